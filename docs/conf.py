@@ -1,0 +1,22 @@
+"""Sphinx; `tox -e docs` builds with every warning an error."""
+
+from importlib import metadata
+
+project = "streams-assignor"
+author = "the streams-assignor contributors"
+release = metadata.version("streams-assignor")
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_click", "sphinxcontrib.mermaid"]
+exclude_patterns = ["_build", "changelog.d"]
+
+html_theme = "furo"
+html_title = f"{project} {release}"
+
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 3
+myst_fence_as_directive = ["mermaid"]  # the fence that code hosts draw too
+
+# Pages are built from the signatures alone, so that building them needs neither a broker's client nor Spark.
+autodoc_mock_imports = ["aiokafka", "confluent_kafka", "jinja2", "kafka", "pyspark"]
+autodoc_member_order = "bysource"
+autodoc_typehints = "description"

@@ -1,0 +1,165 @@
+"""Who negotiates how: the rules of each generation of Kafka's code, one table row each.
+
+A rule set has two halves. ``LeaderRules`` says with which numbers a leader answers (read by ``leader.decide``),
+``MemberRules`` holds the transitions of a member (read by ``member.MemberVersion``). ``BY_NAME`` lists them all;
+``TODAY`` is what our own members follow. Java: ``StreamsPartitionAssignor`` (``StreamPartitionAssignor`` before 2.0) of
+the releases in ``source``.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from typing import Final
+
+from attrs import evolve, frozen
+
+from probing.events import Action, Content, MemberState, Rejoining, Verdict
+
+Transitions = Mapping[tuple[MemberState, Verdict], tuple[MemberState, tuple[Action, ...]]]
+
+
+class Speaks(enum.Enum):
+    """Where a leader takes a version number from. "Known" leaves out members from the future."""
+
+    OWN_LATEST = "the leader's own latest version"
+    LOWEST_USED_KNOWN = "the lowest used version among the known members"
+    LOWEST_USED = "the lowest used version in the group, at most the leader's latest"
+    LOWEST_SUPPORTED_KNOWN = "the lowest supported version among leader and known members"
+    LOWEST_SUPPORTED = "the lowest supported version in the group, at most the leader's latest"
+
+
+@frozen(kw_only=True)
+class LeaderRules:
+    """How a leader answers. ``reads_future``: it can tell a subscription from the future from garbage."""
+
+    version: Speaks
+    supported: Speaks = Speaks.OWN_LATEST
+    reads_future: bool = True
+    version_for_future: Speaks = Speaks.OWN_LATEST
+    content_for_future: Content = Content.EMPTY
+    others_while_probing: Content = Content.REGULAR
+    answers_errors: bool = False
+
+
+@frozen(kw_only=True)
+class MemberRules:
+    """How a member takes answers. A pair that is not in ``transitions`` is the other side's fault."""
+
+    transitions: Transitions
+    rejoining: Rejoining = Rejoining.LEAVE_AND_JOIN
+
+
+@frozen
+class RuleSet:
+    """Both halves of one generation, the name it goes by, and where it can be read."""
+
+    name: str
+    source: str
+    leader: LeaderRules
+    member: MemberRules
+
+
+LATEST, LOWERED, PINNED, OVERSHOT = MemberState
+OLD, SAME, LOWER, BEHIND, HIGHER, HIGHEST, BEYOND = Verdict
+TAKE, DROP, REJOIN, REJOIN_IF_LEADING = Action
+
+# Before 2.0 nobody probes: whatever can be read is taken.
+_JUST_TAKES: Final[Transitions] = {
+    (LATEST, OLD): (LATEST, (TAKE,)),
+    (PINNED, OLD): (PINNED, (TAKE,)),
+}
+
+# Kafka 2.2.2, 2.3.1 and everything since 2.4: whoever changes its version rejoins.
+_TODAY: Final[Transitions] = {
+    **_JUST_TAKES,
+    (LATEST, SAME): (LATEST, (TAKE,)),
+    (LATEST, LOWER): (LOWERED, (TAKE, REJOIN)),
+    (LATEST, BEHIND): (LATEST, (TAKE, REJOIN)),
+    (LOWERED, OLD): (LOWERED, (TAKE,)),
+    (LOWERED, SAME): (LOWERED, (TAKE,)),
+    (LOWERED, LOWER): (LOWERED, (TAKE, REJOIN)),
+    (LOWERED, BEHIND): (LOWERED, (TAKE, REJOIN)),
+    (LOWERED, HIGHER): (LOWERED, (TAKE, REJOIN)),
+    (LOWERED, HIGHEST): (LATEST, (TAKE, REJOIN)),
+}
+
+# The same moves, but what arrives with a new version is not used (up to KAFKA-8972).
+_EARLY_RETURN: Final[Transitions] = {
+    pair: (state, (DROP, REJOIN) if REJOIN in actions else actions) for pair, (state, actions) in _TODAY.items()
+}
+
+# KIP-268: "we can trigger this rebalance with one more unsubscribe/subscribe/poll sequence (to make sure only one
+# instance executes this, the leader should be responsible to trigger this final rebalance)".
+_KIP_268: Final[Transitions] = {
+    **_TODAY,
+    (LATEST, LOWER): (LOWERED, (DROP, REJOIN)),
+    (LOWERED, LOWER): (LOWERED, (DROP, REJOIN)),
+    (LATEST, BEHIND): (LATEST, (TAKE, REJOIN_IF_LEADING)),
+    (LOWERED, BEHIND): (LOWERED, (TAKE, REJOIN_IF_LEADING)),
+    (LOWERED, HIGHER): (LOWERED, (TAKE, REJOIN_IF_LEADING)),
+    (LOWERED, HIGHEST): (LATEST, (TAKE, REJOIN_IF_LEADING)),
+}
+
+# As released in 2.0: a member that sent more than it got rejoins, one that sent less just moves up; and nobody checks
+# that the supported version is one it has (KAFKA-8649). These releases know version 4 at most, so a lowered member
+# has sent 3 and cannot at the same time be answered less.
+_KAFKA_2_0: Final[Transitions] = {
+    **_EARLY_RETURN,
+    (LOWERED, HIGHER): (LOWERED, (TAKE,)),
+    (LOWERED, HIGHEST): (LATEST, (TAKE,)),
+    (LATEST, BEYOND): (OVERSHOT, (TAKE,)),
+    (LOWERED, BEYOND): (OVERSHOT, (TAKE,)),
+}
+
+_KIP_LEADER: Final = LeaderRules(version=Speaks.LOWEST_USED_KNOWN)
+
+G0: Final = RuleSet(
+    "g0",
+    "0.10.0.0 to 0.10.0.1",
+    LeaderRules(version=Speaks.OWN_LATEST, reads_future=False),
+    MemberRules(transitions=_JUST_TAKES),
+)
+G1: Final = RuleSet(
+    "g1",
+    "0.10.1.0 to 0.10.2.1, 0.11.0.0 to .2, 1.0.0 to .1, 1.1.0: answers version 2 even to version 1 (KAFKA-6054)",
+    LeaderRules(version=Speaks.OWN_LATEST, reads_future=False),
+    MemberRules(transitions=_JUST_TAKES),
+)
+G1F: Final = RuleSet(
+    "g1f",
+    "0.10.2.2, 0.11.0.3, 1.0.2, 1.1.1: KAFKA-6054 fixed",
+    LeaderRules(version=Speaks.LOWEST_USED, reads_future=False),
+    MemberRules(transitions=_JUST_TAKES),
+)
+KIP_268: Final = RuleSet("kip-268", "the text of KIP-268", _KIP_LEADER, MemberRules(transitions=_KIP_268))
+KAFKA_2_0: Final = RuleSet(
+    "g2",
+    "2.0.0 to 2.2.1 and 2.3.0: KIP-268 as released",
+    evolve(_KIP_LEADER, others_while_probing=Content.PREVIOUS),
+    MemberRules(transitions=_KAFKA_2_0),
+)
+KAFKA_8649: Final = RuleSet(
+    "g3",
+    "2.2.2 and 2.3.1: the supported version is the one that all support",
+    evolve(
+        KAFKA_2_0.leader, supported=Speaks.LOWEST_SUPPORTED_KNOWN, version_for_future=Speaks.LOWEST_USED_KNOWN
+    ),
+    MemberRules(transitions=_EARLY_RETURN),
+)
+TODAY: Final = RuleSet(
+    "today",
+    "2.7 and later (metadata versions; 2.4 to 2.6 differ in what a leader does with errors)",
+    LeaderRules(
+        version=Speaks.LOWEST_USED,
+        supported=Speaks.LOWEST_SUPPORTED,
+        version_for_future=Speaks.LOWEST_USED,
+        content_for_future=Content.REGULAR,
+        answers_errors=True,
+    ),
+    MemberRules(transitions=_TODAY, rejoining=Rejoining.KEEP_MEMBER_ID),
+)
+
+BY_NAME: Final[Mapping[str, RuleSet]] = {
+    rules.name: rules for rules in (G0, G1, G1F, KIP_268, KAFKA_2_0, KAFKA_8649, TODAY)
+}

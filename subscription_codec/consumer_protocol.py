@@ -1,0 +1,123 @@
+"""The consumer protocol: the envelope in which userdata travels through JoinGroup and SyncGroup.
+
+Java: ``ConsumerProtocol``, ``ConsumerProtocolSubscription.json``, ``ConsumerProtocolAssignment.json``. Version 0 is
+what consumers sent up to 2.3, 1 (owned partitions) 2.4 to 3.3, 3 (generation, rack) from 3.4 on. A version above 3
+is read as 3: "newer schemas are backward compatible", so what is new stands behind and is kept in ``trailing``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from subscription_codec._driver import as_bytes, read_fields, write_fields
+from subscription_codec._wire import Array, Bytes, Reader, Struct, Utf8
+from subscription_codec.errors import BadVersion, DecodeError, EncodeError
+from subscription_codec.layout import INT16, INT32, Field, Layout
+from subscription_codec.records import TopicPartition
+
+HIGHEST_VERSION: Final = 3
+
+
+class TopicPartitions(NamedTuple):
+    """Some partitions of one topic, in wire order."""
+
+    topic: str
+    partitions: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MemberSubscription:
+    """The whole of what a member sends: topics, userdata, and from version 1 on what it still owns."""
+
+    topics: tuple[str, ...] = ()
+    user_data: bytes | None = None
+    owned_partitions: tuple[TopicPartitions, ...] = ()
+    generation_id: int = -1
+    rack_id: str | None = None
+    version: int = 0
+    trailing: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class MemberAssignment:
+    """The whole of what a member receives: its partitions and the userdata."""
+
+    assigned_partitions: tuple[TopicPartitions, ...] = ()
+    user_data: bytes | None = None
+    version: int = 0
+    trailing: bytes = b""
+
+
+_TOPIC_PARTITIONS: Final = Struct("TopicPartitions", TopicPartitions, topic=Utf8(2), partitions=Array(INT32))
+_VERSION: Final = Field("version", "version", INT16)
+_USER_DATA: Final = Field("user_data", "userData", Bytes(nullable=True))
+_V0: Final = (_VERSION, Field("topics", "topics", Array(Utf8(2))), _USER_DATA)
+_V1: Final = (*_V0, Field("owned_partitions", "ownedPartitions", Array(_TOPIC_PARTITIONS)))
+_V2: Final = (*_V1, Field("generation_id", "generationId", INT32))
+_V3: Final = (*_V2, Field("rack_id", "rackId", Utf8(2, nullable=True)))
+_ASSIGNMENT: Final = (_VERSION, Field("assigned_partitions", "assignedPartitions", Array(_TOPIC_PARTITIONS)), _USER_DATA)
+
+SUBSCRIPTION: Final[Mapping[int, Layout]] = {0: _V0, 1: _V1, 2: _V2, 3: _V3}
+ASSIGNMENT: Final[Mapping[int, Layout]] = dict.fromkeys(SUBSCRIPTION, _ASSIGNMENT)
+
+
+def decode_member_subscription(blob: bytes | None) -> MemberSubscription:
+    """Read a whole consumer-protocol subscription; ``DecodeError`` if the bytes are none."""
+    values, trailing = _decode(blob, SUBSCRIPTION)
+    return MemberSubscription(**values, trailing=trailing)
+
+
+def decode_member_assignment(blob: bytes | None) -> MemberAssignment:
+    """Read a whole consumer-protocol assignment; ``DecodeError`` if the bytes are none."""
+    values, trailing = _decode(blob, ASSIGNMENT)
+    return MemberAssignment(**values, trailing=trailing)
+
+
+def encode_member_subscription(subscription: MemberSubscription) -> bytes:
+    """Write a whole consumer-protocol subscription."""
+    return _encode(subscription, SUBSCRIPTION)
+
+
+def encode_member_assignment(assignment: MemberAssignment) -> bytes:
+    """Write a whole consumer-protocol assignment."""
+    return _encode(assignment, ASSIGNMENT)
+
+
+def grouped(partitions: Iterable[TopicPartition]) -> tuple[TopicPartitions, ...]:
+    """Group partitions by topic, all sorted: equal sets give equal bytes.
+
+    >>> grouped([TopicPartition("b", 0), TopicPartition("a", 1), TopicPartition("a", 0)])
+    (TopicPartitions(topic='a', partitions=(0, 1)), TopicPartitions(topic='b', partitions=(0,)))
+    """
+    by_topic: dict[str, list[int]] = {}
+    for topic, partition in sorted(partitions):
+        by_topic.setdefault(topic, []).append(partition)
+    return tuple(TopicPartitions(topic, tuple(numbers)) for topic, numbers in by_topic.items())
+
+
+def flattened(groups: Iterable[TopicPartitions]) -> tuple[TopicPartition, ...]:
+    """List the partitions of a grouped list one by one, sorted by (topic, partition) as Kafka's follower does."""
+    return tuple(sorted(TopicPartition(topic, partition) for topic, numbers in groups for partition in numbers))
+
+
+def _decode(blob: bytes | None, layouts: Mapping[int, Layout]) -> tuple[dict[str, Any], bytes]:
+    reader = Reader(as_bytes(blob))
+    try:
+        version = reader.integer(2)
+    except DecodeError as error:
+        raise error.within("version") from None
+    if version < 0:
+        raise BadVersion(f"consumer protocol version {version}; the lowest is 0", 0, "version")
+    reader.at = 0
+    values = read_fields(reader, layouts[min(version, HIGHEST_VERSION)])
+    return values, reader.rest()
+
+
+def _encode(record: MemberSubscription | MemberAssignment, layouts: Mapping[int, Layout]) -> bytes:
+    if record.version < 0:
+        raise EncodeError(f"must be 0 or more, got {record.version}", "version")
+    out = bytearray()
+    write_fields(record, layouts[min(record.version, HIGHEST_VERSION)], out)
+    return bytes(out + record.trailing)

@@ -1,0 +1,69 @@
+"""Records as plain JSON values, in Kafka's field names and in wire order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+from uuid import UUID
+
+from subscription_codec.errors import EncodeError
+from subscription_codec.layout import ASSIGNMENT, SUBSCRIPTION, Layout
+from subscription_codec.records import Assignment, FutureSubscription, Subscription
+
+Kind = Literal["subscription", "assignment"]
+LAYOUTS: Final[Mapping[str, Mapping[int, Layout]]] = {"subscription": SUBSCRIPTION, "assignment": ASSIGNMENT}
+
+
+def to_fields(record: Subscription | Assignment) -> dict[str, Any]:
+    """List the fields of the record's version; bytes behind them appear as hex under ``trailing``.
+
+    >>> to_fields(Assignment(version=1))
+    {'version': 1, 'activeTasks': [], 'standbyTasks': []}
+    """
+    layouts = SUBSCRIPTION if isinstance(record, Subscription) else ASSIGNMENT
+    fields = {field.kafka_name: to_json(getattr(record, field.name)) for field in layouts[record.version]}
+    return fields | ({"trailing": record.trailing.hex()} if record.trailing else {})
+
+
+def from_fields(kind: Kind, fields: Mapping[str, Any]) -> Subscription | Assignment:
+    """Make a record from the JSON form; ``EncodeError`` names what is missing, unknown or of the wrong kind.
+
+    A missing field takes its default, but ``version`` has to be there.
+    """
+    layouts, version = LAYOUTS[kind], fields.get("version")
+    if not isinstance(version, int) or version not in layouts:
+        raise EncodeError(f"must be one of {min(layouts)} to {max(layouts)}, got {version!r}", "version")
+    known = {field.kafka_name: field for field in layouts[version]}
+    if unknown := fields.keys() - known.keys() - {"trailing"}:
+        raise EncodeError(f"{kind} version {version} has no such field, only {', '.join(known)}", min(unknown))
+    values: dict[str, Any] = {"trailing": _trailing(fields.get("trailing", ""))}
+    for name, field in known.items():
+        if name in fields:
+            try:
+                # Kafka shows an empty endpoint as null; on the wire both are a text of length 0.
+                given = "" if name == "userEndPoint" and fields[name] is None else fields[name]
+                values[field.name] = field.wire.from_json(given)
+            except EncodeError as error:
+                raise error.within(name) from None
+    return Subscription(**values) if kind == "subscription" else Assignment(**values)
+
+
+def describe(record: Subscription | FutureSubscription | Assignment) -> dict[str, Any]:
+    """Return what ``streams-assignor userdata decode`` prints for a record."""
+    if isinstance(record, FutureSubscription):
+        return {"version": record.version, "latestSupportedVersion": record.latest_supported, "future": True}
+    return {"version": record.version, "fields": to_fields(record)}
+
+
+def to_json(value: Any) -> Any:
+    """Turn a field's value into plain JSON: tuples become lists, a UUID its text."""
+    if isinstance(value, tuple):
+        return [to_json(item) for item in value]
+    return str(value) if isinstance(value, UUID) else value
+
+
+def _trailing(text: object) -> bytes:
+    try:
+        return bytes.fromhex(text)  # type: ignore[arg-type]  # a TypeError is caught
+    except (TypeError, ValueError):
+        raise EncodeError(f"needs hex, got {text!r}", "trailing") from None

@@ -1,0 +1,64 @@
+"""Subscription userdata: what each member sends the leader with JoinGroup. Java: ``SubscriptionInfo``."""
+
+from __future__ import annotations
+
+from subscription_codec._driver import as_bytes, read_fields, write_fields
+from subscription_codec._wire import Reader
+from subscription_codec.errors import BadVersion, DecodeError, EncodeError
+from subscription_codec.layout import INT32, SUBSCRIPTION
+from subscription_codec.records import FutureSubscription, Subscription
+from subscription_codec.versions import EARLIEST_PROBEABLE_VERSION, LATEST_SUPPORTED_VERSION
+
+
+def decode_subscription(
+    userdata: bytes | None, *, supported: int = LATEST_SUPPORTED_VERSION
+) -> Subscription | FutureSubscription:
+    """Read subscription userdata as a member whose latest supported version is ``supported`` does.
+
+    A version above ``supported`` gives a ``FutureSubscription``: like Kafka since 2.0 it reads the two version
+    numbers and nothing behind them. Raises ``DecodeError`` for everything that is not a subscription; bytes behind
+    the last field are kept in ``trailing``, as every Kafka decoder ignores them.
+
+    >>> decode_subscription(bytes.fromhex("0000000900000009cafe"))
+    FutureSubscription(version=9, latest_supported=9, rest=b'\\xca\\xfe')
+    """
+    reader = Reader(as_bytes(userdata))
+    version = _read_number(reader, "version")
+    if version < 1:
+        raise BadVersion(f"version {version}; the lowest is 1", 0, "version")
+    if version > supported:
+        latest = _checked_supported(version, _read_number(reader, "latest_supported"))
+        return FutureSubscription(version, latest, reader.rest())
+    reader.at = 0
+    values = read_fields(reader, SUBSCRIPTION[version])
+    if version >= EARLIEST_PROBEABLE_VERSION:
+        _checked_supported(version, values["latest_supported"])
+    return Subscription(**values, trailing=reader.rest())
+
+
+def encode_subscription(subscription: Subscription | FutureSubscription) -> bytes:
+    """Write subscription userdata; ``EncodeError`` if the version has no layout or a value does not fit."""
+    out = bytearray()
+    if isinstance(subscription, FutureSubscription):
+        INT32.write(out, subscription.version)
+        INT32.write(out, subscription.latest_supported)
+        return bytes(out + subscription.rest)
+    if subscription.version not in SUBSCRIPTION:
+        raise EncodeError(f"must be one of {min(SUBSCRIPTION)} to {max(SUBSCRIPTION)}, got {subscription.version!r}",
+                          "version")  # fmt: skip
+    write_fields(subscription, SUBSCRIPTION[subscription.version], out)
+    return bytes(out + subscription.trailing)
+
+
+def _read_number(reader: Reader, field: str) -> int:
+    try:
+        return reader.integer(4)
+    except DecodeError as error:
+        raise error.within(field) from None
+
+
+def _checked_supported(version: int, supported: int) -> int:
+    # Kafka >= 2.5 refuses this (IllegalArgumentException); 2.0 to 2.4 did not look.
+    if supported < version:
+        raise BadVersion(f"supported version {supported} is below the used version {version}", 4, "latest_supported")
+    return supported

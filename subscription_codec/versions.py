@@ -1,0 +1,15 @@
+"""The version numbers of Kafka Streams' rebalance metadata, and what the numbers mean.
+
+Java: ``StreamsAssignmentProtocolVersions`` (``LATEST_SUPPORTED_VERSION``, ``EARLIEST_PROBEABLE_VERSION``, ``UNKNOWN``).
+"""
+
+from typing import Final
+
+UNKNOWN_VERSION: Final = -1
+"""Stands where a record of version 1 or 2 has no "latest supported version" field."""
+
+EARLIEST_PROBEABLE_VERSION: Final = 3
+"""KIP-268: from version 3 on a record carries the supported version too, so a leader can be probed."""
+
+LATEST_SUPPORTED_VERSION: Final = 3
+"""What a member of this package speaks by itself. The layout tables know one version more (see ``layout``)."""

@@ -1,0 +1,169 @@
+"""The embedded cluster, driven by the real clients."""
+
+import ctypes
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+from confluent_kafka import Consumer, Producer
+from confluent_kafka.admin import AdminClient
+from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+
+from assignor.clients import mock_cluster
+from assignor.clients.mock_cluster import KAFKA_PYTHON_API_VERSION, SAFE_CAPS, MockCluster, MockClusterError
+
+RECORDS = [f"record {number}".encode() for number in range(20)]
+
+
+@pytest.fixture(name="cluster")
+def fixture_cluster() -> Iterator[MockCluster]:
+    with MockCluster(topics={"orders": 3}) as cluster:
+        yield cluster
+
+
+def test_it_has_the_topics_it_was_given_and_those_created_later(cluster: MockCluster) -> None:
+    cluster.create_topic("payments", 5)
+
+    topics = AdminClient({"bootstrap.servers": cluster.bootstrap}).list_topics(timeout=10).topics
+
+    assert {name: len(topic.partitions) for name, topic in topics.items()} == {"orders": 3, "payments": 5}
+
+
+def test_it_has_as_many_brokers_as_asked() -> None:
+    with MockCluster(brokers=3) as cluster:
+        addresses = cluster.bootstrap.split(",")
+        brokers = AdminClient({"bootstrap.servers": cluster.bootstrap}).list_topics(timeout=10).brokers.values()
+
+    assert 3 == len(addresses)
+    assert {f"{broker.host}:{broker.port}" for broker in brokers} == set(addresses)
+
+
+def test_it_carries_records_from_a_confluent_producer_to_a_confluent_consumer(cluster: MockCluster) -> None:
+    _produce_with_confluent(cluster)
+    consumer = Consumer({
+        "bootstrap.servers": cluster.bootstrap,
+        "group.id": "billing",
+        "auto.offset.reset": "earliest",
+        "session.timeout.ms": 3000,
+    })
+    consumer.subscribe(["orders"])
+    messages = consumer.consume(len(RECORDS), timeout=20)
+    consumer.close()
+
+    assert sorted(RECORDS) == sorted(message.value() for message in messages)
+
+
+def test_it_carries_records_from_kafka_python_to_kafka_python(cluster: MockCluster) -> None:
+    producer = KafkaProducer(bootstrap_servers=cluster.bootstrap, api_version=KAFKA_PYTHON_API_VERSION)
+    for record in RECORDS:
+        producer.send("orders", record)
+    producer.close()
+
+    assert sorted(RECORDS) == sorted(_consume_with_kafka_python(cluster, "orders"))
+
+
+def test_its_caps_are_what_clients_are_offered(cluster: MockCluster) -> None:
+    # A confluent consumer speaks JoinGroup 5 at most, so ask the question on the wire: ApiVersions v0.
+    offered = _api_versions(cluster.bootstrap)
+
+    assert SAFE_CAPS == {key: offered[key] for key in SAFE_CAPS}
+
+
+def test_it_can_be_started_twice_in_one_process(cluster: MockCluster) -> None:
+    _produce_with_confluent(cluster)
+    with MockCluster(topics={"orders": 1}) as other:
+        assert cluster.bootstrap != other.bootstrap
+        assert [] == _consume_with_kafka_python(other, "orders", wait_ms=500)
+
+    assert len(RECORDS) == len(_consume_with_kafka_python(cluster, "orders"))
+
+
+def test_it_says_nothing_on_the_terminal() -> None:
+    code = "from assignor.clients.mock_cluster import *\nwith MockCluster(topics={'a': 1}) as c: print(c.bootstrap)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+
+    assert "" == done.stderr
+    assert done.stdout.startswith("127.0.0.1:")
+
+
+@pytest.mark.parametrize(
+    ("name", "partitions", "problem"),
+    [("orders", 3, "already exists"), ("new", 0, "at least one partition, not 0"), ("new", -1, "not -1")],
+)
+def test_it_refuses_a_topic_it_cannot_create(cluster: MockCluster, name: str, partitions: int, problem: str) -> None:
+    with pytest.raises(MockClusterError, match=problem):
+        cluster.create_topic(name, partitions)
+
+
+def test_it_needs_a_broker() -> None:
+    with pytest.raises(MockClusterError, match="at least one broker, not 0"):
+        MockCluster(brokers=0)
+
+
+def test_it_is_of_no_use_outside_its_with_block() -> None:
+    cluster = MockCluster()
+    with pytest.raises(MockClusterError, match="not running"):
+        cluster.create_topic("orders", 1)
+    with cluster, pytest.raises(MockClusterError, match="already running"):
+        cluster.__enter__()
+    with pytest.raises(MockClusterError, match="not running"):
+        _ = cluster.bootstrap
+
+
+def test_it_stops_what_it_began_when_it_cannot_be_configured() -> None:
+    cluster = MockCluster(topics={"orders": -1})
+    with pytest.raises(MockClusterError, match="orders"):
+        cluster.__enter__()
+    with pytest.raises(MockClusterError, match="not running"):
+        _ = cluster.bootstrap
+
+
+def test_it_names_the_extra_to_install_when_the_wheel_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "confluent_kafka.cimpl", None)
+
+    with pytest.raises(MockClusterError, match=r"pip install 'streams-assignor\[confluent\]'"):
+        MockCluster()
+
+
+def test_it_names_the_symbol_a_librdkafka_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mock_cluster, "_SIGNATURES", {"rd_kafka_mock_moon": (ctypes.c_int, ())})
+
+    with pytest.raises(MockClusterError, match="without rd_kafka_mock_moon"):
+        MockCluster()
+
+
+def _produce_with_confluent(cluster: MockCluster) -> None:
+    producer = Producer({"bootstrap.servers": cluster.bootstrap})
+    for record in RECORDS:
+        producer.produce("orders", record)
+
+    assert 0 == producer.flush(10)
+
+
+def _consume_with_kafka_python(cluster: MockCluster, topic: str, wait_ms: int = 2000) -> list[bytes]:
+    consumer = KafkaConsumer(bootstrap_servers=cluster.bootstrap, api_version=KAFKA_PYTHON_API_VERSION)
+    partitions = [TopicPartition(topic, number) for number in sorted(consumer.partitions_for_topic(topic))]
+    consumer.assign(partitions)
+    consumer.seek_to_beginning(*partitions)
+    found: list[bytes] = []
+    while batch := consumer.poll(timeout_ms=wait_ms):
+        found += [record.value for records in batch.values() for record in records]
+    consumer.close()
+    return found
+
+
+def _api_versions(bootstrap: str) -> dict[int, int]:
+    """API key -> newest version, asked with an ApiVersions v0 request by hand."""
+    host, port = bootstrap.rsplit(":", 1)
+    request = (18).to_bytes(2) + (0).to_bytes(2) + (7).to_bytes(4) + (0xFFFF).to_bytes(2)
+    with socket.create_connection((host, int(port)), timeout=10) as connection:
+        connection.sendall(len(request).to_bytes(4) + request)
+        stream = connection.makefile("rb")
+        body = stream.read(int.from_bytes(stream.read(4)))
+    rows = body[10:]  # correlation id, error code, count
+    return {
+        int.from_bytes(rows[at : at + 2]): int.from_bytes(rows[at + 4 : at + 6])
+        for at in range(0, 6 * int.from_bytes(body[6:10]), 6)
+    }

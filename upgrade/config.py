@@ -1,0 +1,83 @@
+"""The configuration of a member: Kafka's own dotted names, Kafka's defaults, Kafka's refusals.
+
+Java: ``StreamsConfig``, and ``configure`` of ``StreamsPartitionAssignor`` for ``application.server``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from attrs import field, frozen
+
+from upgrade.errors import ConfigException
+from upgrade.releases import PINNED_VERSIONS, Release
+
+
+@frozen(kw_only=True)
+class StreamsConfig:
+    """What a member is configured with. Make one from dotted names with ``StreamsConfig.of``."""
+
+    application_server: str = field(default="", metadata={"key": "application.server"})
+    num_standby_replicas: int = field(default=0, metadata={"key": "num.standby.replicas"})
+    upgrade_from: str | None = field(default=None, metadata={"key": "upgrade.from"})
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse what Kafka refuses."""
+        if isinstance(self.num_standby_replicas, bool) or not isinstance(self.num_standby_replicas, int):
+            raise ConfigException(_invalid("num.standby.replicas", self.num_standby_replicas, "Not a number of type INT"))
+        if self.num_standby_replicas < 0:
+            raise ConfigException(_invalid("num.standby.replicas", self.num_standby_replicas, "Value must be at least 0"))
+        _check_one_of(self.upgrade_from, tuple(PINNED_VERSIONS))
+        _check_host(self.application_server)
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any]) -> StreamsConfig:
+        """Read Kafka's dotted names; numbers may come as text, and a name that is unknown here is refused.
+
+        >>> StreamsConfig.of({"upgrade.from": "1.1", "num.standby.replicas": "1"}).num_standby_replicas
+        1
+        """
+        keys = {attribute.metadata["key"]: attribute.name for attribute in cls.__attrs_attrs__}
+        if unknown := sorted(settings.keys() - keys.keys()):
+            raise ConfigException(f"unknown configuration {', '.join(unknown)}; known are {', '.join(sorted(keys))}")
+        return cls(**{keys[key]: _number(value) if key in _NUMBERS else value for key, value in settings.items()})
+
+    def pinned_version(self, release: Release) -> int | None:
+        """Return the version that ``upgrade.from`` makes a member of ``release`` send; None if it does not say.
+
+        Releases before 0.10.2.2, 0.11.0.3, 1.0.2 and 1.1.1 have no such configuration and ignore it.
+        """
+        if self.upgrade_from is None or not release.upgrade_from:
+            return None
+        _check_one_of(self.upgrade_from, release.upgrade_from)
+        return PINNED_VERSIONS[self.upgrade_from]
+
+
+_NUMBERS: Final = frozenset({"num.standby.replicas"})
+
+
+def _check_one_of(value: str | None, accepted: tuple[str, ...]) -> None:
+    if value is not None and value not in accepted:
+        raise ConfigException(_invalid("upgrade.from", value, f"String must be one of: null, {', '.join(accepted)}"))
+
+
+def _check_host(address: str) -> None:
+    host, colon, port = address.rpartition(":")
+    if not address:
+        return
+    if not host or not colon:
+        raise ConfigException(f"Error parsing host address {address}. Expected format host:port.")
+    if not port.isascii() or not port.isdigit() or int(port) > 0xFFFF:
+        raise ConfigException(f"Invalid port supplied in {address} for config application.server")
+
+
+def _number(value: Any) -> Any:
+    try:
+        return int(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
+
+
+def _invalid(key: str, value: object, why: str) -> str:
+    return f"Invalid value {value} for configuration {key}: {why}"

@@ -1,0 +1,94 @@
+"""KIP-268's test matrix: 28 cells, and the plans that are tried in each.
+
+A plan is a list of rounds; in a round every member is stopped and started once, with a release and an ``upgrade.from``.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from typing import Final
+
+from attrs import frozen
+
+from upgrade.releases import Release, release_named
+
+FROM_LINES: Final = ("0.10.0", "0.10.1", "0.10.2", "0.11.0", "1.0", "1.1", "2.0")
+TO_LINES: Final = ("0.10.1", "0.10.2", "0.11.0", "1.0", "1.1", "2.0", "simulated-4")
+AS_THE_KIP_DESIGNED: Final = {"0.10.1": "0.10.1.2"}
+"""The KIP counts on a fixed 0.10.1, which was never released; the cells that lead to it are judged with the fix."""
+
+
+class Plan(enum.Enum):
+    """How a group is brought to another release."""
+
+    ONE_BOUNCE = "one_bounce"
+    TWO_BOUNCES = "two_bounces"
+    OFFLINE = "offline"
+
+
+@frozen
+class Round:
+    """One pass over all members: what each is started as."""
+
+    release: Release
+    upgrade_from: str | None = None
+
+
+@frozen
+class Upgrade:
+    """One plan for one pair of releases: the subject of a verdict."""
+
+    origin: Release
+    target: Release
+    plan: Plan
+    upgrade_from: str | None = None
+
+    @property
+    def rounds(self) -> tuple[Round, ...]:
+        """The rounds of the plan; an offline upgrade is one round that starts only after everybody has stopped."""
+        last = Round(self.target)
+        return (Round(self.target, self.upgrade_from), last) if self.plan is Plan.TWO_BOUNCES else (last,)
+
+    @property
+    def documented(self) -> bool:
+        """Whether this is what KIP-268 tells a user to do (offline is always allowed, and never the advice)."""
+        return self.plan is documented_plan(self.origin, self.target)
+
+
+def documented_plan(origin: Release, target: Release) -> Plan:
+    """Return KIP-268's advice: two bounces with ``upgrade.from`` out of a version that cannot be probed, else one."""
+    same_version = origin.latest_version == target.latest_version
+    return Plan.ONE_BOUNCE if same_version or origin.can_be_probed else Plan.TWO_BOUNCES
+
+
+def upgrade_from_value(origin: Release, target: Release) -> str | None:
+    """Return the ``upgrade.from`` that the first of two bounces needs; None where none is needed or accepted.
+
+    >>> upgrade_from_value(release_named("0.10.0"), release_named("1.1"))
+    '0.10.0'
+    """
+    needed = documented_plan(origin, target) is Plan.TWO_BOUNCES and origin.line in target.upgrade_from
+    return origin.line if needed else None
+
+
+def cells() -> Iterator[tuple[Release, Release]]:
+    """Yield the 28 cells of the matrix, a line standing for its newest release (as a target, 0.10.1 for the fix)."""
+    for row, origin in enumerate(FROM_LINES):
+        for target in TO_LINES[row:]:
+            yield release_named(origin), release_named(AS_THE_KIP_DESIGNED.get(target, target))
+
+
+def plans(origin: Release, target: Release) -> tuple[Upgrade, ...]:
+    """List what is tried in a cell: one bounce without any config, two bounces with the right one, and offline."""
+    value = upgrade_from_value(origin, target)
+    return (
+        Upgrade(origin, target, Plan.ONE_BOUNCE),
+        Upgrade(origin, target, Plan.TWO_BOUNCES, value),
+        Upgrade(origin, target, Plan.OFFLINE),
+    )
+
+
+def kip_268() -> tuple[Upgrade, ...]:
+    """List all 84 upgrades of the matrix."""
+    return tuple(upgrade for origin, target in cells() for upgrade in plans(origin, target))
