@@ -17,23 +17,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any
 from uuid import UUID
 
 from kafka import KafkaConsumer
 from kafka.coordinator.assignors.abstract import AbstractPartitionAssignor
 
 from assignor import streams_assignor
-from assignor.streams_assignor import Received
+from assignor.member import Received
 from assignor.topology import Topology
 from probing import Rejoining
 from subscription_codec import TaskId, TopicPartition
-from upgrade.config import StreamsConfig
-from upgrade.releases import OURS, Release
+from upgrade import OURS, Release, StreamsConfig
 
 Tasks = Mapping[TaskId, frozenset[TopicPartition]]
-
-_DEFAULTS: Final = StreamsConfig()
 
 
 class StreamsPartitionAssignor(AbstractPartitionAssignor):  # type: ignore[misc]  # kafka-python has no type information
@@ -41,7 +38,7 @@ class StreamsPartitionAssignor(AbstractPartitionAssignor):  # type: ignore[misc]
 
     `on_tasks(active, standby)` is called with every new assignment, on the client's I/O thread: it must not call blocking
     methods of the consumer.  `sync_grace_seconds` delays the leader's answer, which only the mock cluster needs.
-    Whatever the core raises (`FatalError`, `ProbingError`, `DecodeError`) comes out of ``poll`` and stays in `failure`.
+    What ends the member (`FatalError`) comes out of ``poll``, and out of every later one; it stays in `failure`.
     """
 
     name = streams_assignor.StreamsPartitionAssignor.name
@@ -49,7 +46,7 @@ class StreamsPartitionAssignor(AbstractPartitionAssignor):  # type: ignore[misc]
     def __init__(
         self,
         topology: Topology,
-        config: StreamsConfig = _DEFAULTS,
+        config: StreamsConfig | None = None,
         *,
         process_id: UUID | None = None,
         release: Release = OURS,

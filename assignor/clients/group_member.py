@@ -1,0 +1,156 @@
+"""A small real member of a group, on kafka-python: it processes records at least once and tells what happens to it.
+
+It keeps no state; its changelog is a name only, so that its tasks can have standbys.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from threading import Event as Flag
+from typing import Any, Final
+
+from kafka import ConsumerRebalanceListener, KafkaConsumer
+from kafka.errors import CommitFailedError, InvalidRequestError, KafkaError, KafkaTimeoutError
+
+from assignor.clients.kafka_python import StreamsPartitionAssignor
+from assignor.clients.mock_cluster import SYNC_GRACE_SECONDS
+from assignor.member_process import (
+    Assigned, Event, Failed, MemberSettings, Processed, Rejoin, Revoked, Started, Stopped, Subscribed,
+)  # fmt: skip
+from assignor.topology import Subtopology, Topology
+from upgrade import StreamsConfig
+from upgrade.releases import release_named
+
+Emit = Callable[[Event], None]
+
+# Long, and nothing slow between two of them: see the bug in `assignor.clients.kafka_python`.
+_POLL_MS: Final = 1000
+_BOOTSTRAP_MS: Final = 10_000
+
+
+def run(settings: MemberSettings, emit: Emit, stopping: Flag) -> bool:
+    """Be a member until `stopping` is set; say whether it ended well.  `UpgradeError` for settings Kafka refuses."""
+    streams = _assignor(settings, emit)
+    logging.getLogger("kafka").setLevel(logging.CRITICAL)  # what matters arrives as an exception
+    emit(Started(settings.release, settings.upgrade_from, str(streams.core.member.process_id)))
+    try:
+        consumer = _consumer(settings, streams)
+        try:
+            consumer.subscribe(settings.topic, listener=_Listener(emit))
+            _process(consumer, emit, stopping)
+        finally:
+            consumer.close()
+    except Exception as error:  # whatever ends a member ends it with one line; a traceback helps nobody who watches
+        emit(Failed(_words(error)))
+        return False
+    emit(Stopped("told to"))
+    return True
+
+
+def _process(consumer: KafkaConsumer, emit: Emit, stopping: Flag) -> None:
+    while not stopping.is_set():
+        try:
+            batch = consumer.poll(timeout_ms=_POLL_MS)
+        except InvalidRequestError:
+            # The mock's leader was faster than our SyncGroup, SYNC_GRACE_SECONDS or not; kafka-python will rejoin.
+            continue
+        for partition, records in batch.items():
+            emit(Processed(f"{partition.topic}-{partition.partition}", records[0].offset, records[-1].offset))
+        if batch:
+            _commit(consumer)
+
+
+def _commit(consumer: KafkaConsumer) -> None:
+    """Commit after processing: if a rebalance comes first, the records come again, perhaps to someone else."""
+    try:
+        consumer.commit(timeout_ms=_POLL_MS)
+    except (CommitFailedError, KafkaTimeoutError):
+        pass
+
+
+def _consumer(settings: MemberSettings, streams: StreamsPartitionAssignor) -> KafkaConsumer:
+    consumer = KafkaConsumer(
+        bootstrap_servers=settings.bootstrap_servers.split(","),
+        group_id=settings.group,
+        partition_assignment_strategy=[streams],
+        enable_auto_commit=False,
+        auto_offset_reset="earliest",
+        session_timeout_ms=settings.session_timeout_ms,
+        heartbeat_interval_ms=settings.session_timeout_ms // 10,
+        bootstrap_timeout_ms=_BOOTSTRAP_MS,
+        api_version=_numbers(settings.api_version) if settings.api_version else None,
+    )
+    streams.bind(consumer)
+    return consumer
+
+
+def _assignor(settings: MemberSettings, emit: Emit) -> StreamsPartitionAssignor:
+    topology = Topology.of(Subtopology(sources=settings.topic, changelogs=[f"{settings.group}-store-changelog"]))
+    config = StreamsConfig(
+        application_server=settings.application_server,
+        num_standby_replicas=settings.standbys,
+        upgrade_from=settings.upgrade_from,
+    )
+    return _Telling(emit, topology, config, release=release_named(settings.release))
+
+
+class _Telling(StreamsPartitionAssignor):
+    """Says what passes through."""
+
+    def __init__(self, emit: Emit, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings, sync_grace_seconds=SYNC_GRACE_SECONDS)
+        self._emit = emit
+        self._leading = False
+
+    def metadata(self, topics: Iterable[str]) -> bytes:
+        subscription = super().metadata(topics)
+        self._leading = False
+        self._emit(Subscribed(self.core.used_version, self.core.latest_version))
+        return subscription
+
+    def assign(self, cluster: Any, members: Iterable[Any]) -> dict[str, bytes]:
+        self._leading = True
+        return super().assign(cluster, members)
+
+    def on_assignment(self, assignment: Any, generation: int) -> None:
+        super().on_assignment(assignment, generation)
+        received = self.received
+        self._emit(
+            Assigned(
+                generation=generation,
+                member_id=self.member_id,
+                leader=self._leading,
+                version=received.version,
+                supported=received.supported,
+                active=map(str, sorted(received.active)),
+                standby=map(str, sorted(received.standby)),
+                rejoin=received.rejoin is not None,
+            )
+        )
+        if received.rejoin:
+            self._emit(Rejoin(received.rejoin.name.lower()))
+
+
+class _Listener(ConsumerRebalanceListener):  # type: ignore[misc]  # kafka-python has no type information
+    def __init__(self, emit: Emit) -> None:
+        self._emit = emit
+
+    def on_partitions_revoked(self, revoked: Iterable[Any]) -> None:
+        if revoked:
+            self._emit(Revoked(sorted(f"{partition.topic}-{partition.partition}" for partition in revoked)))
+
+    def on_partitions_lost(self, lost: Iterable[Any]) -> None:
+        self.on_partitions_revoked(lost)
+
+    def on_partitions_assigned(self, assigned: Iterable[Any]) -> None:
+        """Say nothing: the assignor has told which tasks these are."""
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
+
+
+def _words(error: Exception) -> str:
+    name = "" if str(error).startswith(type(error).__name__) else f"{type(error).__name__}: "
+    return " ".join(f"{name}{error}".split())
