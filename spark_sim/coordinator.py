@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
+from copy import copy
 from typing import Final
 
 from attrs import frozen
@@ -110,6 +111,14 @@ class Coordinator:
         if in_time:
             self.phase = Phase.STABLE
         return in_time
+
+    def fork(self) -> Coordinator:
+        """Return an independent copy."""
+        twin = copy(self)
+        twin._subscriptions = self._subscriptions.copy()
+        twin._joined = self._joined.copy()
+        twin._heard_at = self._heard_at.copy()
+        return twin
 
     def _prepare(self) -> None:
         if self.phase is not Phase.PREPARING:

@@ -8,6 +8,7 @@ All members are eager (KIP-429 is not in this model): whoever joins has given up
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from copy import copy
 from typing import Final
 from uuid import UUID
 
@@ -45,6 +46,12 @@ class Process:
     def __attrs_post_init__(self) -> None:
         self.sendable = self.assignor.used_version
 
+    def fork(self) -> Process:
+        """Return an independent copy; what an assignor remembers is a value, so a shallow copy of it is enough."""
+        twin = copy(self)
+        twin.assignor = copy(self.assignor)
+        return twin
+
 
 class World:
     """Runs one scenario: make it, call ``run``, read ``violations``, ``events`` and the counters."""
@@ -67,13 +74,31 @@ class World:
 
     def run(self) -> World:
         """Play the whole scenario, to the end even after a violation; return this world."""
+        self.begin()
+        for step in self.scenario.steps:
+            self.play(step)
+        return self.finish()
+
+    def begin(self) -> World:
+        """Start the members of the scenario together."""
         for name, instance in self.scenario.members:
             self._start(name, instance)
         self._settle()
-        for step in self.scenario.steps:
-            self._play(step)
+        return self
+
+    def finish(self) -> World:
+        """Judge the group as it stands now."""
         self._report(eventually(self))
         return self
+
+    def fork(self) -> World:
+        """Return an independent copy, so that schedules with the same beginning play it only once."""
+        twin = copy(self)
+        twin.coordinator = self.coordinator.fork()
+        twin.processes = {name: process.fork() for name, process in self.processes.items()}
+        twin.events = self.events.copy()
+        twin.violations = self.violations.copy()
+        return twin
 
     @property
     def living(self) -> Iterator[Process]:
@@ -82,7 +107,8 @@ class World:
 
     # -- steps ---------------------------------------------------------------------------------------------------
 
-    def _play(self, step: Step) -> None:
+    def play(self, step: Step) -> None:
+        """Play one step and let the group come to rest."""
         match step.verb:
             case "elect":
                 self.coordinator.elects_newest = step.mode == "newest"

@@ -30,7 +30,7 @@ _BOOTSTRAP_MS: Final = 10_000
 
 
 def run(settings: MemberSettings, emit: Emit, stopping: Flag) -> bool:
-    """Be a member until `stopping` is set; say whether it ended well.  `UpgradeError` for settings Kafka refuses."""
+    """Be a member until `stopping` is set; say whether it ended well.  ``UpgradeError`` for settings Kafka refuses."""
     streams = _assignor(settings, emit)
     logging.getLogger("kafka").setLevel(logging.CRITICAL)  # what matters arrives as an exception
     emit(Started(settings.release, settings.upgrade_from, str(streams.core.member.process_id)))
@@ -82,6 +82,7 @@ def _consumer(settings: MemberSettings, streams: StreamsPartitionAssignor) -> Ka
         api_version=_numbers(settings.api_version) if settings.api_version else None,
     )
     streams.bind(consumer)
+    consumer.bootstrap(_BOOTSTRAP_MS)  # with a given api_version it would wait for ever, in silence
     return consumer
 
 
@@ -116,6 +117,7 @@ class _Telling(StreamsPartitionAssignor):
     def on_assignment(self, assignment: Any, generation: int) -> None:
         super().on_assignment(assignment, generation)
         received = self.received
+        assert received is not None  # noqa: S101
         self._emit(
             Assigned(
                 generation=generation,

@@ -1,0 +1,92 @@
+"""``streams-assignor member``: one small real member of a group."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import sys
+import time
+from threading import Event as Flag
+from threading import Lock, Thread
+from typing import Any
+
+import click
+
+from assignor.member_process import Event, MemberSettings, to_line
+from upgrade import OURS, UpgradeError
+
+
+@click.command
+@click.option("--bootstrap-servers", required=True, metavar="HOST:PORT,...", help="Where the cluster is.")
+@click.option("--group", required=True, help="The consumer group (Kafka: application.id).")
+@click.option("--topic", multiple=True, required=True, help="A source topic; may be repeated.")
+@click.option("--release", default=OURS.name, show_default=True, metavar="NAME", help="Whose behaviour to imitate.")
+@click.option("--upgrade-from", metavar="VERSION", help="Kafka's upgrade.from: the release the group comes from.")
+@click.option("--standbys", type=click.IntRange(0), default=0, show_default=True, help="Kafka's num.standby.replicas.")
+@click.option("--application-server", default="", metavar="HOST:PORT", help="Kafka's application.server.")
+@click.option("--session-timeout-ms", type=click.IntRange(1000), default=10_000, show_default=True)
+@click.option(
+    "--api-version",
+    metavar="N.N",
+    callback=lambda _context, _parameter, value: _checked_version(value),
+    help="Do not ask the broker what it speaks; the embedded cluster needs 2.3.",
+)
+def member(**options: Any) -> None:
+    """Be a member of a group, and print what happens to it.
+
+    Processes records at least once, commits after processing, and prints one JSON event per line: started,
+    subscribed, assigned, processed, revoked, rejoin, failed, stopped. SIGTERM and SIGINT stop it with status 0, and so
+    does the end of its standard input if that is a pipe (its parent is gone then); a failure gives status 1.
+    """
+    from assignor.clients import group_member  # a second, and only this command needs it
+
+    stopping = Flag()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stopping.set())
+    _stop_at_end_of_input(stopping)
+    try:
+        good = group_member.run(MemberSettings(**options), _Printer(stopping), stopping)
+    except UpgradeError as error:
+        raise click.UsageError(str(error)) from error
+    sys.exit(0 if good else 1)
+
+
+class _Printer:
+    """Prints whole lines from any thread; if nobody reads them any more, it is time to stop."""
+
+    def __init__(self, stopping: Flag) -> None:
+        self._stopping = stopping
+        self._lock = Lock()
+
+    def __call__(self, event: Event) -> None:
+        with self._lock:
+            try:
+                sys.stdout.write(to_line(event, round(time.time(), 3)))
+                sys.stdout.flush()
+            except BrokenPipeError:
+                self._stopping.set()
+                # What is still buffered would fail once more, with a message, when Python exits.
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _stop_at_end_of_input(stopping: Flag) -> None:
+    mode = os.fstat(0).st_mode
+    if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
+
+        def wait() -> None:
+            while os.read(0, 4096):
+                pass
+            stopping.set()
+
+        Thread(target=wait, daemon=True).start()
+
+
+def _checked_version(value: str | None) -> str | None:
+    if value is not None and not all(part.isdecimal() for part in value.split(".")):
+        raise click.BadParameter(f"{value!r} is not a version such as 2.3")
+    return value
+
+
+if __name__ == "__main__":
+    member()
