@@ -103,6 +103,11 @@ class Integer(Leaf):
     def read(self, reader: Reader) -> int:
         return reader.integer(self.size)
 
+    def from_json(self, value: Any) -> int:
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise EncodeError(f"needs an integer, got {value!r}")
+        return value
+
     def write(self, out: bytearray, value: int) -> None:
         try:
             out += value.to_bytes(self.size, "big", signed=True)
@@ -131,28 +136,20 @@ class Uuid(Leaf):
             raise EncodeError(f"needs a UUID, got {value!r}") from None
 
 
-class Bytes(Leaf):
-    """int32 length and that many bytes; -1 for null where ``nullable``."""
+class NullableBytes(Leaf):
+    """int32 length and that many bytes; -1 for null."""
 
+    name = "nullable bytes"
     size = 4
 
-    def __init__(self, *, nullable: bool = False) -> None:
-        self.nullable = nullable
-        self.name = "nullable bytes" if nullable else "bytes"
-
     def read(self, reader: Reader) -> bytes | None:
-        if self.nullable and reader.data[reader.at : reader.at + 4] == b"\xff\xff\xff\xff":
+        if reader.data[reader.at : reader.at + 4] == b"\xff\xff\xff\xff":
             reader.at += 4
             return None
         return reader.take(reader.count(1))
 
     def write(self, out: bytearray, value: bytes | None) -> None:
-        if value is None:
-            if not self.nullable:
-                raise EncodeError("must not be null")
-            out += b"\xff\xff\xff\xff"
-        else:
-            out += len(value).to_bytes(4, "big") + value
+        out += b"\xff\xff\xff\xff" if value is None else len(value).to_bytes(4, "big") + value
 
 
 class Utf8(Leaf):
@@ -329,7 +326,7 @@ class TaskIds(Array[TaskId]):
 
     def read(self, reader: Reader) -> tuple[TaskId, ...]:
         numbers = array(_INT32_ARRAY, reader.take(8 * reader.count(8)))
-        if _SWAP:
+        if _SWAP:  # pragma: no branch - the other branch is for big-endian machines
             numbers.byteswap()
         return tuple(map(TaskId, numbers[::2], numbers[1::2]))
 
@@ -338,7 +335,7 @@ class TaskIds(Array[TaskId]):
             numbers = array(_INT32_ARRAY, [number for task in value for number in task])
         except (OverflowError, TypeError):
             return super().write(out, value)  # the slow way names the task that does not fit
-        if _SWAP:
+        if _SWAP:  # pragma: no branch - the other branch is for big-endian machines
             numbers.byteswap()
         out += len(value).to_bytes(4, "big") + numbers.tobytes()
         return None

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from subscription_codec._driver import as_bytes, read_fields, write_fields
-from subscription_codec._wire import Array, Bytes, Reader, Struct, Utf8
+from subscription_codec._wire import Array, NullableBytes, Reader, Struct, Utf8
 from subscription_codec.errors import BadVersion, DecodeError, EncodeError
 from subscription_codec.layout import INT16, INT32, Field, Layout
 from subscription_codec.records import TopicPartition
@@ -52,7 +52,7 @@ class MemberAssignment:
 
 _TOPIC_PARTITIONS: Final = Struct("TopicPartitions", TopicPartitions, topic=Utf8(2), partitions=Array(INT32))
 _VERSION: Final = Field("version", "version", INT16)
-_USER_DATA: Final = Field("user_data", "userData", Bytes(nullable=True))
+_USER_DATA: Final = Field("user_data", "userData", NullableBytes())
 _V0: Final = (_VERSION, Field("topics", "topics", Array(Utf8(2))), _USER_DATA)
 _V1: Final = (*_V0, Field("owned_partitions", "ownedPartitions", Array(_TOPIC_PARTITIONS)))
 _V2: Final = (*_V1, Field("generation_id", "generationId", INT32))

@@ -31,7 +31,7 @@ def from_fields(kind: Kind, fields: Mapping[str, Any]) -> Subscription | Assignm
     A missing field takes its default, but ``version`` has to be there.
     """
     layouts, version = LAYOUTS[kind], fields.get("version")
-    if not isinstance(version, int) or version not in layouts:
+    if not isinstance(version, int) or isinstance(version, bool) or version not in layouts:
         raise EncodeError(f"must be one of {min(layouts)} to {max(layouts)}, got {version!r}", "version")
     known = {field.kafka_name: field for field in layouts[version]}
     if unknown := fields.keys() - known.keys() - {"trailing"}:

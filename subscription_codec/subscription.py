@@ -27,12 +27,12 @@ def decode_subscription(
     if version < 1:
         raise BadVersion(f"version {version}; the lowest is 1", 0, "version")
     if version > supported:
-        latest = _checked_supported(version, _read_number(reader, "latest_supported"))
+        latest = _at_least(version, _read_number(reader, "latest_supported"))
         return FutureSubscription(version, latest, reader.rest())
     reader.at = 0
     values = read_fields(reader, SUBSCRIPTION[version])
     if version >= EARLIEST_PROBEABLE_VERSION:
-        _checked_supported(version, values["latest_supported"])
+        _at_least(EARLIEST_PROBEABLE_VERSION, values["latest_supported"])
     return Subscription(**values, trailing=reader.rest())
 
 
@@ -57,8 +57,9 @@ def _read_number(reader: Reader, field: str) -> int:
         raise error.within(field) from None
 
 
-def _checked_supported(version: int, supported: int) -> int:
-    # Kafka >= 2.5 refuses this (IllegalArgumentException); 2.0 to 2.4 did not look.
-    if supported < version:
-        raise BadVersion(f"supported version {supported} is below the used version {version}", 4, "latest_supported")
+def _at_least(lowest: int, supported: int) -> int:
+    # Kafka 2.5 and later refuse a supported version below the used one (IllegalArgumentException), 2.0 to 2.4 did not
+    # look, and 2.1 to 2.3 can write 4 with 3. What a release wrote is read; what none could mean is refused.
+    if supported < lowest:
+        raise BadVersion(f"supported version {supported}, expected {lowest} or more", 4, "latest_supported")
     return supported

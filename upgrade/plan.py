@@ -70,13 +70,12 @@ def _one_bounce(origin: Release, target: Release) -> tuple[Step, ...]:
 
 def _two_bounces(origin: Release, target: Release) -> tuple[Step, ...]:
     version, value = origin.latest_version, origin.line
-    dies = "Unknown assignment data version" if version == 1 else "unable to decode subscription data: version="
     return (
         Step(
             f'bounce every member to {target} with upgrade.from="{value}", one by one',
             f"with it they still send version {version}, the newest that a leader of {origin} can read",
             f"a leader of {origin} dies of the first version {target.latest_version} it reads "
-            f'(TaskAssignmentException "{dies}...")',
+            f'(TaskAssignmentException "unable to decode subscription data: version={target.latest_version}")',
         ),
         Step(
             "remove upgrade.from and bounce every member again, one by one",

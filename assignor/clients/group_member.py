@@ -116,12 +116,12 @@ class _Telling(StreamsPartitionAssignor):
 
     def on_assignment(self, assignment: Any, generation: int) -> None:
         super().on_assignment(assignment, generation)
-        received = self.received
-        assert received is not None  # noqa: S101
+        received, consumer = self.received, self._consumer
+        assert received and consumer, "taken just now"
         self._emit(
             Assigned(
                 generation=generation,
-                member_id=self.member_id,
+                member_id=consumer.group_metadata().member_id,
                 leader=self._leading,
                 version=received.version,
                 supported=received.supported,

@@ -1,0 +1,83 @@
+"""The command line: one script, whose sub-commands are loaded by name when they are called.
+
+``--help`` must come at once, so this file imports click and nothing else; the one-line helps stand in the table.
+Exit status: 0 done, 1 it did not go well (a property violated, an upgrade unfinished, a line refused), 2 wrong usage,
+130 interrupted.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import Final, NamedTuple
+
+import click
+
+
+class _Command(NamedTuple):
+    """Where a sub-command lives (it may be in a package above this one, hence a name) and its one-line help."""
+
+    module: str
+    help: str
+
+
+COMMANDS: Final = {
+    "bounce": _Command("assignor.cli.bounce", "A live rolling bounce of real member processes."),
+    "member": _Command("assignor.cli.member", "A small real member of a group, printing JSON events."),
+    "plan": _Command("assignor.cli.plan", "The steps of a safe upgrade from one release to another."),
+    "replay": _Command("spark_sim.cli", "One simulated scenario, explained step by step."),
+    "report": _Command("spark_sim.cli", "Tables and pictures of a finished sweep."),
+    "sweep": _Command("spark_sim.cli", "Every way an upgrade can go, simulated on Spark."),
+    "userdata": _Command("assignor.cli.userdata", "Decode, encode and explain rebalance metadata."),
+}
+
+
+class _LazyGroup(click.Group):
+    """A group that imports a command only to run it or to print its own help."""
+
+    def list_commands(self, _ctx: click.Context) -> list[str]:
+        return sorted(COMMANDS)
+
+    def get_command(self, _ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        command = getattr(importlib.import_module(COMMANDS[name].module), name)
+        if not isinstance(command, click.Command):
+            raise TypeError(f"{COMMANDS[name].module}:{name} is not a command; this should never happen")
+        return command
+
+    def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, command.help) for name, command in sorted(COMMANDS.items())])
+
+
+@click.command(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="streams-assignor")
+def cli() -> None:
+    """The Kafka Streams rebalance protocol in Python, with version probing (KIP-268).
+
+    \b
+    Examples:
+      streams-assignor sweep --matrix kip-268 --out sweep-results
+      streams-assignor plan 1.1 2.0
+      streams-assignor replay "A@2.0 B@2.0 C@2.0 | bounce A>simulated-4 B>simulated-4 C>simulated-4"
+      streams-assignor bounce
+    """
+
+
+def main() -> None:
+    """Run the console script; what a user got wrong is one line on standard error."""
+    try:
+        status = cli.main(prog_name="streams-assignor", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        status = error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted", err=True)
+        status = 130
+    except BrokenPipeError:
+        # The reader (head, less) has gone. Python would complain once more when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 141
+    sys.exit(status if isinstance(status, int) else 0)
