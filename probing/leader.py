@@ -6,7 +6,7 @@ Numbers in, numbers out. Java: ``StreamsPartitionAssignor.assign`` and ``compute
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from attrs import frozen
@@ -71,24 +71,21 @@ def decide(rules: LeaderRules, latest: int, heard: Mapping[str, Heard]) -> Decis
         raise RemoteProtocolError(message, "TaskAssignmentException")
     if future and min((versions.used for versions in known), default=latest) < EARLIEST_PROBEABLE_VERSION:
         return _refusal(rules, latest, heard, future)
-    said = {speaks: _said(speaks, latest, known, heard.values()) for speaks in Speaks}
+    said = _said(latest, known, heard.values())
     regular = Answer(said[rules.version], said[rules.supported], rules.others_while_probing if future else Content.REGULAR)
     for_future = Answer(said[rules.version_for_future], said[rules.supported], rules.content_for_future)
     return Decision({member: for_future if member in future else regular for member in heard}, future)
 
 
-def _said(speaks: Speaks, latest: int, known: Iterable[Heard], everyone: Iterable[Heard]) -> int:
-    match speaks:
-        case Speaks.OWN_LATEST:
-            return latest
-        case Speaks.LOWEST_USED_KNOWN:
-            return min((versions.used for versions in known), default=latest)
-        case Speaks.LOWEST_USED:
-            return min([latest, *(versions.used for versions in everyone)])
-        case Speaks.LOWEST_SUPPORTED_KNOWN:
-            return min([latest, *(versions.supported for versions in known)])
-        case Speaks.LOWEST_SUPPORTED:
-            return min([latest, *(versions.supported for versions in everyone)])
+def _said(latest: int, known: Sequence[Heard], everyone: Iterable[Heard]) -> Mapping[Speaks, int]:
+    """Compute the numbers a leader may answer with; each is at most its own latest."""
+    return {
+        Speaks.OWN_LATEST: latest,
+        Speaks.LOWEST_USED_KNOWN: min([latest, *(versions.used for versions in known)]),
+        Speaks.LOWEST_USED: min([latest, *(versions.used for versions in everyone)]),
+        Speaks.LOWEST_SUPPORTED_KNOWN: min([latest, *(versions.supported for versions in known)]),
+        Speaks.LOWEST_SUPPORTED: min([latest, *(versions.supported for versions in everyone)]),
+    }
 
 
 def _refusal(rules: LeaderRules, latest: int, heard: Mapping[str, Heard], future: frozenset[str]) -> Decision:

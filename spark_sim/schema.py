@@ -49,5 +49,7 @@ def ddl() -> str:
 
 def markdown() -> str:
     """Return the table of columns for the documentation."""
-    rows = [f"| `{c.name}` | {c.sql.lower()}{' or null' if c.nullable else ''} | {c.meaning} |" for c in (*COLUMNS, CELL)]
+    rows = [
+        f"| `{c.name}` | {c.sql.lower()}{' or null' if c.nullable else ''} | {c.meaning} |" for c in (*COLUMNS, CELL)
+    ]
     return "\n".join(["| column | type | meaning |", "|---|---|---|", *rows])

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
 import tempfile
+import threading
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -108,7 +110,8 @@ def _start(master: str, folder: Path) -> tuple[SparkSession, Callable[[], None]]
     try:
         with log.open("wb") as stream:
             gateway = launch_gateway(conf, {"stdout": stream, "stderr": stream})
-        context = SparkContext(gateway=gateway, conf=conf)
+        with _own_interrupt():
+            context = SparkContext(gateway=gateway, conf=conf)
     except (PySparkException, Py4JError) as error:
         stop()
         raise SparkNotStarted(f"Spark did not start on {master}: {_last_words(log) or error}") from error
@@ -143,6 +146,18 @@ def _environment(variables: dict[str, str]) -> Iterator[None]:
                 del os.environ[name]
             else:
                 os.environ[name] = value
+
+
+@contextmanager
+def _own_interrupt() -> Iterator[None]:
+    """Keep this process's answer to Ctrl-C: PySpark sets its own, and leaves it when the session is long closed."""
+    mine = threading.current_thread() is threading.main_thread()
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if mine:
+            signal.signal(signal.SIGINT, before)
 
 
 def _packed(folder: Path) -> Path:

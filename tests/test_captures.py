@@ -1,0 +1,126 @@
+"""Real groups of real Kafka Streams instances: every blob, every leader's decision, every member's next version."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from probing import AssignmentReceived, Content, Heard, MemberVersion, ProbingError, decide
+from probing.rules import BY_NAME
+from subscription_codec import (
+    Subscription,
+    decode_assignment,
+    decode_subscription,
+    encode_assignment,
+    encode_subscription,
+)
+from subscription_codec.consumer_protocol import (
+    decode_member_assignment,
+    decode_member_subscription,
+    encode_member_assignment,
+    encode_member_subscription,
+)
+from upgrade import release_named
+
+CAPTURES = {path.stem: json.loads(path.read_text()) for path in sorted((Path(__file__).parent / "captures").glob("*.json"))}
+each_capture = pytest.mark.parametrize("capture", CAPTURES.values(), ids=CAPTURES)
+
+
+def blobs(capture):
+    for group in capture["generations"]:
+        for member in group["members"]:
+            yield member["subscription"], member["assignment"]
+    for snapshot in capture["snapshots"]:
+        for member in snapshot["members"]:
+            yield member["metadata"], member["assignment"]
+
+
+@each_capture
+def test_every_blob_is_read_and_written_back_byte_for_byte(capture):
+    for subscription, assignment in blobs(capture):
+        envelope = decode_member_subscription(bytes.fromhex(subscription))
+        assert subscription == encode_member_subscription(envelope).hex()
+        assert envelope.user_data == encode_subscription(decode_subscription(envelope.user_data, supported=4))
+        if assignment:
+            answer = decode_member_assignment(bytes.fromhex(assignment))
+            assert assignment == encode_member_assignment(answer).hex()
+            assert answer.user_data == encode_assignment(decode_assignment(answer.user_data, supported=4))
+
+
+def generations(capture):
+    """Each stored generation as (leader, {member id: (subscription, assignment, number of partitions)})."""
+    for group in capture["generations"]:
+        members = {}
+        for member in group["members"]:
+            subscription = decode_subscription(
+                decode_member_subscription(bytes.fromhex(member["subscription"])).user_data, supported=4
+            )
+            envelope = decode_member_assignment(bytes.fromhex(member["assignment"])) if member["assignment"] else None
+            members[member["member_id"]] = (
+                subscription,
+                decode_assignment(envelope.user_data, supported=4) if envelope else None,
+                len(envelope.assigned_partitions) if envelope else 0,
+            )
+        if members:
+            yield group["leader"], members
+
+
+def releases(capture, subscription):
+    """The releases of the capture that can have sent this subscription."""
+    found = {release_named(step.split(",")[0]) for step in capture["steps"]}
+    if subscription.version >= 3:
+        return {release for release in found if release.latest_version == subscription.latest_supported}
+    return {release for release in found if release.latest_version >= subscription.version}
+
+
+@each_capture
+def test_our_leader_decides_as_the_real_one_did(capture):
+    compared = 0
+    for leader, members in generations(capture):
+        heard = {name: Heard(each.version, each.latest_supported) for name, (each, _, _) in members.items()}
+        newest = max(each.used for each in heard.values())
+        for release in releases(capture, members[leader][0]):
+            if newest > release.latest_version and not release.can_be_probed:
+                continue  # the leader lived, so it was not of this release
+            decision = decide(BY_NAME[release.rules].leader, release.latest_version, heard)
+            for name, (_, real, partitions) in members.items():
+                if real is not None:
+                    answer = decision.answers[name]
+                    assert (real.version, real.latest_supported) == (
+                        answer.version,
+                        answer.supported if answer.version >= 3 else -1,
+                    )
+                    assert answer.content is not Content.EMPTY or (partitions, real.active_tasks) == (0, ())
+                    compared += 1
+    assert compared > 5
+
+
+@each_capture
+def test_our_member_sends_next_what_the_real_one_sent(capture):
+    compared = 0
+    last: dict[object, tuple[Subscription, object, bool]] = {}
+    for leader, members in generations(capture):
+        for name, (subscription, assignment, _) in members.items():
+            before = last.get(subscription.process_id)
+            if before and before[1] is not None:
+                sent, answer, leading = before
+                for release in releases(capture, sent):
+                    pinned = sent.version if sent.version < min(release.latest_version, 3) else None
+                    member = MemberVersion.started(BY_NAME[release.rules].member, release.latest_version, pinned)
+                    if member.used > sent.version:  # it had come down before
+                        member, _ = member.receive(AssignmentReceived(sent.version, sent.version))
+                    received = AssignmentReceived(answer.version, answer.latest_supported, leading)
+                    assert subscription.version == member.receive(received)[0].used
+                    compared += 1
+            last[subscription.process_id] = (subscription, assignment, name == leader)
+    assert compared > 5
+
+
+def test_the_leader_that_died_in_reality_dies_here():
+    """1.1.1 to 2.0.1 without upgrade.from: the old leader cannot read version 3, so the generation has no answer."""
+    rules = BY_NAME[release_named("1.1.1").rules].leader
+
+    with pytest.raises(ProbingError, match="unable to decode subscription data: version=3"):
+        decide(rules, 2, {"old": Heard(2), "new": Heard(3, 3)})
+    capture = CAPTURES["1.1.1-to-2.0.1-without-upgrade-from-leader-last"]
+    assert any(snapshot["dead"] for snapshot in capture["snapshots"])
