@@ -37,6 +37,8 @@ from subscription_codec.consumer_protocol import (
     encode_member_assignment,
     grouped,
 )
+from upgrade import ConfigException
+from upgrade.config import split_host
 
 FUTURE_CLIENT: Final = UUID(int=0)
 """Stands for all members from the future: their process ids cannot be read (Java: ``FUTURE_ID``)."""
@@ -169,9 +171,10 @@ def _partitions_by_host(
 
 
 def _host(end_point: str) -> HostInfo | None:
-    host, _, port = end_point.rpartition(":")
-    # A foreign member's nonsense must not stop the leader: it just serves no queries.
-    return HostInfo(host, int(port)) if host and port.isascii() and port.isdigit() and int(port) <= 0xFFFF else None
+    try:
+        return HostInfo(*split_host(end_point)) if end_point else None
+    except ConfigException:
+        return None  # a foreign member's nonsense must not stop the leader: it just serves no queries
 
 
 def _write(answer: Answer, share: Share, tasks: Tasks, hosts: Iterable[HostPartitions]) -> bytes:

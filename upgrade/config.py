@@ -29,7 +29,8 @@ class StreamsConfig:
         if self.num_standby_replicas < 0:
             raise ConfigException(_invalid("num.standby.replicas", self.num_standby_replicas, "Value must be at least 0"))
         _check_one_of(self.upgrade_from, tuple(PINNED_VERSIONS))
-        _check_host(self.application_server)
+        if self.application_server:
+            split_host(self.application_server)
 
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> StreamsConfig:
@@ -62,14 +63,15 @@ def _check_one_of(value: str | None, accepted: tuple[str, ...]) -> None:
         raise ConfigException(_invalid("upgrade.from", value, f"String must be one of: null, {', '.join(accepted)}"))
 
 
-def _check_host(address: str) -> None:
-    host, colon, port = address.rpartition(":")
-    if not address:
-        return
-    if not host or not colon:
+def split_host(address: str) -> tuple[str, int]:
+    """Split ``host:port``; ``ConfigException`` if it is something else."""
+    host, _, port = address.rpartition(":")
+    if not host:
         raise ConfigException(f"Error parsing host address {address}. Expected format host:port.")
-    if not port.isascii() or not port.isdigit() or int(port) > 0xFFFF:
+    # The length first: Python refuses to convert thousands of digits with an error of its own.
+    if not (port.isascii() and port.isdigit() and len(port) <= 5 and int(port) <= 0xFFFF):
         raise ConfigException(f"Invalid port supplied in {address} for config application.server")
+    return host, int(port)
 
 
 def _number(value: Any) -> Any:

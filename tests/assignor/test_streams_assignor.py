@@ -1,0 +1,254 @@
+"""``StreamsPartitionAssignor`` in groups that exchange real bytes."""
+
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assignor import FatalError, StreamsPartitionAssignor, Subtopology, Topology
+from probing import Rejoining
+from subscription_codec import (
+    Assignment,
+    FutureSubscription,
+    HostInfo,
+    Subscription,
+    TaskId,
+    TopicPartition,
+    decode_assignment,
+    decode_subscription,
+    encode_assignment,
+    encode_subscription,
+)
+from subscription_codec.consumer_protocol import (
+    MemberAssignment,
+    MemberSubscription,
+    decode_member_assignment,
+    decode_member_subscription,
+    encode_member_assignment,
+    encode_member_subscription,
+)
+from tests.group import Group
+from upgrade import ConfigException, StreamsConfig, release_named
+
+ORDERS = Topology.of(Subtopology(sources=["orders"], changelogs=["orders-changelog"]))
+JOINED = Topology.of(
+    Subtopology(sources=["left", "right"], repartition_sinks=["between"]),
+    Subtopology(repartition_sources=["between"], changelogs=["store"]),
+)
+
+
+def owned(received):
+    return {name: set(each.partitions) for name, each in received.items()}
+
+
+def userdata(blob):
+    return decode_member_subscription(blob).user_data
+
+
+def test_every_partition_has_one_owner():
+    received = Group(JOINED, {"left": 3, "right": 2, "between": 3}, a="2.0.1", b="2.0.1").rebalance()
+
+    owners = [partition for each in owned(received).values() for partition in each]
+    assert sorted(owners) == sorted(
+        TopicPartition(topic, number) for topic, count in [("between", 3), ("left", 3), ("right", 2)] for number in range(count)
+    )
+    assert not any(each.dropped or each.rejoin for each in received.values())
+
+
+def test_tasks_keep_their_partitions_together_in_the_order_of_the_wire():
+    received = Group(JOINED, {"left": 3, "right": 2}, a="2.0.1").rebalance()["a"]
+
+    assert frozenset({TopicPartition("left", 1), TopicPartition("right", 1)}) == received.active[TaskId(0, 1)]
+
+
+def test_standbys_go_to_another_process_and_keep_their_partitions():
+    group = Group(ORDERS, {"orders": 2})
+    for number, name in enumerate("abc", 1):
+        group.add(name, process=number, num_standby_replicas=1)
+    received = group.rebalance()
+
+    assert {TaskId(0, 0), TaskId(0, 1)} == {task for each in received.values() for task in each.standby}
+    assert not [name for name, each in received.items() if each.standby.keys() & each.active.keys()]
+
+
+def test_hosts_say_where_partitions_are_served():
+    group = Group(ORDERS, {"orders": 2})
+    group.add("a", process=1, application_server="a.example:80")
+    group.add("b", process=2)
+    received = group.rebalance()
+
+    assert {HostInfo("a.example", 80): set(received["a"].partitions)} == received["b"].hosts
+
+
+def test_members_of_one_process_share_its_tasks():
+    group = Group(ORDERS, {"orders": 4})
+    group.add("a-1", process=1)
+    group.add("a-2", process=1)
+    group.add("b-1", process=2)
+    received = group.rebalance()
+
+    assert {"a-1": 2, "a-2": 1, "b-1": 1} == {name: len(each.active) for name, each in received.items()}
+
+
+def test_tasks_stay_when_nothing_changes():
+    group = Group(ORDERS, {"orders": 7}, a="2.0.1", b="2.0.1", c="2.0.1")
+
+    assert owned(group.rebalance()) == owned(group.rebalance(leader="c"))
+
+
+@given(st.permutations(["a", "b", "c"]))
+def test_equal_groups_get_equal_bytes_whatever_the_order(names):
+    group = Group(ORDERS, {"orders": 5}, a="2.0.1", b="2.0.1", c="2.0.1")
+    subscriptions = {name: member.subscription() for name, member in group.members.items()}
+    leader = group.members["a"]
+
+    assert leader.assign({"orders": 5}, subscriptions) == leader.assign(
+        {"orders": 5}, {name: subscriptions[name] for name in names}
+    )
+
+
+def test_version_probing_goes_down_and_up_again():
+    group = Group(ORDERS, {"orders": 3}, old="streams-assignor", new="simulated-4")
+    first = group.rebalance()
+
+    assert Rejoining.KEEP_MEMBER_ID is first["new"].rejoin and first["old"].rejoin is None
+    assert {"old": 3, "new": 3} == group.versions
+    group.rebalance()
+    group.add("old", "simulated-4", process=1)
+    group.rebalance(leader="new")
+    assert {"old": 4, "new": 4} == group.versions
+    assert {4} == {received.version for received in group.rebalance(leader="new").values()}
+
+
+def test_a_2_0_leader_gives_a_newer_member_nothing_and_the_others_what_they_had():
+    group = Group(ORDERS, {"orders": 3}, old="2.0.1")
+    before = group.rebalance()
+    group.add("new", "simulated-4", process=2)
+    received = group.rebalance()
+
+    assert owned(before)["old"] == owned(received)["old"]
+    assert ((), (3, 3)) == (received["new"].partitions, (received["new"].version, received["new"].supported))
+
+
+def test_two_bounces_with_upgrade_from_stay_on_version_2_until_the_second():
+    group = Group(ORDERS, {"orders": 3}, a="1.1.1", b="1.1.1")
+    group.add("a", process=1, upgrade_from="1.1")
+    assert {2} == {received.version for received in group.rebalance(leader="b").values()}
+    group.add("b", process=2, upgrade_from="1.1")
+    group.add("a", process=1)
+    assert {2} == {received.version for received in group.rebalance(leader="b").values()}
+    group.add("b", process=2)
+    assert {3} == {received.version for received in group.rebalance(leader="b").values()}
+
+
+def test_without_upgrade_from_the_old_leader_dies_as_it_does_in_kafka():
+    group = Group(ORDERS, {"orders": 3}, old="1.1.1", new="2.0.1")
+
+    with pytest.raises(FatalError) as caught:
+        group.rebalance(leader="old")
+    assert "TaskAssignmentException: unable to decode subscription data: version=3" == str(caught.value)
+
+
+def test_without_upgrade_from_a_member_of_0_10_0_dies_of_version_2():
+    group = Group(ORDERS, {"orders": 3}, new="1.1.0", old="0.10.0.1")
+
+    with pytest.raises(FatalError, match="TaskAssignmentException: Unknown assignment data version"):
+        group.rebalance(leader="new")
+
+
+def test_a_wrong_upgrade_from_fails_at_the_start():
+    with pytest.raises(ConfigException):
+        StreamsPartitionAssignor(ORDERS, StreamsConfig(upgrade_from="1.1"), release=release_named("1.1.1"))
+
+
+def test_kafka_8649_the_next_subscription_of_a_2_0_member_fails():
+    group = Group(ORDERS, {"orders": 3}, new="2.1.1", old="2.0.1")
+    group.rebalance(leader="new")
+
+    with pytest.raises(FatalError, match="IllegalArgumentException: version must be between 1 and 3; was: 4"):
+        group.members["old"].subscription()
+
+
+@pytest.mark.parametrize("blob", [b"", b"\0\0\0", bytes(40)])
+def test_a_leader_dies_of_a_subscription_that_is_none(blob):
+    group = Group(ORDERS, {"orders": 1}, a="2.0.1")
+
+    with pytest.raises(FatalError, match="unable to decode subscription data of member x"):
+        group.members["a"].assign({"orders": 1}, {"x": blob})
+
+
+@pytest.mark.parametrize(
+    ("assignment", "partitions", "text"),
+    [
+        (Assignment(version=4, latest_supported=4), [], "Unable to decode"),
+        (Assignment(version=3, latest_supported=4), [], "above our latest"),
+        (Assignment(version=3, latest_supported=3, active_tasks=(TaskId(0, 0),)), [], "Number of assigned partitions 0"),
+        (None, [], "Failed to decode AssignmentInfo"),
+    ],
+)
+def test_a_member_dies_of_an_assignment_that_it_cannot_take_and_nothing_has_changed(assignment, partitions, text):
+    member = StreamsPartitionAssignor(ORDERS, process_id=UUID(int=1))
+    before = member.member
+    blob = encode_member_assignment(MemberAssignment((), encode_assignment(assignment) if assignment else b"\0"))
+
+    with pytest.raises(FatalError, match=text):
+        member.on_assignment(blob)
+    assert before == member.member
+
+
+def test_a_member_dies_of_an_endpoint_that_cannot_be_written():
+    member = StreamsPartitionAssignor(ORDERS, StreamsConfig(application_server="\ud800:1"))
+
+    with pytest.raises(FatalError, match="IllegalArgumentException: cannot write the subscription: user_end_point"):
+        member.subscription()
+
+
+def test_a_leader_dies_of_a_topic_that_cannot_be_written():
+    long = "x" * 70_000
+    member = StreamsPartitionAssignor(
+        Topology.of(Subtopology(sources=[long], changelogs=["c"])), StreamsConfig(num_standby_replicas=1)
+    )
+    other = StreamsPartitionAssignor(member.topology)
+
+    with pytest.raises(FatalError, match="65535 is the most"):
+        member.assign({long: 1}, {"a": member.subscription(["t"]), "b": other.subscription(["t"])})
+
+
+@pytest.mark.parametrize("end_point", ["nonsense", "a:b", "a:99999", "a:" + "9" * 5000, ":1", "\udcff:1"])
+def test_nonsense_in_another_members_endpoint_does_not_stop_the_leader(end_point):
+    member = StreamsPartitionAssignor(ORDERS)
+    foreign = Subscription(3, 3, UUID(int=7), user_end_point=end_point)
+    blob = encode_member_subscription(MemberSubscription(("orders",), encode_subscription(foreign)))
+
+    answers = member.assign({"orders": 2}, {"me": member.subscription(), "foreign": blob})
+
+    assert {"me", "foreign"} == answers.keys()
+
+
+def test_a_member_reports_the_state_it_has_on_disk_as_standby_tasks():
+    member = StreamsPartitionAssignor(ORDERS, stored=[TaskId(0, 1)])
+
+    assert (TaskId(0, 1),) == decode_subscription(userdata(member.subscription())).standby_tasks
+
+
+def test_stateless_tasks_leave_nothing_behind():
+    stateless = Topology.of(Subtopology(sources=["orders"]))
+    group = Group(stateless, {"orders": 1}, a="2.0.1", b="2.0.1")
+    group.rebalance()
+
+    assert not any(member.member.stored for member in group.members.values())
+
+
+def test_an_unknown_topic_leaves_the_group_without_tasks():
+    assert {"a": set()} == owned(Group(ORDERS, {}, a="2.0.1").rebalance())
+
+
+def test_a_future_member_of_todays_group_gets_real_tasks():
+    group = Group(ORDERS, {"orders": 4}, a="streams-assignor")
+    blob = encode_member_subscription(MemberSubscription(("orders",), encode_subscription(FutureSubscription(9, 9))))
+
+    answers = group.members["a"].assign({"orders": 4}, {"a": group.members["a"].subscription(), "future": blob})
+
+    answer = decode_assignment(decode_member_assignment(answers["future"]).user_data)
+    assert (3, 3, 2) == (answer.version, answer.latest_supported, len(answer.active_tasks))
