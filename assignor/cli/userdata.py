@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -138,7 +139,9 @@ def _error(error: CodecError | _BadLine) -> dict[str, Any]:
 
 
 def _lines() -> Iterator[str]:
-    return (line for line in map(str.strip, click.get_text_stream("stdin", errors="replace")) if line)
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(errors="replace")  # bytes that are no text belong into an error message
+    return (line for line in map(str.strip, sys.stdin) if line)
 
 
 def _blob(line: str, kind: Kind | None) -> tuple[Kind, bytes]:

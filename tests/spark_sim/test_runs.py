@@ -1,0 +1,136 @@
+"""All the ways an upgrade can go: complete, without doubles, the same however they are cut."""
+
+from itertools import permutations
+
+import pytest
+
+from spark_sim.runs import CellResult, Run, run_block, summarise, worlds
+from spark_sim.scenario import Scenario, Step
+from spark_sim.schedules import Block, blocks, schedules, with_crashes
+from spark_sim.world import World
+from upgrade import Plan, UpgradeError, release_named
+from upgrade.matrix import Upgrade, kip_268
+
+
+def upgrade(origin, target, plan=Plan.ONE_BOUNCE, value=None):
+    return Upgrade(release_named(origin), release_named(target), plan, value)
+
+
+ONE = upgrade("2.0", "simulated-4")
+TWO = upgrade("1.1", "2.0", Plan.TWO_BOUNCES, "1.1")
+OFFLINE = upgrade("1.1", "2.0", Plan.OFFLINE)
+UNSAFE = upgrade("1.1", "2.0")
+
+
+@pytest.mark.parametrize(("which", "count"), [(ONE, 3 * 2 * 2), (TWO, 3 * 2 * 2 * 6), (OFFLINE, 3 * 2)])
+def test_schedules_are_all_leaders_elections_restarts_and_second_orders(which, count):
+    found = [str(schedule) for schedule in schedules(which, "ABC")]
+
+    assert count == len(found) == len(set(found))
+
+
+def test_crashes_come_at_every_place_and_only_to_members_that_run():
+    (schedule, *_) = schedules(OFFLINE, "AB")
+    found = [str(crashed).partition(" | ")[2] for crashed in with_crashes(schedule)]
+
+    assert [
+        "elect oldest | stop A B | start A>2.0.1 B>2.0.1",
+        "elect oldest | crash A | start A | stop A B | start A>2.0.1 B>2.0.1",
+        "elect oldest | crash A | stop A B | start A>2.0.1 B>2.0.1",
+        "elect oldest | crash B | start B | stop A B | start A>2.0.1 B>2.0.1",
+        "elect oldest | crash B | stop A B | start A>2.0.1 B>2.0.1",
+        "elect oldest | stop A B | start A>2.0.1 B>2.0.1 | crash A | start A",
+        "elect oldest | stop A B | start A>2.0.1 B>2.0.1 | crash B | start B",
+    ] == found
+
+
+def test_shared_beginnings_change_nothing():
+    scenarios = list(with_crashes(next(schedules(ONE, "ABC"))))
+    alone = {str(scenario): World(scenario).run() for scenario in scenarios}
+
+    for world in worlds(scenarios):
+        other = alone.pop(str(world.scenario))
+        assert (other.events, other.violations) == (world.events, world.violations)
+        assert (other.probes, other.most_rebalances) == (world.probes, world.most_rebalances)
+    assert {} == alone
+
+
+def renamed(scenario, names):
+    """The same scenario with other names for the members."""
+    other = dict(zip("ABC", names, strict=True))
+    members = tuple((other[name], instance) for name, instance in scenario.members)
+    steps = tuple(Step(s.verb, tuple((other[n], i) for n, i in s.members), s.mode) for s in scenario.steps)
+    return Scenario(members, steps)
+
+
+@pytest.mark.parametrize("which", [ONE, UNSAFE], ids=["safe", "unsafe"])
+def test_renaming_the_members_changes_no_verdict(which):
+    """Why the first round needs only one order."""
+    for schedule in schedules(which, "ABC"):
+        expected = len(World(schedule).run().violations)
+        for names in permutations("ABC"):
+            assert expected == len(World(renamed(schedule, names)).run().violations)
+
+
+def test_blocks_hold_every_schedule_once():
+    found = blocks([TWO, ONE])
+
+    assert len(found) == len({block.key for block in found})
+    assert list(schedules(TWO, "ABC")) == [schedule for block in found if block.upgrade is TWO for schedule in block.schedules]
+    assert all(block.cost == len(list(block.scenarios())) for block in found)
+
+
+def test_large_groups_are_sampled_with_a_seed():
+    first, again, other = (blocks([TWO], members=6, seed=seed, sample=5) for seed in (1, 1, 2))
+
+    assert first == again != other
+    assert 5 == sum(len(block.schedules) for block in first)
+    assert blocks([TWO], members=5)
+
+
+@pytest.mark.parametrize("members", [0, 27])
+def test_a_group_has_1_to_26_members(members):
+    with pytest.raises(UpgradeError, match="expected 1 to 26 members"):
+        blocks([ONE], members=members)
+
+
+def test_a_safe_upgrade_is_safe_in_every_run_and_probes():
+    (block,) = blocks([ONE])
+    result = summarise(ONE, run_block(block))
+
+    assert ("safe", 0, block.cost, None) == (result.verdict, result.violations, result.runs, result.example)
+    assert result.should_probe and result.probes
+
+
+def test_an_unsafe_upgrade_has_an_example_that_fails_again():
+    (block,) = blocks([UNSAFE])
+    result = summarise(UNSAFE, run_block(block))
+
+    assert "unsafe" == result.verdict
+    assert World(Scenario.parse(result.example)).run().violations
+    assert result.as_json()["property"] and result.as_json()["message"]
+    assert not result.should_probe
+
+
+def test_results_merge_in_any_order():
+    parts = [CellResult(UNSAFE, 1, 1, 2, 0, example, "p", "m") for example in ("bb", "aa", "c")] + [CellResult(UNSAFE, 5, 0, 9, 1)]
+    merged = {order[0].plus(order[1]).plus(order[2]).plus(order[3]) for order in permutations(parts)}
+
+    assert {CellResult(UNSAFE, 8, 3, 9, 1, "c", "p", "m")} == merged
+
+
+def test_a_cell_is_named_by_its_lines():
+    names = {(r["from"], r["to"]) for r in (CellResult(each).as_json() for each in kip_268())}
+
+    assert 28 == len(names)
+    assert {("0.10.0", "0.10.1"), ("2.0", "simulated-4")} <= names
+    assert "never released" in CellResult(kip_268()[0]).as_json()["note"]
+
+
+def test_rows_say_which_block_they_are_of():
+    block = Block(ONE, 7, (next(schedules(ONE, "AB")),))
+
+    rows = list(run_block(block))
+
+    assert {"2.0.1-to-simulated-4-one_bounce-007"} == {row.block for row in rows}
+    assert all(isinstance(row, Run) for row in rows)
