@@ -7,7 +7,8 @@ Before the first bar stand the members in the order in which they join; the firs
     bounce [fast|leave] M>R ...   stop each member and start it as release R, one after the other
     stop [leave] M ...            stop members; without ``leave`` the group notices when their sessions time out
     start M[>R] ...               start members together, as what they were last or as R
-    crash [mid] M ...             members die at once, or (mid) in the next rebalance between JoinGroup and SyncGroup
+    crash [mid|late] M ...        members die at once, or between JoinGroup and SyncGroup of the next rebalance (mid) or
+                                  of the one after it (late: a probed member rejoins there)
     elect oldest|newest           who becomes leader when the leader has gone
 
 ``fast``: the member is back before the group has noticed that it was gone. A release may carry ``,upgrade.from=V``.
@@ -28,7 +29,7 @@ MODES: Final[Mapping[str, tuple[str, ...]]] = {
     "bounce": ("fast", "leave"),
     "stop": ("leave",),
     "start": (),
-    "crash": ("mid",),
+    "crash": ("mid", "late"),
     "elect": ("oldest", "newest"),
 }
 _NEEDS_RELEASE: Final = frozenset({"bounce"})

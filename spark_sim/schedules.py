@@ -16,7 +16,7 @@ from typing import Final
 
 from attrs import frozen
 
-from spark_sim.scenario import Instance, Scenario, Step, step
+from spark_sim.scenario import MODES, Instance, Scenario, Step, step
 from upgrade.errors import UpgradeError
 from upgrade.matrix import Plan, Upgrade
 
@@ -122,7 +122,7 @@ def with_crashes(schedule: Scenario) -> Iterator[Scenario]:
     """Yield a schedule as it is, and then with one member crashing at one place and coming back.
 
     It crashes before a step or after the last one and comes back at once, or after that step; or it crashes in the
-    middle of the rebalance that the step causes. Members that are stopped at that moment cannot crash.
+    middle of the first or the second rebalance that the step causes. Members that are stopped cannot crash.
     """
     yield schedule
     names = [name for name, _ in schedule.members]
@@ -148,7 +148,8 @@ def _crashes(name: str, following: Step | None) -> Iterator[tuple[Step, ...]]:
         yield crash, following
     else:
         yield crash, following, start
-        yield step("crash", name, mode="mid"), following, start
+        for mode in MODES["crash"]:
+            yield step("crash", name, mode=mode), following, start
 
 
 def _stopped_after(stopped: set[str], following: Step | None) -> set[str]:

@@ -19,7 +19,7 @@ from probing import Rejoining
 from spark_sim.coordinator import Coordinator, Joined, Phase
 from spark_sim.history import Event, tasks_text
 from spark_sim.properties import ENDLESS, Violation, always, eventually
-from spark_sim.scenario import Instance, Scenario, Step
+from spark_sim.scenario import MODES, Instance, Scenario, Step
 from subscription_codec import TaskId
 
 TOPOLOGY: Final = Topology.of(Subtopology(sources=("data",), changelogs=("counts-changelog",)))
@@ -30,14 +30,14 @@ MOST_REBALANCES: Final = 20
 
 @define(eq=False)
 class Process:
-    """One running instance with one member."""
+    """One running instance with one member. It dies in the ``doomed_in``-th rebalance from now (0: it does not)."""
 
     name: str
     instance: Instance
     assignor: StreamsPartitionAssignor
     member_id: str | None = None
     alive: bool = True
-    doomed: bool = False
+    doomed_in: int = 0
     wants_to_join: bool = True
     owned: frozenset[TaskId] = frozenset()
     received: int | None = None
@@ -127,9 +127,9 @@ class World:
                 for name, _ in step.members:
                     self._stop(name, "stopped", leave=step.mode == "leave")
                 self._settle()
-            case "crash" if step.mode == "mid":
+            case "crash" if step.mode:
                 for name, _ in step.members:
-                    self.processes[name].doomed = True
+                    self.processes[name].doomed_in = MODES["crash"].index(step.mode) + 1
             case "crash":
                 for name, _ in step.members:
                     self._stop(name, "crashed")
@@ -207,7 +207,8 @@ class World:
             return
         members = self._members()
         for process in members.values():
-            if process.doomed:
+            process.doomed_in -= 1
+            if process.doomed_in == 0:
                 self._stop_process(process, "crashed")
         answers = self._answers(joined, members[joined.leader])
         if answers is None:

@@ -6,12 +6,13 @@ It keeps no state; its changelog is a name only, so that its tasks can have stan
 from __future__ import annotations
 
 import logging
+import socket
 from collections.abc import Callable, Iterable
 from threading import Event as Flag
 from typing import Any, Final
 
 from kafka import ConsumerRebalanceListener, KafkaConsumer
-from kafka.errors import CommitFailedError, InvalidRequestError, KafkaError, KafkaTimeoutError
+from kafka.errors import CommitFailedError, InvalidRequestError, KafkaConnectionError, KafkaTimeoutError
 
 from assignor.clients.kafka_python import StreamsPartitionAssignor
 from assignor.clients.mock_cluster import SYNC_GRACE_SECONDS
@@ -26,7 +27,8 @@ Emit = Callable[[Event], None]
 
 # Long, and nothing slow between two of them: see the bug in `assignor.clients.kafka_python`.
 _POLL_MS: Final = 1000
-_BOOTSTRAP_MS: Final = 10_000
+_CONNECT_SECONDS: Final = 5
+_CLOSE_MS: Final = 5000
 
 
 def run(settings: MemberSettings, emit: Emit, stopping: Flag) -> bool:
@@ -40,7 +42,7 @@ def run(settings: MemberSettings, emit: Emit, stopping: Flag) -> bool:
             consumer.subscribe(settings.topic, listener=_Listener(emit))
             _process(consumer, emit, stopping)
         finally:
-            consumer.close()
+            consumer.close(timeout_ms=_CLOSE_MS)
     except Exception as error:  # whatever ends a member ends it with one line; a traceback helps nobody who watches
         emit(Failed(_words(error)))
         return False
@@ -70,6 +72,7 @@ def _commit(consumer: KafkaConsumer) -> None:
 
 
 def _consumer(settings: MemberSettings, streams: StreamsPartitionAssignor) -> KafkaConsumer:
+    _knock(settings.bootstrap_servers)
     consumer = KafkaConsumer(
         bootstrap_servers=settings.bootstrap_servers.split(","),
         group_id=settings.group,
@@ -78,12 +81,22 @@ def _consumer(settings: MemberSettings, streams: StreamsPartitionAssignor) -> Ka
         auto_offset_reset="earliest",
         session_timeout_ms=settings.session_timeout_ms,
         heartbeat_interval_ms=settings.session_timeout_ms // 10,
-        bootstrap_timeout_ms=_BOOTSTRAP_MS,
         api_version=_numbers(settings.api_version) if settings.api_version else None,
     )
     streams.bind(consumer)
-    consumer.bootstrap(_BOOTSTRAP_MS)  # with a given api_version it would wait for ever, in silence
     return consumer
+
+
+def _knock(bootstrap_servers: str) -> None:
+    """Fail if nobody is there: with a given api_version a consumer waits for ever, without a word."""
+    for server in bootstrap_servers.split(","):
+        host, _, port = server.rpartition(":")
+        try:
+            socket.create_connection((host, int(port)), timeout=_CONNECT_SECONDS).close()
+        except (OSError, ValueError):
+            continue
+        return
+    raise KafkaConnectionError(f"no broker answers at {bootstrap_servers}")
 
 
 def _assignor(settings: MemberSettings, emit: Emit) -> StreamsPartitionAssignor:
