@@ -69,7 +69,7 @@ def assign(
     consumer-protocol assignments. ``partitions`` is the number of partitions of each topic.
 
     Raises ``FatalError`` where Kafka's leader dies; nobody gets an answer then.
-    """  # fmt: skip
+    """
     read = _read(settings.latest_version, subscriptions)
     decision = _decide(settings, read)
     tasks = settings.topology.tasks(partitions)

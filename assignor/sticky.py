@@ -23,7 +23,7 @@ def assign_tasks(
 ) -> None:
     """Fill ``active`` and ``standby`` of the clients. Each task becomes active once; with fewer clients than copies,
     there are fewer standbys. Standbys are for ``stateful`` tasks only (Java: from 2.6 on; earlier for all).
-    """  # fmt: skip
+    """
     ordered, sorted_tasks = in_order(clients), sorted(tasks)
     if not ordered:
         return

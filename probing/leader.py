@@ -72,7 +72,9 @@ def decide(rules: LeaderRules, latest: int, heard: Mapping[str, Heard]) -> Decis
     if future and min((versions.used for versions in known), default=latest) < EARLIEST_PROBEABLE_VERSION:
         return _refusal(rules, latest, heard, future)
     said = _said(latest, known, heard.values())
-    regular = Answer(said[rules.version], said[rules.supported], rules.others_while_probing if future else Content.REGULAR)
+    regular = Answer(
+        said[rules.version], said[rules.supported], rules.others_while_probing if future else Content.REGULAR
+    )
     for_future = Answer(said[rules.version_for_future], said[rules.supported], rules.content_for_future)
     return Decision({member: for_future if member in future else regular for member in heard}, future)
 

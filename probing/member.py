@@ -80,9 +80,7 @@ def verdict(used: int, latest: int, event: AssignmentReceived) -> Verdict:
         message = f"got an assignment of version {version} that claims to support only {supported}"
         raise RemoteProtocolError(message, "TaskAssignmentException")
     if supported > used:
-        return (
-            Verdict.BEYOND if supported > latest else Verdict.HIGHEST if supported == latest else Verdict.HIGHER
-        )  # fmt: skip
+        return Verdict.BEYOND if supported > latest else Verdict.HIGHEST if supported == latest else Verdict.HIGHER
     if version == used:
         return Verdict.SAME
     return Verdict.BEHIND if supported == used else Verdict.LOWER

@@ -142,9 +142,7 @@ KAFKA_2_0: Final = RuleSet(
 KAFKA_8649: Final = RuleSet(
     "g3",
     "2.2.2 and 2.3.1: the supported version is the one that all support",
-    evolve(
-        KAFKA_2_0.leader, supported=Speaks.LOWEST_SUPPORTED_KNOWN, version_for_future=Speaks.LOWEST_USED_KNOWN
-    ),
+    evolve(KAFKA_2_0.leader, supported=Speaks.LOWEST_SUPPORTED_KNOWN, version_for_future=Speaks.LOWEST_USED_KNOWN),
     MemberRules(transitions=_EARLY_RETURN),
 )
 TODAY: Final = RuleSet(

@@ -19,7 +19,9 @@ class Event(NamedTuple):
     values: tuple[object, ...] = ()
 
     def __str__(self) -> str:
-        return f"{self.at / 1000:7.1f}s  gen {self.generation:<3} {self.member:<3} {TEXTS[self.kind].format(*self.values)}"
+        return (
+            f"{self.at / 1000:7.1f}s  gen {self.generation:<3} {self.member:<3} {TEXTS[self.kind].format(*self.values)}"
+        )
 
 
 TEXTS = {

@@ -157,7 +157,7 @@ class Results:
 def opened(folder: Path, sweep: Sweep, blocks: list[Block], storage: str, *, fresh: bool = False) -> Iterator[Results]:
     """Open a folder for a sweep, new or to go on with; nobody else can at the same time.
 
-    ``ResultsError`` if it holds something else; ``fresh`` throws an earlier sweep away first, but nothing that is not one.
+    ``ResultsError`` if it holds something else; ``fresh`` first throws an earlier sweep away, and nothing but a sweep.
     """
     results = Results(folder, sweep.parameters(blocks, storage), {block.key: block for block in blocks})
     try:

@@ -157,5 +157,3 @@ def _stopped_after(stopped: set[str], following: Step | None) -> set[str]:
         return stopped
     names = set(dict(following.members))
     return stopped | names if following.verb == "stop" else stopped - names
-
-

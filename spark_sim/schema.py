@@ -36,7 +36,7 @@ CELL: Final = Column("cell", "STRING", "ORIGIN-to-TARGET; not in the files but i
 
 
 def ddl() -> str:
-    """Return the schema as Spark reads it: ``spark.createDataFrame(rows, ddl())``.
+    """Return the schema of ``COLUMNS`` as Spark reads it.
 
     >>> ddl().partition(",")[0]
     "origin STRING NOT NULL COMMENT 'release that every member ran before'"

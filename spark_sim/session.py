@@ -12,13 +12,13 @@ import sys
 import tempfile
 import threading
 import zipfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from spark_sim.java import JavaRuntime, find_java
+from spark_sim.java import JavaRuntime
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -79,17 +79,15 @@ def spark_session(master: str, java: JavaRuntime) -> Iterator[SparkSession]:
         return
     with tempfile.TemporaryDirectory(prefix="streams-assignor-spark-", ignore_cleanup_errors=True) as folder:
         with _environment(_variables(master, java)):
-            session, stop = _start(master, Path(folder))
-        try:
+            session, stack = _start(master, Path(folder))
+        with stack:
             if not is_local(master):
                 session.sparkContext.addPyFile(str(_packed(Path(folder))))
             yield session
-        finally:
-            stop()
 
 
-def _start(master: str, folder: Path) -> tuple[SparkSession, Callable[[], None]]:
-    """Start the JVM by hand, as only this way its output can be redirected; also return how to stop it."""
+def _start(master: str, folder: Path) -> tuple[SparkSession, ExitStack]:
+    """Start the JVM by hand, as only this way its output can be redirected; also return what stops it."""
     from py4j.protocol import Py4JError
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkException
@@ -98,24 +96,26 @@ def _start(master: str, folder: Path) -> tuple[SparkSession, Callable[[], None]]
 
     conf = SparkConf(loadDefaults=False).setAll([("spark.master", master), *_settings(master, folder).items()])
     log = folder / "spark.log"
-    gateway = None
+    with ExitStack() as stack:
+        try:
+            with log.open("wb") as stream:
+                gateway: Any = launch_gateway(conf, {"stdout": stream, "stderr": stream})  # type: ignore[no-untyped-call]  # PySpark has no types here
+            stack.callback(_end, gateway)
+            with _own_interrupt():
+                context = SparkContext(gateway=gateway, conf=conf)
+            stack.callback(context.stop)
+        except (PySparkException, Py4JError) as error:
+            raise SparkNotStarted(f"Spark did not start on {master}: {_last_words(log) or error}") from error
+        return SparkSession(context), stack.pop_all()
 
-    def stop() -> None:
-        if gateway is not None:
-            gateway.shutdown()
-            gateway.proc.stdin.close()  # what the JVM waits for
-            gateway.proc.wait()
-        SparkContext._gateway = SparkContext._jvm = None  # or PySpark would talk to the JVM that is gone
 
-    try:
-        with log.open("wb") as stream:
-            gateway = launch_gateway(conf, {"stdout": stream, "stderr": stream})
-        with _own_interrupt():
-            context = SparkContext(gateway=gateway, conf=conf)
-    except (PySparkException, Py4JError) as error:
-        stop()
-        raise SparkNotStarted(f"Spark did not start on {master}: {_last_words(log) or error}") from error
-    return SparkSession(context), lambda: (context.stop(), stop())[-1]
+def _end(gateway: Any) -> None:
+    from pyspark import SparkContext
+
+    gateway.shutdown()
+    gateway.proc.stdin.close()  # what the JVM waits for
+    gateway.proc.wait()
+    SparkContext._gateway = SparkContext._jvm = None  # or PySpark would talk to the JVM that is gone
 
 
 def _settings(master: str, folder: Path) -> dict[str, str]:

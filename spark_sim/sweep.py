@@ -23,7 +23,7 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExe
 from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from attrs import frozen
 
@@ -139,7 +139,7 @@ class Runner:
     compute: Callable[[Sequence[Block], Path], Written]
     wave: int
     heard: Callable[[], Iterable[BlockResult]] = tuple
-    cancel: Callable[[], None] = bool
+    cancel: Callable[[], object] = bool
 
 
 Tell = Callable[[str], None]
@@ -158,7 +158,8 @@ def _spark(master: str, tell: Tell) -> Iterator[Runner]:
     java = find_java()
     tell(describe(java, master))
     with spark_session(master, java) as spark, ThreadPoolExecutor(max_workers=2) as threads:
-        heard = spark.sparkContext.accumulator([], _JoinLists())
+        adds_up: Any = _JoinLists()
+        heard: Accumulator[list[BlockResult]] = spark.sparkContext.accumulator([], adds_up)
         compute = partial(_spark_wave, spark, heard)
         wave = WAVE * spark.sparkContext.defaultParallelism
         yield Runner(threads, compute, wave, lambda: tuple(heard.value), spark.sparkContext.cancelAllJobs)
@@ -170,7 +171,7 @@ class _JoinLists:
     def zero(self, _value: list[BlockResult]) -> list[BlockResult]:
         return []
 
-    def addInPlace(self, value: list[BlockResult], more: list[BlockResult]) -> list[BlockResult]:  # noqa: N802
+    def addInPlace(self, value: list[BlockResult], more: list[BlockResult]) -> list[BlockResult]:
         value += more
         return value
 

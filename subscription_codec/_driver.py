@@ -34,4 +34,3 @@ def as_bytes(userdata: bytes | None) -> bytes:
     if userdata is None:
         raise DecodeError("userdata is null", 0, "version")
     return bytes(userdata)
-

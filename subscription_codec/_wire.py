@@ -247,7 +247,7 @@ class Array(Generic[T]):
         read, items = self.item.read, []
         try:
             for _ in range(count):
-                items.append(read(reader))
+                items.append(read(reader))  # noqa: PERF401 - the error below needs to know how far we came
         except DecodeError as error:
             raise error.within(f"[{len(items)}]") from None
         return tuple(items)
@@ -294,7 +294,7 @@ class Struct(Generic[T]):
         values: list[Any] = []
         try:
             for _, wire in self.members:
-                values.append(wire.read(reader))  # noqa: PERF401 - the error below needs to know how far we came
+                values.append(wire.read(reader))
         except DecodeError as error:
             raise error.within(self.members[len(values)][0]) from None
         return self.make(*values)
@@ -307,7 +307,9 @@ class Struct(Generic[T]):
                 raise error.within(name) from None
 
     def parts(self, value: Any) -> Iterable[tuple[str, Wire[Any], Any]]:
-        return [] if self.whole else [(name, wire, part) for (name, wire), part in zip(self.members, value, strict=True)]
+        return (
+            [] if self.whole else [(name, wire, part) for (name, wire), part in zip(self.members, value, strict=True)]
+        )
 
     def from_json(self, value: Any) -> T:
         if not isinstance(value, list) or len(value) != len(self.members):

@@ -32,8 +32,9 @@ def decode_assignment(userdata: bytes | None, *, supported: int = LATEST_SUPPORT
 def encode_assignment(assignment: Assignment) -> bytes:
     """Write assignment userdata; ``EncodeError`` if the version has no layout or a value does not fit."""
     if assignment.version not in ASSIGNMENT:
-        raise EncodeError(f"must be one of {min(ASSIGNMENT)} to {max(ASSIGNMENT)}, got {assignment.version!r}",
-                          "version")  # fmt: skip
+        raise EncodeError(
+            f"must be one of {min(ASSIGNMENT)} to {max(ASSIGNMENT)}, got {assignment.version!r}", "version"
+        )
     out = bytearray()
     write_fields(assignment, ASSIGNMENT[assignment.version], out)
     return bytes(out + assignment.trailing)

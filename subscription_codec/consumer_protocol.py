@@ -57,7 +57,11 @@ _V0: Final = (_VERSION, Field("topics", "topics", Array(Utf8(2))), _USER_DATA)
 _V1: Final = (*_V0, Field("owned_partitions", "ownedPartitions", Array(_TOPIC_PARTITIONS)))
 _V2: Final = (*_V1, Field("generation_id", "generationId", INT32))
 _V3: Final = (*_V2, Field("rack_id", "rackId", Utf8(2, nullable=True)))
-_ASSIGNMENT: Final = (_VERSION, Field("assigned_partitions", "assignedPartitions", Array(_TOPIC_PARTITIONS)), _USER_DATA)
+_ASSIGNMENT: Final = (
+    _VERSION,
+    Field("assigned_partitions", "assignedPartitions", Array(_TOPIC_PARTITIONS)),
+    _USER_DATA,
+)
 
 SUBSCRIPTION: Final[Mapping[int, Layout]] = {0: _V0, 1: _V1, 2: _V2, 3: _V3}
 ASSIGNMENT: Final[Mapping[int, Layout]] = dict.fromkeys(SUBSCRIPTION, _ASSIGNMENT)

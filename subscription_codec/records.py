@@ -6,7 +6,7 @@ Java: ``SubscriptionInfo``, ``AssignmentInfo``, ``TaskId``, ``TopicPartition``, 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from subscription_codec.versions import LATEST_SUPPORTED_VERSION, UNKNOWN_VERSION
@@ -65,6 +65,10 @@ class HostPartitions(NamedTuple):
     partitions: tuple[TopicPartition, ...]
 
 
+NOBODY: Final = UUID(int=0)
+"""The process id of a record that was not given one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Subscription:
     """What a member tells the leader (subscription userdata).
@@ -76,7 +80,7 @@ class Subscription:
 
     version: int = LATEST_SUPPORTED_VERSION
     latest_supported: int = UNKNOWN_VERSION
-    process_id: UUID = UUID(int=0)
+    process_id: UUID = NOBODY
     prev_tasks: tuple[TaskId, ...] = ()
     standby_tasks: tuple[TaskId, ...] = ()
     user_end_point: str = ""

@@ -13,14 +13,14 @@ from subscription_codec.versions import EARLIEST_PROBEABLE_VERSION, LATEST_SUPPO
 def decode_subscription(
     userdata: bytes | None, *, supported: int = LATEST_SUPPORTED_VERSION
 ) -> Subscription | FutureSubscription:
-    """Read subscription userdata as a member whose latest supported version is ``supported`` does.
+    r"""Read subscription userdata as a member whose latest supported version is ``supported`` does.
 
     A version above ``supported`` gives a ``FutureSubscription``: like Kafka since 2.0 it reads the two version
     numbers and nothing behind them. Raises ``DecodeError`` for everything that is not a subscription; bytes behind
     the last field are kept in ``trailing``, as every Kafka decoder ignores them.
 
     >>> decode_subscription(bytes.fromhex("0000000900000009cafe"))
-    FutureSubscription(version=9, latest_supported=9, rest=b'\\xca\\xfe')
+    FutureSubscription(version=9, latest_supported=9, rest=b'\xca\xfe')
     """
     reader = Reader(as_bytes(userdata))
     version = _read_number(reader, "version")
@@ -44,8 +44,9 @@ def encode_subscription(subscription: Subscription | FutureSubscription) -> byte
         INT32.write(out, subscription.latest_supported)
         return bytes(out + subscription.rest)
     if subscription.version not in SUBSCRIPTION:
-        raise EncodeError(f"must be one of {min(SUBSCRIPTION)} to {max(SUBSCRIPTION)}, got {subscription.version!r}",
-                          "version")  # fmt: skip
+        raise EncodeError(
+            f"must be one of {min(SUBSCRIPTION)} to {max(SUBSCRIPTION)}, got {subscription.version!r}", "version"
+        )
     write_fields(subscription, SUBSCRIPTION[subscription.version], out)
     return bytes(out + subscription.trailing)
 

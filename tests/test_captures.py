@@ -22,7 +22,9 @@ from subscription_codec.consumer_protocol import (
 )
 from upgrade import release_named
 
-CAPTURES = {path.stem: json.loads(path.read_text()) for path in sorted((Path(__file__).parent / "captures").glob("*.json"))}
+CAPTURES = {
+    path.stem: json.loads(path.read_text()) for path in sorted((Path(__file__).parent / "captures").glob("*.json"))
+}
 each_capture = pytest.mark.parametrize("capture", CAPTURES.values(), ids=CAPTURES)
 
 

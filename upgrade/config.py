@@ -25,9 +25,13 @@ class StreamsConfig:
     def __attrs_post_init__(self) -> None:
         """Refuse what Kafka refuses."""
         if isinstance(self.num_standby_replicas, bool) or not isinstance(self.num_standby_replicas, int):
-            raise ConfigException(_invalid("num.standby.replicas", self.num_standby_replicas, "Not a number of type INT"))
+            raise ConfigException(
+                _invalid("num.standby.replicas", self.num_standby_replicas, "Not a number of type INT")
+            )
         if self.num_standby_replicas < 0:
-            raise ConfigException(_invalid("num.standby.replicas", self.num_standby_replicas, "Value must be at least 0"))
+            raise ConfigException(
+                _invalid("num.standby.replicas", self.num_standby_replicas, "Value must be at least 0")
+            )
         _check_one_of(self.upgrade_from, tuple(PINNED_VERSIONS))
         if self.application_server:
             split_host(self.application_server)

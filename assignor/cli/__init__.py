@@ -55,7 +55,7 @@ class _LazyGroup(click.Group):
 @click.command(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="streams-assignor")
 def cli() -> None:
-    """The Kafka Streams rebalance protocol in Python, with version probing (KIP-268).
+    r"""The Kafka Streams rebalance protocol in Python, with version probing (KIP-268).
 
     \b
     Examples:

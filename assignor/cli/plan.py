@@ -14,7 +14,7 @@ from upgrade import Advice, UpgradeError, advise, release_named
 @click.argument("to_release", metavar="TO")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of text.")
 def plan(from_release: str, to_release: str, as_json: bool) -> None:
-    """Print the ordered steps of the safe upgrade FROM one release TO another.
+    r"""Print the ordered steps of the safe upgrade FROM one release TO another.
 
     A release is a number (1.1.1), a line (1.1, its newest release), streams-assignor or simulated-4.
 

@@ -50,7 +50,7 @@ _jsonl = click.option(
 
 @click.group()
 def userdata() -> None:
-    """Decode, encode and explain the userdata of subscriptions and assignments.
+    r"""Decode, encode and explain the userdata of subscriptions and assignments.
 
     \b
     Examples:

@@ -49,7 +49,12 @@ def test_decode_and_encode_are_inverse_on_the_rows_of_the_jars():
     rows = [row for row in ROWS if "fields" in row and row["version"] <= 3]
     decoded = results(run("userdata", "decode", "--jsonl", stdin=lines(rows)))
     encoded = results(
-        run("userdata", "encode", "--jsonl", stdin=lines(row | {"fields": d["fields"]} for row, d in zip(rows, decoded, strict=True)))
+        run(
+            "userdata",
+            "encode",
+            "--jsonl",
+            stdin=lines(row | {"fields": d["fields"]} for row, d in zip(rows, decoded, strict=True)),
+        )
     )
 
     assert [{"version": row["version"], "fields": row["fields"]} for row in rows] == decoded
@@ -63,7 +68,9 @@ def test_decode_takes_bare_hex_with_a_kind():
 
 
 def test_a_version_from_the_future_is_said_to_be_one():
-    assert [{"version": 9, "latestSupportedVersion": 9, "future": True}] == results(run("userdata", "decode", stdin=lines([FUTURE])))
+    assert [{"version": 9, "latestSupportedVersion": 9, "future": True}] == results(
+        run("userdata", "decode", stdin=lines([FUTURE]))
+    )
 
 
 def test_the_supported_version_can_be_chosen():
@@ -97,7 +104,10 @@ def test_a_refused_line_fails_the_command_unless_it_is_read_by_a_program():
     assert 0 == run("userdata", "decode", "--kind", "assignment", "--jsonl", stdin="00").exit_code
 
 
-@pytest.mark.parametrize("line", ["{", "[1]", '{"kind": "assignment"}', '{"kind": "x", "fields": {}}', '{"kind": "assignment", "fields": {}}'])
+@pytest.mark.parametrize(
+    "line",
+    ["{", "[1]", '{"kind": "assignment"}', '{"kind": "x", "fields": {}}', '{"kind": "assignment", "fields": {}}'],
+)
 def test_encode_refuses_what_is_no_record(line):
     (result,) = results(run("userdata", "encode", "--jsonl", stdin=line))
 
@@ -154,7 +164,9 @@ def test_a_mistake_in_plan_is_one_clear_line(arguments):
     assert "Error: " in result.output
 
 
-@pytest.mark.parametrize(("arguments", "status"), [(["plan", "1.1", "2.0"], 0), (["plan", "1.1", "x"], 2), (["--version"], 0), ([], 2)])
+@pytest.mark.parametrize(
+    ("arguments", "status"), [(["plan", "1.1", "2.0"], 0), (["plan", "1.1", "x"], 2), (["--version"], 0), ([], 2)]
+)
 def test_the_console_script_ends_with_the_status(arguments, status):
     code = "import sys; from assignor.cli import main; sys.argv[1:] = sys.argv[1:]; main()"
     done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)

@@ -44,18 +44,22 @@ def assign_row(row):
 
 
 def test_as_sticky_and_as_even_as_the_best_release_on_almost_every_row_of_the_vectors():
-    # Ties are accidents of hashing in Kafka, so the yardstick is the best of four releases; they differ among themselves.
+    # Ties are accidents of hashing in Kafka, and the releases differ: the best of the four is the yardstick.
     as_good = 0
     for row in ROWS:
         kept, spread = kept_and_spread(assign_row(row))
-        as_good += kept >= max(o["kept"] for o in row["outputs"]) and spread <= min(o["spread"] for o in row["outputs"]) + 1e-6
+        as_good += (
+            kept >= max(o["kept"] for o in row["outputs"]) and spread <= min(o["spread"] for o in row["outputs"]) + 1e-6
+        )
 
     assert as_good >= 0.97 * len(ROWS)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"row-{row['number']}")
 def test_active_once_and_as_many_standbys_as_fit_on_every_row(row):
-    check(assign_row(row), task_ids(row["input"]["tasks"]), task_ids(row["input"]["stateful"]), row["input"]["standbys"])
+    check(
+        assign_row(row), task_ids(row["input"]["tasks"]), task_ids(row["input"]["stateful"]), row["input"]["standbys"]
+    )
 
 
 def check(clients, tasks, stateful, standbys):
@@ -110,7 +114,9 @@ def test_the_order_of_clients_and_tasks_decides_nothing(group, random):
     assign_tasks(clients, tasks, set(tasks), standbys)
     assign_tasks(twins, random.sample(tasks, len(tasks)), set(tasks), standbys)
 
-    assert {c.process_id: (c.active, c.standby) for c in clients} == {c.process_id: (c.active, c.standby) for c in twins}
+    assert {c.process_id: (c.active, c.standby) for c in clients} == {
+        c.process_id: (c.active, c.standby) for c in twins
+    }
 
 
 @given(st.integers(1, 30), st.integers(1, 8))

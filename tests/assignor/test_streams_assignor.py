@@ -51,7 +51,9 @@ def test_every_partition_has_one_owner():
 
     owners = [partition for each in owned(received).values() for partition in each]
     assert sorted(owners) == sorted(
-        TopicPartition(topic, number) for topic, count in [("between", 3), ("left", 3), ("right", 2)] for number in range(count)
+        TopicPartition(topic, number)
+        for topic, count in [("between", 3), ("left", 3), ("right", 2)]
+        for number in range(count)
     )
     assert not any(each.dropped or each.rejoin for each in received.values())
 
@@ -112,7 +114,8 @@ def test_version_probing_goes_down_and_up_again():
     group = Group(ORDERS, {"orders": 3}, old="streams-assignor", new="simulated-4")
     first = group.rebalance()
 
-    assert Rejoining.KEEP_MEMBER_ID is first["new"].rejoin and first["old"].rejoin is None
+    assert Rejoining.KEEP_MEMBER_ID is first["new"].rejoin
+    assert first["old"].rejoin is None
     assert {"old": 3, "new": 3} == group.versions
     group.rebalance()
     group.add("old", "simulated-4", process=1)
@@ -179,15 +182,19 @@ def test_a_leader_dies_of_a_subscription_that_is_none(blob):
 
 
 @pytest.mark.parametrize(
-    ("assignment", "partitions", "text"),
+    ("assignment", "text"),
     [
-        (Assignment(version=4, latest_supported=4), [], "Unable to decode"),
-        (Assignment(version=3, latest_supported=4), [], "above our latest"),
-        (Assignment(version=3, latest_supported=3, active_tasks=(TaskId(0, 0),)), [], "Number of assigned partitions 0"),
-        (None, [], "Failed to decode AssignmentInfo"),
+        (Assignment(version=4, latest_supported=4), "Unable to decode"),
+        (Assignment(version=3, latest_supported=4), "above our latest"),
+        (
+            Assignment(version=3, latest_supported=3, active_tasks=(TaskId(0, 0),)),
+            [],
+            "Number of assigned partitions 0",
+        ),
+        (None, "Failed to decode AssignmentInfo"),
     ],
 )
-def test_a_member_dies_of_an_assignment_that_it_cannot_take_and_nothing_has_changed(assignment, partitions, text):
+def test_a_member_dies_of_an_assignment_that_it_cannot_take_and_nothing_has_changed(assignment, text):
     member = StreamsPartitionAssignor(ORDERS, process_id=UUID(int=1))
     before = member.member
     blob = encode_member_assignment(MemberAssignment((), encode_assignment(assignment) if assignment else b"\0"))

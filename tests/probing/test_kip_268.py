@@ -84,7 +84,9 @@ def test_as_long_as_one_old_subscription_is_there_the_leader_before_its_upgrade_
 
 
 @pytest.mark.parametrize(
-    ("rules", "supported"), [(KIP_268, Y), (KAFKA_2_0, Y), (KAFKA_8649, X), (TODAY, X)], ids=lambda value: str(value)[:20]
+    ("rules", "supported"),
+    [(KIP_268, Y), (KAFKA_2_0, Y), (KAFKA_8649, X), (TODAY, X)],
+    ids=lambda value: str(value)[:20],
 )
 def test_as_long_as_one_old_subscription_is_there_the_upgraded_leader_answers_x_too(rules, supported):
     # "the encoded supported version is X before the leader is upgrade and Y after the leader is upgraded": since
@@ -160,7 +162,9 @@ def test_upgrade_from_sends_the_old_encoding_and_gets_a_corresponding_assignment
 @ALL
 @pytest.mark.parametrize("old", [1, 2])
 def test_in_the_second_bounce_the_leader_sends_the_old_version_as_long_as_one_old_subscription_is_there(rules, old):
-    answer = decide(rules.leader, X, {"bounced twice": Heard(X, X), "bounced once": Heard(old)}).answers["bounced twice"]
+    answer = decide(rules.leader, X, {"bounced twice": Heard(X, X), "bounced once": Heard(old)}).answers[
+        "bounced twice"
+    ]
     member, actions = MemberVersion.started(rules.member, X).receive(AssignmentReceived(answer.version, -1))
 
     assert (old, X, (Action.TAKE,)) == (answer.version, member.used, actions)

@@ -51,7 +51,9 @@ def test_a_changed_version_leads_to_its_state(rules):
         assert expected[word] is after
 
 
-@pytest.mark.parametrize(("rules", "rows"), [(G0, 2), (G1F, 2), (KIP_268, 11), (KAFKA_2_0, 13), (KAFKA_8649, 11), (TODAY, 11)])
+@pytest.mark.parametrize(
+    ("rules", "rows"), [(G0, 2), (G1F, 2), (KIP_268, 11), (KAFKA_2_0, 13), (KAFKA_8649, 11), (TODAY, 11)]
+)
 def test_the_tables_have_these_many_rows(rules, rows):
     assert rows == len(rules.member.transitions)
 
@@ -61,9 +63,11 @@ def test_the_diagram_has_an_arrow_for_each_row_and_each_start(rules):
     assert len(rules.member.transitions) + 2 == mermaid(rules).count("-->")
 
 
-@given(st.sampled_from(list(BY_NAME.values())), st.integers(1, 11), st.lists(st.tuples(versions, versions, st.booleans())))
+@given(
+    st.sampled_from(list(BY_NAME.values())), st.integers(1, 11), st.lists(st.tuples(versions, versions, st.booleans()))
+)
 def test_a_member_never_sends_a_version_it_does_not_have(rules, latest, answers):
-    """...whatever it is answered: an illegal answer changes nothing, and the one rule set that trusts refuses to send."""
+    """...whatever it is answered: an illegal answer changes nothing, and the one rule set that trusts cannot send."""
     member = MemberVersion.started(rules.member, latest)
     for answer in answers:
         try:
@@ -74,12 +78,16 @@ def test_a_member_never_sends_a_version_it_does_not_have(rules, latest, answers)
         try:
             assert 1 <= member.version_to_send() <= latest
         except LocalProtocolError:
-            assert rules is KAFKA_2_0 and member.used > latest
+            assert rules is KAFKA_2_0
+            assert member.used > latest
             return
     assert (member.state is MemberState.LATEST) == (member.used == latest)
 
 
-@given(st.integers(1, 11), st.dictionaries(st.text(max_size=2), st.tuples(st.integers(1, 12), st.integers(0, 3)), min_size=1))
+@given(
+    st.integers(1, 11),
+    st.dictionaries(st.text(max_size=2), st.tuples(st.integers(1, 12), st.integers(0, 3)), min_size=1),
+)
 def test_today_a_leader_answers_everyone_what_everyone_can_read(latest, members):
     heard = {name: Heard(used, used + more if used >= 3 else -1) for name, (used, more) in members.items()}
     try:
@@ -151,7 +159,9 @@ def test_a_supported_version_above_ours_is_refused_and_changes_nothing(rules):
     assert MemberVersion.started(rules.member, 3) == member
 
 
-@pytest.mark.parametrize(("answer", "text"), [((4, 4), "above the version 3 that was sent"), ((3, 2), "claims to support only 2")])
+@pytest.mark.parametrize(
+    ("answer", "text"), [((4, 4), "above the version 3 that was sent"), ((3, 2), "claims to support only 2")]
+)
 def test_an_impossible_answer_is_the_other_sides_fault(answer, text):
     with pytest.raises(RemoteProtocolError, match=text):
         verdict(3, 11, AssignmentReceived(*answer))

@@ -76,7 +76,9 @@ def test_blocks_hold_every_schedule_once():
     found = blocks([TWO, ONE])
 
     assert len(found) == len({block.key for block in found})
-    assert list(schedules(TWO, "ABC")) == [schedule for block in found if block.upgrade is TWO for schedule in block.schedules]
+    assert list(schedules(TWO, "ABC")) == [
+        schedule for block in found if block.upgrade is TWO for schedule in block.schedules
+    ]
     assert all(block.cost == len(list(block.scenarios())) for block in found)
 
 
@@ -99,7 +101,8 @@ def test_a_safe_upgrade_is_safe_in_every_run_and_probes():
     result = summarise(ONE, run_block(block))
 
     assert ("safe", 0, block.cost, None) == (result.verdict, result.violations, result.runs, result.example)
-    assert result.should_probe and result.probes
+    assert result.should_probe
+    assert result.probes
 
 
 def test_an_unsafe_upgrade_has_an_example_that_fails_again():
@@ -108,12 +111,15 @@ def test_an_unsafe_upgrade_has_an_example_that_fails_again():
 
     assert "unsafe" == result.verdict
     assert World(Scenario.parse(result.example)).run().violations
-    assert result.as_json()["property"] and result.as_json()["message"]
+    assert result.as_json()["property"]
+    assert result.as_json()["message"]
     assert not result.should_probe
 
 
 def test_results_merge_in_any_order():
-    parts = [CellResult(UNSAFE, 1, 1, 2, 0, example, "p", "m") for example in ("bb", "aa", "c")] + [CellResult(UNSAFE, 5, 0, 9, 1)]
+    parts = [CellResult(UNSAFE, 1, 1, 2, 0, example, "p", "m") for example in ("bb", "aa", "c")] + [
+        CellResult(UNSAFE, 5, 0, 9, 1)
+    ]
     merged = {order[0].plus(order[1]).plus(order[2]).plus(order[3]) for order in permutations(parts)}
 
     assert {CellResult(UNSAFE, 8, 3, 9, 1, "c", "p", "m")} == merged

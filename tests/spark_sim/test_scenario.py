@@ -8,7 +8,10 @@ from spark_sim.scenario import MODES, Instance, Scenario, ScenarioError, Step
 from upgrade import ConfigException, UnknownRelease
 from upgrade.releases import RELEASES
 
-LINE = "A@1.1.1 B@1.1.1 | bounce fast B>2.0.1,upgrade.from=1.1 A>2.0.1 | crash mid A | start A B>2.0.1 | elect newest | stop leave A"
+LINE = (
+    "A@1.1.1 B@1.1.1 | bounce fast B>2.0.1,upgrade.from=1.1 A>2.0.1 | crash mid A | start A B>2.0.1 | elect newest "
+    "| stop leave A"
+)
 
 
 def test_a_scenario_gives_its_line_back():

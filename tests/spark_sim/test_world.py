@@ -54,7 +54,9 @@ def test_without_upgrade_from_the_old_leader_dies():
     assert (properties.READABLE, "A") == (world.violations[0].property, world.violations[0].member)
 
 
-@pytest.mark.parametrize(("target", "safe"), [("0.10.2.1", False), ("1.1.0", False), ("0.10.2.2", True), ("1.1.1", True)])
+@pytest.mark.parametrize(
+    ("target", "safe"), [("0.10.2.1", False), ("1.1.0", False), ("0.10.2.2", True), ("1.1.1", True)]
+)
 def test_kafka_6054_two_bounces_from_0_10_0_need_a_fixed_release(target, safe):
     setting = ",upgrade.from=0.10.0" if safe else ""
     bounces = " ".join(f"{name}>{target}{setting}" for name in "ABC")
@@ -63,7 +65,9 @@ def test_kafka_6054_two_bounces_from_0_10_0_need_a_fixed_release(target, safe):
     assert safe == (not world.violations)
 
 
-@pytest.mark.parametrize(("target", "safe"), [("2.1.1", False), ("2.2.1", False), ("2.3.0", False), ("2.2.2", True), ("2.3.1", True)])
+@pytest.mark.parametrize(
+    ("target", "safe"), [("2.1.1", False), ("2.2.1", False), ("2.3.0", False), ("2.2.2", True), ("2.3.1", True)]
+)
 def test_kafka_8649_a_newer_leader_kills_members_of_2_0_until_fixed(target, safe):
     # A is bounced first and leads later, while C is still old: B leads in between, and goes.
     world = run(f"A@2.0.1 B@2.0.1 C@2.0.1 | elect newest | bounce A>{target} B>{target} C>{target}")
@@ -79,7 +83,9 @@ def test_members_that_are_never_bounced_again_keep_the_group_down():
     assert {2} == {process.received for process in world.living}
 
 
-@pytest.mark.parametrize("fault", ["crash B | start B", "crash mid B", "crash mid A", "stop leave A | start A", "stop B | start B>2.0.1"])
+@pytest.mark.parametrize(
+    "fault", ["crash B | start B", "crash mid B", "crash mid A", "stop leave A | start A", "stop B | start B>2.0.1"]
+)
 def test_a_group_recovers_from_a_fault(fault):
     world = run(f"A@2.0.1 B@2.0.1 C@2.0.1 | {fault} | bounce C>2.0.1 | start B A")
 
@@ -142,5 +148,16 @@ def test_every_event_can_be_read():
     more = run("A@2.0.1 B@2.0.1 | bounce fast A>2.3.1")
     kinds = Counter(event.kind for event in (*world.events, *more.events))
 
-    assert {"started", "joined", "leads", "assigned", "dropped", "rejoins", "left", "died", "expired", "violation"} <= kinds.keys()
+    assert {
+        "started",
+        "joined",
+        "leads",
+        "assigned",
+        "dropped",
+        "rejoins",
+        "left",
+        "died",
+        "expired",
+        "violation",
+    } <= kinds.keys()
     assert all(str(event) for event in (*world.events, *more.events))

@@ -55,7 +55,12 @@ def test_kafka_python_reads_what_we_write():
 
     theirs = ConsumerProtocolSubscription.decode(encode_member_subscription(ours))
 
-    assert (["a", "b"], b"userdata", 7, "rack") == (theirs.topics, theirs.user_data, theirs.generation_id, theirs.rack_id)
+    assert (["a", "b"], b"userdata", 7, "rack") == (
+        theirs.topics,
+        theirs.user_data,
+        theirs.generation_id,
+        theirs.rack_id,
+    )
 
 
 @pytest.mark.parametrize("decode", [decode_member_subscription, decode_member_assignment])

@@ -43,7 +43,10 @@ TOO_LONG = "é" * 40_000
             Assignment(version=1, standby_tasks=(StandbyTask(TaskId(0, 0), (TopicPartition(TOO_LONG, 0),)),)),
             "standby_tasks[0].partitions[0].topic",
         ),
-        (Assignment(version=2, partitions_by_host=(HostPartitions(HostInfo(None, 1), ()),)), "partitions_by_host[0].host.host"),
+        (
+            Assignment(version=2, partitions_by_host=(HostPartitions(HostInfo(None, 1), ()),)),
+            "partitions_by_host[0].host.host",
+        ),
     ],
 )
 def test_a_value_that_does_not_fit_is_refused_by_field(record, field):
@@ -114,6 +117,7 @@ def test_a_record_is_described_by_its_fields():
 
 
 def test_names_print_as_kafka_writes_them():
-    assert "0_3" == str(TaskId(0, 3)) and TaskId(0, 3) == TaskId.parse("0_3")
+    assert "0_3" == str(TaskId(0, 3))
+    assert TaskId(0, 3) == TaskId.parse("0_3")
     assert "orders-3" == str(TopicPartition("orders", 3))
     assert "localhost:80" == str(HostInfo("localhost", 80))

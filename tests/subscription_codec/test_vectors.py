@@ -83,7 +83,11 @@ def reason(row, outcome):
     if isinstance(outcome, Subscription) and 3 <= outcome.latest_supported < outcome.version:
         return "supported at least 3"
     if isinstance(outcome, DecodeError):
-        words = {"a count of -": "negative count", "the lowest is": "below 1", "supported version": "supported below used"}
+        words = {
+            "a count of -": "negative count",
+            "the lowest is": "below 1",
+            "supported version": "supported below used",
+        }
         return next((why for text, why in words.items() if text in str(outcome)), None)
     return None
 

@@ -48,7 +48,12 @@ def test_an_application_server_is_host_and_port(address):
 
 @pytest.mark.parametrize(
     ("address", "text"),
-    [("localhost", "Expected format host:port"), (":80", "Expected format host:port"), ("a:b", "Invalid port"), ("a:65536", "Invalid port")],
+    [
+        ("localhost", "Expected format host:port"),
+        (":80", "Expected format host:port"),
+        ("a:b", "Invalid port"),
+        ("a:65536", "Invalid port"),
+    ],
 )
 def test_anything_else_is_no_application_server(address, text):
     with pytest.raises(ConfigException, match=text):

@@ -41,7 +41,12 @@ def test_1_1_to_2_0_takes_two_bounces_with_upgrade_from():
         "remove upgrade.from and bounce every member again, one by one",
     ] == [step.do for step in found.steps]
     assert "unable to decode subscription data: version=3" in found.steps[0].if_skipped
-    assert {"from": "1.1.1", "to": "2.0.1", "plan": "two_bounces", "upgrade_from": "1.1"}.items() <= found.as_json().items()
+    assert {
+        "from": "1.1.1",
+        "to": "2.0.1",
+        "plan": "two_bounces",
+        "upgrade_from": "1.1",
+    }.items() <= found.as_json().items()
 
 
 def test_an_unfixed_release_cannot_be_rolled_to():

@@ -16,7 +16,14 @@ def test_every_release_has_rules_and_a_layout_for_its_version(release):
 
 @pytest.mark.parametrize(
     ("name", "release"),
-    [("0.10.0", "0.10.0.1"), ("0.10.1", "0.10.1.1"), ("1.1", "1.1.1"), ("2.0.x", "2.0.1"), ("2.0.0", "2.0.0"), ("post-2.0", "simulated-4")],
+    [
+        ("0.10.0", "0.10.0.1"),
+        ("0.10.1", "0.10.1.1"),
+        ("1.1", "1.1.1"),
+        ("2.0.x", "2.0.1"),
+        ("2.0.0", "2.0.0"),
+        ("post-2.0", "simulated-4"),
+    ],
 )
 def test_a_line_stands_for_its_newest_release(name, release):
     assert release == release_named(name).name
@@ -24,7 +31,7 @@ def test_a_line_stands_for_its_newest_release(name, release):
 
 @pytest.mark.parametrize("name", ["", "3", "2.0.9", "x", "2.0.1 "])
 def test_an_unknown_release_is_refused_with_the_known_ones(name):
-    with pytest.raises(UnknownRelease, match="known are 0.10.0.0 to 2.3.1 and"):
+    with pytest.raises(UnknownRelease, match=r"known are 0\.10\.0\.0 to 2\.3\.1 and"):
         release_named(name)
 
 

@@ -1,0 +1,219 @@
+"""Tables and diagrams that stand in the pages but come from the code: `python docs/tables.py` writes them anew.
+
+They are checked in, because code hosts show the pages too, and `tests/test_docs.py` fails when one is stale.  A block is
+what stands between ``<!-- from the code: NAME -->`` and ``<!-- end -->``.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Final
+
+from attrs import fields
+
+from assignor.member_process import KINDS
+from probing.diagram import mermaid
+from probing.events import Content, MemberState, Verdict
+from probing.rules import BY_NAME, G0, KIP_268, TODAY, RuleSet, Speaks, Transitions
+from spark_sim import schema
+from subscription_codec import consumer_protocol, layout
+from subscription_codec._wire import Array, Struct
+from upgrade.matrix import FROM_LINES, TO_LINES, Plan, cells, documented_plan, upgrade_from_value
+from upgrade.releases import PINNED_VERSIONS, RELEASES, Release, release_named
+
+DOCS: Final = Path(__file__).parent
+PACKAGES: Final = ("subscription_codec", "probing", "upgrade", "assignor", "spark_sim")
+NOT_THERE: Final = "–"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Write a Markdown table."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(str(cell).replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
+
+
+def layouts(versions: Mapping[int, layout.Layout]) -> str:
+    """Show a message: a row per field, a column per version with the field's place on the wire."""
+    known = {field.kafka_name: field for version in sorted(versions, reverse=True) for field in versions[version]}
+    places = {version: [field.kafka_name for field in row].index for version, row in versions.items()}
+    names = {version: {field.kafka_name for field in row} for version, row in versions.items()}
+    rows = [
+        (f"`{name}`", f"`{field.name}`", field.wire.name)
+        + tuple(places[version](name) + 1 if name in names[version] else NOT_THERE for version in versions)
+        for name, field in known.items()
+    ]
+    return table(("field", "in Python", "type", *(f"v{version}" for version in versions)), rows)
+
+
+def types() -> str:
+    """List the structures that fields are made of."""
+    found: dict[str, Struct[Any]] = {}
+
+    def collect(wire: Any) -> None:
+        if isinstance(wire, Array):
+            collect(wire.item)
+        elif isinstance(wire, Struct):
+            found[wire.name] = wire
+            for _, member in wire.members:
+                collect(member)
+
+    for versions in (layout.SUBSCRIPTION, layout.ASSIGNMENT, consumer_protocol.SUBSCRIPTION):
+        for row in versions.values():
+            for field in row:
+                collect(field.wire)
+    rows = [
+        (f"`{name}`", ", ".join(f"`{member}` {wire.name}" for member, wire in struct.members))
+        for name, struct in found.items()
+    ]
+    return table(("structure", "is"), rows)
+
+
+def leaders() -> str:
+    """Show how the leader of each generation answers."""
+    rows = []
+    for rules in BY_NAME.values():
+        leader = rules.leader
+        future = ("dies",) * 3
+        if leader.reads_future:
+            future = (word(leader.version_for_future), word(leader.content_for_future), word(leader.others_while_probing))
+        rows.append((f"`{rules.name}`", rules.source, word(leader.version), word(leader.supported), *future))
+    head = ("rules", "where", "used", "supported", "used, to the future", "content, to the future", "content, to the others")
+    return table(head, rows)
+
+
+def words(enum: Iterable[Any]) -> str:
+    """Say what the members of an enumeration mean."""
+    return table(("word", "means"), [(word(member), member.value) for member in enum])
+
+
+def word(member: Any) -> str:
+    """Write an enumeration's member as prose does."""
+    return str(member.name).lower().replace("_", " ")
+
+
+def members() -> str:
+    """Show every transition of every generation; the same cell in two columns means the same behaviour."""
+    columns: dict[str, Transitions] = {"before 2.0": G0.member.transitions}
+    columns |= {f"`{rules.name}`": rules.member.transitions for rules in BY_NAME.values() if rules.leader.reads_future}
+    pairs = sorted({pair for column in columns.values() for pair in column}, key=lambda pair: [_place(each) for each in pair])
+    rows = [
+        [word(state), word(verdict)] + [_cell(column, state, verdict) for column in columns.values()]
+        for state, verdict in pairs
+    ]
+    return table(("state", "answer", *columns), rows)
+
+
+def _place(member: Any) -> int:
+    return list(type(member)).index(member)
+
+
+def _cell(transitions: Transitions, state: MemberState, verdict: Verdict) -> str:
+    if (state, verdict) not in transitions:
+        return "dies"
+    after, actions = transitions[state, verdict]
+    moved = "" if after is state else f" → {word(after)}"
+    return ", ".join(map(word, actions)) + moved
+
+
+def diagram(rules: RuleSet) -> str:
+    """Draw a member's states."""
+    return f"```mermaid\n{mermaid(rules)}\n```"
+
+
+def releases() -> str:
+    """List the releases; neighbours that behave alike share a row."""
+
+    def alike(release: Release) -> object:
+        return release.line, release.latest_version, release.rules, release.upgrade_from, release.note
+
+    rows = []
+    for _, group in groupby(RELEASES.values(), key=alike):
+        found = list(group)
+        first, last = found[0], found[-1]
+        names = f"`{first}`" if first is last else f"`{first}` to `{last}`"
+        values = first.upgrade_from
+        accepted = " ".join(f"`{value}`" for value in values) if values else "not known, ignored"
+        rows.append((names, first.latest_version, f"`{first.rules}`", accepted, first.note))
+    return table(("release", "latest version", "rules", "`upgrade.from`", "note"), rows)
+
+
+def pinned() -> str:
+    """Show which version each value of ``upgrade.from`` makes a member send."""
+    return table(("`upgrade.from`", "version sent"), [(f"`{value}`", version) for value, version in PINNED_VERSIONS.items()])
+
+
+def matrix() -> str:
+    """Show the documented plan for each of the KIP's 28 cells."""
+    found = {(origin.line, target.name): _plan(origin, target) for origin, target in cells()}
+    targets = {line: next(name for _, name in found if release_named(name).line == line) for line in TO_LINES}
+    rows = [
+        [f"**{line}**"] + [found.get((line, targets[to]), "") for to in TO_LINES]
+        for line in FROM_LINES
+    ]  # fmt: skip
+    return table(("from \\ to", *TO_LINES), rows)
+
+
+def _plan(origin: Release, target: Release) -> str:
+    if documented_plan(origin, target) is Plan.TWO_BOUNCES:
+        return f"2, `{upgrade_from_value(origin, target)}`"
+    return "1, probing" if origin.latest_version < target.latest_version else "1"
+
+
+def events() -> str:
+    """List what a member process prints."""
+    rows = []
+    for kind, event in KINDS.items():
+        keys = [f"`{attribute.metadata.get('key', attribute.name)}`" for attribute in fields(event)]
+        rows.append((f"`{kind}`", ", ".join(keys), (event.__doc__ or "").partition("\n")[0]))
+    return table(("`event`", "further keys", "means"), rows)
+
+
+def file_map() -> str:
+    """List the files of the packages with the first sentence of each."""
+    rows = []
+    for package in PACKAGES:
+        for path in sorted((DOCS.parent / package).rglob("*.py")):
+            said = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+            if said:
+                name = path.relative_to(DOCS.parent).as_posix()
+                rows.append((f"[`{name}`](../{name})", " ".join(said.partition("\n\n")[0].split())))
+    return table(("file", "what"), rows)
+
+
+BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
+    "subscription": lambda: layouts(layout.SUBSCRIPTION),
+    "assignment": lambda: layouts(layout.ASSIGNMENT),
+    "consumer protocol subscription": lambda: layouts(consumer_protocol.SUBSCRIPTION),
+    "consumer protocol assignment": lambda: layouts(consumer_protocol.ASSIGNMENT),
+    "types": types,
+    "leaders": leaders,
+    "numbers": lambda: words(Speaks),
+    "contents": lambda: words(Content),
+    "states": lambda: words(MemberState),
+    "verdicts": lambda: words(Verdict),
+    "members": members,
+    "diagram of today": lambda: diagram(TODAY),
+    "diagram of kip-268": lambda: diagram(KIP_268),
+    "releases": releases,
+    "pinned versions": pinned,
+    "matrix": matrix,
+    "columns": schema.markdown,
+    "events": events,
+    "file map": file_map,
+}
+_BLOCK: Final = re.compile(r"(<!-- from the code: ([^>]+) -->\n\n).*?(\n\n<!-- end -->)", re.DOTALL)
+
+
+def fresh(page: str) -> str:
+    """Return a page with all its blocks written anew."""
+    return _BLOCK.sub(lambda found: found[1] + BLOCKS[found[2]]() + found[3], page)
+
+
+if __name__ == "__main__":
+    for path in sorted(DOCS.rglob("*.md")):
+        text = path.read_text(encoding="utf-8")
+        path.write_text(fresh(text), encoding="utf-8")
