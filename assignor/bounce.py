@@ -406,9 +406,7 @@ class Bounce:
             self._processes[name].stop()
         for name in leaving:
             self._processes[name].wait()
-        with suppress(queue.Empty):
-            while True:
-                self._take(*self._events.get_nowait())
+        self._take_all()
 
     def _until(self, what: str, open_points: Callable[[], list[str]]) -> None:
         """Take events until nothing is open any more."""
@@ -418,6 +416,11 @@ class Bounce:
                 raise BounceFailed(f"{what}: {'; '.join(still)}")
             with suppress(queue.Empty):
                 self._take(*self._events.get(timeout=0.2))
+                self._take_all()
+
+    def _take_all(self) -> None:
+        while not self._events.empty():
+            self._take(*self._events.get())
 
     def _take(self, name: str, event: Event | None) -> None:
         before = self.members[name]

@@ -25,8 +25,11 @@ from upgrade.releases import release_named
 
 Emit = Callable[[Event], None]
 
-# Long, and nothing slow between two of them: see the bug in `assignor.clients.kafka_python`.
-_POLL_MS: Final = 1000
+# A poll that ends while a join is under way may lose it (the bug in `assignor.clients.kafka_python`), so poll long then;
+# otherwise short, to notice that it is time to stop.
+_JOINING_MS: Final = 5000
+_STABLE_MS: Final = 500
+_COMMIT_MS: Final = 1000
 _CONNECT_SECONDS: Final = 5
 _CLOSE_MS: Final = 5000
 
@@ -40,7 +43,7 @@ def run(settings: MemberSettings, emit: Emit, stopping: Flag) -> bool:
         consumer = _consumer(settings, streams)
         try:
             consumer.subscribe(settings.topic, listener=_Listener(emit))
-            _process(consumer, emit, stopping)
+            _process(consumer, streams, emit, stopping)
         finally:
             consumer.close(timeout_ms=_CLOSE_MS)
     except Exception as error:  # whatever ends a member ends it with one line; a traceback helps nobody who watches
@@ -50,10 +53,10 @@ def run(settings: MemberSettings, emit: Emit, stopping: Flag) -> bool:
     return True
 
 
-def _process(consumer: KafkaConsumer, emit: Emit, stopping: Flag) -> None:
+def _process(consumer: KafkaConsumer, streams: _Telling, emit: Emit, stopping: Flag) -> None:
     while not stopping.is_set():
         try:
-            batch = consumer.poll(timeout_ms=_POLL_MS)
+            batch = consumer.poll(timeout_ms=_JOINING_MS if streams.joining else _STABLE_MS)
         except InvalidRequestError:
             # The mock's leader was faster than our SyncGroup, SYNC_GRACE_SECONDS or not; kafka-python will rejoin.
             continue
@@ -66,7 +69,7 @@ def _process(consumer: KafkaConsumer, emit: Emit, stopping: Flag) -> None:
 def _commit(consumer: KafkaConsumer) -> None:
     """Commit after processing: if a rebalance comes first, the records come again, perhaps to someone else."""
     try:
-        consumer.commit(timeout_ms=_POLL_MS)
+        consumer.commit(timeout_ms=_COMMIT_MS)
     except (CommitFailedError, KafkaTimeoutError):
         pass
 
@@ -99,27 +102,35 @@ def _knock(bootstrap_servers: str) -> None:
     raise KafkaConnectionError(f"no broker answers at {bootstrap_servers}")
 
 
-def _assignor(settings: MemberSettings, emit: Emit) -> StreamsPartitionAssignor:
+def _assignor(settings: MemberSettings, emit: Emit) -> _Telling:
     topology = Topology.of(Subtopology(sources=settings.topic, changelogs=[f"{settings.group}-store-changelog"]))
     config = StreamsConfig(
         application_server=settings.application_server,
         num_standby_replicas=settings.standbys,
         upgrade_from=settings.upgrade_from,
     )
-    return _Telling(emit, topology, config, release=release_named(settings.release))
+    return _Telling(
+        emit,
+        topology,
+        config,
+        release=release_named(settings.release),
+        # Only the mock needs a given version, and only the mock needs the leader to wait.
+        sync_grace_seconds=SYNC_GRACE_SECONDS if settings.api_version else 0.0,
+    )
 
 
 class _Telling(StreamsPartitionAssignor):
     """Says what passes through."""
 
     def __init__(self, emit: Emit, *arguments: Any, **settings: Any) -> None:
-        super().__init__(*arguments, **settings, sync_grace_seconds=SYNC_GRACE_SECONDS)
+        super().__init__(*arguments, **settings)
+        self.joining = True
         self._emit = emit
         self._leading = False
 
     def metadata(self, topics: Iterable[str]) -> bytes:
         subscription = super().metadata(topics)
-        self._leading = False
+        self.joining, self._leading = True, False
         self._emit(Subscribed(self.core.used_version, self.core.latest_version))
         return subscription
 
@@ -131,6 +142,7 @@ class _Telling(StreamsPartitionAssignor):
         super().on_assignment(assignment, generation)
         received, consumer = self.received, self._consumer
         assert received and consumer, "taken just now"
+        self.joining = received.rejoin is not None
         self._emit(
             Assigned(
                 generation=generation,

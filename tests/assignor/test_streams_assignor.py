@@ -188,7 +188,6 @@ def test_a_leader_dies_of_a_subscription_that_is_none(blob):
         (Assignment(version=3, latest_supported=4), "above our latest"),
         (
             Assignment(version=3, latest_supported=3, active_tasks=(TaskId(0, 0),)),
-            [],
             "Number of assigned partitions 0",
         ),
         (None, "Failed to decode AssignmentInfo"),
