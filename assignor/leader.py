@@ -191,6 +191,6 @@ def _write(answer: Answer, share: Share, tasks: Tasks, hosts: Iterable[HostParti
     )
     try:
         userdata = encode_assignment(assignment)
+        return encode_member_assignment(MemberAssignment(grouped(partition for partition, _ in owned), userdata))
     except EncodeError as error:
         raise FatalError(f"cannot write an assignment of version {answer.version}: {error}") from error
-    return encode_member_assignment(MemberAssignment(grouped(partition for partition, _ in owned), userdata))

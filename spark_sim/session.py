@@ -99,7 +99,8 @@ def _start(master: str, folder: Path) -> tuple[SparkSession, ExitStack]:
     with ExitStack() as stack:
         try:
             with log.open("wb") as stream:
-                gateway: Any = launch_gateway(conf, {"stdout": stream, "stderr": stream})  # type: ignore[no-untyped-call]  # PySpark has no types here
+                launch: Any = launch_gateway  # PySpark has no types here
+                gateway = launch(conf, {"stdout": stream, "stderr": stream})
             stack.callback(_end, gateway)
             with _own_interrupt():
                 context = SparkContext(gateway=gateway, conf=conf)

@@ -210,15 +210,16 @@ def test_a_member_dies_of_an_endpoint_that_cannot_be_written():
         member.subscription()
 
 
-def test_a_leader_dies_of_a_topic_that_cannot_be_written():
-    long = "x" * 70_000
-    member = StreamsPartitionAssignor(
-        Topology.of(Subtopology(sources=[long], changelogs=["c"])), StreamsConfig(num_standby_replicas=1)
-    )
-    other = StreamsPartitionAssignor(member.topology)
+@pytest.mark.parametrize(("me", "where"), [(1, "assigned_partitions"), (2, "standby_tasks")])
+def test_a_leader_dies_of_a_topic_that_cannot_be_written_wherever_it_stands(me, where):
+    """The envelope was once written outside of the try, and its error was no FatalError."""
+    topology = Topology.of(Subtopology(sources=["x" * 70_000], changelogs=["c"]))
+    config = StreamsConfig(num_standby_replicas=1)
+    leader = StreamsPartitionAssignor(topology, config, process_id=UUID(int=me))
+    other = StreamsPartitionAssignor(topology, process_id=UUID(int=3 - me))
 
-    with pytest.raises(FatalError, match="65535 is the most"):
-        member.assign({long: 1}, {"a": member.subscription(["t"]), "b": other.subscription(["t"])})
+    with pytest.raises(FatalError, match=where):
+        leader.assign({"x" * 70_000: 1}, {"a": leader.subscription(["t"]), "b": other.subscription(["t"])})
 
 
 @pytest.mark.parametrize("end_point", ["nonsense", "a:b", "a:99999", "a:" + "9" * 5000, ":1", "\udcff:1"])

@@ -1,0 +1,197 @@
+"""A run told to a person: the steps of its scenario, and in each what every member did, generation by generation.
+
+The terminal and the page show the same story; this file knows neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from attrs import Factory, asdict, define, frozen
+
+from spark_sim.history import Event, digest
+from spark_sim.scenario import Scenario, Step
+from spark_sim.world import World
+
+EXPLAINED: Final[Mapping[tuple[str, str], str]] = {
+    ("bounce", ""): "stop {}, wait until its session has timed out, start it again",
+    ("bounce", "fast"): "restart {} before the group notices that it was gone",
+    ("bounce", "leave"): "{} leaves the group when it stops, and starts again",
+    ("stop", ""): "stop {}; the group notices when the sessions time out",
+    ("stop", "leave"): "{} stop and leave the group",
+    ("start", ""): "start {}",
+    ("crash", ""): "{} dies without a word",
+    ("crash", "mid"): "{} will die in the next rebalance, between JoinGroup and SyncGroup",
+    ("elect", "oldest"): "when the leader goes, the member that is longest in the group takes over",
+    ("elect", "newest"): "when the leader goes, the member that joined last takes over",
+}
+"""What a step means, by verb and mode."""
+
+HAS_HAPPENED: Final = frozenset({"leads", "assigned", "dropped", "rejoins", "died", "violation"})
+"""What happens once a generation is there; anything else after it belongs to the next one."""
+
+
+@frozen
+class Chapter:
+    """One step: the words of the scenario, what they mean, and what happened."""
+
+    step: str
+    meaning: str
+    events: tuple[Event, ...]
+
+
+@frozen
+class Story:
+    """A finished run in chapters: the start of the group, one for each step, and the judgement at the end, if any."""
+
+    world: World
+    chapters: tuple[Chapter, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain values for machines."""
+        world = self.world
+        return {
+            "scenario": str(world.scenario),
+            "verdict": "unsafe" if world.violations else "safe",
+            "violations": [asdict(violation) for violation in world.violations],
+            "generations": world.coordinator.generation,
+            "max_rebalances": world.most_rebalances,
+            "probes": world.probes,
+            "digest": digest(world.events),
+            "steps": [
+                {
+                    "step": chapter.step,
+                    "meaning": chapter.meaning,
+                    "events": [event._asdict() | {"text": text_of(event)} for event in chapter.events],
+                }
+                for chapter in self.chapters
+            ],
+        }
+
+
+def tell(scenario: Scenario) -> Story:
+    """Run a scenario and remember what happened in which step.
+
+    >>> [chapter.step for chapter in tell(Scenario.parse("A@2.0 B@2.0 | crash A")).chapters]
+    ['A@2.0.1 B@2.0.1', 'crash A', 'the end']
+    """
+    world = World(scenario)
+    told = 0
+
+    def chapter(step: str, meaning: str) -> Chapter:
+        nonlocal told
+        events, told = tuple(world.events[told:]), len(world.events)
+        return Chapter(step, meaning, events)
+
+    world.begin()
+    names = [name for name, _ in scenario.members]
+    chapters = [chapter(str(scenario).partition(" | ")[0], f"start {_and(names)}")]
+    for step in scenario.steps:
+        world.play(step)
+        chapters.append(chapter(str(step), meaning_of(step)))
+    world.finish()
+    return Story(world, (*chapters, chapter("the end", _judgement(world))))
+
+
+def meaning_of(step: Step) -> str:
+    """Say what a step does.
+
+    >>> meaning_of(Scenario.parse("A@1.1 | bounce A>2.0,upgrade.from=1.1").steps[0])
+    'stop A, wait until its session has timed out, start it again as 2.0.1 with upgrade.from=1.1'
+    """
+    names = [name for name, _ in step.members]
+    started_as = {str(instance).replace(",", " with ") for _, instance in step.members if instance is not None}
+    told = EXPLAINED[step.verb, step.mode].format(_and(names))
+    return told + (f" as {_and(sorted(started_as))}" if started_as else "")
+
+
+def text_of(event: Event) -> str:
+    """Return what an event says, without when and who."""
+    return str(event._replace(at=0, generation=0, member="")).removeprefix(_HEAD).strip()
+
+
+_HEAD: Final = str(Event(0, 0, "stopped", "")).removesuffix("stops")
+
+
+def _judgement(world: World) -> str:
+    if not world.violations:
+        return "every property holds"
+    return f"violated: {'; '.join(dict.fromkeys(violation.property for violation in world.violations))}"
+
+
+def _and(words: list[str]) -> str:
+    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+
+
+# -- generation by generation ----------------------------------------------------------------------------------------
+
+
+@define
+class Part:
+    """What one member did on the way to a generation and in it. ``before`` are lines, the rest is None or empty if not."""
+
+    before: list[str] = Factory(list)
+    sent: int | None = None
+    knows: int | None = None
+    leads: bool = False
+    received: int | None = None
+    active: str = ""
+    standby: str = ""
+    dropped: bool = False
+    rejoins: str | None = None
+    died: str | None = None
+
+
+@define
+class Generation:
+    """One generation: its number, when it was there (simulated ms), everybody's part, and properties violated in it."""
+
+    number: int
+    at: int
+    parts: dict[str, Part] = Factory(dict)
+    violations: list[str] = Factory(list)
+
+
+def generations(events: Iterable[Event]) -> Iterator[Generation]:
+    """Order events by the generation that they lead to.
+
+    >>> story = tell(Scenario.parse("A@2.0 B@2.0"))
+    >>> [(generation.number, sorted(generation.parts)) for generation in generations(story.world.events)]
+    [(1, ['A', 'B'])]
+    """
+    current: Generation | None = None
+    happened = False
+    for event in events:
+        if current is not None and happened and event.kind not in HAS_HAPPENED:
+            yield current
+            current, happened = None, False
+        current = current or Generation(event.generation, event.at)
+        current.number, current.at = event.generation, event.at
+        happened = happened or event.kind in HAS_HAPPENED
+        _add(current, event)
+    if current is not None:
+        yield current
+
+
+def _add(generation: Generation, event: Event) -> None:
+    if event.kind == "violation":
+        generation.violations.append(text_of(event))
+        return
+    part = generation.parts.setdefault(event.member, Part())
+    values: Any = event.values
+    match event.kind:
+        case "joined":
+            part.sent, part.knows = values
+        case "leads":
+            part.leads = True
+        case "assigned":
+            part.received, _, part.active, part.standby = values
+        case "dropped":
+            part.received, part.dropped = values[0], True
+        case "rejoins":
+            part.rejoins = text_of(event)
+        case "died":
+            part.died = text_of(event)
+        case _:
+            part.before.append(text_of(event))
