@@ -1,8 +1,9 @@
 """A live rolling bounce: real member processes, a steady flow of records, and two upgrades on top of them.
 
-The story is data: `STEPS` says which release every member is bounced to in turn, `MemberStatus` what is known of one member,
-`Moment` what happened when.  Everything known comes from the events the members print (`assignor.member_process`); the
-functions that judge it (`complaints`, `owned_twice`, `Ledger`) are pure.  `Bounce` alone has processes, threads and a clock.
+The story is data: `STEPS` says which release every member is bounced to in turn, `MemberStatus` what is known of one
+member, `Moment` what happened when.  Everything known comes from the events the members print
+(`assignor.member_process`); what judges it (`complaints`, `owned_twice`, `Ledger`) is pure.  `Bounce` alone has
+processes, threads and a clock.
 """
 
 from __future__ import annotations
@@ -26,8 +27,18 @@ from attrs import evolve, field, frozen
 from assignor.clients.feed import Feed, create_topic, delete_topic
 from assignor.clients.mock_cluster import KAFKA_PYTHON_API_VERSION, MockCluster
 from assignor.member_process import (
-    Assigned, Event, Failed, MemberSettings, Processed, Rejoin, Revoked, Started, Stopped, Subscribed, from_line,
-)  # fmt: skip
+    Assigned,
+    Event,
+    Failed,
+    MemberSettings,
+    Processed,
+    Rejoin,
+    Revoked,
+    Started,
+    Stopped,
+    Subscribed,
+    from_line,
+)
 from upgrade.releases import OURS, SIMULATED
 
 MEMBER_COMMAND: Final = (sys.executable, "-m", "assignor.cli.member")
@@ -64,7 +75,10 @@ STEPS: Final = (
 
 @frozen(kw_only=True)
 class MemberStatus:
-    """What is known of one member.  `process` is starting, running, stopping or stopped."""
+    """What is known of one member.
+
+    `process` is starting, running, stopping or stopped; `processed` counts the records since its last assignment.
+    """
 
     name: str
     process: str = "stopped"
@@ -77,6 +91,7 @@ class MemberStatus:
     active: tuple[str, ...] = ()
     standby: tuple[str, ...] = ()
     rejoining: bool = True
+    processed: int = 0
 
     def after(self, event: Event) -> MemberStatus:
         """Return what is known once `event` has happened."""
@@ -93,7 +108,10 @@ class MemberStatus:
                     active=event.active,
                     standby=event.standby,
                     rejoining=event.rejoin,
+                    processed=0,
                 )
+            case Processed(_, first, last):
+                return evolve(self, processed=self.processed + last + 1 - first)
             case Revoked():
                 return evolve(self, active=(), standby=(), rejoining=True)
             case Failed() | Stopped():
@@ -119,6 +137,8 @@ def complaints(members: Iterable[MemberStatus], tasks: Iterable[str], version: i
             found.append(f"member {member.name} is {member.process}")
         elif member.generation is None or member.rejoining or len(generations) > 1:
             found.append(f"member {member.name} is rebalancing")
+        elif member.active and not member.processed:
+            found.append(f"member {member.name} does not process records")
         elif version not in (None, member.used):
             found.append(f"member {member.name} uses metadata version {member.used}, not {version}")
     owned = sorted(task for member in members for task in member.active)
@@ -278,7 +298,7 @@ class Bounce:
     Use it as a context manager: whatever happens inside, no member is left running at the end.
     """
 
-    def __init__(self, settings: BounceSettings, watch: Callable[[Bounce], None] = lambda bounce: None) -> None:
+    def __init__(self, settings: BounceSettings, watch: Callable[[Bounce], None] = lambda _bounce: None) -> None:
         self.settings: Final = settings
         self.members = {name: MemberStatus(name=name) for name in settings.names}
         self.timeline: list[Moment] = []
@@ -297,11 +317,11 @@ class Bounce:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        try:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with self._cleanup, suppress(BounceFailed):
             self._stop(self._processes)
-        finally:
-            self._cleanup.close()
 
     @property
     def seconds(self) -> float:
@@ -325,8 +345,8 @@ class Bounce:
         self.title = "waiting for the last records"
         feed.stop()
         self._until("records are lost", lambda: [f"{lost}"] if (lost := self.ledger.lost(self.produced)) else [])
-        self.title = "finished"
-        self._note("", "finished")
+        self._note("", "all records are processed")
+        self._stop(self._processes)
 
     def summary(self, problem: str | None = None) -> Summary:
         """Say how it went."""
@@ -426,16 +446,16 @@ class Bounce:
         before = self.members[name]
         stopping = before.process in {"stopping", "stopped"}
         if event is None:
+            self.members[name] = evolve(before, process="stopped")
             if not stopping:
                 raise BounceFailed(f"member {name} died: {self._processes[name].last_words()}")
-            self.members[name] = evolve(before, process="stopped")
-        elif isinstance(event, Processed):
-            self.ledger.enter(event)
         else:
             after = before.after(event)
             self.members[name] = evolve(after, process=before.process) if stopping else after
             self._tell(before, event)
-            if isinstance(event, Failed):
+            if isinstance(event, Processed):
+                self.ledger.enter(event)
+            if isinstance(event, Failed) and not stopping:
                 raise BounceFailed(f"member {name} died: {event.error}")
             if problem := owned_twice(self.members.values()):
                 raise BounceFailed(problem)

@@ -22,6 +22,7 @@ from subscription_codec import (
     DecodeError,
     EncodeError,
     FutureSubscription,
+    FutureVersion,
     HostInfo,
     HostPartitions,
     StandbyTask,
@@ -86,6 +87,8 @@ def _read(latest: int, subscriptions: Mapping[str, bytes]) -> dict[str, Subscrip
     for member, blob in sorted(subscriptions.items()):
         try:
             read[member] = decode_subscription(decode_member_subscription(blob).user_data, supported=latest)
+        except FutureVersion as error:
+            raise FatalError(error.problem) from error
         except DecodeError as error:
             raise FatalError(f"unable to decode subscription data of member {member}: {error}") from error
     return read

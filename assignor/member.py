@@ -124,6 +124,9 @@ class Member:
 
 NOTHING: Final[Mapping[TaskId, Partitions]] = {}
 
+# Java: AssignorError. Code 2 (version probing) was never meant for the wire, and Kafka too lets it pass.
+_FATAL_ERRORS: Final = {1: "MissingSourceTopicException", 3: "TaskAssignmentException", 4: "ShutdownRequested"}
+
 
 def _read(blob: bytes, latest: int) -> tuple[Assignment, tuple[TopicPartition, ...]]:
     try:
@@ -134,6 +137,8 @@ def _read(blob: bytes, latest: int) -> tuple[Assignment, tuple[TopicPartition, .
         raise FatalError(f"{unknown}: {error.problem}") from error
     except DecodeError as error:
         raise FatalError(f"Failed to decode AssignmentInfo: {error}") from error
+    if assignment.error_code in _FATAL_ERRORS:
+        raise FatalError(f"the leader sent error code {assignment.error_code}", _FATAL_ERRORS[assignment.error_code])
     return assignment, flattened(envelope.assigned_partitions)
 
 

@@ -1,13 +1,13 @@
 """A member of a group as a process of its own: how it is told what to be, and what it tells in return.
 
-Both sides of the pipe are written here once: `MemberSettings` becomes the arguments of ``streams-assignor member``, and each
-event becomes one line of JSON, ``{"event": "assigned", "time": ..., ...}``, on its standard output.
+Both sides of the pipe are written here once: `MemberSettings` becomes the arguments of ``streams-assignor member``, and
+each event becomes one line of JSON, ``{"event": "assigned", "time": ..., ...}``, on its standard output.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
@@ -45,6 +45,10 @@ class MemberSettings:
         ]
 
 
+def _names(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(names)
+
+
 @frozen
 class Started:
     """The process runs and is about to join."""
@@ -74,8 +78,8 @@ class Assigned:
     leader: bool
     version: int
     supported: int
-    active: tuple[str, ...] = field(converter=tuple)
-    standby: tuple[str, ...] = field(converter=tuple)
+    active: tuple[str, ...] = field(converter=_names)
+    standby: tuple[str, ...] = field(converter=_names)
     rejoin: bool
 
 
@@ -92,7 +96,7 @@ class Revoked:
     """It gave its partitions back, before it rejoins."""
 
     kind: ClassVar = "revoked"
-    partitions: tuple[str, ...] = field(converter=tuple)
+    partitions: tuple[str, ...] = field(converter=_names)
 
 
 @frozen
@@ -129,12 +133,12 @@ KINDS: Final[Mapping[str, type[Event]]] = MappingProxyType(
 
 
 def to_line(event: Event, time: float) -> str:
-    """Write an event as a line of JSON.
+    """Write an event as a line of JSON, without the end of the line.
 
     >>> to_line(Processed("orders-0", 3, 5), time=1.5)
-    '{"event": "processed", "time": 1.5, "partition": "orders-0", "from": 3, "to": 5}\\n'
+    '{"event": "processed", "time": 1.5, "partition": "orders-0", "from": 3, "to": 5}'
     """
-    return json.dumps({"event": event.kind, "time": time, **_values(event)}) + "\n"
+    return json.dumps({"event": event.kind, "time": time, **_values(event)})
 
 
 def from_line(line: str) -> Event:

@@ -1,7 +1,7 @@
 """Tables and diagrams that stand in the pages but come from the code: `python docs/tables.py` writes them anew.
 
-They are checked in, because code hosts show the pages too, and `tests/test_docs.py` fails when one is stale.  A block is
-what stands between ``<!-- from the code: NAME -->`` and ``<!-- end -->``.
+They are checked in, because code hosts show the pages too, and `tests/test_docs.py` fails when one is stale.  A block
+is what stands between ``<!-- from the code: NAME -->`` and ``<!-- end -->``.
 """
 
 from __future__ import annotations
@@ -9,12 +9,15 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import groupby
+from functools import partial
+from itertools import groupby, product
 from pathlib import Path
 from typing import Any, Final
 
+import click
 from attrs import fields
 
+from assignor.cli import cli
 from assignor.member_process import KINDS
 from probing.diagram import mermaid
 from probing.events import Content, MemberState, Verdict
@@ -42,8 +45,10 @@ def layouts(versions: Mapping[int, layout.Layout]) -> str:
     places = {version: [field.kafka_name for field in row].index for version, row in versions.items()}
     names = {version: {field.kafka_name for field in row} for version, row in versions.items()}
     rows = [
-        (f"`{name}`", f"`{field.name}`", field.wire.name)
-        + tuple(places[version](name) + 1 if name in names[version] else NOT_THERE for version in versions)
+        [
+            *(f"`{name}`", f"`{field.name}`", field.wire.name),
+            *(places[version](name) + 1 if name in names[version] else NOT_THERE for version in versions),
+        ]
         for name, field in known.items()
     ]
     return table(("field", "in Python", "type", *(f"v{version}" for version in versions)), rows)
@@ -77,12 +82,11 @@ def leaders() -> str:
     rows = []
     for rules in BY_NAME.values():
         leader = rules.leader
-        future = ("dies",) * 3
-        if leader.reads_future:
-            future = (word(leader.version_for_future), word(leader.content_for_future), word(leader.others_while_probing))
-        rows.append((f"`{rules.name}`", rules.source, word(leader.version), word(leader.supported), *future))
-    head = ("rules", "where", "used", "supported", "used, to the future", "content, to the future", "content, to the others")
-    return table(head, rows)
+        while_probing = (leader.version_for_future, leader.content_for_future, leader.others_while_probing)
+        probing = map(word, while_probing) if leader.reads_future else ["dies"] * len(while_probing)
+        rows.append((f"`{rules.name}`", rules.source, word(leader.version), word(leader.supported), *probing))
+    probing_head = ("used, to the future", "content, to the future", "content, to the others")
+    return table(("rules", "where", "used", "supported", *probing_head), rows)
 
 
 def words(enum: Iterable[Any]) -> str:
@@ -99,16 +103,12 @@ def members() -> str:
     """Show every transition of every generation; the same cell in two columns means the same behaviour."""
     columns: dict[str, Transitions] = {"before 2.0": G0.member.transitions}
     columns |= {f"`{rules.name}`": rules.member.transitions for rules in BY_NAME.values() if rules.leader.reads_future}
-    pairs = sorted({pair for column in columns.values() for pair in column}, key=lambda pair: [_place(each) for each in pair])
     rows = [
-        [word(state), word(verdict)] + [_cell(column, state, verdict) for column in columns.values()]
-        for state, verdict in pairs
+        [word(state), word(verdict), *(_cell(column, state, verdict) for column in columns.values())]
+        for state, verdict in product(MemberState, Verdict)
+        if any((state, verdict) in column for column in columns.values())
     ]
     return table(("state", "answer", *columns), rows)
-
-
-def _place(member: Any) -> int:
-    return list(type(member)).index(member)
 
 
 def _cell(transitions: Transitions, state: MemberState, verdict: Verdict) -> str:
@@ -143,17 +143,15 @@ def releases() -> str:
 
 def pinned() -> str:
     """Show which version each value of ``upgrade.from`` makes a member send."""
-    return table(("`upgrade.from`", "version sent"), [(f"`{value}`", version) for value, version in PINNED_VERSIONS.items()])
+    rows = [(f"`{value}`", version) for value, version in PINNED_VERSIONS.items()]
+    return table(("`upgrade.from`", "version sent"), rows)
 
 
 def matrix() -> str:
     """Show the documented plan for each of the KIP's 28 cells."""
     found = {(origin.line, target.name): _plan(origin, target) for origin, target in cells()}
     targets = {line: next(name for _, name in found if release_named(name).line == line) for line in TO_LINES}
-    rows = [
-        [f"**{line}**"] + [found.get((line, targets[to]), "") for to in TO_LINES]
-        for line in FROM_LINES
-    ]  # fmt: skip
+    rows = [[f"**{line}**", *(found.get((line, targets[to]), "") for to in TO_LINES)] for line in FROM_LINES]
     return table(("from \\ to", *TO_LINES), rows)
 
 
@@ -170,6 +168,22 @@ def events() -> str:
         keys = [f"`{attribute.metadata.get('key', attribute.name)}`" for attribute in fields(event)]
         rows.append((f"`{kind}`", ", ".join(keys), (event.__doc__ or "").partition("\n")[0]))
     return table(("`event`", "further keys", "means"), rows)
+
+
+def options(*path: str) -> str:
+    """List the options of a command."""
+    command: Any = cli
+    for name in path:
+        command = command.get_command(click.Context(command), name)
+    found = [each for each in command.params if isinstance(each, click.Option)]
+    rows = [(f"`{', '.join(each.opts)}`", _default(each), each.help or "") for each in found]
+    return table(("option", "default", ""), rows)
+
+
+def _default(option: click.Option) -> str:
+    if option.required:
+        return "required"
+    return f"`{option.default}`" if option.show_default else ""
 
 
 def file_map() -> str:
@@ -204,13 +218,17 @@ BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
     "columns": schema.markdown,
     "events": events,
     "file map": file_map,
+    **{
+        f"options of {command}": partial(options, *command.split())
+        for command in ("userdata decode", "userdata explain", "plan", "replay", "sweep", "report", "member", "bounce")
+    },
 }
-_BLOCK: Final = re.compile(r"(<!-- from the code: ([^>]+) -->\n\n).*?(\n\n<!-- end -->)", re.DOTALL)
+_BLOCK: Final = re.compile(r"(<!-- from the code: ([^>]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def fresh(page: str) -> str:
     """Return a page with all its blocks written anew."""
-    return _BLOCK.sub(lambda found: found[1] + BLOCKS[found[2]]() + found[3], page)
+    return _BLOCK.sub(lambda found: f"{found[1]}\n{BLOCKS[found[2]]()}\n\n{found[3]}", page)
 
 
 if __name__ == "__main__":

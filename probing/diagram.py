@@ -15,6 +15,7 @@ def mermaid(rules: RuleSet) -> str:
         [*] --> PINNED: started with upgrade.from
         LATEST --> LATEST: old / take
         PINNED --> PINNED: old / take
+        PINNED --> PINNED: above / take
     """
     arrows = [
         f"{before.name} --> {after.name}: {verdict.name.lower()} / "

@@ -44,6 +44,7 @@ class Verdict(enum.Enum):
     HIGHER = "the group supports more than we sent, but not our latest"
     HIGHEST = "the group supports our latest, and we sent less"
     BEYOND = "the supported version is above our latest"
+    ABOVE = "a version above the one that we sent"
 
 
 class Content(enum.Enum):

@@ -20,7 +20,8 @@ from probing.events import Action, AssignmentReceived, MemberState, Verdict
 from probing.rules import MemberRules
 from subscription_codec.versions import EARLIEST_PROBEABLE_VERSION
 
-_KEEPS_THE_VERSION: Final = frozenset({Verdict.OLD, Verdict.SAME})
+_KEEPS_THE_VERSION: Final = frozenset({Verdict.OLD, Verdict.SAME, Verdict.ABOVE})
+_BELIEVES_ANYTHING: Final = MemberState.OVERSHOT
 
 
 @frozen
@@ -58,9 +59,11 @@ class MemberVersion:
         word = verdict(self.used, self.latest, event)
         if (self.state, word) not in self.rules.transitions:
             message = f"sent version {self.used} (latest {self.latest}), got version {event.version} (supported "
-            raise RemoteProtocolError(f"{message}{event.supported}): {word.value}", "TaskAssignmentException")
+            kafka = self.rules.answered_above if word is Verdict.ABOVE else "TaskAssignmentException"
+            raise RemoteProtocolError(f"{message}{event.supported}): {word.value}", kafka)
         state, actions = self.rules.transitions[self.state, word]
-        used = self.used if word in _KEEPS_THE_VERSION else event.supported
+        told = event.supported if state is _BELIEVES_ANYTHING else min(event.supported, self.latest)
+        used = self.used if word in _KEEPS_THE_VERSION else told
         return evolve(self, used=used, state=state), _settled(actions, event.leading)
 
 
@@ -72,8 +75,7 @@ def verdict(used: int, latest: int, event: AssignmentReceived) -> Verdict:
     """
     version, supported = event.version, event.supported
     if version > used:
-        message = f"got an assignment with version {version}, above the version {used} that was sent"
-        raise RemoteProtocolError(message, "TaskAssignmentException")
+        return Verdict.ABOVE
     if version < EARLIEST_PROBEABLE_VERSION:
         return Verdict.OLD
     if supported < version:

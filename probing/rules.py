@@ -44,10 +44,14 @@ class LeaderRules:
 
 @frozen(kw_only=True)
 class MemberRules:
-    """How a member takes answers. A pair that is not in ``transitions`` is the other side's fault."""
+    """How a member takes answers. A pair that is not in ``transitions`` is the other side's fault.
+
+    ``answered_above``: what Kafka throws at an answer above the version that was sent.
+    """
 
     transitions: Transitions
     rejoining: Rejoining = Rejoining.LEAVE_AND_JOIN
+    answered_above: str = "TaskAssignmentException"
 
 
 @frozen
@@ -61,18 +65,20 @@ class RuleSet:
 
 
 LATEST, LOWERED, PINNED, OVERSHOT = MemberState
-OLD, SAME, LOWER, BEHIND, HIGHER, HIGHEST, BEYOND = Verdict
+OLD, SAME, LOWER, BEHIND, HIGHER, HIGHEST, BEYOND, ABOVE = Verdict
 TAKE, DROP, REJOIN, REJOIN_IF_LEADING = Action
 
-# Before 2.0 nobody probes: whatever can be read is taken.
-_JUST_TAKES: Final[Transitions] = {
+_TAKES_WHAT_IS_OLD: Final[Transitions] = {
     (LATEST, OLD): (LATEST, (TAKE,)),
     (PINNED, OLD): (PINNED, (TAKE,)),
 }
 
+# Before 2.0 nobody probes: whatever can be read is taken, also version 2 by a member that was told to send 1.
+_JUST_TAKES: Final[Transitions] = {**_TAKES_WHAT_IS_OLD, (PINNED, ABOVE): (PINNED, (TAKE,))}
+
 # Kafka 2.2.2, 2.3.1 and everything since 2.4: whoever changes its version rejoins.
 _TODAY: Final[Transitions] = {
-    **_JUST_TAKES,
+    **_TAKES_WHAT_IS_OLD,
     (LATEST, SAME): (LATEST, (TAKE,)),
     (LATEST, LOWER): (LOWERED, (TAKE, REJOIN)),
     (LATEST, BEHIND): (LATEST, (TAKE, REJOIN)),
@@ -99,6 +105,10 @@ _KIP_268: Final[Transitions] = {
     (LOWERED, BEHIND): (LOWERED, (TAKE, REJOIN_IF_LEADING)),
     (LOWERED, HIGHER): (LOWERED, (TAKE, REJOIN_IF_LEADING)),
     (LOWERED, HIGHEST): (LATEST, (TAKE, REJOIN_IF_LEADING)),
+    # "it always checks the leaders supported-version and update its downgraded used-version if possible": a leader
+    # that supports more than we do is no reason to go where we cannot.
+    (LATEST, BEYOND): (LATEST, (TAKE,)),
+    (LOWERED, BEYOND): (LATEST, (TAKE, REJOIN_IF_LEADING)),
 }
 
 # As released in 2.0: a member that sent more than it got rejoins, one that sent less just moves up; and nobody checks
@@ -137,7 +147,7 @@ KAFKA_2_0: Final = RuleSet(
     "g2",
     "2.0.0 to 2.2.1 and 2.3.0: KIP-268 as released",
     evolve(_KIP_LEADER, others_while_probing=Content.PREVIOUS),
-    MemberRules(transitions=_KAFKA_2_0),
+    MemberRules(transitions=_KAFKA_2_0, answered_above="IllegalStateException"),
 )
 KAFKA_8649: Final = RuleSet(
     "g3",

@@ -129,15 +129,12 @@ class Results:
             raise ResultsError(
                 f"{self.folder / MANIFEST} is not a manifest ({error}); take --fresh to begin anew"
             ) from None
-        different = [
-            f"{name} {manifest['parameters'].get(name)!r} and not {value!r}"
-            for name, value in self.parameters.items()
-            if manifest["parameters"].get(name) != value
-        ]
+        theirs = manifest["parameters"]
+        different = [name for name, value in self.parameters.items() if theirs.get(name) != value]
         if different:
+            what = ", ".join(f"{name} {theirs.get(name)} and not {self.parameters[name]}" for name in different)
             raise ResultsError(
-                f"{self.folder} holds another sweep ({', '.join(different)}): "
-                "take another --out, or --fresh to throw that one away"
+                f"{self.folder} holds another sweep ({what}): take another --out, or --fresh to throw that one away"
             )
         for key, plain in manifest["done"].items():
             digest = plain.pop("digest")
@@ -145,9 +142,7 @@ class Results:
 
     def clear_leftovers(self) -> None:
         """Remove what a killed sweep left behind: unfinished files, and rows that the manifest does not name."""
-        for left in self.unfinished.iterdir():
-            if left.name != "lock":
-                shutil.rmtree(left) if left.is_dir() else left.unlink()
+        shutil.rmtree(self.unfinished, ignore_errors=True)
         for file in (self.folder / RUNS).glob("cell=*/*"):
             if file.stem not in self.done:
                 file.unlink()
@@ -162,15 +157,18 @@ def opened(folder: Path, sweep: Sweep, blocks: list[Block], storage: str, *, fre
     results = Results(folder, sweep.parameters(blocks, storage), {block.key: block for block in blocks})
     try:
         _refuse_what_is_not_a_sweep(folder)
-        results.unfinished.mkdir(parents=True, exist_ok=True)
-        with (results.unfinished / "lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        folder.mkdir(parents=True, exist_ok=True)
+        with _locked(folder):
             if fresh:
                 _throw_away(folder)
             results.remember()
             results.clear_leftovers()
-            yield results
-            shutil.rmtree(results.unfinished)
+            results.unfinished.mkdir()
+            try:
+                yield results
+            finally:
+                results.clear_leftovers()
+                _remove_if_empty(folder)
     except BlockingIOError:
         raise ResultsError(f"another sweep is writing to {folder}") from None
     except OSError as error:
@@ -207,6 +205,23 @@ def write_whole(path: Path, text: str, by_way_of: Path | None = None) -> None:
     finally:
         with suppress(FileNotFoundError):
             draft.unlink()
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Keep others out; the lock goes with the process, however that ends."""
+    lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(lock)
+
+
+def _remove_if_empty(folder: Path) -> None:
+    """Leave nothing of a sweep that did not begin."""
+    with suppress(OSError):
+        folder.rmdir()
 
 
 def _refuse_what_is_not_a_sweep(folder: Path) -> None:

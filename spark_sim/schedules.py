@@ -1,9 +1,9 @@
 """From an upgrade to all the ways it can go: bounce orders, leaders, slow and fast restarts, crashes.
 
-The members are alike when it begins, so the first round is always in the order A, B, C: every other order is one of
-these with the names changed. What differs is counted out: who leads at the start, who takes over when the leader goes,
-whether a member is back before the group has noticed, the order of the second round, and one crash with a restart, of
-any member, before, during or after any step.
+The members are alike when it begins, so the first round is always in the order A, B, C: every other order is this one
+with the names changed. What differs is counted out: who leads at the start (the others have joined in the order of the
+round), whether the oldest or the newest takes over when the leader goes, whether a member is back before the group has
+noticed, the order of the second round, and one crash with a restart, of any member, before, during or after any step.
 """
 
 from __future__ import annotations

@@ -10,23 +10,24 @@ from typing import Any, Final
 
 from attrs import Factory, asdict, define, frozen
 
-from spark_sim.history import Event, digest
+from spark_sim.history import TEXTS, Event, digest
 from spark_sim.scenario import Scenario, Step
 from spark_sim.world import World
 
 EXPLAINED: Final[Mapping[tuple[str, str], str]] = {
-    ("bounce", ""): "stop {}, wait until its session has timed out, start it again",
-    ("bounce", "fast"): "restart {} before the group notices that it was gone",
-    ("bounce", "leave"): "{} leaves the group when it stops, and starts again",
-    ("stop", ""): "stop {}; the group notices when the sessions time out",
-    ("stop", "leave"): "{} stop and leave the group",
-    ("start", ""): "start {}",
-    ("crash", ""): "{} dies without a word",
-    ("crash", "mid"): "{} will die in the next rebalance, between JoinGroup and SyncGroup",
+    ("bounce", ""): "stop {0}, wait until its session has timed out, start it again{1}",
+    ("bounce", "fast"): "restart {0}{1} before the group notices that it was gone",
+    ("bounce", "leave"): "stop {0}, which leaves the group, and start it again{1}",
+    ("stop", ""): "stop {0}; the group notices when the sessions time out",
+    ("stop", "leave"): "stop {0}, leaving the group",
+    ("start", ""): "start {0}{1}",
+    ("crash", ""): "{0} crashes; the group notices when the session times out",
+    ("crash", "mid"): "{0} will crash in the next rebalance, between JoinGroup and SyncGroup",
+    ("crash", "late"): "{0} will crash in the rebalance after the next, between JoinGroup and SyncGroup",
     ("elect", "oldest"): "when the leader goes, the member that is longest in the group takes over",
     ("elect", "newest"): "when the leader goes, the member that joined last takes over",
 }
-"""What a step means, by verb and mode."""
+"""What a step means, by verb and mode: {0} are its members, {1} what they are started as."""
 
 HAS_HAPPENED: Final = frozenset({"leads", "assigned", "dropped", "rejoins", "died", "violation"})
 """What happens once a generation is there; anything else after it belongs to the next one."""
@@ -102,16 +103,12 @@ def meaning_of(step: Step) -> str:
     """
     names = [name for name, _ in step.members]
     started_as = {str(instance).replace(",", " with ") for _, instance in step.members if instance is not None}
-    told = EXPLAINED[step.verb, step.mode].format(_and(names))
-    return told + (f" as {_and(sorted(started_as))}" if started_as else "")
+    return EXPLAINED[step.verb, step.mode].format(_and(names), f" as {_and(sorted(started_as))}" if started_as else "")
 
 
 def text_of(event: Event) -> str:
     """Return what an event says, without when and who."""
-    return str(event._replace(at=0, generation=0, member="")).removeprefix(_HEAD).strip()
-
-
-_HEAD: Final = str(Event(0, 0, "stopped", "")).removesuffix("stops")
+    return TEXTS[event.kind].format(*event.values)
 
 
 def _judgement(world: World) -> str:
@@ -129,7 +126,7 @@ def _and(words: list[str]) -> str:
 
 @define
 class Part:
-    """What one member did on the way to a generation and in it. ``before`` are lines, the rest is None or empty if not."""
+    """What one member did on the way to a generation and in it; ``before`` tells of starts and stops, in order."""
 
     before: list[str] = Factory(list)
     sent: int | None = None

@@ -72,12 +72,12 @@ class _AsTheyAre(Block):
         return iter(self.schedules)
 
 
-def _alone(block: Block, scenario: Scenario) -> Run:
-    """Run one scenario of a block by itself; if the simulation fails, the row says so."""
+def _alone(block: Block, line: str) -> Run:
+    """Run one scenario by itself, from the line that ``replay`` takes; if the simulation fails, the row says so."""
     try:
-        (row,) = run_block(_AsTheyAre(block.upgrade, block.number, (scenario,)))
+        (row,) = run_block(_AsTheyAre(block.upgrade, block.number, (Scenario.parse(line),)))
     except Exception as error:  # whatever it is, the other hundred thousand runs are still worth having
-        return _error(block, str(scenario), FAILED, f"{type(error).__name__}: {error}")
+        return _error(block, line, FAILED, f"{type(error).__name__}: {error}")
     return row
 
 
@@ -85,13 +85,13 @@ def _rows(block: Block) -> list[Run]:
     try:
         return list(run_block(block))
     except Exception:  # runs share beginnings, so this says nothing about which of them failed: run each by itself
-        return [_alone(block, scenario) for scenario in sorted(block.scenarios(), key=str)]
+        return [_alone(block, line) for line in sorted(map(str, block.scenarios()))]
 
 
 def _repeated(block: Block, rows: list[Run]) -> Iterator[Run]:
     """Do one run in a hundred again, by itself; two that differ are an error."""
     for place, row in enumerate(rows):
-        again = row if place % REPEATED else _alone(block, Scenario.parse(row.scenario))
+        again = row if place % REPEATED else _alone(block, row.scenario)
         differs = f"digest {row.digest}, and by itself {again.digest}"
         yield row if row == again else _error(block, row.scenario, REPEATABLE, differs)
 
@@ -197,7 +197,13 @@ def _processes(tell: Tell) -> Iterator[Runner]:
     tell(f"{count} processes of this machine, without Spark; rows become JSON lines")
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(count, context, signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool:
-        yield Runner(pool, _process_wave, wave=1)
+        yield Runner(pool, _process_wave, wave=1, cancel=_end_children)
+
+
+def _end_children() -> None:
+    """End the processes of a pool: left alone, they would first do what they have begun and what is handed out."""
+    for child in multiprocessing.active_children():
+        child.terminate()
 
 
 def _process_wave(wave: Sequence[Block], to: Path) -> Written:
@@ -267,9 +273,9 @@ def _run(todo: list[Block], runner: Runner, results: Results, on_progress: Calla
                 results.store(_result(future))
             on_progress(measure.progress(runner.heard()))
     finally:
-        runner.pool.shutdown(wait=False, cancel_futures=True)
         if waiting:
             runner.cancel()
+        runner.pool.shutdown(cancel_futures=True)
 
 
 def _result(future: Future[Written]) -> Written:

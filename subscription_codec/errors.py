@@ -63,7 +63,7 @@ class BadVersion(DecodeError):
 
 
 class FutureVersion(DecodeError):
-    """An assignment newer than the reader, which Kafka too refuses to read (``TaskAssignmentException``)."""
+    """A version above the reader's, where Kafka too refuses to read on (``TaskAssignmentException``)."""
 
 
 def joined(outer: str, inner: str) -> str:

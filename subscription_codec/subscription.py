@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from subscription_codec._driver import as_bytes, read_fields, write_fields
 from subscription_codec._wire import Reader
-from subscription_codec.errors import BadVersion, DecodeError, EncodeError
+from subscription_codec.errors import BadVersion, DecodeError, EncodeError, FutureVersion
 from subscription_codec.layout import INT32, SUBSCRIPTION
 from subscription_codec.records import FutureSubscription, Subscription
 from subscription_codec.versions import EARLIEST_PROBEABLE_VERSION, LATEST_SUPPORTED_VERSION
@@ -16,7 +16,8 @@ def decode_subscription(
     r"""Read subscription userdata as a member whose latest supported version is ``supported`` does.
 
     A version above ``supported`` gives a ``FutureSubscription``: like Kafka since 2.0 it reads the two version
-    numbers and nothing behind them. Raises ``DecodeError`` for everything that is not a subscription; bytes behind
+    numbers and nothing behind them; a reader of before 2.0 (``supported`` below 3) cannot, and raises
+    ``FutureVersion``. Raises ``DecodeError`` for everything that is not a subscription; bytes behind
     the last field are kept in ``trailing``, as every Kafka decoder ignores them.
 
     >>> decode_subscription(bytes.fromhex("0000000900000009cafe"))
@@ -26,6 +27,8 @@ def decode_subscription(
     version = _read_number(reader, "version")
     if version < 1:
         raise BadVersion(f"version {version}; the lowest is 1", 0, "version")
+    if version > supported and supported < EARLIEST_PROBEABLE_VERSION:
+        raise FutureVersion(f"unable to decode subscription data: version={version}", 0, "version")
     if version > supported:
         latest = _at_least(version, _read_number(reader, "latest_supported"))
         return FutureSubscription(version, latest, reader.rest())

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from attrs import asdict, frozen
 
 from upgrade.errors import UpgradeError
 from upgrade.matrix import Plan, documented_plan, upgrade_from_value
-from upgrade.releases import NEWEST_OF_LINE, Release
+from upgrade.releases import RELEASES, Release
+
+_KAFKA_8649: Final = "g2"
+"""The rules of the releases whose leaders answer with their own version, whoever is in the group."""
 
 
 @frozen
@@ -40,13 +43,14 @@ class Advice:
 def advise(origin: Release, target: Release) -> Advice:
     """Return the documented way from one release to the other; ``UpgradeError`` if there is nothing to do.
 
-    >>> [step.do for step in advise(NEWEST_OF_LINE["2.0"], NEWEST_OF_LINE["simulated-4"]).steps]
+    >>> [step.do for step in advise(RELEASES["2.0.1"], RELEASES["simulated-4"]).steps]
     ['bounce every member to simulated-4, one by one']
     """
     if origin == target:
         raise UpgradeError(f"{origin} is already {target}: nothing to do")
     plan, value = documented_plan(origin, target), upgrade_from_value(origin, target)
-    if target.number < origin.number and not target.can_be_probed and origin.latest_version > target.latest_version:
+    goes_back = target.number < origin.number and origin.latest_version > target.latest_version
+    if goes_back and (not target.can_be_probed or origin.rules == _KAFKA_8649):
         plan = Plan.OFFLINE
     if plan is Plan.TWO_BOUNCES and value is None:
         plan = Plan.OFFLINE
@@ -62,9 +66,10 @@ def advise(origin: Release, target: Release) -> Advice:
 def _one_bounce(origin: Release, target: Release) -> tuple[Step, ...]:
     if origin.latest_version == target.latest_version:
         why = f"both speak metadata version {origin.latest_version}, so any leader reads any member"
+        skipped = f"the member that is left stays on {origin}; the others do not mind"
     else:
         why = "a leader that does not know a version answers with its own, and the member comes down to it and rejoins"
-    skipped = "the member that is left keeps the whole group on its version"
+        skipped = "the member that is left keeps the whole group on the lower version"
     return (Step(f"bounce every member to {target}, one by one", why, skipped),)
 
 
@@ -99,14 +104,25 @@ def _offline(origin: Release, target: Release) -> tuple[Step, ...]:
 
 def _warnings(origin: Release, target: Release, plan: Plan) -> list[str]:
     found = [f"{release}: {release.note}" for release in (origin, target) if release.note]
-    if plan is Plan.OFFLINE and target.number > origin.number:
-        fixed = NEWEST_OF_LINE[target.line]
-        way = f"; {fixed} accepts it" if origin.line in fixed.upgrade_from else ""
-        found.append(f'{target} does not accept upgrade.from="{origin.line}" (KAFKA-6054), so it cannot be rolled{way}')
-    newer, older = sorted((origin, target), key=lambda release: -release.latest_version)
-    if plan is Plan.ONE_BOUNCE and newer.latest_version > older.latest_version and newer.rules == "g2":
+    if target.number < origin.number:
         found.append(
-            "KAFKA-8649: a leader of the newer release can push the members of the older one beyond what they know, "
-            "and they die; take 2.2.2, 2.3.1 or 2.4 and later, or bounce the leader last"
+            "going back: an older release may not be able to read the state on disk (2.0.1 cannot open the stores of "
+            "2.3.1), so let each member start with an empty state directory and restore from the changelogs"
+        )
+    if plan is Plan.OFFLINE and target.number > origin.number:
+        fixed = next(each for each in RELEASES.values() if each.number > target.number and _accepts(each, origin))
+        found.append(
+            f'{target} does not accept upgrade.from="{origin.line}" (KAFKA-6054), so it cannot be rolled; {fixed} does'
+        )
+    newer = max(origin, target, key=lambda release: release.latest_version)
+    if newer.rules == _KAFKA_8649 and {origin.latest_version, target.latest_version} == {3, 4}:
+        way = "" if plan is Plan.OFFLINE else "; take 2.2.2, 2.3.1 or 2.4 and later, or bounce the leader last"
+        found.append(
+            f"KAFKA-8649: a leader of {newer} can push members of the older release beyond what they know, and they "
+            f"die{way}"
         )
     return found
+
+
+def _accepts(release: Release, origin: Release) -> bool:
+    return origin.line in release.upgrade_from and not release.note

@@ -55,7 +55,7 @@ class _LazyGroup(click.Group):
 @click.command(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="streams-assignor")
 def cli() -> None:
-    r"""The Kafka Streams rebalance protocol in Python, with version probing (KIP-268).
+    """The Kafka Streams rebalance protocol in Python, with version probing (KIP-268).
 
     \b
     Examples:
@@ -63,7 +63,7 @@ def cli() -> None:
       streams-assignor plan 1.1 2.0
       streams-assignor replay "A@2.0 B@2.0 C@2.0 | bounce A>simulated-4 B>simulated-4 C>simulated-4"
       streams-assignor bounce
-    """
+    """  # noqa: D301 - click reads the backspace character
 
 
 def main() -> None:

@@ -62,7 +62,7 @@ class _Printer:
     def __call__(self, event: Event) -> None:
         with self._lock:
             try:
-                sys.stdout.write(to_line(event, round(time.time(), 3)))
+                sys.stdout.write(to_line(event, round(time.time(), 3)) + "\n")
                 sys.stdout.flush()
             except BrokenPipeError:
                 self._stopping.set()

@@ -14,7 +14,7 @@ from upgrade import Advice, UpgradeError, advise, release_named
 @click.argument("to_release", metavar="TO")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of text.")
 def plan(from_release: str, to_release: str, as_json: bool) -> None:
-    r"""Print the ordered steps of the safe upgrade FROM one release TO another.
+    """Print the ordered steps of the safe upgrade FROM one release TO another.
 
     A release is a number (1.1.1), a line (1.1, its newest release), streams-assignor or simulated-4.
 
@@ -22,7 +22,7 @@ def plan(from_release: str, to_release: str, as_json: bool) -> None:
     Examples:
       streams-assignor plan 1.1 2.0
       streams-assignor plan 2.0.1 simulated-4 --json
-    """
+    """  # noqa: D301 - click reads the backspace character
     try:
         advice = advise(release_named(from_release), release_named(to_release))
     except UpgradeError as error:

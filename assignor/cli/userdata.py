@@ -50,14 +50,14 @@ _jsonl = click.option(
 
 @click.group()
 def userdata() -> None:
-    r"""Decode, encode and explain the userdata of subscriptions and assignments.
+    """Decode, encode and explain the userdata of subscriptions and assignments.
 
     \b
     Examples:
       echo '{"kind": "subscription", "hex": "00000009000000090000"}' | streams-assignor userdata decode
       echo '{"kind": "assignment", "fields": {"version": 1}}' | streams-assignor userdata encode
       streams-assignor userdata explain --kind assignment 000000010000000000000000
-    """
+    """  # noqa: D301 - click reads the backspace character
 
 
 @userdata.command()

@@ -9,9 +9,13 @@ from types import TracebackType
 from typing import Final, Self
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic  # where its type stubs have it
 
 _SECONDS: Final = 10
+_CONNECT_SECONDS: Final = 5
+# The mock answers a fetch with one batch of each partition, so single records would keep a consumer busy with asking.
+_LINGER_MS: Final = 200
 _QUIET: Final = {"log_level": 0}  # what matters arrives as an exception
 
 
@@ -28,7 +32,7 @@ class Feed:
         self._topic = topic
         self._partitions = partitions
         self._pause = 1 / records_per_second
-        self._producer = Producer({"bootstrap.servers": bootstrap_servers, "linger.ms": 5, **_QUIET})
+        self._producer = Producer({"bootstrap.servers": bootstrap_servers, "linger.ms": _LINGER_MS, **_QUIET})
         self._stopping = Flag()
         self._refused: str | None = None
         self._thread = Thread(target=self._run, daemon=True)
@@ -37,7 +41,9 @@ class Feed:
         self._thread.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._stopping.set()
 
     def stop(self) -> dict[str, int]:
@@ -71,7 +77,7 @@ def create_topic(bootstrap_servers: str, name: str, partitions: int) -> None:
     """Create a topic on a real cluster; ``FeedError`` if that cannot be done."""
     admin = AdminClient({"bootstrap.servers": bootstrap_servers, **_QUIET})
     try:
-        admin.list_topics(timeout=_SECONDS)
+        admin.list_topics(timeout=_CONNECT_SECONDS)
     except KafkaException as error:
         raise FeedError(f"no broker answers at {bootstrap_servers}") from error
     try:

@@ -8,24 +8,35 @@ from __future__ import annotations
 import logging
 import socket
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from threading import Event as Flag
 from typing import Any, Final
 
 from kafka import ConsumerRebalanceListener, KafkaConsumer
-from kafka.errors import CommitFailedError, InvalidRequestError, KafkaConnectionError, KafkaTimeoutError
+from kafka.errors import CommitFailedError, InvalidRequestError, KafkaConnectionError, KafkaError, KafkaTimeoutError
 
 from assignor.clients.kafka_python import StreamsPartitionAssignor
 from assignor.clients.mock_cluster import SYNC_GRACE_SECONDS
+from assignor.errors import FatalError
 from assignor.member_process import (
-    Assigned, Event, Failed, MemberSettings, Processed, Rejoin, Revoked, Started, Stopped, Subscribed,
-)  # fmt: skip
+    Assigned,
+    Event,
+    Failed,
+    MemberSettings,
+    Processed,
+    Rejoin,
+    Revoked,
+    Started,
+    Stopped,
+    Subscribed,
+)
 from assignor.topology import Subtopology, Topology
 from upgrade import StreamsConfig
 from upgrade.releases import release_named
 
 Emit = Callable[[Event], None]
 
-# A poll that ends while a join is under way may lose it (the bug in `assignor.clients.kafka_python`), so poll long then;
+# A poll that ends while a join is under way may lose it (see `assignor.clients.kafka_python`), so poll long then;
 # otherwise short, to notice that it is time to stop.
 _JOINING_MS: Final = 5000
 _STABLE_MS: Final = 500
@@ -68,10 +79,8 @@ def _process(consumer: KafkaConsumer, streams: _Telling, emit: Emit, stopping: F
 
 def _commit(consumer: KafkaConsumer) -> None:
     """Commit after processing: if a rebalance comes first, the records come again, perhaps to someone else."""
-    try:
+    with suppress(CommitFailedError, KafkaTimeoutError):
         consumer.commit(timeout_ms=_COMMIT_MS)
-    except (CommitFailedError, KafkaTimeoutError):
-        pass
 
 
 def _consumer(settings: MemberSettings, streams: StreamsPartitionAssignor) -> KafkaConsumer:
@@ -140,18 +149,18 @@ class _Telling(StreamsPartitionAssignor):
 
     def on_assignment(self, assignment: Any, generation: int) -> None:
         super().on_assignment(assignment, generation)
-        received, consumer = self.received, self._consumer
-        assert received and consumer, "taken just now"
+        received = self.received
+        assert received is not None, "taken just now"
         self.joining = received.rejoin is not None
         self._emit(
             Assigned(
                 generation=generation,
-                member_id=consumer.group_metadata().member_id,
+                member_id=self.consumer.group_metadata().member_id,
                 leader=self._leading,
                 version=received.version,
                 supported=received.supported,
-                active=map(str, sorted(received.active)),
-                standby=map(str, sorted(received.standby)),
+                active=[str(task) for task in sorted(received.active)],
+                standby=[str(task) for task in sorted(received.standby)],
                 rejoin=received.rejoin is not None,
             )
         )
@@ -179,5 +188,5 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def _words(error: Exception) -> str:
-    name = "" if str(error).startswith(type(error).__name__) else f"{type(error).__name__}: "
-    return " ".join(f"{name}{error}".split())
+    named = isinstance(error, FatalError | KafkaError)  # these begin with their Kafka name
+    return " ".join((str(error) if named else f"{type(error).__name__}: {error}").split())

@@ -1,15 +1,15 @@
 """kafka-python (3.x): plug the Streams assignor into a ``KafkaConsumer``.
 
 ``partition_assignment_strategy`` takes an instance, userdata travels both ways, and `metadata` is asked for at every
-rejoin; so this file only hands bytes over.  Two things kafka-python does not offer in public, and both are taken from its
-coordinator in `_rejoin` alone: to rejoin while keeping the member id, and to leave and join again from a callback.
+rejoin; so this file only hands bytes over.  Two things kafka-python does not offer in public: to rejoin while keeping
+the member id, and to leave and join again from a callback.  Both are taken from its coordinator, in `_rejoin` alone.
 
-What kafka-python does with exceptions (run with 3.0.12): those of `metadata`, `assign` and `on_assignment` come out of the
-``poll`` under way, and the next ``poll`` goes on as if nothing had happened.  A member that must die must not, so a failure
-is remembered, and every later ``poll`` raises it again.
+What kafka-python does with exceptions (run with 3.0.12): those of `metadata`, `assign` and `on_assignment` come out of
+the ``poll`` under way, and the next ``poll`` goes on as if nothing had happened.  A member that must die may not, so a
+failure is remembered, and every later ``poll`` raises it again.
 
-A bug to know about (3.0.12): a join that completes *between* two polls is thrown away and begun anew, so short polls with
-pauses never get an assignment.  Poll with a timeout of a second or more and do not dawdle in between.
+A bug to know about (3.0.12): a join that completes *between* two polls is thrown away and begun anew, so short polls
+with pauses never get an assignment.  Poll with a timeout longer than a rebalance, and do not dawdle in between.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ Tasks = Mapping[TaskId, frozenset[TopicPartition]]
 
 
 class StreamsPartitionAssignor(AbstractPartitionAssignor):  # type: ignore[misc]  # kafka-python has no type information
-    """The Streams assignor for one ``KafkaConsumer``: pass it as ``partition_assignment_strategy=[streams]``, then `bind`.
+    """The Streams assignor for one consumer: pass it as ``partition_assignment_strategy=[streams]``, then `bind`.
 
-    `on_tasks(active, standby)` is called with every new assignment, on the client's I/O thread: it must not call blocking
-    methods of the consumer.  `sync_grace_seconds` delays the leader's answer, which only the mock cluster needs.
+    `on_tasks(active, standby)` is called with every new assignment, on the client's I/O thread: it must not call
+    blocking methods of the consumer.  `sync_grace_seconds` delays the leader's answer; only the mock cluster needs it.
     What ends the member (`FatalError`) comes out of ``poll``, and out of every later one; it stays in `failure`.
     """
 
@@ -58,18 +58,18 @@ class StreamsPartitionAssignor(AbstractPartitionAssignor):  # type: ignore[misc]
         self.failure: Exception | None = None
         self._on_tasks = on_tasks
         self._sync_grace_seconds = sync_grace_seconds
-        self._consumer: KafkaConsumer | None = None
+        self.consumer: Any = None
 
     def bind(self, consumer: KafkaConsumer) -> None:
         """Tell it which consumer to let rejoin; ``ValueError`` if that consumer does not use this assignor."""
         if self not in consumer.config["partition_assignment_strategy"]:
             raise ValueError("this consumer does not have this assignor in its partition_assignment_strategy")
-        self._consumer = consumer
+        self.consumer = consumer
 
     def metadata(self, topics: Iterable[str]) -> bytes:
         """Write this member's subscription, for JoinGroup."""
         # Without a consumer the first probing would fail; better to say so at the first poll.
-        if self._consumer is None:
+        if self.consumer is None:
             raise RuntimeError("call bind(consumer) before the first poll")
         with self._dying():
             return self.core.subscription(topics)
@@ -88,7 +88,7 @@ class StreamsPartitionAssignor(AbstractPartitionAssignor):  # type: ignore[misc]
         with self._dying():
             self.received = self.core.on_assignment(assignment.encode())
         if self.received.rejoin:
-            _rejoin(self._consumer, self.received.rejoin)
+            _rejoin(self.consumer, self.received.rejoin)
         if self._on_tasks:
             self._on_tasks(self.received.active, self.received.standby)
 
@@ -101,7 +101,7 @@ class StreamsPartitionAssignor(AbstractPartitionAssignor):  # type: ignore[misc]
             yield
         except Exception as error:
             self.failure = error
-            _rejoin(self._consumer, Rejoining.KEEP_MEMBER_ID)
+            _rejoin(self.consumer, Rejoining.KEEP_MEMBER_ID)
             raise
 
 

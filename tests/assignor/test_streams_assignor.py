@@ -203,6 +203,17 @@ def test_a_member_dies_of_an_assignment_that_it_cannot_take_and_nothing_has_chan
     assert before == member.member
 
 
+@pytest.mark.parametrize(("code", "kafka"), [(1, "MissingSourceTopicException"), (3, "TaskAssignmentException")])
+def test_a_member_dies_of_an_error_code(code, kafka):
+    """Error codes were once ignored, and the member took the empty assignment for a real one."""
+    member = StreamsPartitionAssignor(ORDERS, release=release_named("simulated-4"))
+    error = Assignment(version=4, latest_supported=4, error_code=code)
+
+    with pytest.raises(FatalError, match=f"error code {code}") as caught:
+        member.on_assignment(encode_member_assignment(MemberAssignment((), encode_assignment(error))))
+    assert kafka == caught.value.kafka
+
+
 def test_a_member_dies_of_an_endpoint_that_cannot_be_written():
     member = StreamsPartitionAssignor(ORDERS, StreamsConfig(application_server="\ud800:1"))
 

@@ -42,17 +42,18 @@ def test_a_changed_version_leads_to_its_state(rules):
         expected = {
             Verdict.OLD: before,
             Verdict.SAME: before,
+            Verdict.ABOVE: before,
             Verdict.LOWER: MemberState.LOWERED,
             Verdict.BEHIND: before,
             Verdict.HIGHER: MemberState.LOWERED,
             Verdict.HIGHEST: MemberState.LATEST,
-            Verdict.BEYOND: MemberState.OVERSHOT,
+            Verdict.BEYOND: MemberState.LATEST if rules is KIP_268 else MemberState.OVERSHOT,
         }
         assert expected[word] is after
 
 
 @pytest.mark.parametrize(
-    ("rules", "rows"), [(G0, 2), (G1F, 2), (KIP_268, 11), (KAFKA_2_0, 13), (KAFKA_8649, 11), (TODAY, 11)]
+    ("rules", "rows"), [(G0, 3), (G1F, 3), (KIP_268, 13), (KAFKA_2_0, 13), (KAFKA_8649, 11), (TODAY, 11)]
 )
 def test_the_tables_have_these_many_rows(rules, rows):
     assert rows == len(rules.member.transitions)
@@ -148,7 +149,7 @@ def test_kafka_8649_a_member_of_2_0_believes_a_supported_version_it_does_not_hav
         member.version_to_send()
 
 
-@pytest.mark.parametrize("rules", [KIP_268, KAFKA_8649, TODAY], ids=str)
+@pytest.mark.parametrize("rules", [KAFKA_8649, TODAY], ids=str)
 def test_a_supported_version_above_ours_is_refused_and_changes_nothing(rules):
     member = MemberVersion.started(rules.member, 3)
 
@@ -159,12 +160,35 @@ def test_a_supported_version_above_ours_is_refused_and_changes_nothing(rules):
     assert MemberVersion.started(rules.member, 3) == member
 
 
+def test_an_assignment_that_contradicts_itself_is_the_other_sides_fault():
+    with pytest.raises(RemoteProtocolError, match="claims to support only 2"):
+        verdict(3, 11, AssignmentReceived(3, 2))
+
+
 @pytest.mark.parametrize(
-    ("answer", "text"), [((4, 4), "above the version 3 that was sent"), ((3, 2), "claims to support only 2")]
+    ("rules", "kafka"), [(KAFKA_2_0, "IllegalStateException"), (KAFKA_8649, "TaskAssignmentException")], ids=str
 )
-def test_an_impossible_answer_is_the_other_sides_fault(answer, text):
-    with pytest.raises(RemoteProtocolError, match=text):
-        verdict(3, 11, AssignmentReceived(*answer))
+def test_an_answer_above_the_version_that_was_sent_is_the_other_sides_fault(rules, kafka):
+    member = MemberVersion.started(rules.member, 4).receive(AssignmentReceived(3, 3))[0]
+
+    with pytest.raises(RemoteProtocolError, match="above the one that we sent") as caught:
+        member.receive(AssignmentReceived(4, 4))
+    assert kafka == caught.value.kafka
+
+
+def test_before_2_0_a_member_takes_any_version_it_can_read():
+    pinned = MemberVersion.started(G1F.member, 2, pinned=1)
+
+    assert (pinned, (Action.TAKE,)) == pinned.receive(AssignmentReceived(2, -1))
+
+
+def test_a_member_of_the_kips_own_rules_goes_up_as_far_as_it_can():
+    """It once died of a leader that supports more than itself, although the KIP says "if possible"."""
+    latest = MemberVersion.started(KIP_268.member, 4)
+    lowered, _ = latest.receive(AssignmentReceived(3, 3))
+
+    assert (latest, (Action.TAKE,)) == latest.receive(AssignmentReceived(4, 5))
+    assert (latest, (Action.TAKE,)) == lowered.receive(AssignmentReceived(3, 5))
 
 
 @pytest.mark.parametrize("pinned", [0, 4, 5, -1])

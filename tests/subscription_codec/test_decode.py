@@ -118,6 +118,12 @@ def test_a_subscription_from_the_future_keeps_both_versions_and_all_bytes(versio
     assert blob == encode_subscription(record)
 
 
+def test_before_2_0_a_version_from_the_future_is_refused_whatever_stands_behind_it():
+    """Two int32 were once read here too, so that the error depended on the first half of the process id."""
+    with pytest.raises(FutureVersion, match="unable to decode subscription data: version=3"):
+        decode_subscription(bytes.fromhex("00000003ffffffff"), supported=2)
+
+
 def test_a_subscription_from_the_future_needs_eight_bytes():
     with pytest.raises(Truncated, match="latest_supported at offset 4"):
         decode_subscription(bytes.fromhex("0000000c000000"))

@@ -14,6 +14,9 @@ from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from assignor.clients import mock_cluster
 from assignor.clients.mock_cluster import KAFKA_PYTHON_API_VERSION, SAFE_CAPS, MockCluster, MockClusterError
 
+# The mock's session timeouts are short, so these tests do not compete with each other.
+pytestmark = pytest.mark.xdist_group("embedded-cluster")
+
 RECORDS = [f"record {number}".encode() for number in range(20)]
 
 
@@ -42,12 +45,14 @@ def test_it_has_as_many_brokers_as_asked() -> None:
 
 def test_it_carries_records_from_a_confluent_producer_to_a_confluent_consumer(cluster: MockCluster) -> None:
     _produce_with_confluent(cluster)
-    consumer = Consumer({
-        "bootstrap.servers": cluster.bootstrap,
-        "group.id": "billing",
-        "auto.offset.reset": "earliest",
-        "session.timeout.ms": 3000,
-    })
+    consumer = Consumer(
+        {
+            "bootstrap.servers": cluster.bootstrap,
+            "group.id": "billing",
+            "auto.offset.reset": "earliest",
+            "session.timeout.ms": 3000,
+        }
+    )
     consumer.subscribe(["orders"])
     messages = consumer.consume(len(RECORDS), timeout=20)
     consumer.close()
@@ -121,7 +126,7 @@ def test_it_stops_what_it_began_when_it_cannot_be_configured() -> None:
 
 
 def test_it_names_the_extra_to_install_when_the_wheel_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "confluent_kafka.cimpl", None)
+    monkeypatch.setitem(sys.modules, "confluent_kafka", None)
 
     with pytest.raises(MockClusterError, match=r"pip install 'streams-assignor\[confluent\]'"):
         MockCluster()

@@ -1,0 +1,1 @@
+"""Adapters: each file here, and no other, may import its client library."""

@@ -1,0 +1,355 @@
+"""``streams-assignor sweep``, ``replay`` and ``report``: what a person types and sees of the simulator.
+
+Nothing heavy is imported before a command runs, so that ``--help`` comes at once.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from upgrade.errors import UpgradeError
+from upgrade.matrix import Plan, Upgrade, kip_268, plans
+from upgrade.releases import release_named
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+    from spark_sim.history import Event
+    from spark_sim.results import Sweep
+    from spark_sim.runs import CellResult
+    from spark_sim.story import Story
+    from spark_sim.sweep import Progress
+
+MATRICES: Final[dict[str, Callable[[], tuple[Upgrade, ...]]]] = {"kip-268": kip_268}
+EXAMPLES_SHOWN: Final = 3
+SECONDS_BETWEEN_LINES: Final = 5
+
+
+class _Wrong(click.ClickException):
+    """One line, and the exit status of wrong usage."""
+
+    exit_code = 2
+
+
+class _Failed(click.ClickException):
+    """One line, and the exit status of something that did not work."""
+
+    exit_code = 1
+
+
+# -- sweep -----------------------------------------------------------------------------------------------------------
+
+
+@click.command
+@click.option("--matrix", type=click.Choice(list(MATRICES)), help="All cells and plans of a test matrix.")
+@click.option("--from", "origin", metavar="RELEASE", help="Or one upgrade: the release that runs now.")
+@click.option("--to", "target", metavar="RELEASE", help="The release to come to.")
+@click.option("--plan", type=click.Choice([plan.value for plan in Plan]), help="One plan only; without it, all three.")
+@click.option(
+    "--upgrade-from", metavar="VERSION", help="upgrade.from of the first of two bounces, if not the right one."
+)
+@click.option("--members", type=click.IntRange(1, 26), default=3, show_default=True, help="Members of the group.")
+@click.option("--sample", type=click.IntRange(1), help="Draw so many schedules of each upgrade instead of trying all.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of what is drawn; equal seeds, equal rows.")
+@click.option(
+    "--master",
+    metavar="MASTER",
+    default="local[*]",
+    show_default=True,
+    help="Any Spark master, or `processes` to do without Spark and Java (rows become JSON lines, not Parquet).",
+)
+@click.option("--out", type=click.Path(path_type=Path), required=True, metavar="DIR", help="Where the results go.")
+@click.option("--fresh", is_flag=True, help="Throw away what an earlier sweep left in DIR.")
+@click.option("--json", "as_json", is_flag=True, help="Print matrix.json at the end instead of the table.")
+def sweep(out: Path, master: str, fresh: bool, as_json: bool, **chosen: Any) -> None:
+    """Simulate every way an upgrade can go, on Spark.
+
+    All bounce orders and leaders, slow and fast restarts, and a crash of any member at any step. DIR gets matrix.json
+    (a verdict for each cell and plan), the rows of all runs as Parquet, and report.html. A sweep that was stopped goes
+    on when its command is given again.
+
+    Exit status 0 if every documented plan is safe and, where version probing belongs to the upgrade, a probe was seen;
+    1 if not; 2 for wrong usage.
+
+    \b
+    Examples:
+      streams-assignor sweep --matrix kip-268 --out sweep-results
+      streams-assignor sweep --from 1.1 --to 2.0 --plan one_bounce --out one-bounce
+      streams-assignor sweep --from 2.0 --to simulated-4 --members 5 --sample 500 --out five
+    """  # noqa: D301  # \b is the character by which click leaves lines alone
+    wanted = _wanted(**chosen)
+    from rich.console import Console
+
+    from spark_sim.report import judge, write_html
+    from spark_sim.results import MATRIX, REPORT
+
+    console = Console(stderr=as_json, highlight=False)
+    results = _swept(wanted, out, master, console, fresh=fresh)
+    with _one_line_errors():
+        write_html(results, out / REPORT)
+    if as_json:
+        click.echo((out / MATRIX).read_text(encoding="utf-8"), nl=False)
+    else:
+        _show(console, results)
+    console.print(
+        f"Results in {out / MATRIX}, rows in {out / 'runs'}, page for the browser {out / REPORT}", soft_wrap=True
+    )
+    if not judge(results).good:
+        raise click.exceptions.Exit(1)
+
+
+def _wanted(
+    matrix: str | None,
+    origin: str | None,
+    target: str | None,
+    plan: str | None,
+    upgrade_from: str | None,
+    **numbers: int,
+) -> Sweep:
+    """Say what is to be swept; whatever does not fit together is wrong usage."""
+    from spark_sim.results import Sweep
+
+    if matrix is not None:
+        if origin or target or plan or upgrade_from:
+            raise _Wrong("--matrix names all upgrades by itself: leave out --from, --to, --plan and --upgrade-from")
+        return Sweep(matrix, MATRICES[matrix](), **numbers)
+    if not origin or not target:
+        raise _Wrong("say what to sweep: --matrix kip-268, or --from RELEASE --to RELEASE")
+    try:
+        upgrades = _upgrades(origin, target, plan, upgrade_from)
+    except UpgradeError as error:
+        raise _Wrong(str(error)) from error
+    name = ", ".join(map(_name, upgrades))
+    return Sweep(f"{upgrades[0].origin} to {upgrades[0].target}: {name}", upgrades, **numbers)
+
+
+def _name(upgrade: Upgrade) -> str:
+    return upgrade.plan.value + (f" with upgrade.from={upgrade.upgrade_from}" if upgrade.upgrade_from else "")
+
+
+def _upgrades(origin: str, target: str, plan: str | None, upgrade_from: str | None) -> tuple[Upgrade, ...]:
+    from spark_sim.scenario import Instance
+
+    before, after = release_named(origin), release_named(target)
+    found = [each for each in plans(before, after) if plan in (None, each.plan.value)]
+    if upgrade_from is not None:
+        if all(each.plan is not Plan.TWO_BOUNCES for each in found):
+            raise UpgradeError("--upgrade-from belongs to --plan two_bounces")
+        Instance(after, upgrade_from).config()
+        found = [
+            Upgrade(before, after, each.plan, upgrade_from) if each.plan is Plan.TWO_BOUNCES else each for each in found
+        ]
+    return tuple(found)
+
+
+def _swept(wanted: Sweep, out: Path, master: str, console: Console, *, fresh: bool) -> list[CellResult]:
+    from spark_sim.sweep import run_sweep
+
+    def tell(line: str) -> None:
+        console.print(line, markup=False, soft_wrap=True)
+
+    try:
+        with _one_line_errors(), _watched(console) as on_progress:
+            return run_sweep(wanted, out, master=master, fresh=fresh, on_progress=on_progress, tell=tell)
+    except KeyboardInterrupt:
+        click.echo(f"interrupted; what is finished is in {out}, and the same command goes on with it", err=True)
+        raise click.exceptions.Exit(130) from None
+
+
+@contextmanager
+def _one_line_errors() -> Iterator[None]:
+    """Turn what can go wrong outside the runs into one line and an exit status."""
+    from spark_sim.java import JavaNotFound
+    from spark_sim.results import ResultsError
+    from spark_sim.session import SparkNotStarted
+    from spark_sim.sweep import SweepError
+
+    try:
+        yield
+    except (ResultsError, UpgradeError) as error:
+        raise _Wrong(str(error)) from error
+    except (JavaNotFound, SparkNotStarted) as error:
+        raise _Failed(f"{error} (or do without Spark: --master processes)") from error
+    except SweepError as error:
+        raise _Failed(f"{error}; what is finished is kept, and the same command goes on with it") from error
+    except ModuleNotFoundError as error:
+        raise _Failed(f"{error.name} is not installed: pip install 'streams-assignor[spark]'") from error
+    except OSError as error:
+        raise _Failed(str(error)) from error
+
+
+@contextmanager
+def _watched(console: Console) -> Iterator[Callable[[Progress], None]]:
+    """Show how far a sweep is: a bar and the matrix filling on a terminal, and now and then a line elsewhere."""
+    if not console.is_terminal:
+        yield _Lines(console).show
+        return
+    from rich.console import Group
+    from rich.live import Live
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
+
+    from spark_sim.report import legend, matrix_table
+
+    columns = (SpinnerColumn(), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
+    bar = Progress(*columns, console=console, auto_refresh=False)
+    task = bar.add_task("blocks; starting", total=None)
+    with Live(bar, console=console, transient=True) as live:
+
+        def show(progress: Any) -> None:
+            bar.update(task, completed=progress.blocks, total=progress.all_blocks, description=_how_far(progress))
+            table = matrix_table(progress.results, progress.unfinished, ascii_only=_ascii(console))
+            live.update(Group(table, legend(ascii_only=_ascii(console)), bar))
+
+        yield show
+
+
+class _Lines:
+    """Progress where nothing can be drawn: a line every few seconds."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._next = 0.0
+
+    def show(self, progress: Progress) -> None:
+        if time.monotonic() >= self._next:
+            self._next = time.monotonic() + SECONDS_BETWEEN_LINES
+            self._console.print(f"{progress.blocks} of {progress.all_blocks} {_how_far(progress)}", soft_wrap=True)
+
+
+def _how_far(progress: Progress) -> str:
+    """Say ``blocks, 12,345 runs, about 1:20 left``."""
+    left = f", about {_minutes(progress.seconds_left)} left" if progress.seconds_left else ""
+    return f"blocks, {progress.runs:,} runs{left}"
+
+
+def _minutes(seconds: float) -> str:
+    return f"{round(seconds) // 60}:{round(seconds) % 60:02}"
+
+
+def _ascii(console: Console) -> bool:
+    return bool(console.options.ascii_only)
+
+
+def _show(console: Console, results: list[CellResult]) -> None:
+    """Print the matrix, a few examples of what goes wrong, and what it comes to."""
+    from spark_sim.report import example_lines, judge, legend, matrix_table, notes
+
+    console.print(matrix_table(results, ascii_only=_ascii(console)))
+    console.print(legend(ascii_only=_ascii(console)), soft_wrap=True)
+    for line in (*notes(results), *example_lines(results, EXAMPLES_SHOWN)):
+        console.print(line, markup=False, soft_wrap=True, style="dim")
+    judgement = judge(results)
+    console.print(judgement.text, markup=False, soft_wrap=True, style="bold green" if judgement.good else "bold red")
+
+
+# -- report ----------------------------------------------------------------------------------------------------------
+
+
+@click.command
+@click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option(
+    "--html", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Instead of DIR/report.html."
+)
+def report(folder: Path, html: Path | None) -> None:
+    """Show a finished sweep: the matrix here, and a page for the browser with an example of each cell told in full.
+
+    \b
+    Example:
+      streams-assignor report sweep-results --html upgrades.html
+    """  # noqa: D301  # \b is the character by which click leaves lines alone
+    from rich.console import Console
+
+    from spark_sim.report import read_matrix, write_html
+    from spark_sim.results import REPORT
+
+    console = Console(highlight=False)
+    page = html or folder / REPORT
+    with _one_line_errors():
+        results = read_matrix(folder)
+        _show(console, results)
+        write_html(results, page)
+    console.print(f"Page for the browser: {page}", soft_wrap=True)
+
+
+# -- replay ----------------------------------------------------------------------------------------------------------
+
+EVENT_STYLES: Final = {
+    "leads": "cyan",
+    "stopped": "dim",
+    "crashed": "red",
+    "expired": "dim",
+    "dropped": "yellow",
+    "rejoins": "yellow",
+    "died": "bold red",
+    "violation": "bold white on red",
+}
+
+
+@click.command
+@click.argument("scenario")
+@click.option("--json", "as_json", is_flag=True, help="Print the whole run as one JSON object.")
+def replay(scenario: str, as_json: bool) -> None:
+    """Run one SCENARIO again and explain it step by step.
+
+    A scenario is one line: members in joining order, then steps. Exit status 1 if a property is violated, 0 if none.
+
+    \b
+    Steps:
+      bounce [fast|leave] M>R ...   stop each member and start it as release R, one after the other
+      stop [leave] M ...            stop members; they leave the group or their sessions time out
+      start M[>R] ...               start members together
+      crash [mid|late] M ...        at once, or between JoinGroup and SyncGroup of the next rebalance (mid)
+                                    or of the one after it (late)
+      elect oldest|newest           who takes over when the leader has gone
+
+    \b
+    Examples:
+      streams-assignor replay "A@2.0 B@2.0 C@2.0 | bounce A>simulated-4 B>simulated-4 C>simulated-4"
+      streams-assignor replay "A@1.1 B@1.1 | bounce A>2.0,upgrade.from=1.1 B>2.0,upgrade.from=1.1 | bounce A>2.0 B>2.0"
+    """  # noqa: D301  # \b is the character by which click leaves lines alone
+    from spark_sim.scenario import Scenario
+    from spark_sim.story import tell
+
+    try:
+        story = tell(Scenario.parse(scenario))
+    except UpgradeError as error:
+        raise _Wrong(str(error)) from error
+    if as_json:
+        click.echo(json.dumps(story.as_json(), ensure_ascii=False))
+    else:
+        _print_story(story)
+    if story.world.violations:
+        raise click.exceptions.Exit(1)
+
+
+def _print_story(story: Story) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    for chapter in story.chapters:
+        console.print(Text.assemble((chapter.step, "bold"), (f"  {chapter.meaning}", "dim")), soft_wrap=True)
+        for event in chapter.events:
+            console.print(_line(event), soft_wrap=True)
+        console.print()
+    world = story.world
+    good = not world.violations
+    told = (
+        f"{'safe' if good else 'unsafe'}: {world.coordinator.generation} generations, "
+        f"at most {world.most_rebalances} after one step, members probed {world.probes} times"
+    )
+    console.print(told, style="bold green" if good else "bold red", soft_wrap=True)
+
+
+def _line(event: Event) -> Text:
+    from rich.text import Text
+
+    return Text(f"  {event}", EVENT_STYLES.get(event.kind, ""))

@@ -1,0 +1,203 @@
+"""What a person types, and what comes back: lines, files and the exit status."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from spark_sim import cli
+from spark_sim.runs import CellResult
+from spark_sim.sweep import SweepError
+
+ROOT = Path(__file__).parent.parent.parent
+UNSAFE = "A@1.1.1 B@1.1.1 | bounce fast A>2.0.1"
+SAFE = "A@2.0.1 B@2.0.1 | bounce A>simulated-4 B>simulated-4"
+SMALL = ["--members", "1", "--master", "processes"]
+
+
+def run(command, *arguments):
+    return CliRunner().invoke(command, [str(argument) for argument in arguments], terminal_width=100)
+
+
+def only_line(text):
+    (line,) = text.splitlines()
+    return line
+
+
+# -- replay ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("scenario", "status"), [(UNSAFE, 1), (SAFE, 0)])
+def test_replay_says_with_its_status_whether_a_property_is_violated(scenario, status):
+    as_text, as_json = run(cli.replay, scenario), run(cli.replay, "--json", scenario)
+
+    assert [status, status] == [as_text.exit_code, as_json.exit_code]
+    assert ["safe", "unsafe"][status] == json.loads(as_json.output)["verdict"]
+    assert as_text.output.splitlines()[-1].startswith(["safe: ", "unsafe: "][status])
+
+
+def test_replay_explains_step_by_step():
+    lines = run(cli.replay, UNSAFE).output.splitlines()
+
+    assert "A@1.1.1 B@1.1.1  start A and B" == lines[0]
+    assert "bounce fast A>2.0.1  restart A as 2.0.1 before the group notices that it was gone" in lines
+    assert any("DIES: TaskAssignmentException" in line for line in lines)
+    assert any("VIOLATION always: nobody receives a version it cannot read" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "named"),
+    [
+        ("", "MEMBER"),
+        ("A@9.9", "unknown release '9.9'"),
+        ("A@2.0 | fly A", "'fly A'"),
+        ("A@2.0 | bounce A", "bounce A>RELEASE"),
+        ("A@2.0,upgrade.from=7", "Invalid value 7 for configuration upgrade.from"),
+    ],
+)
+def test_replay_answers_a_malformed_scenario_with_one_line_and_status_2(scenario, named):
+    result = run(cli.replay, scenario)
+
+    assert (2, "") == (result.exit_code, result.stdout)
+    assert scenario == "" or named in only_line(result.stderr)
+
+
+# -- sweep -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_sweep_writes_the_verdicts_the_rows_and_the_page(tmp_path):
+    out = tmp_path / "out"
+    result = run(cli.sweep, "--from", "2.0", "--to", "simulated-4", *SMALL, "--out", out)
+    matrix = json.loads((out / "matrix.json").read_text())
+
+    assert (
+        1 == result.exit_code
+    )  # with one member nobody is left to be probed, and a sweep without a probe shows nothing
+    assert "no probe was ever seen" in result.output
+    assert ["one_bounce", "two_bounces", "offline"] == [cell["plan"] for cell in matrix]
+    assert {"matrix.json", "manifest.json", "report.html", "runs"} == {path.name for path in out.iterdir()}
+
+
+def test_a_plan_that_nobody_documents_may_be_unsafe_and_its_example_replays(tmp_path):
+    chosen = ["--plan", "one_bounce", "--members", "2", "--master", "processes"]
+    result = run(cli.sweep, "--from", "1.1", "--to", "2.0", *chosen, "--json", "--out", tmp_path)
+    (cell,) = json.loads(result.stdout)
+
+    assert (0, "unsafe", 1) == (result.exit_code, cell["verdict"], run(cli.replay, cell["example"]).exit_code)
+    assert cell["example"] in run(cli.report, tmp_path).output
+
+
+def test_a_documented_plan_that_is_unsafe_gives_status_1(tmp_path, monkeypatch):
+    def broken(wanted, *_arguments, **_keywords):
+        return [CellResult(upgrade, runs=1, violations=1, example=SAFE) for upgrade in wanted.upgrades]
+
+    monkeypatch.setattr("spark_sim.sweep.run_sweep", broken)
+    result = run(cli.sweep, "--from", "2.0", "--to", "simulated-4", "--out", tmp_path)
+
+    assert 1 == result.exit_code
+    assert "documented, and yet unsafe: 2.0 to simulated-4" in result.output
+
+
+WRONG = [
+    ([], "--matrix kip-268"),
+    (["--from", "1.1"], "--to RELEASE"),
+    (["--from", "1.1", "--to", "9"], "unknown release '9'"),
+    (["--matrix", "kip-268", "--plan", "offline"], "leave out"),
+    (["--from", "1.1", "--to", "2.0", "--upgrade-from", "7"], "upgrade.from"),
+    (["--from", "1.1", "--to", "2.0", "--plan", "offline", "--upgrade-from", "1.1"], "two_bounces"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "named"), WRONG, ids=[named for _, named in WRONG])
+def test_wrong_usage_of_sweep_is_one_line_and_status_2_and_nothing_is_written(tmp_path, arguments, named):
+    result = run(cli.sweep, *arguments, "--out", tmp_path / "out")
+
+    assert 2 == result.exit_code
+    assert named in only_line(result.stderr)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_with_another_sweep_is_refused_unless_fresh_is_asked_for(tmp_path):
+    offline = ["--from", "1.1", "--plan", "offline", *SMALL, "--out", tmp_path]
+    assert 0 == run(cli.sweep, *offline, "--to", "2.0").exit_code
+    refused = run(cli.sweep, *offline, "--to", "simulated-4")
+
+    assert 2 == refused.exit_code
+    assert "holds another sweep" in only_line(refused.stderr)
+    assert 0 == run(cli.sweep, *offline, "--to", "simulated-4", "--fresh").exit_code
+
+
+def test_upgrade_from_replaces_the_right_value_of_the_first_bounce(tmp_path):
+    chosen = ["--plan", "two_bounces", "--upgrade-from", "0.10.0", *SMALL, "--json"]
+    result = run(cli.sweep, "--from", "1.1", "--to", "2.0", *chosen, "--out", tmp_path)
+
+    assert ["0.10.0"] == [cell["upgrade_from"] for cell in json.loads(result.stdout)]
+
+
+@pytest.mark.parametrize(
+    ("error", "named"),
+    [
+        (SweepError("a worker failed: OutOfMemoryError"), "the same command goes on with it"),
+        (ModuleNotFoundError("no pyspark", name="pyspark"), "pip install 'streams-assignor[spark]'"),
+        (OSError(28, "No space left on device"), "No space left"),
+    ],
+)
+def test_what_ends_a_sweep_is_one_line_and_status_1(tmp_path, monkeypatch, error, named):
+    def fail(*_arguments, **_keywords):
+        raise error
+
+    monkeypatch.setattr("spark_sim.sweep.run_sweep", fail)
+    result = run(cli.sweep, "--matrix", "kip-268", "--out", tmp_path)
+
+    assert 1 == result.exit_code
+    assert named in only_line(result.stderr)
+
+
+def test_ctrl_c_leaves_nothing_half_written_and_says_how_to_go_on(tmp_path):
+    script = "from assignor.cli import main; main()"
+    sweep = ["sweep", "--matrix", "kip-268", "--master", "processes", "--out", str(tmp_path)]
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, *sweep],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    while process.poll() is None and not (tmp_path / "manifest.json").exists():
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: the whole group of processes
+    _, errors = process.communicate(timeout=60)
+    done = json.loads((tmp_path / "manifest.json").read_text())["done"]
+
+    assert 130 == process.returncode, errors
+    assert "the same command goes on with it" in only_line(errors)
+    assert {"manifest.json", "runs"} == {path.name for path in tmp_path.iterdir()}
+    assert sorted(done) == sorted(path.stem for path in tmp_path.glob("runs/*/*"))
+
+
+# -- report ----------------------------------------------------------------------------------------------------------
+
+
+def test_report_draws_the_matrix_and_writes_the_page_where_it_is_asked_to(tmp_path):
+    assert 0 == run(cli.sweep, "--from", "1.1", "--to", "2.0", "--plan", "offline", *SMALL, "--out", tmp_path).exit_code
+    (tmp_path / "report.html").unlink()
+    result = run(cli.report, tmp_path, "--html", tmp_path / "page.html")
+
+    assert 0 == result.exit_code
+    assert "o✓" in result.output
+    assert '"1.1-to-2.0"' in (tmp_path / "page.html").read_text()
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_report_of_a_folder_without_a_sweep_is_one_line_and_status_2(tmp_path):
+    result = run(cli.report, tmp_path)
+
+    assert 2 == result.exit_code
+    assert "no sweep was run there" in only_line(result.stderr)

@@ -1,0 +1,220 @@
+"""The matrix, for a terminal and for a browser."""
+
+import json
+import re
+from html.parser import HTMLParser
+from io import StringIO
+
+import pytest
+from attrs import evolve
+from rich.console import Console
+
+from spark_sim.report import example_lines, html, judge, legend, matrix_table, notes, read_matrix, state
+from spark_sim.results import ResultsError, matrix_json
+from spark_sim.runs import CellResult
+from spark_sim.scenario import Scenario
+from spark_sim.world import World
+from upgrade.matrix import Plan, kip_268
+
+EXAMPLE = "A@1.1.1 B@1.1.1 C@1.1.1 | elect newest | bounce A>2.0.1"
+
+
+def found(upgrade):
+    """What a sweep finds, more or less: whatever cannot be read is unsafe."""
+    safe = upgrade.documented or upgrade.plan is not Plan.ONE_BOUNCE
+    result = CellResult(upgrade, runs=100, max_rebalances=3, probes=7)
+    if safe:
+        return result
+    return evolve(result, violations=92, example=EXAMPLE, violated="always: nobody dies", message="B: </script> & <b>")
+
+
+MATRIX = [found(upgrade) for upgrade in kip_268()]
+ONE = next(each for each in MATRIX if not each.violations)
+
+
+def drawn(*things, width=100, colour=False):
+    text = StringIO()
+    Console(file=text, width=width, force_terminal=colour, color_system="truecolor" if colour else None).print(*things)
+    return text.getvalue()
+
+
+def test_a_matrix_that_was_written_reads_back_the_same(tmp_path):
+    (tmp_path / "matrix.json").write_text(matrix_json(MATRIX), encoding="utf-8")
+
+    assert MATRIX == read_matrix(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["{", "[]x", '[{"from": 1}]', '[{"from_release": "9.9", "to_release": "2.0"}]', "7"])
+def test_a_matrix_that_is_none_is_one_clear_error(tmp_path, text):
+    (tmp_path / "matrix.json").write_text(text)
+
+    with pytest.raises(ResultsError, match="cannot be read"):
+        read_matrix(tmp_path)
+
+
+def test_an_unfinished_sweep_says_so(tmp_path):
+    with pytest.raises(ResultsError, match="no sweep was run there"):
+        read_matrix(tmp_path)
+    (tmp_path / "manifest.json").write_text("{}")
+    with pytest.raises(ResultsError, match="not finished"):
+        read_matrix(tmp_path)
+
+
+# -- judgement -------------------------------------------------------------------------------------------------------
+
+
+def with_changed(index, **changes):
+    return [*MATRIX[:index], evolve(MATRIX[index], **changes), *MATRIX[index + 1 :]]
+
+
+def test_a_sweep_is_good_if_what_is_documented_is_safe_whatever_the_rest_is():
+    assert judge(MATRIX).good
+    assert "all 28 safe" in judge(MATRIX).text
+
+
+@pytest.mark.parametrize("index", [i for i, each in enumerate(MATRIX) if each.upgrade.documented][::9])
+def test_a_documented_plan_that_is_unsafe_is_named(index):
+    judgement = judge(with_changed(index, violations=1, example=EXAMPLE))
+    plain = MATRIX[index].as_json()
+
+    assert not judgement.good
+    assert f"{plain['from']} to {plain['to']}" in judgement.text
+
+
+@pytest.mark.parametrize("index", [i for i, each in enumerate(MATRIX) if each.should_probe])
+def test_a_probing_cell_without_a_probe_shows_nothing(index):
+    judgement = judge(with_changed(index, probes=0))
+
+    assert not judgement.good
+    assert "no probe" in judgement.text
+
+
+def test_an_empty_sweep_of_plans_that_nobody_documents_is_not_called_safe():
+    assert "none was asked for" in judge([each for each in MATRIX if not each.upgrade.documented]).text
+
+
+# -- terminal --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_the_table_is_whole_and_readable_without_colour(width):
+    text = drawn(matrix_table(MATRIX), width=width)
+    rows = {line.split()[0]: line for line in text.splitlines() if re.match(r" \d", line)}
+
+    assert ["0.10.0", "0.10.1", "0.10.2", "0.11.0", "1.0", "1.1", "2.0"] == list(rows)
+    assert rows["0.10.0"].split()[1:] == ["1✗(2✓)o✓"] * 7
+    assert rows["1.1"].split()[1:] == ["1✗(2✓)o✓"] * 2
+    assert rows["2.0"].strip().endswith("(1✓)2✓ o✓")
+    assert max(map(len, text.splitlines())) <= width
+
+
+def test_the_table_can_do_with_ascii():
+    assert (drawn(matrix_table(MATRIX, ascii_only=True)) + str(legend(ascii_only=True)).replace("·", "")).isascii()
+
+
+def test_an_upgrade_is_open_then_running_and_unsafe_as_soon_as_it_is():
+    none, some, bad = CellResult(ONE.upgrade), ONE, evolve(ONE, violations=1)
+    unfinished = frozenset([ONE.upgrade])
+
+    assert ["open", "running", "unsafe"] == [state(each, unfinished) for each in (none, some, bad)]
+    assert ["safe", "unsafe"] == [state(each) for each in (some, bad)]
+    assert "1·(2…)o✓" in drawn(
+        matrix_table([CellResult(MATRIX[0].upgrade), *MATRIX[1:3]], {MATRIX[0].upgrade, MATRIX[1].upgrade})
+    )
+
+
+def test_colours_tell_the_verdicts_apart():
+    text = drawn(matrix_table(MATRIX[:3]), colour=True)
+
+    assert re.search(r"\x1b\[1;31m1✗\x1b\[0m.*\x1b\[32m2✓", text)
+
+
+def test_examples_are_few_and_each_comes_with_its_command():
+    lines = list(example_lines(MATRIX, 2))
+
+    assert [f'  streams-assignor replay "{EXAMPLE}"'] * 2 == lines[1:4:2]
+    assert "and 15 more" in lines[-1]
+    assert [] == list(example_lines([ONE], 2))
+
+
+def test_a_documented_plan_that_is_unsafe_is_the_first_example():
+    broken = evolve(ONE, violations=1, example=EXAMPLE)
+    assert broken.upgrade.documented or broken.upgrade.plan is not Plan.ONE_BOUNCE
+    documented = next(each for each in reversed(MATRIX) if each.upgrade.documented)
+
+    lines = example_lines([*MATRIX[:-3], evolve(documented, violations=1, example=EXAMPLE)], 1)
+
+    assert next(lines).startswith("2.0 to simulated-4 (one bounce)")
+
+
+def test_the_line_that_was_never_released_is_flagged():
+    assert any("0.10.1: never released" in note for note in notes(MATRIX))
+    assert "0.10.1*" in drawn(matrix_table(MATRIX))
+
+
+# -- browser ---------------------------------------------------------------------------------------------------------
+
+
+class Page(HTMLParser):
+    """What matters of a page: where its elements point, its buttons, its data."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.addresses, self.buttons, self.data, self._in_data = [], [], "", False
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        named = dict(attributes)
+        self.addresses += [named[key] for key in ("src", "href", "action") if key in named]
+        if named.get("class") == "cell":
+            self.buttons.append((named["data-cell"], named["aria-label"]))
+        self._in_data = tag == "script" and named.get("type") == "application/json"
+
+    def handle_data(self, data):
+        if self._in_data:
+            self.data += data
+
+    def handle_endtag(self, _tag):
+        self._in_data = False
+
+
+@pytest.fixture(scope="module")
+def page():
+    return Page(html(MATRIX))
+
+
+def test_the_page_needs_no_network(page):
+    assert ["data:,"] == page.addresses
+    assert not re.search(r"https?://|@import|url\(", html(MATRIX))
+
+
+def test_the_page_has_a_button_for_each_cell_that_says_its_verdicts(page):
+    labels = dict(page.buttons)
+
+    assert 28 == len(labels)
+    assert "1.1 to 2.0: one bounce unsafe, two bounces safe (documented), offline safe" == labels["1.1-to-2.0"]
+
+
+def test_the_page_tells_an_example_of_each_plan_and_text_stays_text(page):
+    cells = json.loads(page.data)
+    unsafe = cells["1.1-to-2.0"][0]
+
+    assert {key for key, _ in page.buttons} == cells.keys()
+    assert {3} == {len(plans) for plans in cells.values()}
+    assert (EXAMPLE, "B: </script> & <b>") == (unsafe["scenario"], unsafe["message"])
+    assert [*EXAMPLE.split(" | "), "the end"] == [chapter["step"] for chapter in unsafe["story"]]
+    assert any(
+        part["died"]
+        for chapter in unsafe["story"]
+        for each in chapter["generations"]
+        for part in each["parts"].values()
+    )
+
+
+def test_a_safe_plan_shows_a_run_of_its_own(page):
+    for plans in json.loads(page.data).values():
+        for plan in plans:
+            if plan["verdict"] == "safe":
+                world = World(Scenario.parse(plan["scenario"])).run()
+
+                assert {plan["to_release"]} == {process.instance.release.name for process in world.living}

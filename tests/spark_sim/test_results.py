@@ -1,0 +1,168 @@
+"""The folder of a sweep: whole or absent, ours or left alone, gone on with or refused."""
+
+import json
+
+import pytest
+from attrs import evolve
+
+from spark_sim.results import BlockResult, ResultsError, Sweep, opened, write_whole
+from spark_sim.runs import CellResult
+from spark_sim.schedules import blocks
+from upgrade import Plan, Upgrade, release_named
+
+UPGRADES = tuple(Upgrade(release_named("1.1"), release_named("2.0"), plan) for plan in (Plan.ONE_BOUNCE, Plan.OFFLINE))
+SWEEP = Sweep("two", UPGRADES, members=1)
+WORK = blocks(UPGRADES, members=1)
+
+
+def result_of(block, **counts):
+    return BlockResult(block.key, CellResult(block.upgrade, **{"runs": 3, **counts}), f"digest of {block.key}")
+
+
+def store(results, *which):
+    for block in which:
+        file = results.unfinished / f"{block.key}.jsonl"
+        file.write_text(f"rows of {block.key}")
+        results.store([(result_of(block), file)])
+
+
+def files(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+def test_a_finished_sweep_leaves_rows_manifest_and_matrix_and_nothing_else(tmp_path):
+    with opened(tmp_path / "new", SWEEP, WORK, "jsonl") as results:
+        store(results, *WORK)
+        results.finish()
+    rows = [f"runs/cell=1.1.1-to-2.0.1/{block.key}.jsonl" for block in WORK]
+
+    assert sorted(["manifest.json", "matrix.json", *rows]) == files(tmp_path / "new")
+    assert ["one_bounce", "offline"] == [
+        each["plan"] for each in json.loads((tmp_path / "new/matrix.json").read_text())
+    ]
+
+
+def test_a_sweep_that_was_stopped_goes_on_with_the_blocks_that_are_missing(tmp_path):
+    def stop_after_one():
+        with opened(tmp_path, SWEEP, WORK, "jsonl") as results:
+            store(results, WORK[0])
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stop_after_one()
+
+    assert not (tmp_path / "matrix.json").exists()
+    with opened(tmp_path, SWEEP, WORK, "jsonl") as results:
+        assert WORK[1:] == results.todo()
+        store(results, *WORK[1:])
+        assert [3, 3] == [each.runs for each in results.finish()]
+
+
+def test_rows_that_the_manifest_does_not_name_are_removed_when_it_goes_on(tmp_path):
+    """A kill between moving a block's rows and naming them in the manifest."""
+    with opened(tmp_path, SWEEP, WORK, "jsonl") as results:
+        store(results, WORK[0])
+    (tmp_path / f"runs/cell=1.1.1-to-2.0.1/{WORK[1].key}.jsonl").write_text("rows")
+    (tmp_path / ".unfinished").mkdir()
+    (tmp_path / ".unfinished/half").write_text("ro")
+
+    with opened(tmp_path, SWEEP, WORK, "jsonl") as results:
+        assert ["manifest.json", f"runs/cell=1.1.1-to-2.0.1/{WORK[0].key}.jsonl"] == files(tmp_path)
+        assert WORK[1:] == results.todo()
+
+
+def test_the_digest_does_not_depend_on_the_order_in_which_blocks_finish(tmp_path):
+    digests = []
+    for name, order in (("there", WORK), ("back", WORK[::-1])):
+        with opened(tmp_path / name, SWEEP, WORK, "jsonl") as results:
+            store(results, *order)
+            digests.append(results.digest())
+
+    assert digests[0] == digests[1]
+    with opened(tmp_path / "less", SWEEP, WORK, "jsonl") as results:
+        store(results, WORK[0])
+        assert results.digest() != digests[0]
+
+
+@pytest.mark.parametrize(
+    ("other", "storage", "named"),
+    [
+        (evolve(SWEEP, seed=1), "jsonl", "seed 0 and not 1"),
+        (evolve(SWEEP, members=2), "jsonl", "members 1 and not 2"),
+        (evolve(SWEEP, name="three"), "jsonl", "sweep two and not three"),
+        (SWEEP, "parquet", "storage jsonl and not parquet"),
+    ],
+)
+def test_another_sweep_is_refused_and_says_what_differs(tmp_path, other, storage, named):
+    with opened(tmp_path, SWEEP, WORK, "jsonl") as results:
+        store(results, WORK[0])
+    before = files(tmp_path)
+
+    with pytest.raises(ResultsError, match=named), opened(tmp_path, other, WORK, storage):
+        pass
+    assert before == files(tmp_path)
+
+
+def test_other_schedules_are_refused_though_all_else_is_equal(tmp_path):
+    with opened(tmp_path, SWEEP, WORK, "jsonl") as results:
+        store(results, WORK[0])
+
+    with pytest.raises(ResultsError, match="schedules"), opened(tmp_path, SWEEP, WORK[:1], "jsonl"):
+        pass
+
+
+def test_fresh_throws_the_earlier_sweep_away(tmp_path):
+    with opened(tmp_path, SWEEP, WORK, "jsonl") as results:
+        store(results, *WORK)
+        results.finish()
+
+    with opened(tmp_path, evolve(SWEEP, seed=1), WORK, "jsonl", fresh=True) as results:
+        assert WORK == results.todo()
+        assert [] == files(tmp_path)
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+def test_a_folder_with_something_else_is_left_alone_even_if_fresh_is_asked_for(tmp_path, fresh):
+    (tmp_path / "thesis.tex").write_text("years of work")
+
+    with pytest.raises(ResultsError, match="thesis"), opened(tmp_path, SWEEP, WORK, "jsonl", fresh=fresh):
+        pass
+    assert ["thesis.tex"] == files(tmp_path)
+
+
+def test_two_sweeps_cannot_write_to_one_folder_at_the_same_time(tmp_path):
+    with (
+        opened(tmp_path, SWEEP, WORK, "jsonl"),
+        pytest.raises(ResultsError, match="another sweep is writing"),
+        opened(tmp_path, SWEEP, WORK, "jsonl"),
+    ):
+        pass
+
+
+def test_a_sweep_that_did_not_begin_leaves_no_folder(tmp_path):
+    with pytest.raises(KeyboardInterrupt), opened(tmp_path / "new", SWEEP, WORK, "jsonl"):
+        raise KeyboardInterrupt
+
+    assert [] == list(tmp_path.iterdir())
+
+
+def test_a_file_in_place_of_the_folder_or_the_manifest_is_one_clear_error(tmp_path):
+    (tmp_path / "file").write_text("")
+    (tmp_path / "manifest.json").write_text("{")
+
+    with pytest.raises(ResultsError, match="is a file"), opened(tmp_path / "file", SWEEP, WORK, "jsonl"):
+        pass
+    with pytest.raises(ResultsError, match="cannot write"), opened(tmp_path / "file/below", SWEEP, WORK, "jsonl"):
+        pass
+    (tmp_path / "file").unlink()
+    with pytest.raises(ResultsError, match="not a manifest"), opened(tmp_path, SWEEP, WORK, "jsonl"):
+        pass
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path):
+    (tmp_path / "page").write_text("old")
+
+    with pytest.raises(UnicodeEncodeError):
+        write_whole(tmp_path / "page", "new \udc80")
+
+    assert [("page", "old")] == [(path.name, path.read_text()) for path in tmp_path.iterdir()]

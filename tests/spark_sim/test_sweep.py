@@ -1,0 +1,218 @@
+"""The same rows wherever they are computed, and whatever stops a sweep on its way."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from spark_sim import runs, sweep
+from spark_sim.java import find_java
+from spark_sim.results import ResultsError, Sweep
+from spark_sim.runs import run_block
+from spark_sim.scenario import Scenario, step
+from spark_sim.schedules import Block, blocks
+from spark_sim.schema import COLUMNS
+from spark_sim.session import spark_session
+from spark_sim.sweep import ERROR, FAILED, PROCESSES, REPEATABLE, SweepError, compute, run_sweep
+from upgrade import Plan, Upgrade, release_named
+from upgrade.matrix import kip_268
+
+ROOT = Path(__file__).parent.parent.parent
+OFFLINE = Sweep("offline", tuple(upgrade for upgrade in kip_268() if upgrade.plan is Plan.OFFLINE)[:9])
+UNSAFE = Upgrade(release_named("1.1"), release_named("2.0"), Plan.ONE_BOUNCE)
+BLOCK = blocks([UNSAFE], members=2)[0]
+# A member that is not in the group: nobody could write this line, and no world can play it.
+BROKEN = Scenario(BLOCK.schedules[0].members, (*BLOCK.schedules[0].steps, step("start", "Z")))
+
+
+# -- what a worker does ----------------------------------------------------------------------------------------------
+
+
+def test_a_block_becomes_its_runs_and_their_sum():
+    rows, result = compute(BLOCK)
+
+    assert list(run_block(BLOCK)) == rows
+    assert (BLOCK.key, len(rows), sum(row.verdict == "unsafe" for row in rows)) == (
+        result.key,
+        result.sum.runs,
+        result.sum.violations,
+    )
+
+
+def test_a_run_that_fails_is_a_row_and_the_others_are_as_ever():
+    good, _ = compute(BLOCK)
+    rows, result = compute(Block(UNSAFE, 0, (*BLOCK.schedules, BROKEN)))
+    failed = [row for row in rows if row.verdict == ERROR]
+
+    assert good == [row for row in rows if row in good]
+    assert str(BROKEN) in [row.scenario for row in failed]
+    assert {FAILED} == {row.property for row in failed}
+    assert all("'Z'" in row.message for row in failed)
+    assert result.sum.violations == len(failed) + sum(row.verdict == "unsafe" for row in good)
+
+
+def test_a_run_that_differs_when_it_is_repeated_is_an_error(monkeypatch):
+    digests = iter(range(10_000))
+    monkeypatch.setattr(runs, "digest", lambda _events: str(next(digests)))
+    rows, _ = compute(BLOCK)
+
+    assert len(range(0, len(rows), sweep.REPEATED)) == len([row for row in rows if row.verdict == ERROR])
+    assert REPEATABLE == rows[0].property
+
+
+# -- plain processes -------------------------------------------------------------------------------------------------
+
+
+def rows_in(folder):
+    return {file.name: file.read_bytes() for file in folder.glob("runs/cell=*/*")}
+
+
+def digest_in(folder):
+    return json.loads((folder / "manifest.json").read_text())["digest"]
+
+
+@pytest.fixture(scope="module")
+def by_processes(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("processes") / "out"
+    run_sweep(OFFLINE, folder, master=PROCESSES)
+    return folder
+
+
+def test_processes_store_json_lines_of_the_columns(by_processes):
+    lines = [json.loads(line) for rows in rows_in(by_processes).values() for line in rows.splitlines()]
+
+    assert {tuple(column.name for column in COLUMNS)} == {tuple(line) for line in lines}
+    assert sum(each["runs"] for each in json.loads((by_processes / "matrix.json").read_text())) == len(lines)
+
+
+def test_progress_counts_up_to_all_blocks_and_no_upgrade_stays_unfinished(tmp_path):
+    seen = []
+    results = run_sweep(OFFLINE, tmp_path, master=PROCESSES, on_progress=seen.append)
+
+    assert sorted(each.blocks for each in seen) == [each.blocks for each in seen]
+    assert (9, 9, frozenset(), tuple(results)) == (
+        seen[-1].blocks,
+        seen[-1].all_blocks,
+        seen[-1].unfinished,
+        seen[-1].results,
+    )
+
+
+def test_a_sweep_that_is_finished_computes_nothing_more(by_processes, monkeypatch):
+    monkeypatch.setattr(sweep, "_processes", None)
+    before = (by_processes / "matrix.json").read_bytes()
+    run_sweep(OFFLINE, by_processes, master=PROCESSES)
+
+    assert before == (by_processes / "matrix.json").read_bytes()
+
+
+def test_a_full_disk_ends_a_sweep_with_one_error_and_keeps_what_is_finished(tmp_path, monkeypatch):
+    store = sweep.Results.store
+
+    def store_two(results, written):
+        if len(results.done) == 2:
+            raise OSError(28, "No space left on device")
+        store(results, written)
+
+    monkeypatch.setattr(sweep.Results, "store", store_two)
+    with pytest.raises(ResultsError, match="No space left"):
+        run_sweep(OFFLINE, tmp_path, master=PROCESSES)
+
+    assert 2 == len(rows_in(tmp_path))
+
+
+# -- Spark -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def spark():
+    with spark_session("local[2]", find_java()) as session:
+        yield session
+
+
+@pytest.fixture(scope="module")
+def by_spark(spark, tmp_path_factory):
+    assert 2 == spark.sparkContext.defaultParallelism  # it is used as it is, master or not
+    folder = tmp_path_factory.mktemp("spark") / "out"
+    run_sweep(OFFLINE, folder, master="local[2]")
+    return folder
+
+
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+class TestOnSpark:
+    def test_the_rows_are_those_of_plain_processes(self, by_spark, by_processes):
+        assert digest_in(by_processes) == digest_in(by_spark)
+        assert (by_processes / "matrix.json").read_bytes() == (by_spark / "matrix.json").read_bytes()
+
+    @pytest.mark.usefixtures("spark")
+    def test_the_files_are_the_same_whatever_the_waves(self, by_spark, tmp_path, monkeypatch):
+        monkeypatch.setattr(sweep, "WAVE", 1)
+        run_sweep(OFFLINE, tmp_path, master="local[2]")
+
+        assert rows_in(by_spark) == rows_in(tmp_path)
+
+    def test_the_parquet_has_the_columns_and_says_what_they_mean(self, spark, by_spark):
+        schema = spark.read.parquet(str(by_spark / "runs")).schema
+        columns = [(column.name, column.sql.lower(), column.meaning) for column in COLUMNS]
+
+        assert columns == [(f.name, f.dataType.simpleString(), f.metadata["comment"]) for f in schema.fields[:-1]]
+        assert "cell" == schema.fields[-1].name
+
+    def test_the_parquet_has_every_row(self, spark, by_spark, by_processes):
+        expected = {line for rows in rows_in(by_processes).values() for line in rows.decode().splitlines()}
+        stored = spark.read.parquet(str(by_spark / "runs")).drop("cell").collect()
+
+        assert expected == {json.dumps(row.asDict(), ensure_ascii=False) for row in stored}
+        assert len(expected) == len(stored)
+
+    @pytest.mark.usefixtures("spark")
+    def test_a_run_that_fails_is_a_row_and_not_a_failed_job(self, tmp_path, monkeypatch):
+        broken = Block(UNSAFE, 1, (BROKEN,))
+        monkeypatch.setattr(sweep, "blocks", lambda *_args, **_kwargs: [BLOCK, broken])
+        (result,) = run_sweep(Sweep("broken", (UNSAFE,)), tmp_path, master="local[2]")
+
+        assert 2 == len(rows_in(tmp_path))
+        assert compute(BLOCK)[1].sum.plus(compute(broken)[1].sum) == result
+
+    @pytest.mark.usefixtures("spark")
+    def test_a_lost_worker_ends_the_sweep_with_one_error(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(sweep, "compute", lambda _block: os._exit(1))
+
+        with pytest.raises(SweepError, match="worker"):
+            run_sweep(OFFLINE, tmp_path, master="local[2]")
+        assert {} == rows_in(tmp_path)
+
+    @pytest.mark.slow
+    def test_a_killed_sweep_resumes_and_ends_with_the_same_files(self, by_spark, tmp_path):
+        command = [sys.executable, "-c", KILL_ME, str(tmp_path)]
+        with subprocess.Popen(command, cwd=ROOT, start_new_session=True) as killed:
+            while killed.poll() is None and not (tmp_path / "manifest.json").exists():
+                time.sleep(0.02)
+            killed.kill()
+        stored = rows_in(tmp_path)
+        run_sweep(OFFLINE, tmp_path, master="local[2]")
+
+        assert -signal.SIGKILL == killed.returncode
+        assert 0 < len(stored) < len(OFFLINE.upgrades)
+        assert rows_in(by_spark) == rows_in(tmp_path)
+        assert (by_spark / "manifest.json").read_bytes() == (tmp_path / "manifest.json").read_bytes()
+
+
+# Waves of two blocks, so that there is something to kill between the first and the last.
+KILL_ME = """
+import sys
+from pathlib import Path
+from spark_sim import sweep
+from spark_sim.results import ResultsError, Sweep
+from upgrade.matrix import Plan, kip_268
+
+sweep.WAVE = 1
+swept = Sweep("offline", tuple(upgrade for upgrade in kip_268() if upgrade.plan is Plan.OFFLINE)[:9])
+sweep.run_sweep(swept, Path(sys.argv[1]), master="local[2]")
+"""

@@ -1,0 +1,101 @@
+"""What the pages show is what the code does: their tables, their examples, the files they name."""
+
+import doctest
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from spark_sim import properties
+from spark_sim.scenario import MODES
+from upgrade.config import StreamsConfig
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+PAGES = [page for page in sorted(DOCS.rglob("*.md")) if not {"_build", "changelog.d"} & set(page.parts)]
+each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(DOCS).as_posix())
+
+# These run for long, need a broker, or need what one of the others leaves behind.
+NOT_RUN = ("sweep", "report", "member", "bounce", "group")
+EXAMPLE = re.compile(r"^```sh\n(.+?)\n```\n(?:```text\n(.*?)\n```$)?", re.DOTALL | re.MULTILINE)
+
+
+def tables():
+    """The script that writes the tables; docs/ is not a package."""
+    spec = importlib.util.spec_from_file_location("tables", DOCS / "tables.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@each_page
+def test_tables_and_diagrams_are_those_of_the_code(page):
+    text = page.read_text()
+
+    assert text == tables().fresh(text), "run: python docs/tables.py"
+
+
+def test_every_table_of_the_code_stands_in_some_page():
+    shown = set(re.findall("<!-- from the code: (.+?) -->", "".join(page.read_text() for page in PAGES)))
+
+    assert shown == set(tables().BLOCKS)
+
+
+def examples():
+    """Each command line of the pages with the exit status and the output (or None) that stand beside it."""
+    for page in PAGES:
+        for shell, output in EXAMPLE.findall(page.read_text()):
+            lines = [line for line in shell.splitlines() if re.search(r"(^|\| )streams-assignor ", line)]
+            for line in lines:
+                status = re.search(r"# exit status (\d+)", line)
+                if re.search(r"streams-assignor (\w+)", line)[1] not in NOT_RUN:
+                    yield page.stem, line, int(status[1]) if status else 0, output if lines == [line] else None
+
+
+@pytest.mark.parametrize(("_page", "line", "status", "output"), list(examples()))
+def test_an_example_does_what_the_page_says(_page, line, status, output):
+    # The script of the environment that runs the tests, and room for long lines.
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = os.environ | {"PATH": path, "COLUMNS": "200"}
+
+    done = subprocess.run(["bash", "-c", line], cwd=ROOT, env=environment, capture_output=True, text=True)
+
+    assert status == done.returncode, done.stderr
+    assert not output or said(output).fullmatch(done.stdout + done.stderr), done.stdout + done.stderr
+
+
+def said(output):
+    """The output as a pattern; a line of three dots stands for any lines."""
+    lines = [r"(?:.*\n)*?" if line == "..." else re.escape(line.rstrip()) + r" *\n" for line in output.splitlines()]
+    return re.compile("".join(lines) + r"\n*")
+
+
+@each_page
+def test_python_examples_give_what_they_show(page):
+    assert 0 == doctest.testfile(str(page), module_relative=False).failed
+
+
+@each_page
+def test_linked_files_exist(page):
+    links = re.findall(r"\]\((?!https?:|#)([^)#\s]+)", page.read_text())
+
+    assert [] == [link for link in links if not (page.parent / link).exists()]
+
+
+def test_the_page_about_scenarios_has_every_step_and_every_property():
+    page = (DOCS / "guide/scenarios.md").read_text()
+    steps = [f"`{verb} {mode}".rstrip() for verb, modes in MODES.items() for mode in (*modes, "")]
+    promises = [value for name, value in vars(properties).items() if name.isupper() and isinstance(value, str)]
+
+    assert promises
+    assert [] == [words for words in (*steps, *promises) if words not in page]
+
+
+def test_the_page_about_plugging_in_has_every_configuration_key():
+    page = (DOCS / "guide/plugging-in.md").read_text()
+
+    assert [] == [key for each in StreamsConfig.__attrs_attrs__ if (key := f"`{each.metadata['key']}`") not in page]
