@@ -2,7 +2,7 @@
 
 Rule 1: Spark is a way to run many, not a place for logic. What a worker does is ``compute``, and it knows no Spark.
 Rule 2: a failing run is a row. Only what is not about a run (no Java, a full disk, a lost worker) ends a sweep early.
-Rule 3: the same sweep gives the same files, whatever the master, the number of workers and the times it was killed.
+Rule 3: the same sweep gives the same rows in the same files, whatever the master, the workers and the kills on its way.
 
 Blocks go to Spark in waves, a block a task, so that a wave's rows become one Parquet file a block. Two waves are under
 way at any time: while the last blocks of one are computed and its files are moved, the other keeps the cores busy.
