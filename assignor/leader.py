@@ -63,11 +63,17 @@ class Share:
     standby: tuple[TaskId, ...] = ()
 
 
-def assign(
-    settings: LeaderSettings, partitions: Mapping[str, int], subscriptions: Mapping[str, bytes]
-) -> dict[str, bytes]:
-    """Answer a group: ``subscriptions`` are whole consumer-protocol subscriptions by member id, the result whole
-    consumer-protocol assignments. ``partitions`` is the number of partitions of each topic.
+@frozen
+class Answered:
+    """Whole consumer-protocol assignments by member id; ``completes`` as in ``probing.Decision``."""
+
+    assignments: dict[str, bytes]
+    completes: bool
+
+
+def assign(settings: LeaderSettings, partitions: Mapping[str, int], subscriptions: Mapping[str, bytes]) -> Answered:
+    """Answer a group: ``subscriptions`` are whole consumer-protocol subscriptions by member id, ``partitions`` the
+    number of partitions of each topic.
 
     Raises ``FatalError`` where Kafka's leader dies; nobody gets an answer then.
     """
@@ -76,10 +82,11 @@ def assign(
     tasks = settings.topology.tasks(partitions)
     shares = _shares(settings, decision, read, tasks)
     hosts = _partitions_by_host(read, shares, tasks)
-    return {
+    assignments = {
         member: _write(answer, shares.get(member, Share()), tasks, hosts)
         for member, answer in sorted(decision.answers.items())
     }
+    return Answered(assignments, decision.completes)
 
 
 def _read(latest: int, subscriptions: Mapping[str, bytes]) -> dict[str, Subscription | FutureSubscription]:

@@ -93,14 +93,14 @@ class Member:
         except EncodeError as error:
             raise FatalError(f"cannot write the subscription: {error}", "IllegalArgumentException") from error
 
-    def receive(self, blob: bytes, *, leading: bool, stateful: frozenset[int]) -> tuple[Member, Received]:
+    def receive(self, blob: bytes, *, completes: bool, stateful: frozenset[int]) -> tuple[Member, Received]:
         """Take a whole consumer-protocol assignment: the member after it, and what it means.
 
-        ``leading``: this member made it. ``stateful`` are the subtopologies whose tasks leave state behind.
+        ``completes``: see ``AssignmentReceived``. ``stateful`` are the subtopologies whose tasks leave state behind.
         Raises ``FatalError`` where Kafka's member dies; the member is as before then.
         """
         assignment, partitions = _read(blob, self.version.latest)
-        event = AssignmentReceived(assignment.version, assignment.latest_supported, leading)
+        event = AssignmentReceived(assignment.version, assignment.latest_supported, completes)
         try:
             version, actions = self.version.receive(event)
         except ProbingError as error:

@@ -52,7 +52,7 @@ class StreamsPartitionAssignor:
             number for number, subtopology in enumerate(topology.subtopologies) if subtopology.stateful
         )
         self._member = Member(process_id or uuid4(), version, config.application_server, stored=frozenset(stored))
-        self._leading = False
+        self._completes = False
 
     @property
     def used_version(self) -> int:
@@ -78,11 +78,12 @@ class StreamsPartitionAssignor:
 
     def assign(self, partitions: Mapping[str, int], subscriptions: Mapping[str, bytes]) -> dict[str, bytes]:
         """Lead: answer all members (see ``leader.assign``); ``FatalError`` if the group cannot be answered."""
-        self._leading = True
-        return leader.assign(self._settings, partitions, subscriptions)
+        answered = leader.assign(self._settings, partitions, subscriptions)
+        self._completes = answered.completes
+        return answered.assignments
 
     def on_assignment(self, assignment: bytes) -> Received:
         """Take the bytes from SyncGroup; ``FatalError`` if they cannot be taken, and then nothing has changed."""
-        leading, self._leading = self._leading, False
-        self._member, received = self._member.receive(assignment, leading=leading, stateful=self._stateful)
+        completes, self._completes = self._completes, False
+        self._member, received = self._member.receive(assignment, completes=completes, stateful=self._stateful)
         return received

@@ -22,16 +22,19 @@ class Action(enum.Enum):
     TAKE = "take the assignment"
     DROP = "drop the assignment"
     REJOIN = "rejoin at once"
-    REJOIN_IF_LEADING = "rejoin at once if this member is the leader"
+    REJOIN_TO_COMPLETE = "rejoin at once if this member leads and one more rebalance completes the upgrade"
 
 
 @frozen
 class AssignmentReceived:
-    """An assignment arrived: its used version, its supported version (-1 below version 3), and whether we lead."""
+    """An assignment arrived: its used version and its supported version (-1 below version 3).
+
+    ``completes``: this member made it, and knows that one more rebalance completes an upgrade (``Decision.completes``).
+    """
 
     version: int
     supported: int
-    leading: bool = False
+    completes: bool = False
 
 
 class Verdict(enum.Enum):

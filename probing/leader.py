@@ -42,10 +42,14 @@ class Answer:
 
 @frozen
 class Decision:
-    """A leader's answers by member id, and which members came from the future (``probing`` if any did)."""
+    """A leader's answers by member id, and which members came from the future (``probing`` if any did).
+
+    ``completes``: everybody, the leader included, could speak the leader's latest, but somebody still sent less.
+    """
 
     answers: Mapping[str, Answer]
     future: frozenset[str] = frozenset()
+    completes: bool = False
 
     @property
     def probing(self) -> bool:
@@ -76,7 +80,8 @@ def decide(rules: LeaderRules, latest: int, heard: Mapping[str, Heard]) -> Decis
         said[rules.version], said[rules.supported], rules.others_while_probing if future else Content.REGULAR
     )
     for_future = Answer(said[rules.version_for_future], said[rules.supported], rules.content_for_future)
-    return Decision({member: for_future if member in future else regular for member in heard}, future)
+    completes = regular.version < latest == said[Speaks.LOWEST_SUPPORTED]
+    return Decision({member: for_future if member in future else regular for member in heard}, future, completes)
 
 
 def _said(latest: int, known: Sequence[Heard], everyone: Iterable[Heard]) -> Mapping[Speaks, int]:

@@ -64,7 +64,7 @@ class MemberVersion:
         state, actions = self.rules.transitions[self.state, word]
         told = event.supported if state is _BELIEVES_ANYTHING else min(event.supported, self.latest)
         used = self.used if word in _KEEPS_THE_VERSION else told
-        return evolve(self, used=used, state=state), _settled(actions, event.leading)
+        return evolve(self, used=used, state=state), _settled(actions, event.completes)
 
 
 def verdict(used: int, latest: int, event: AssignmentReceived) -> Verdict:
@@ -88,9 +88,9 @@ def verdict(used: int, latest: int, event: AssignmentReceived) -> Verdict:
     return Verdict.BEHIND if supported == used else Verdict.LOWER
 
 
-def _settled(actions: tuple[Action, ...], leading: bool) -> tuple[Action, ...]:
+def _settled(actions: tuple[Action, ...], completes: bool) -> tuple[Action, ...]:
     """Decide the conditional action; what remains is unconditional."""
-    if Action.REJOIN_IF_LEADING not in actions:
+    if Action.REJOIN_TO_COMPLETE not in actions:
         return actions
-    kept = tuple(action for action in actions if action is not Action.REJOIN_IF_LEADING)
-    return (*kept, Action.REJOIN) if leading else kept
+    kept = tuple(action for action in actions if action is not Action.REJOIN_TO_COMPLETE)
+    return (*kept, Action.REJOIN) if completes else kept

@@ -3,7 +3,8 @@
     manifest.json                  what is swept, and for each finished block what came of it: the truth about the rest
     runs/cell=FROM-to-TO/*.parquet one file a block, named after it
     matrix.json                    one object per cell and plan; written last, so that its presence means "finished"
-    .unfinished/                   files being written; whatever a killed sweep left there is thrown away
+    .unfinished/                   files being written, each sweep in a folder of its own, as the workers of one that was
+                                   killed may go on for a moment; whatever is left there is thrown away
 
 Every file is written elsewhere and then renamed, first a block's rows and then the manifest that names the block. So
 rows that the manifest does not name are of a sweep that was killed in between; the next one removes and repeats them.
@@ -21,6 +22,7 @@ from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final
+from uuid import uuid4
 
 from attrs import asdict, define, field, filters, frozen
 
@@ -80,11 +82,12 @@ class Results:
     parameters: dict[str, Any]
     blocks: Mapping[str, Block]
     done: dict[str, BlockResult] = field(factory=dict)
+    unfinished: Path = field(init=False)
+    """Where to write what is to be stored."""
 
-    @property
-    def unfinished(self) -> Path:
-        """Where to write what is to be stored."""
-        return self.folder / UNFINISHED
+    def __attrs_post_init__(self) -> None:
+        """Choose a folder for unfinished files that no other sweep has ever used."""
+        self.unfinished = self.folder / UNFINISHED / uuid4().hex
 
     def todo(self) -> list[Block]:
         """List the blocks that are not stored yet."""
@@ -142,7 +145,7 @@ class Results:
 
     def clear_leftovers(self) -> None:
         """Remove what a killed sweep left behind: unfinished files, and rows that the manifest does not name."""
-        shutil.rmtree(self.unfinished, ignore_errors=True)
+        shutil.rmtree(self.folder / UNFINISHED, ignore_errors=True)
         for file in (self.folder / RUNS).glob("cell=*/*"):
             if file.stem not in self.done:
                 file.unlink()
@@ -163,7 +166,7 @@ def opened(folder: Path, sweep: Sweep, blocks: list[Block], storage: str, *, fre
                 _throw_away(folder)
             results.remember()
             results.clear_leftovers()
-            results.unfinished.mkdir()
+            results.unfinished.mkdir(parents=True)
             try:
                 yield results
             finally:

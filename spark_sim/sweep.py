@@ -283,8 +283,9 @@ def _result(future: Future[Written]) -> Written:
     try:
         return future.result()
     except Exception as error:
-        lines = [line.strip() for line in str(error).splitlines() if re.search(r"Error|Exception", line)]
-        raise SweepError(f"a worker failed: {(lines or [repr(error)])[-1]}") from error
+        lines = [line.strip() for line in str(error).splitlines()] or [repr(error)]
+        telling = [line for line in lines if re.search(r"Error|Exception", line)]
+        raise SweepError(f"a worker failed: {(telling or lines)[-1]}") from error
 
 
 class _Measure:

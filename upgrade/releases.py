@@ -90,6 +90,7 @@ _TABLE: Final = (
     Release("2.3.0", 4, "g2", _KIP_VALUES),
     Release("2.3.1", 4, "g3", _KIP_VALUES),
     Release("kip-268", 3, "kip-268", _KIP_VALUES, "what the text of KIP-268 says 2.0 does"),
+    Release("kip-268-next", 4, "kip-268", _KIP_VALUES, "the text of KIP-268 again, one metadata version on"),
     Release("streams-assignor", 3, "today", _KIP_VALUES, "our own members"),
     Release("simulated-4", 4, "today", _KIP_VALUES, "our own members, one metadata version on (KIP-268: post-2.0)"),
 )

@@ -99,7 +99,7 @@ def test_as_long_as_one_old_subscription_is_there_the_upgraded_leader_answers_x_
 
 @ALL
 def test_an_upgraded_instance_always_checks_the_supported_version_and_goes_back_up_when_it_can(rules):
-    member, _ = upgraded(rules, used=X).receive(AssignmentReceived(X, Y, leading=True))
+    member, _ = upgraded(rules, used=X).receive(AssignmentReceived(X, Y, completes=True))
 
     assert (Y, MemberState.LATEST) == (member.version_to_send(), member.state)
 
@@ -124,16 +124,22 @@ LAST = {
 
 @ALL
 def test_if_the_leader_is_bounced_last_one_more_rebalance_finishes_the_upgrade(rules):
-    last = decide(rules.leader, Y, {"bounced last": Heard(Y, Y), "lowered": Heard(X, Y)}).answers["lowered"]
-    assert (X, Y) == (last.version, last.supported)
+    decision = decide(rules.leader, Y, {"bounced last": Heard(Y, Y), "lowered": Heard(X, Y)})
+    last = decision.answers["lowered"]
+    assert (X, Y, True) == (last.version, last.supported, decision.completes)
     rejoining = {
         (role, used)
         for role in ("leader", "follower")
         for used in (X, Y)
-        if Action.REJOIN in upgraded(rules, used).receive(AssignmentReceived(X, Y, leading=role == "leader"))[1]
+        if Action.REJOIN in upgraded(rules, used).receive(AssignmentReceived(X, Y, completes=role == "leader"))[1]
     }
 
     assert LAST[rules.name] == rejoining
+
+
+@ALL
+def test_the_leader_does_not_trigger_a_final_rebalance_while_an_old_member_is_left(rules):
+    assert not decide(rules.leader, Y, {"old": Heard(X, X), "lowered": Heard(X, Y), "new": Heard(Y, Y)}).completes
 
 
 @ALL

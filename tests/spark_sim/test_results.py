@@ -63,7 +63,7 @@ def test_rows_that_the_manifest_does_not_name_are_removed_when_it_goes_on(tmp_pa
     with opened(tmp_path, SWEEP, WORK, "jsonl") as results:
         store(results, WORK[0])
     (tmp_path / f"runs/cell=1.1.1-to-2.0.1/{WORK[1].key}.jsonl").write_text("rows")
-    (tmp_path / ".unfinished").mkdir()
+    (tmp_path / ".unfinished").mkdir()  # and one before that
     (tmp_path / ".unfinished/half").write_text("ro")
 
     with opened(tmp_path, SWEEP, WORK, "jsonl") as results:

@@ -105,6 +105,15 @@ def test_a_safe_upgrade_is_safe_in_every_run_and_probes():
     assert result.probes
 
 
+def test_the_text_of_the_kip_is_safe_in_every_run_and_probes():
+    """Under another reading of "final rebalance" the leader rejoined for ever while one old member was left."""
+    which = upgrade("kip-268", "kip-268-next")
+    result = summarise(which, [run for block in blocks([which]) for run in run_block(block)])
+
+    assert (0, None) == (result.violations, result.example)
+    assert result.probes
+
+
 def test_an_unsafe_upgrade_has_an_example_that_fails_again():
     (block,) = blocks([UNSAFE])
     result = summarise(UNSAFE, run_block(block))
