@@ -3,8 +3,8 @@
     manifest.json                  what is swept, and for each finished block what came of it: the truth about the rest
     runs/cell=FROM-to-TO/*.parquet one file a block, named after it
     matrix.json                    one object per cell and plan; written last, so that its presence means "finished"
-    .unfinished/                   files being written, each sweep in a folder of its own, as the workers of one that was
-                                   killed may go on for a moment; whatever is left there is thrown away
+    .unfinished/                   files being written, by each sweep in a folder of its own, as the workers of one that
+                                   was killed may go on for a moment; whatever is left there is thrown away
 
 Every file is written elsewhere and then renamed, first a block's rows and then the manifest that names the block. So
 rows that the manifest does not name are of a sweep that was killed in between; the next one removes and repeats them.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from assignor.bounce import BounceSettings, Summary
+    from assignor.bouncing.story import BounceSettings, Summary
 
 
 @click.command
@@ -32,7 +32,7 @@ def bounce(
     order: str | None,
     as_json: bool,
 ) -> None:
-    r"""Bounce real member processes through two upgrades while records flow.
+    """Bounce real member processes through two upgrades while records flow.
 
     Starts members that behave like 1.1.1 and upgrades them one by one: from metadata version 2 to 3 in two rounds
     (first with upgrade.from=1.1, then without), and from 3 to a simulated 4 in one round, by version probing (KIP-268).
@@ -45,9 +45,11 @@ def bounce(
       streams-assignor bounce
       streams-assignor bounce --members 5 --order E,D,C,B,A
       streams-assignor bounce --bootstrap-servers localhost:9092 --json
-    """
+    """  # noqa: D301 - click reads the backspace character
+    from assignor.bouncing.story import BounceSettings
+
     try:
-        from assignor.bounce import BounceSettings
+        import assignor.bouncing.run  # noqa: F401 - brings the client libraries, or says which is missing
     except ImportError as error:
         raise click.ClickException(f"{error}; pip install 'streams-assignor[all]'") from error
 
@@ -70,13 +72,13 @@ def _run(settings: BounceSettings, as_json: bool) -> Summary:
     from attrs import asdict
     from rich.console import Console
 
-    from assignor import bounce_view
-    from assignor.bounce import Bounce, BounceFailed
+    from assignor.bouncing import view
+    from assignor.bouncing.run import Bounce, BounceFailed
     from assignor.clients.feed import FeedError
     from assignor.clients.mock_cluster import MockClusterError
 
     console, problem = Console(quiet=as_json), None
-    with bounce_view.showing(console) as watch, Bounce(settings, watch) as bounced:
+    with view.showing(console) as watch, Bounce(settings, watch) as bounced:
         try:
             bounced.run()
         except (BounceFailed, FeedError, MockClusterError) as error:
@@ -85,7 +87,7 @@ def _run(settings: BounceSettings, as_json: bool) -> Summary:
     if as_json:
         click.echo(json.dumps(asdict(summary), indent=2))
     elif console.is_terminal:
-        console.print(bounce_view.story(summary))
+        console.print(view.story(summary))
     if summary.problem or not as_json:
-        click.echo(bounce_view.verdict(summary), err=summary.problem is not None)
+        click.echo(view.verdict(summary), err=summary.problem is not None)
     return summary

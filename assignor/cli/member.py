@@ -38,7 +38,12 @@ def member(**options: Any) -> None:
     Processes records at least once, commits after processing, and prints one JSON event per line: started,
     subscribed, assigned, processed, revoked, rejoin, failed, stopped. SIGTERM and SIGINT stop it with status 0, and so
     does the end of its standard input if that is a pipe (its parent is gone then); a failure gives status 1.
-    """
+
+    \b
+    Examples:
+      streams-assignor member --bootstrap-servers localhost:9092 --group billing --topic orders
+      streams-assignor member --bootstrap-servers localhost:9092 --group billing --topic orders --upgrade-from 1.1
+    """  # noqa: D301 - click reads the backspace character
     from assignor.clients import group_member  # a second, and only this command needs it
 
     stopping = Flag()

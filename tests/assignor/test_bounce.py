@@ -11,11 +11,10 @@ import pytest
 from attrs import evolve
 from rich.console import Console
 
-from assignor import bounce_view
-from assignor.bounce import (
+from assignor.bouncing import view
+from assignor.bouncing.run import Bounce, BounceFailed
+from assignor.bouncing.story import (
     STEPS,
-    Bounce,
-    BounceFailed,
     BounceSettings,
     Ledger,
     MemberStatus,
@@ -233,7 +232,7 @@ def test_it_says_what_is_wrong(arguments: list[str], status: int, problem: str) 
 
 def test_the_table_fits_a_narrow_terminal() -> None:
     full = evolve(SETTLED, release="streams-assignor", upgrade_from="1.1", standby=("0_2", "0_5"))
-    lines = render(bounce_view.member_table([full, evolve(OTHER, rejoining=True), MemberStatus(name="C")]))
+    lines = render(view.member_table([full, evolve(OTHER, rejoining=True), MemberStatus(name="C")]))
 
     assert max(map(len, lines)) <= 80
     text = "\n".join(lines)
@@ -252,11 +251,11 @@ def test_the_timeline_and_the_verdict_tell_the_story() -> None:
         lost=0,
         timeline=(Moment(0.25, "", "start"), Moment(1.5, "A", "leaves")),
     )
-    text = "\n".join(render(bounce_view.story(summary)))
+    text = "\n".join(render(view.story(summary)))
 
     assert text.index("0.25") < text.index("start") < text.index("1.50") < text.index("leaves")
-    assert "10 records, 0 lost, 3 processed twice" in bounce_view.verdict(summary)
-    assert "failed after 12.5 s: why" == bounce_view.verdict(evolve(summary, problem="why"))
+    assert "10 records, 0 lost, 3 processed twice" in view.verdict(summary)
+    assert "failed after 12.5 s: why" == view.verdict(evolve(summary, problem="why"))
 
 
 def render(what: object) -> list[str]:

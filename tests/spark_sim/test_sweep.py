@@ -194,9 +194,10 @@ class TestOnSpark:
         assert {} == rows_in(tmp_path)
 
     @pytest.mark.slow
-    def test_a_killed_sweep_resumes_and_ends_with_the_same_rows(self, spark, by_spark, tmp_path):
+    def test_a_killed_sweep_resumes_and_ends_with_the_same_rows(self, spark, by_spark, tmp_path, tmp_path_factory):
+        temporary = tmp_path_factory.mktemp("temporary")  # what it cannot remove any more
         command = [sys.executable, "-c", KILL_ME, str(tmp_path)]
-        with subprocess.Popen(command, cwd=ROOT, start_new_session=True) as killed:
+        with subprocess.Popen(command, cwd=ROOT, env=os.environ | {"TMPDIR": str(temporary)}) as killed:
             while killed.poll() is None and not (tmp_path / "manifest.json").exists():
                 time.sleep(0.02)
             killed.kill()

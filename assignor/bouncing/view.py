@@ -12,7 +12,8 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from assignor.bounce import Bounce, MemberStatus, Moment, Summary
+from assignor.bouncing.run import Bounce
+from assignor.bouncing.story import MemberStatus, Moment, Summary
 
 _COLUMNS: Final = ("", "process", "release", "used / latest", "role", "gen.", "active", "standby")
 _COLOURS: Final = {"running": "green", "starting": "yellow", "stopping": "yellow", "stopped": "red"}
