@@ -160,7 +160,10 @@ def _swept(wanted: Sweep, out: Path, master: str, console: Console, *, fresh: bo
         with _one_line_errors(), _watched(console) as on_progress:
             return run_sweep(wanted, out, master=master, fresh=fresh, on_progress=on_progress, tell=tell)
     except KeyboardInterrupt:
-        click.echo(f"interrupted; what is finished is in {out}, and the same command goes on with it", err=True)
+        kept = (
+            f"what is finished is in {out}, and the same command goes on with it" if out.exists() else "nothing is kept"
+        )
+        click.echo(f"interrupted; {kept}", err=True)
         raise click.exceptions.Exit(130) from None
 
 

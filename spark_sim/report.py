@@ -168,7 +168,6 @@ class _Grid:
     def __init__(self, results: Iterable[CellResult]) -> None:
         self._cells: dict[tuple[str, str], list[CellResult]] = {}
         numbers = {}
-        self.notes: dict[str, str] = {}
         for result in results:
             plain = result.as_json()
             self._cells.setdefault((plain["from"], plain["to"]), []).append(result)
@@ -176,12 +175,8 @@ class _Grid:
                 numbers[line] = release.number
         self.down = sorted({line for line, _ in self._cells}, key=numbers.__getitem__)
         self.across = sorted({line for _, line in self._cells}, key=numbers.__getitem__)
-        self.notes = {
-            line: target.note
-            for (_, line), cell in self._cells.items()
-            for target in [cell[0].upgrade.target]
-            if target.note
-        }
+        targets = {line: cell[0].upgrade.target for (_, line), cell in self._cells.items()}
+        self.notes = {line: target.note for line, target in targets.items() if target.note}
 
     def items(self) -> Iterable[tuple[tuple[str, str], list[CellResult]]]:
         return self._cells.items()

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 PROCESSES: Final = "processes"
 """The master that is none: a pool of processes on this machine, without Spark and Java."""
-WAVE: Final = 4
+WAVE: Final = 2
 """Blocks of a wave for each core: a wave of a few seconds, of which little is lost when killed."""
 TICK_SECONDS: Final = 0.2
 REPEATED: Final = 100
@@ -132,14 +132,14 @@ class Runner:
     """Somewhere to compute waves of blocks, ``wave`` blocks at a time.
 
     ``compute`` runs in ``pool`` and writes the rows of each block into a file in the folder it is given; ``heard``
-    tells of blocks that are computed and not yet written; ``cancel`` makes running waves fail soon.
+    tells of blocks that are computed and not yet written; ``cancel`` makes all waves fail soon.
     """
 
     pool: Executor
     compute: Callable[[Sequence[Block], Path], Written]
     wave: int
+    cancel: Callable[[], None]
     heard: Callable[[], Iterable[BlockResult]] = tuple
-    cancel: Callable[[], object] = bool
 
 
 Tell = Callable[[str], None]
@@ -161,8 +161,13 @@ def _spark(master: str, tell: Tell) -> Iterator[Runner]:
         adds_up: Any = _JoinLists()
         heard: Accumulator[list[BlockResult]] = spark.sparkContext.accumulator([], adds_up)
         compute = partial(_spark_wave, spark, heard)
+
+        def cancel() -> None:
+            threads.shutdown(wait=False, cancel_futures=True)
+            spark.sparkContext.cancelAllJobs()
+
         wave = WAVE * spark.sparkContext.defaultParallelism
-        yield Runner(threads, compute, wave, lambda: tuple(heard.value), spark.sparkContext.cancelAllJobs)
+        yield Runner(threads, compute, wave, cancel, heard=lambda: tuple(heard.value))
 
 
 class _JoinLists:
@@ -201,7 +206,10 @@ def _processes(tell: Tell) -> Iterator[Runner]:
 
 
 def _end_children() -> None:
-    """End the processes of a pool: left alone, they would first do what they have begun and what is handed out."""
+    """End the processes of a pool, which then fails what it has not done: left alone, they would do more first.
+
+    No future is cancelled, as Python 3.11's pool trips over those when its processes are gone.
+    """
     for child in multiprocessing.active_children():
         child.terminate()
 
@@ -273,9 +281,8 @@ def _run(todo: list[Block], runner: Runner, results: Results, on_progress: Calla
                 results.store(_result(future))
             on_progress(measure.progress(runner.heard()))
     finally:
-        if waiting:
+        if waiting:  # an error, or Ctrl-C
             runner.cancel()
-        runner.pool.shutdown(cancel_futures=True)
 
 
 def _result(future: Future[Written]) -> Written:
