@@ -15,6 +15,9 @@ from upgrade.releases import Release, release_named
 
 FROM_LINES: Final = ("0.10.0", "0.10.1", "0.10.2", "0.11.0", "1.0", "1.1", "2.0")
 TO_LINES: Final = ("0.10.1", "0.10.2", "0.11.0", "1.0", "1.1", "2.0", "simulated-4")
+KAFKA_8649_RULES: Final = "g2"
+"""The rules of the releases whose leaders answer with their own version, whoever is in the group."""
+
 AS_THE_KIP_DESIGNED: Final = {"0.10.1": "0.10.1.2"}
 """The KIP counts on a fixed 0.10.1, which was never released; the cells that lead to it are judged with the fix."""
 
@@ -52,24 +55,34 @@ class Upgrade:
 
     @property
     def documented(self) -> bool:
-        """Whether this is what KIP-268 tells a user to do (offline is always allowed, and never the advice)."""
-        return self.plan is documented_plan(self.origin, self.target)
+        """Whether this is what KIP-268 tells a user to do."""
+        plan = documented_plan(self.origin, self.target)
+        return self.plan is plan and self.upgrade_from == upgrade_from_value(self.origin, self.target)
 
 
 def documented_plan(origin: Release, target: Release) -> Plan:
-    """Return KIP-268's advice: two bounces with ``upgrade.from`` out of a version that cannot be probed, else one."""
-    same_version = origin.latest_version == target.latest_version
-    return Plan.ONE_BOUNCE if same_version or origin.can_be_probed else Plan.TWO_BOUNCES
+    """Return the advice for a pair of releases.
+
+    KIP-268: one bounce where members can be probed, two with ``upgrade.from`` where they cannot. What it leaves open is
+    offline: a target that does not accept the value (KAFKA-6054), and going back to members that cannot be probed or
+    from leaders that push them too far (KAFKA-8649).
+    """
+    if origin.latest_version == target.latest_version:
+        return Plan.ONE_BOUNCE
+    if origin.latest_version > target.latest_version:
+        return Plan.ONE_BOUNCE if target.can_be_probed and origin.rules != KAFKA_8649_RULES else Plan.OFFLINE
+    if origin.can_be_probed:
+        return Plan.ONE_BOUNCE
+    return Plan.TWO_BOUNCES if origin.line in target.upgrade_from else Plan.OFFLINE
 
 
 def upgrade_from_value(origin: Release, target: Release) -> str | None:
-    """Return the ``upgrade.from`` that the first of two bounces needs; None where none is needed or accepted.
+    """Return the ``upgrade.from`` that the first of two bounces needs; None where it is not two bounces.
 
     >>> upgrade_from_value(release_named("0.10.0"), release_named("1.1"))
     '0.10.0'
     """
-    needed = documented_plan(origin, target) is Plan.TWO_BOUNCES and origin.line in target.upgrade_from
-    return origin.line if needed else None
+    return origin.line if documented_plan(origin, target) is Plan.TWO_BOUNCES else None
 
 
 def cells() -> Iterator[tuple[Release, Release]]:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from attrs import asdict, frozen
 
 from upgrade.errors import UpgradeError
-from upgrade.matrix import Plan, documented_plan, upgrade_from_value
+from upgrade.matrix import KAFKA_8649_RULES, Plan, documented_plan, upgrade_from_value
 from upgrade.releases import RELEASES, Release
-
-_KAFKA_8649: Final = "g2"
-"""The rules of the releases whose leaders answer with their own version, whoever is in the group."""
 
 
 @frozen
@@ -49,17 +46,11 @@ def advise(origin: Release, target: Release) -> Advice:
     if origin == target:
         raise UpgradeError(f"{origin} is already {target}: nothing to do")
     plan, value = documented_plan(origin, target), upgrade_from_value(origin, target)
-    goes_back = target.number < origin.number and origin.latest_version > target.latest_version
-    if goes_back and (not target.can_be_probed or origin.rules == _KAFKA_8649):
-        plan = Plan.OFFLINE
-    if plan is Plan.TWO_BOUNCES and value is None:
-        plan = Plan.OFFLINE
     steps = {
         Plan.ONE_BOUNCE: _one_bounce,
         Plan.TWO_BOUNCES: _two_bounces,
         Plan.OFFLINE: _offline,
     }[plan](origin, target)
-    value = value if plan is Plan.TWO_BOUNCES else None
     return Advice(origin.name, target.name, plan, value, steps, tuple(_warnings(origin, target, plan)))
 
 
@@ -115,7 +106,7 @@ def _warnings(origin: Release, target: Release, plan: Plan) -> list[str]:
             f'{target} does not accept upgrade.from="{origin.line}" (KAFKA-6054), so it cannot be rolled; {fixed} does'
         )
     newer = max(origin, target, key=lambda release: release.latest_version)
-    if newer.rules == _KAFKA_8649 and {origin.latest_version, target.latest_version} == {3, 4}:
+    if newer.rules == KAFKA_8649_RULES and {origin.latest_version, target.latest_version} == {3, 4}:
         way = "" if plan is Plan.OFFLINE else "; take 2.2.2, 2.3.1 or 2.4 and later, or bounce the leader last"
         found.append(
             f"KAFKA-8649: a leader of {newer} can push members of the older release beyond what they know, and they "
