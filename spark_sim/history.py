@@ -18,10 +18,13 @@ class Event(NamedTuple):
     member: str
     values: tuple[object, ...] = ()
 
+    @property
+    def text(self) -> str:
+        """What it says, without when and who. Below version 3 an answer does not say what is supported."""
+        return TEXTS[self.kind].format(*self.values).replace(" (supported -1)", "")
+
     def __str__(self) -> str:
-        return (
-            f"{self.at / 1000:7.1f}s  gen {self.generation:<3} {self.member:<3} {TEXTS[self.kind].format(*self.values)}"
-        )
+        return f"{self.at / 1000:7.1f}s  gen {self.generation:<3} {self.member:<3} {self.text}"
 
 
 TEXTS = {

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from attrs import Factory, asdict, define, frozen
 
-from spark_sim.history import TEXTS, Event, digest
+from spark_sim.history import Event, digest
 from spark_sim.scenario import Scenario, Step
 from spark_sim.world import World
 
@@ -64,7 +64,7 @@ class Story:
                 {
                     "step": chapter.step,
                     "meaning": chapter.meaning,
-                    "events": [event._asdict() | {"text": text_of(event)} for event in chapter.events],
+                    "events": [event._asdict() | {"text": event.text} for event in chapter.events],
                 }
                 for chapter in self.chapters
             ],
@@ -104,11 +104,6 @@ def meaning_of(step: Step) -> str:
     names = [name for name, _ in step.members]
     started_as = {str(instance).replace(",", " with ") for _, instance in step.members if instance is not None}
     return EXPLAINED[step.verb, step.mode].format(_and(names), f" as {_and(sorted(started_as))}" if started_as else "")
-
-
-def text_of(event: Event) -> str:
-    """Return what an event says, without when and who."""
-    return TEXTS[event.kind].format(*event.values)
 
 
 def _judgement(world: World) -> str:
@@ -173,7 +168,7 @@ def generations(events: Iterable[Event]) -> Iterator[Generation]:
 
 def _add(generation: Generation, event: Event) -> None:
     if event.kind == "violation":
-        generation.violations.append(text_of(event))
+        generation.violations.append(event.text)
         return
     part = generation.parts.setdefault(event.member, Part())
     values: Any = event.values
@@ -187,8 +182,8 @@ def _add(generation: Generation, event: Event) -> None:
         case "dropped":
             part.received, part.dropped = values[0], True
         case "rejoins":
-            part.rejoins = text_of(event)
+            part.rejoins = event.text
         case "died":
-            part.died = text_of(event)
+            part.died = event.text
         case _:
-            part.before.append(text_of(event))
+            part.before.append(event.text)

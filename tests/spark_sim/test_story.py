@@ -3,7 +3,7 @@
 import pytest
 
 from spark_sim.scenario import MODES, Scenario
-from spark_sim.story import EXPLAINED, generations, meaning_of, tell, text_of
+from spark_sim.story import EXPLAINED, generations, meaning_of, tell
 from spark_sim.world import World
 
 RUNS = [
@@ -74,4 +74,4 @@ def test_the_machine_readable_story_names_what_was_violated():
 
     assert "unsafe" == plain["verdict"]
     assert "always: nobody receives a version it cannot read" == plain["violations"][0]["property"]
-    assert text_of(World(Scenario.parse(RUNS[1])).run().events[0]) == plain["steps"][0]["events"][0]["text"]
+    assert World(Scenario.parse(RUNS[1])).run().events[0].text == plain["steps"][0]["events"][0]["text"]
