@@ -24,6 +24,8 @@ ALL_OWNED: Final = "eventually: every task is owned"
 HIGHEST_VERSION: Final = "eventually: everyone is on the highest common version"
 ENDLESS: Final = "eventually: rebalancing ends"
 PROBED: Final = "sometimes: a probe really happens"
+PROPERTIES: Final = (OWNED_ONCE, READABLE, NOBODY_DIES, ALL_OWNED, HIGHEST_VERSION, ENDLESS)
+"""What a single run can violate."""
 
 
 @frozen
@@ -33,6 +35,9 @@ class Violation:
     property: str
     member: str
     text: str
+
+    def __str__(self) -> str:
+        return f"{self.member}: {self.text}" if self.member else self.text
 
     @classmethod
     def of_death(cls, member: str, error: FatalError) -> Violation:

@@ -28,6 +28,7 @@ from attrs import asdict, define, field, filters, frozen
 
 from spark_sim.runs import CellResult
 from spark_sim.schedules import Block
+from spark_sim.shrink import with_smallest_example
 from upgrade.matrix import Upgrade
 
 MANIFEST: Final = "manifest.json"
@@ -103,8 +104,8 @@ class Results:
         self._write(MANIFEST, _json(self._manifest()))
 
     def finish(self) -> list[CellResult]:
-        """Write ``matrix.json``; return its results in the order of the sweep."""
-        results = merged(self.blocks.values(), self.done.values())
+        """Write ``matrix.json``; return its results in the order of the sweep, examples as small as they get."""
+        results = [with_smallest_example(result) for result in merged(self.blocks.values(), self.done.values())]
         self._write(MATRIX, matrix_json(results))
         return results
 

@@ -80,7 +80,7 @@ def _row(upgrade: Upgrade, key: str, world: World) -> Run:
         scenario=str(world.scenario),
         verdict=UNSAFE if broken else SAFE,
         property=broken.property if broken else None,
-        message=f"{broken.member}: {broken.text}".removeprefix(": ") if broken else None,
+        message=str(broken) if broken else None,
         generations=world.coordinator.generation,
         max_rebalances=world.most_rebalances,
         probes=world.probes,
@@ -90,7 +90,7 @@ def _row(upgrade: Upgrade, key: str, world: World) -> Run:
 
 @frozen
 class CellResult:
-    """What is known of one upgrade. ``example`` is the shortest violating scenario (the first of these by text)."""
+    """What is known of one upgrade. ``example`` is the shortest violating run (the first of these by text)."""
 
     upgrade: Upgrade
     runs: int = 0

@@ -120,3 +120,23 @@ def test_ci_can_be_started():
 @pytest.mark.parametrize("package", PACKAGES)
 def test_the_packages_tell_type_checkers_that_they_are_typed(package):
     assert (ROOT / package / "py.typed").exists()
+
+
+def test_a_test_file_that_cannot_be_imported_fails_the_run(tmp_path):
+    """With --doctest-ignore-import-errors such a file was once skipped, and its tests with it."""
+    (tmp_path / "test_broken.py").write_text("import no_such_module\n\n\ndef test_nothing():\n    pass\n")
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-c",
+        str(ROOT / "setup.cfg"),
+        "-p",
+        "no:cacheprovider",
+        str(tmp_path),
+    ]
+
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert done.returncode not in {0, 5}, done.stdout
