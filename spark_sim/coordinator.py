@@ -57,8 +57,6 @@ class Coordinator:
     @property
     def waits_for(self) -> tuple[str, ...]:
         """Members whose JoinGroup is missing while a rebalance is prepared."""
-        if self.phase is not Phase.PREPARING:
-            return ()
         return tuple(member for member in self._subscriptions if member not in self._joined)
 
     def join(self, name: str, member_id: str | None, subscription: bytes, now: int) -> str:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 from attrs import frozen
 
 from assignor import FatalError
-from probing import ProbingError
 from subscription_codec import EARLIEST_PROBEABLE_VERSION, DecodeError
 
 if TYPE_CHECKING:
@@ -42,10 +41,7 @@ class Violation:
     @classmethod
     def of_death(cls, member: str, error: FatalError) -> Violation:
         """Tell a death by bytes that could not be read from other deaths."""
-        unreadable = isinstance(error.__cause__, DecodeError) or (
-            isinstance(error.__cause__, ProbingError) and "unable to decode" in str(error)
-        )
-        return cls(READABLE if unreadable else NOBODY_DIES, member, str(error))
+        return cls(READABLE if isinstance(error.__cause__, DecodeError) else NOBODY_DIES, member, str(error))
 
 
 def always(world: World) -> list[Violation]:

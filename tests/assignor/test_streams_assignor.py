@@ -165,6 +165,27 @@ def test_a_wrong_upgrade_from_fails_at_the_start():
         StreamsPartitionAssignor(ORDERS, StreamsConfig(upgrade_from="1.1"), release=release_named("1.1.1"))
 
 
+def beside_version_2_and_the_future(release):
+    """What a leader of a release answers a group that no rule covers."""
+    group = Group(ORDERS, {"orders": 1}, old="1.1.1", leader=release)
+    future = encode_member_subscription(MemberSubscription(("orders",), encode_subscription(FutureSubscription(9, 9))))
+    subscriptions = {name: member.subscription() for name, member in group.members.items()}
+    return group.members["leader"].assign({"orders": 1}, subscriptions | {"future": future})
+
+
+@pytest.mark.parametrize("release", ["2.0.1", "2.3.1", "streams-assignor"])
+def test_a_member_from_the_future_beside_one_that_cannot_probe_kills_the_leader(release):
+    with pytest.raises(FatalError, match="IllegalStateException: a member sent a version above"):
+        beside_version_2_and_the_future(release)
+
+
+def test_a_member_from_the_future_beside_one_that_cannot_probe_gives_error_3_if_the_version_carries_it():
+    answers = beside_version_2_and_the_future("simulated-4")
+
+    read = [decode_assignment(decode_member_assignment(each).user_data, supported=4) for each in answers.values()]
+    assert [(4, 3, ())] * 3 == [(each.version, each.error_code, each.active_tasks) for each in read]
+
+
 def test_kafka_8649_the_next_subscription_of_a_2_0_member_fails():
     group = Group(ORDERS, {"orders": 3}, new="2.1.1", old="2.0.1")
     group.rebalance(leader="new")
