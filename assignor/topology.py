@@ -6,6 +6,7 @@ Java: ``InternalTopologyBuilder.TopicsInfo``, ``DefaultPartitionGrouper`` / ``Pa
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 
 from attrs import field, frozen
 
@@ -34,7 +35,7 @@ class Subtopology:
     repartition_sinks: tuple[str, ...] = field(default=(), converter=_sorted)
     changelogs: tuple[str, ...] = field(default=(), converter=_sorted)
 
-    @property
+    @cached_property
     def inputs(self) -> tuple[str, ...]:
         """All topics whose partitions become input of a task."""
         return tuple(sorted({*self.sources, *self.repartition_sources}))
@@ -70,7 +71,7 @@ class Topology:
         """Make a topology of its parts, numbered in this order."""
         return cls(subtopologies)
 
-    @property
+    @cached_property
     def source_topics(self) -> tuple[str, ...]:
         """All topics that a consumer of this application subscribes to."""
         return tuple(sorted(topic for subtopology in self.subtopologies for topic in subtopology.inputs))

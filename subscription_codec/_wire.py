@@ -40,11 +40,11 @@ class Reader:
     def take(self, size: int) -> bytes:
         """Read ``size`` bytes."""
         at = self.at
-        end = at + size
-        if end > len(self.data):
-            raise Truncated(f"needs {size} bytes, {self.left} left", at)
-        self.at = end
-        return self.data[at:end]
+        taken = self.data[at : at + size]
+        if len(taken) < size:
+            raise Truncated(f"needs {size} bytes, {len(taken)} left", at)
+        self.at = at + size
+        return taken
 
     def integer(self, size: int) -> int:
         """Read one integer of ``size`` bytes."""
@@ -53,10 +53,10 @@ class Reader:
     def count(self, item_size: int, size: int = 4) -> int:
         """Read a count of items that take at least ``item_size`` bytes each."""
         at = self.at
-        count = self.integer(size)
+        count = int.from_bytes(self.take(size), "big", signed=True)
         if count < 0:
             raise BadCount(f"a count of {count}", at)
-        if count * item_size > self.left:
+        if count * item_size > len(self.data) - self.at:
             raise BadCount(f"{count} items of {item_size} bytes or more, but {self.left} bytes are left", at)
         return count
 
