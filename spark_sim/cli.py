@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+from attrs import evolve
 
 from upgrade.errors import UpgradeError
 from upgrade.matrix import Plan, Upgrade, kip_268, plans
@@ -53,9 +54,7 @@ class _Failed(click.ClickException):
 @click.option("--from", "origin", metavar="RELEASE", help="Or one upgrade: the release that runs now.")
 @click.option("--to", "target", metavar="RELEASE", help="The release to come to.")
 @click.option("--plan", type=click.Choice([plan.value for plan in Plan]), help="One plan only; without it, all three.")
-@click.option(
-    "--upgrade-from", metavar="VERSION", help="upgrade.from of the first of two bounces, if not the right one."
-)
+@click.option("--upgrade-from", metavar="VERSION", help="upgrade.from of the (first) bounce, right or wrong.")
 @click.option("--members", type=click.IntRange(1, 26), default=3, show_default=True, help="Members of the group.")
 @click.option("--sample", type=click.IntRange(1), help="Draw so many schedules of each upgrade instead of trying all.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of what is drawn; equal seeds, equal rows.")
@@ -139,15 +138,18 @@ def _upgrades(origin: str, target: str, plan: str | None, upgrade_from: str | No
     from spark_sim.scenario import Instance
 
     before, after = release_named(origin), release_named(target)
-    found = [each for each in plans(before, after) if plan in (None, each.plan.value)]
-    if upgrade_from is not None:
-        if all(each.plan is not Plan.TWO_BOUNCES for each in found):
-            raise UpgradeError("--upgrade-from belongs to --plan two_bounces")
-        Instance(after, upgrade_from).config()
-        found = [
-            Upgrade(before, after, each.plan, upgrade_from) if each.plan is Plan.TWO_BOUNCES else each for each in found
-        ]
-    return tuple(found)
+    Instance(after, upgrade_from).config()
+    # Without --plan a value belongs to the two bounces; with it, to the plan that is asked for.
+    takes_value = plan or Plan.TWO_BOUNCES.value
+    return tuple(
+        evolve(
+            each,
+            upgrade_from=upgrade_from if upgrade_from and each.plan.value == takes_value else each.upgrade_from,
+            called=(origin, target),
+        )
+        for each in plans(before, after)
+        if plan in (None, each.plan.value)
+    )
 
 
 def _swept(wanted: Sweep, out: Path, master: str, console: Console, *, fresh: bool) -> list[CellResult]:

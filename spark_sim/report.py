@@ -62,7 +62,7 @@ def read_matrix(folder: Path) -> list[CellResult]:
 def _from_json(plain: dict[str, Any]) -> CellResult:
     origin, target = release_named(plain["from_release"]), release_named(plain["to_release"])
     return CellResult(
-        Upgrade(origin, target, Plan(plain["plan"]), plain["upgrade_from"]),
+        Upgrade(origin, target, Plan(plain["plan"]), plain["upgrade_from"], (plain["from"], plain["to"])),
         runs=plain["runs"],
         violations=plain["violations"],
         max_rebalances=plain["max_rebalances"],

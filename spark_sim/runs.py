@@ -14,8 +14,7 @@ from spark_sim.history import digest
 from spark_sim.scenario import Scenario, Step
 from spark_sim.schedules import Block
 from spark_sim.world import World
-from upgrade.matrix import AS_THE_KIP_DESIGNED, Upgrade
-from upgrade.releases import Release
+from upgrade.matrix import Upgrade
 
 SAFE, UNSAFE = "safe", "unsafe"
 
@@ -132,8 +131,8 @@ class CellResult:
         """Return one object of ``matrix.json``."""
         upgrade = self.upgrade
         return {
-            "from": _line(upgrade.origin),
-            "to": _line(upgrade.target),
+            "from": upgrade.names[0],
+            "to": upgrade.names[1],
             "plan": upgrade.plan.value,
             "upgrade_from": upgrade.upgrade_from,
             "verdict": self.verdict,
@@ -169,8 +168,3 @@ def summarise(upgrade: Upgrade, runs: Iterable[Run]) -> CellResult:
             )
         )
     return result
-
-
-def _line(release: Release) -> str:
-    promised = {name: line for line, name in AS_THE_KIP_DESIGNED.items()}
-    return promised.get(release.name, release.line)

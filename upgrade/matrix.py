@@ -9,7 +9,7 @@ import enum
 from collections.abc import Iterator
 from typing import Final
 
-from attrs import frozen
+from attrs import field, frozen
 
 from upgrade.releases import Release, release_named
 
@@ -40,18 +40,27 @@ class Round:
 
 @frozen
 class Upgrade:
-    """One plan for one pair of releases: the subject of a verdict."""
+    """One plan for one pair of releases: the subject of a verdict.
+
+    ``called`` is what the user called the two; without it a release goes by its line, as in the KIP.
+    """
 
     origin: Release
     target: Release
     plan: Plan
     upgrade_from: str | None = None
+    called: tuple[str, str] | None = field(default=None, eq=False)
 
     @property
     def rounds(self) -> tuple[Round, ...]:
         """The rounds of the plan; an offline upgrade is one round that starts only after everybody has stopped."""
-        last = Round(self.target)
-        return (Round(self.target, self.upgrade_from), last) if self.plan is Plan.TWO_BOUNCES else (last,)
+        first = Round(self.target, self.upgrade_from)
+        return (first, Round(self.target)) if self.plan is Plan.TWO_BOUNCES else (first,)
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """What the two releases are called."""
+        return self.called or (_line(self.origin), _line(self.target))
 
     @property
     def documented(self) -> bool:
@@ -100,6 +109,11 @@ def plans(origin: Release, target: Release) -> tuple[Upgrade, ...]:
         Upgrade(origin, target, Plan.TWO_BOUNCES, value),
         Upgrade(origin, target, Plan.OFFLINE),
     )
+
+
+def _line(release: Release) -> str:
+    promised = {name: line for line, name in AS_THE_KIP_DESIGNED.items()}
+    return promised.get(release.name, release.line)
 
 
 def kip_268() -> tuple[Upgrade, ...]:
