@@ -20,6 +20,14 @@ def read_fields(reader: Reader, layout: Layout) -> dict[str, Any]:
     return values
 
 
+def read_number(reader: Reader, field: str, size: int = 4) -> int:
+    """Read a number that decides how to go on, before there is a layout to read by."""
+    try:
+        return reader.integer(size)
+    except DecodeError as error:
+        raise error.within(field) from None
+
+
 def write_fields(record: Any, layout: Layout, out: bytearray) -> None:
     """Append the fields of ``layout``; ``EncodeError`` names the first value that does not fit."""
     for field in layout:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from subscription_codec._driver import as_bytes, read_fields, write_fields
+from subscription_codec._driver import as_bytes, read_fields, read_number, write_fields
 from subscription_codec._wire import Reader
-from subscription_codec.errors import BadVersion, DecodeError, EncodeError, FutureVersion
+from subscription_codec.errors import BadVersion, EncodeError, FutureVersion
 from subscription_codec.layout import ASSIGNMENT
 from subscription_codec.records import Assignment
 from subscription_codec.versions import LATEST_SUPPORTED_VERSION
@@ -17,10 +17,7 @@ def decode_assignment(userdata: bytes | None, *, supported: int = LATEST_SUPPORT
     everything else that is not an assignment raises another ``DecodeError``.
     """
     reader = Reader(as_bytes(userdata))
-    try:
-        version = reader.integer(4)
-    except DecodeError as error:
-        raise error.within("version") from None
+    version = read_number(reader, "version")
     if version < 1:
         raise BadVersion(f"version {version}; the lowest is 1", 0, "version")
     if version > supported:

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from subscription_codec._driver import as_bytes, read_fields, write_fields
+from subscription_codec._driver import as_bytes, read_fields, read_number, write_fields
 from subscription_codec._wire import Array, NullableBytes, Reader, Struct, Utf8
-from subscription_codec.errors import BadVersion, DecodeError, EncodeError
+from subscription_codec.errors import BadVersion, EncodeError
 from subscription_codec.layout import INT16, INT32, Field, Layout
 from subscription_codec.records import TopicPartition
 
@@ -108,10 +108,7 @@ def flattened(groups: Iterable[TopicPartitions]) -> tuple[TopicPartition, ...]:
 
 def _decode(blob: bytes | None, layouts: Mapping[int, Layout]) -> tuple[dict[str, Any], bytes]:
     reader = Reader(as_bytes(blob))
-    try:
-        version = reader.integer(2)
-    except DecodeError as error:
-        raise error.within("version") from None
+    version = read_number(reader, "version", size=2)
     if version < 0:
         raise BadVersion(f"consumer protocol version {version}; the lowest is 0", 0, "version")
     reader.at = 0

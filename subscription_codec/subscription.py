@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from subscription_codec._driver import as_bytes, read_fields, write_fields
+from subscription_codec._driver import as_bytes, read_fields, read_number, write_fields
 from subscription_codec._wire import Reader
-from subscription_codec.errors import BadVersion, DecodeError, EncodeError, FutureVersion
+from subscription_codec.errors import BadVersion, EncodeError, FutureVersion
 from subscription_codec.layout import INT32, SUBSCRIPTION
 from subscription_codec.records import FutureSubscription, Subscription
 from subscription_codec.versions import EARLIEST_PROBEABLE_VERSION, LATEST_SUPPORTED_VERSION
@@ -24,13 +24,13 @@ def decode_subscription(
     FutureSubscription(version=9, latest_supported=9, rest=b'\xca\xfe')
     """
     reader = Reader(as_bytes(userdata))
-    version = _read_number(reader, "version")
+    version = read_number(reader, "version")
     if version < 1:
         raise BadVersion(f"version {version}; the lowest is 1", 0, "version")
     if version > supported and supported < EARLIEST_PROBEABLE_VERSION:
         raise FutureVersion(f"unable to decode subscription data: version={version}", 0, "version")
     if version > supported:
-        latest = _at_least(version, _read_number(reader, "latest_supported"))
+        latest = _at_least(version, read_number(reader, "latest_supported"))
         return FutureSubscription(version, latest, reader.rest())
     reader.at = 0
     values = read_fields(reader, SUBSCRIPTION[version])
@@ -52,13 +52,6 @@ def encode_subscription(subscription: Subscription | FutureSubscription) -> byte
         )
     write_fields(subscription, SUBSCRIPTION[subscription.version], out)
     return bytes(out + subscription.trailing)
-
-
-def _read_number(reader: Reader, field: str) -> int:
-    try:
-        return reader.integer(4)
-    except DecodeError as error:
-        raise error.within(field) from None
 
 
 def _at_least(lowest: int, supported: int) -> int:
