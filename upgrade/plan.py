@@ -37,15 +37,18 @@ class Advice:
         return {"from": plain.pop("origin"), "to": plain.pop("target"), **plain, "plan": self.plan.value}
 
 
-def advise(origin: Release, target: Release) -> Advice:
-    """Return the documented way from one release to the other; ``UpgradeError`` if there is nothing to do.
+def advise(origin: Release, target: Release, *, offline: bool = False) -> Advice:
+    """Return the documented way from one release to the other, or the way with everything stopped in between.
+
+    "An 'offline upgrade' is also possible" (KIP-268), always. ``UpgradeError`` if there is nothing to do.
 
     >>> [step.do for step in advise(RELEASES["2.0.1"], RELEASES["simulated-4"]).steps]
     ['bounce every member to simulated-4, one by one']
     """
     if origin == target:
         raise UpgradeError(f"{origin} is already {target}: nothing to do")
-    plan, value = documented_plan(origin, target), upgrade_from_value(origin, target)
+    plan = Plan.OFFLINE if offline else documented_plan(origin, target)
+    value = upgrade_from_value(origin, target) if plan is Plan.TWO_BOUNCES else None
     steps = {
         Plan.ONE_BOUNCE: _one_bounce,
         Plan.TWO_BOUNCES: _two_bounces,
@@ -86,8 +89,8 @@ def _offline(origin: Release, target: Release) -> tuple[Step, ...]:
     return (
         Step(
             f"stop every member of {origin}, and wait until the group is empty",
-            f"members of {origin} and of {target} cannot be in one group",
-            "whoever is left dies, or makes the others die, at the next rebalance",
+            f"then no member of {origin} meets one of {target}, whatever they make of each other",
+            "whoever is left is in one group with the new members, as in a rolling bounce without a plan",
         ),
         Step(f"start every member as {target}", "the group begins anew with one version", "nothing is processed"),
     )
@@ -100,7 +103,7 @@ def _warnings(origin: Release, target: Release, plan: Plan) -> list[str]:
             "going back: an older release may not be able to read the state on disk (2.0.1 cannot open the stores of "
             "2.3.1), so let each member start with an empty state directory and restore from the changelogs"
         )
-    if plan is Plan.OFFLINE and target.number > origin.number:
+    if documented_plan(origin, target) is Plan.OFFLINE and target.number > origin.number:
         fixed = next(each for each in RELEASES.values() if each.number > target.number and _accepts(each, origin))
         found.append(
             f'{target} does not accept upgrade.from="{origin.line}" (KAFKA-6054), so it cannot be rolled; {fixed} does'

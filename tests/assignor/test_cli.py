@@ -150,6 +150,11 @@ def test_plan_prints_the_steps_in_order():
     assert output.index("1. bounce every member to 2.0.1 with upgrade.from") < output.index("2. remove upgrade.from")
 
 
+def test_plan_knows_the_way_with_everything_stopped():
+    assert "(--offline)" in run("plan", "1.1", "2.0").output
+    assert "1. stop every member of 1.1.1" in run("plan", "1.1", "2.0", "--offline").output
+
+
 def test_plan_as_json_names_the_plan_and_the_config():
     plan = json.loads(run("plan", "0.10.0", "2.0", "--json").output)
 

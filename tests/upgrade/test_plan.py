@@ -49,6 +49,13 @@ def test_1_1_to_2_0_takes_two_bounces_with_upgrade_from():
     }.items() <= found.as_json().items()
 
 
+def test_offline_is_always_possible():
+    found = advise(release_named("1.1"), release_named("2.0"), offline=True)
+
+    assert (Plan.OFFLINE, None, ()) == (found.plan, found.upgrade_from, found.warnings)
+    assert found.steps[0].do.startswith("stop every member of 1.1.1")
+
+
 def test_an_unfixed_release_cannot_be_rolled_to():
     found = advice("0.10.0.1", "1.1.0")
 
