@@ -1,0 +1,101 @@
+"""One application on the broker: its topics, its members, its records."""
+
+import time
+from collections import Counter
+from pathlib import Path
+from uuid import uuid4
+
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from assignor.member_process import MemberSettings, Processed
+from tests.integration.children import PATIENCE, JavaMember, PythonMember, wait_until
+from tests.integration.kafka_jars import counting
+
+PARTITIONS = 6
+TASKS = {f"0_{partition}" for partition in range(PARTITIONS)}
+SESSION_MS = 6000  # what a broker accepts without being told to
+
+
+class Application:
+    """``APP-data`` is counted into ``APP-store-changelog`` and ``APP-output``; all are there from the beginning."""
+
+    def __init__(self, broker: str) -> None:
+        self.name = f"app-{uuid4().hex[:8]}"
+        self.source, self.output = f"{self.name}-data", f"{self.name}-output"
+        self._broker = broker
+        topics = {self.source: PARTITIONS, f"{self.name}-store-changelog": PARTITIONS, self.output: 1}
+        admin = AdminClient({"bootstrap.servers": broker})
+        made = admin.create_topics([NewTopic(topic, count, 1) for topic, count in topics.items()])
+        for future in made.values():
+            future.result(PATIENCE)
+
+    def python(self, **settings: str) -> PythonMember:
+        return PythonMember(
+            MemberSettings(
+                bootstrap_servers=self._broker,
+                group=self.name,
+                topic=(self.source,),
+                session_timeout_ms=SESSION_MS,
+                **settings,
+            )
+        )
+
+    def java(self, release: str, state: Path) -> JavaMember:
+        settings = {
+            "bootstrap.servers": self._broker,
+            "application.id": self.name,
+            "state.dir": state,
+            "session.timeout.ms": SESSION_MS,
+            "heartbeat.interval.ms": 500,
+            "cache.max.bytes.buffering": 0,  # every count is written, not every last one
+        }
+        arguments = [self.source, self.output, *(f"{key}={value}" for key, value in settings.items())]
+        return JavaMember(f"Kafka Streams {release}", [*counting(release), *arguments])
+
+    def send(self, records: int) -> None:
+        """That many records to each partition; its number is their key."""
+        producer = Producer({"bootstrap.servers": self._broker})
+        for number in range(records * PARTITIONS):
+            partition = number % PARTITIONS
+            producer.produce(self.source, key=str(partition), value=b"x", partition=partition)
+        assert 0 == producer.flush(PATIENCE)
+
+    def counts(self, keys: set[str], records: int) -> Counter[str]:
+        """What Java has counted, as soon as it has counted that many of each of these keys."""
+        counts: Counter[str] = Counter()
+        deadline = time.monotonic() + PATIENCE
+        reader = Consumer({"bootstrap.servers": self._broker, "group.id": "unused", "enable.auto.commit": False})
+        try:
+            reader.assign([TopicPartition(self.output, 0, 0)])
+            while any(counts[key] < records for key in keys):
+                assert time.monotonic() < deadline, f"counted only {counts} of {records} each of {sorted(keys)}"
+                if (message := reader.poll(1)) and not message.error():
+                    key = message.key().decode()
+                    counts[key] = max(counts[key], int.from_bytes(message.value(), "big"))
+        finally:
+            reader.close()
+        return counts
+
+
+def settle(*members: PythonMember | JavaMember) -> None:
+    """Wait until every member has tasks and every task has one member."""
+
+    def settled() -> bool:
+        owned = [member.tasks for member in members]
+        return all(owned) and sorted(TASKS) == sorted(task for tasks in owned for task in tasks)
+
+    wait_until(settled, *members)
+
+
+def partitions(tasks: set[str]) -> set[str]:
+    return {task.removeprefix("0_") for task in tasks}
+
+
+def processed(member: PythonMember) -> Counter[str]:
+    """How many records it has processed of each partition."""
+    counts: Counter[str] = Counter()
+    for event in member.events:
+        if isinstance(event, Processed):
+            counts[event.partition.rpartition("-")[2]] += event.last + 1 - event.first
+    return counts

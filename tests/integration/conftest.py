@@ -1,0 +1,41 @@
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.integration.applications import Application
+from tests.integration.brokers import a_broker
+from tests.integration.children import JavaMember, JavaStreams
+from tests.integration.kafka_jars import Unavailable, counting
+
+
+@pytest.fixture(name="broker", scope="session")
+def fixture_broker() -> Iterator[str]:
+    """Bootstrap address of a real broker."""
+    with ExitStack() as stack:
+        try:
+            address = stack.enter_context(a_broker())
+        except Unavailable as missing:
+            pytest.skip(f"no real broker: {missing}")
+        yield address
+
+
+@pytest.fixture(name="application")
+def fixture_application(broker: str) -> Application:
+    return Application(broker)
+
+
+@pytest.fixture(name="java_streams")
+def fixture_java_streams(application: Application, tmp_path: Path) -> Iterator[JavaStreams]:
+    """Starts Kafka Streams, of a given release, as a member of the application."""
+    with ExitStack() as stack:
+
+        def start(release: str) -> JavaMember:
+            try:
+                counting(release)
+            except Unavailable as missing:
+                pytest.skip(f"no Kafka Streams {release}: {missing}")
+            return stack.enter_context(application.java(release, tmp_path / "state"))
+
+        yield start

@@ -1,0 +1,118 @@
+"""Kafka's own jars, from the registry that Maven is set up for; kept in Maven's repository, found again by a cache."""
+
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+COUNTING = Path(__file__).parent / "java" / "Counting.java"
+_BUILD_CLASSPATH = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:build-classpath"
+_POM = """\
+<project xmlns="http://maven.apache.org/POM/4.0.0">
+<modelVersion>4.0.0</modelVersion><groupId>tests</groupId><artifactId>tests</artifactId><version>1</version>
+<packaging>pom</packaging><dependencies>{}</dependencies></project>
+"""
+_DEPENDENCY = "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version></dependency>"
+_LOGGER = "org.slf4j:slf4j-simple:1.7.36"  # no log line leaves Kafka's jars without one
+_MAVEN_SECONDS = 300
+
+
+class Unavailable(Exception):
+    """What is missing, and how to get it."""
+
+
+def cache_folder() -> Path:
+    given = os.environ.get("STREAMS_ASSIGNOR_CACHE")
+    folder = Path(given) if given else Path.home() / ".cache" / "streams-assignor"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def program(name: str) -> str:
+    """Where a program of the JDK, or Maven, is."""
+    home = os.environ.get("JAVA_HOME")
+    found = shutil.which(name, path=str(Path(home, "bin"))) if home else None
+    if found := found or shutil.which(name):
+        return found
+    raise Unavailable(f"no {name!r} on PATH (install Maven and a JDK, 17 or later)")
+
+
+@cache
+def java() -> str:
+    """A Java runtime that is new enough for all of it."""
+    found = program("java")
+    said = subprocess.run([found, "-version"], capture_output=True, text=True, timeout=60).stderr
+    version = re.search(r'version "(\d+)', said)
+    if not version or int(version[1]) < 17:
+        raise Unavailable(f"{said.splitlines()[:1]} is not Java 17 or later (install a newer JDK, or set JAVA_HOME)")
+    return found
+
+
+def class_path(coordinates: str) -> str:
+    """The class path of ``GROUP:ARTIFACT:VERSION`` with all it needs at run time."""
+    known = cache_folder() / f"{coordinates.replace(':', '_')}.classpath"
+    if known.exists() and all(map(os.path.exists, known.read_text().split(os.pathsep))):
+        return known.read_text()
+    maven = program("mvn")
+    with (cache_folder() / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # two Mavens do not share a repository well
+        return _resolved(maven, coordinates, known)
+
+
+def _resolved(maven: str, coordinates: str, known: Path) -> str:
+    dependencies = "".join(_DEPENDENCY.format(*map(escape, one.split(":"))) for one in (coordinates, _LOGGER))
+    with tempfile.TemporaryDirectory(dir=cache_folder()) as scratch:
+        pom, found = Path(scratch, "pom.xml"), Path(scratch, "classpath")
+        pom.write_text(_POM.format(dependencies))
+        settings = ["-Dstyle.color=never", "-DincludeScope=runtime", f"-Dmdep.outputFile={found}"]
+        command = [maven, "-B", "-q", "-f", str(pom), *settings, _BUILD_CLASSPATH]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=_MAVEN_SECONDS, errors="replace")
+        except subprocess.TimeoutExpired:
+            raise Unavailable(f"Maven did not get {coordinates} within {_MAVEN_SECONDS} s") from None
+        if done.returncode or not found.exists():
+            why = next((line for line in done.stdout.splitlines() if "ERROR" in line), "it does not say why")
+            raise Unavailable(f"Maven cannot get {coordinates} (is there a network?): {why[:300]}")
+        found.replace(known)
+    return known.read_text()
+
+
+def counting(release: str) -> list[str]:
+    """The command that runs `Counting` on a release of Kafka Streams, up to its arguments."""
+    jars = class_path(f"org.apache.kafka:kafka-streams:{release}")
+    source = hashlib.sha256(COUNTING.read_bytes()).hexdigest()[:12]
+    classes = cache_folder() / f"counting_{release}_{source}"
+    if not classes.exists():
+        with tempfile.TemporaryDirectory(dir=cache_folder()) as scratch:
+            subprocess.run(
+                [
+                    program("javac"),
+                    "-nowarn",
+                    "--release",
+                    "11",
+                    "-d",
+                    f"{scratch}/classes",
+                    "-cp",
+                    jars,
+                    str(COUNTING),
+                ],
+                check=True,
+                timeout=120,
+            )
+            with suppress(OSError):  # another run was faster
+                Path(scratch, "classes").rename(classes)
+    return [*jvm(f"{classes}{os.pathsep}{jars}", "128m", "warn"), "Counting"]
+
+
+def jvm(class_path: str, heap: str, log_level: str) -> list[str]:
+    """A small Java that starts fast and says everything on standard output."""
+    log = "-Dorg.slf4j.simpleLogger"
+    settings = [f"{log}.logFile=System.out", f"{log}.defaultLogLevel={log_level}"]
+    return [java(), f"-Xmx{heap}", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", *settings, "-cp", class_path]

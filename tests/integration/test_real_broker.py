@@ -1,0 +1,113 @@
+"""Our members on a real broker, alone and beside real Kafka Streams instances."""
+
+import json
+import subprocess
+import sys
+from itertools import groupby
+from types import UnionType
+from typing import Any
+
+import pytest
+
+from assignor.member_process import Assigned, Rejoin, Subscribed
+from tests.integration.applications import PARTITIONS, TASKS, Application, partitions, processed, settle
+from tests.integration.children import JavaMember, JavaStreams, PythonMember, wait_until
+
+pytestmark = [pytest.mark.broker, pytest.mark.slow, pytest.mark.xdist_group("broker")]
+
+RECORDS = 20
+
+
+def test_a_bounce_finishes_both_upgrades(broker: str) -> None:
+    command = [sys.executable, "-c", "from assignor.cli import main; main()", "bounce", "--bootstrap-servers", broker]
+    done = subprocess.run([*command, "--json"], capture_output=True, text=True, timeout=300)
+
+    assert (0, "") == (done.returncode, done.stderr)
+    summary = json.loads(done.stdout)
+    assert "finished" == summary["outcome"]
+    assert 0 == summary["lost"] < summary["produced"] == summary["processed"]
+    assert [2, 2, 3, 4] == [step["step"]["version"] for step in summary["steps"]]
+    for step in summary["steps"]:
+        assert {step["step"]["version"]} == {member["used"] for member in step["members"]}
+        assert sorted(TASKS) == sorted(task for member in step["members"] for task in member["active"])
+
+
+@pytest.mark.java
+@pytest.mark.parametrize(("release", "upgrade_from", "version"), [("2.0.1", None, 3), ("1.1.1", "1.1", 2)])
+def test_it_follows_a_java_leader(
+    application: Application, java_streams: JavaStreams, release: str, upgrade_from: str | None, version: int
+) -> None:
+    java = java_streams(release)
+    settle(java)
+    with application.python(upgrade_from=upgrade_from) as python:
+        settle(java, python)
+
+        assert {Subscribed(version, 3)} == set(only(Subscribed, python))
+        assert {(False, version)} == {(event.leader, event.version) for event in only(Assigned, python)}
+        check_that_both_work(application, java, python)
+        assert 0 == python.stop()
+
+
+@pytest.mark.java
+def test_a_java_leader_probes_it_down(application: Application, java_streams: JavaStreams) -> None:
+    """KIP-268: a member one version ahead gets nothing but the leader's version, and comes back with that."""
+    java = java_streams("2.0.1")
+    settle(java)
+    with application.python(release="simulated-4") as python:
+        settle(java, python)
+
+        # The broker wants to see a new member twice, the second time with the id it was given; that is no news.
+        negotiation = [event for event, _ in groupby(only(Subscribed | Assigned | Rejoin, python))]
+        first, nothing, rejoin, second, tasks = negotiation[:5]
+        assert (Subscribed(4, 4), Subscribed(3, 4)) == (first, second)
+        assert isinstance(rejoin, Rejoin)
+        assert (False, 3, 3, (), True) == facts(nothing)
+        assert (False, 3, 3, tuple(sorted(python.tasks)), False) == facts(tasks)
+        check_that_both_work(application, java, python)
+        assert 0 == python.stop()
+
+
+@pytest.mark.java
+def test_it_leads_a_java_member(application: Application, java_streams: JavaStreams) -> None:
+    with application.python() as python:
+        settle(python)
+        java = java_streams("2.0.1")
+        settle(python, java)
+
+        assert {(True, 3)} == {(event.leader, event.version) for event in only(Assigned, python)}
+        check_that_both_work(application, java, python)
+        assert 0 == python.stop()
+
+
+@pytest.mark.java
+def test_a_java_leader_of_1_1_dies_of_a_member_without_upgrade_from(
+    application: Application, java_streams: JavaStreams
+) -> None:
+    """Which is why there is an upgrade.from: before KIP-268 nobody could read a version newer than their own."""
+    java = java_streams("1.1.1")
+    settle(java)
+    with application.python() as python:
+        wait_until(lambda: java.ended, python)
+        settle(python)
+
+        assert any("unable to decode subscription data: version=3" in line for line in java.lines)
+        assert only(Assigned, python)[-1].leader
+        assert 0 == python.stop()
+
+
+def check_that_both_work(application: Application, java: JavaMember, python: PythonMember) -> None:
+    """Records reach the owner of their task, and nobody else."""
+    javas, pythons = partitions(java.tasks), partitions(python.tasks)
+    application.send(RECORDS)
+    assert dict.fromkeys(javas, RECORDS) == application.counts(javas, RECORDS)
+    wait_until(lambda: RECORDS * len(pythons) <= processed(python).total(), python)
+    assert dict.fromkeys(pythons, RECORDS) == processed(python)
+    assert PARTITIONS == len(javas) + len(pythons)
+
+
+def only(kind: type | UnionType, member: PythonMember) -> list[Any]:
+    return [event for event in member.events if isinstance(event, kind)]
+
+
+def facts(event: Assigned) -> tuple[bool, int, int, tuple[str, ...], bool]:
+    return event.leader, event.version, event.supported, event.active, event.rejoin
