@@ -26,9 +26,6 @@ from assignor.bouncing.story import (
 )
 from assignor.member_process import Assigned, Failed, Processed, Revoked, Started, Stopped, Subscribed
 
-# The mock's session timeouts are short, so these tests do not compete with each other.
-pytestmark = pytest.mark.xdist_group("embedded-cluster")
-
 COMMAND = [sys.executable, "-c", "from assignor.cli import main; main()", "bounce"]
 
 SETTLED = MemberStatus(

@@ -29,9 +29,6 @@ from assignor.member_process import (
     to_line,
 )
 
-# The mock's session timeouts are short, so these tests do not compete with each other.
-pytestmark = pytest.mark.xdist_group("embedded-cluster")
-
 EVENTS = [
     Started("2.0.1", "1.1", "an id"),
     Started("2.0.1", None, "an id"),

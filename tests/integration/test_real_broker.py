@@ -13,7 +13,7 @@ from assignor.member_process import Assigned, Rejoin, Subscribed
 from tests.integration.applications import PARTITIONS, TASKS, Application, partitions, processed, settle
 from tests.integration.children import JavaMember, JavaStreams, PythonMember, wait_until
 
-pytestmark = [pytest.mark.broker, pytest.mark.slow, pytest.mark.xdist_group("broker")]
+pytestmark = [pytest.mark.broker, pytest.mark.slow]
 
 RECORDS = 20
 

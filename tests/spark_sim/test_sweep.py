@@ -150,7 +150,6 @@ def by_spark(spark, tmp_path_factory):
 
 
 @pytest.mark.spark
-@pytest.mark.xdist_group("spark")
 class TestOnSpark:
     def test_the_rows_are_those_of_plain_processes(self, by_spark, by_processes):
         assert digest_in(by_processes) == digest_in(by_spark)

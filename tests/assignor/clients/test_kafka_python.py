@@ -19,9 +19,6 @@ from probing import Rejoining
 from subscription_codec import TaskId, TopicPartition
 from upgrade import StreamsConfig, release_named
 
-# The mock's session timeouts are short, so these tests do not compete with each other.
-pytestmark = pytest.mark.xdist_group("embedded-cluster")
-
 TOPOLOGY = Topology.of(Subtopology(sources=["orders"], changelogs=["orders-store-changelog"]))
 TASKS = [TaskId(0, partition) for partition in range(4)]
 SECONDS = 20.0

@@ -14,9 +14,6 @@ from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from assignor.clients import mock_cluster
 from assignor.clients.mock_cluster import KAFKA_PYTHON_API_VERSION, SAFE_CAPS, MockCluster, MockClusterError
 
-# The mock's session timeouts are short, so these tests do not compete with each other.
-pytestmark = pytest.mark.xdist_group("embedded-cluster")
-
 RECORDS = [f"record {number}".encode() for number in range(20)]
 
 
