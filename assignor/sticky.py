@@ -58,10 +58,9 @@ def _keep_previous(clients: Sequence[ClientState], tasks: Sequence[TaskId], pair
     quota = len(tasks) // sum(client.capacity for client in clients)
     left = list(tasks)
     for previously in ("previous_active", "previous_standby"):
-        # The later client wins a task that two claim, as the later one in map order does in Kafka.
-        owner = {task: client for client in clients for task in sorted(getattr(client, previously))}
-        if previously == "previous_standby":
-            owner = {task: client for client in reversed(clients) for task in client.previous_standby}
+        # Of several who claim a task the last one is its active owner (as in Kafka's map order), the first its standby.
+        claims = clients if previously == "previous_active" else reversed(clients)
+        owner = {task: client for client in claims for task in getattr(client, previously)}
         still_left = []
         for task in left:
             client = owner.get(task)
