@@ -14,6 +14,7 @@ from attrs import asdict, frozen
 from rich.table import Table
 from rich.text import Text
 
+from spark_sim.properties import PROBED
 from spark_sim.results import MANIFEST, MATRIX, ResultsError, write_whole
 from spark_sim.runs import SAFE, UNSAFE, CellResult
 from spark_sim.scenario import Scenario
@@ -93,7 +94,7 @@ def judge(results: Sequence[CellResult]) -> Judgement:
     if broken:
         return Judgement(False, f"documented, and yet unsafe: {', '.join(broken)}")
     if unproven:
-        return Judgement(False, f"no probe was ever seen, so nothing is shown: {', '.join(unproven)}")
+        return Judgement(False, f"{PROBED}; no probe was ever seen, so nothing is shown: {', '.join(unproven)}")
     promised = f"all {documented} safe" if documented else "none was asked for"
     return Judgement(True, f"documented plans: {promised}; others: {unsafe} of {len(results) - documented} unsafe")
 

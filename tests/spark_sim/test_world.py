@@ -76,6 +76,16 @@ def test_kafka_8649_a_newer_leader_kills_members_of_2_0_until_fixed(target, safe
     assert safe == (not world.violations and not others.violations)
 
 
+@pytest.mark.parametrize("order", ["BCA", "CBA"])
+@pytest.mark.parametrize("mode", ["", "fast ", "leave "])
+@pytest.mark.parametrize("elects", ["oldest", "newest"])
+def test_kafka_8649_does_no_harm_if_the_leader_is_bounced_last(order, mode, elects):
+    """Which is what ``plan`` advises beside a fixed release."""
+    bounces = " | ".join(f"bounce {mode}{name}>2.1.1" for name in order)
+
+    assert [] == run(f"A@2.0.1 B@2.0.1 C@2.0.1 | elect {elects} | {bounces}").violations
+
+
 def test_members_that_are_never_bounced_again_keep_the_group_down():
     world = run("A@1.1.1 B@1.1.1 | bounce A>2.0.1,upgrade.from=1.1 B>2.0.1,upgrade.from=1.1 | bounce A>2.0.1")
 
