@@ -47,12 +47,16 @@ FUTURE_CLIENT: Final = UUID(int=0)
 
 @frozen
 class LeaderSettings:
-    """What a leader knows of itself: its rules, its latest version, the topology and the number of standbys."""
+    """What a leader knows of itself: its rules, its latest version, the topology and the number of standbys.
+
+    ``as_release``: see ``Member``.
+    """
 
     rules: RuleSet
     latest_version: int
     topology: Topology
     standbys: int = 0
+    as_release: str | None = None
 
 
 @frozen
@@ -83,7 +87,7 @@ def assign(settings: LeaderSettings, partitions: Mapping[str, int], subscription
     shares = _shares(settings, decision, read, tasks)
     hosts = _partitions_by_host(read, shares, tasks)
     assignments = {
-        member: _write(answer, shares.get(member, Share()), tasks, hosts)
+        member: _write(answer, shares.get(member, Share()), tasks, hosts, settings.as_release)
         for member, answer in sorted(decision.answers.items())
     }
     return Answered(assignments, decision.completes)
@@ -187,7 +191,9 @@ def _host(end_point: str) -> HostInfo | None:
         return None  # a foreign member's nonsense must not stop the leader: it just serves no queries
 
 
-def _write(answer: Answer, share: Share, tasks: Tasks, hosts: Iterable[HostPartitions]) -> bytes:
+def _write(
+    answer: Answer, share: Share, tasks: Tasks, hosts: Iterable[HostPartitions], as_release: str | None
+) -> bytes:
     """Write the answer for one member: one task id for each partition, in the order of the partitions."""
     owned = sorted((partition, task) for task in share.active for partition in tasks[task])
     plain = answer.content in {Content.EMPTY, Content.ERROR}
@@ -200,7 +206,7 @@ def _write(answer: Answer, share: Share, tasks: Tasks, hosts: Iterable[HostParti
         error_code=answer.error_code,
     )
     try:
-        userdata = encode_assignment(assignment)
+        userdata = encode_assignment(assignment, as_release=as_release)
         return encode_member_assignment(MemberAssignment(grouped(partition for partition, _ in owned), userdata))
     except EncodeError as error:
         raise FatalError(f"cannot write an assignment of version {answer.version}: {error}") from error

@@ -64,6 +64,8 @@ class Received:
 class Member:
     """One member between two rebalances: who it is, which version it sends, and what it had last.
 
+    ``as_release`` is the release of Kafka whose very bytes it writes, if it imitates one (``quirks``).
+
     ``previous_active`` are the tasks it ran last; ``stored`` those of which it has state at hand, a superset of its
     standbys (``standby_tasks`` on the wire are those that it did not run).
     """
@@ -73,6 +75,7 @@ class Member:
     end_point: str = ""
     previous_active: frozenset[TaskId] = frozenset()
     stored: frozenset[TaskId] = frozenset()
+    as_release: str | None = None
 
     def subscription(self, topics: Iterable[str]) -> bytes:
         """Write the whole consumer-protocol subscription for the next JoinGroup."""
@@ -86,7 +89,7 @@ class Member:
                 standby_tasks=tuple(sorted(self.stored - self.previous_active)),
                 user_end_point=self.end_point,
             )
-            userdata = encode_subscription(record)
+            userdata = encode_subscription(record, as_release=self.as_release)
             return encode_member_subscription(MemberSubscription(tuple(sorted(topics)), userdata))
         except ProbingError as error:
             raise FatalError(str(error.args[0]), error.kafka) from error

@@ -46,12 +46,18 @@ class StreamsPartitionAssignor:
         self.topology: Final = topology
         self.release: Final = release
         self._settings: Final = leader.LeaderSettings(
-            rules, release.latest_version, topology, config.num_standby_replicas
+            rules, release.latest_version, topology, config.num_standby_replicas, release.of_kafka
         )
         self._stateful: Final = frozenset(
             number for number, subtopology in enumerate(topology.subtopologies) if subtopology.stateful
         )
-        self._member = Member(process_id or uuid4(), version, config.application_server, stored=frozenset(stored))
+        self._member = Member(
+            process_id or uuid4(),
+            version,
+            config.application_server,
+            stored=frozenset(stored),
+            as_release=release.of_kafka,
+        )
         self._completes = False
 
     @property

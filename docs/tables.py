@@ -23,7 +23,8 @@ from probing.diagram import mermaid
 from probing.events import Content, MemberState, Verdict
 from probing.rules import BY_NAME, G0, KIP_268, TODAY, RuleSet, Speaks, Transitions
 from spark_sim import schema
-from subscription_codec import consumer_protocol, layout
+from subscription_codec import consumer_protocol, layout, quirks
+from subscription_codec._lists import List
 from subscription_codec._wire import Array, Struct
 from upgrade.matrix import FROM_LINES, TO_LINES, Plan, cells, documented_plan, upgrade_from_value
 from upgrade.releases import PINNED_VERSIONS, RELEASES, Release, release_named
@@ -40,16 +41,15 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def layouts(versions: Mapping[int, layout.Layout]) -> str:
-    """Show a message: a row per field, a column per version with the field's place on the wire."""
-    known = {field.kafka_name: field for version in sorted(versions, reverse=True) for field in versions[version]}
-    places = {version: [field.kafka_name for field in row].index for version, row in versions.items()}
-    names = {version: {field.kafka_name for field in row} for version, row in versions.items()}
+    """Show a message: a row per field and type, a column per version with the field's place on the wire."""
+    places = {
+        version: {(field.kafka_name, field.wire.name): place for place, field in enumerate(row, 1)}
+        for version, row in versions.items()
+    }
+    known = {(field.kafka_name, field.wire.name): field.name for row in versions.values() for field in row}
     rows = [
-        [
-            *(f"`{name}`", f"`{field.name}`", field.wire.name),
-            *(places[version](name) + 1 if name in names[version] else NOT_THERE for version in versions),
-        ]
-        for name, field in known.items()
+        [f"`{name}`", f"`{ours}`", wire, *(found.get((name, wire), NOT_THERE) for found in places.values())]
+        for (name, wire), ours in known.items()
     ]
     return table(("field", "in Python", "type", *(f"v{version}" for version in versions)), rows)
 
@@ -59,7 +59,9 @@ def types() -> str:
     found: dict[str, Struct[Any]] = {}
 
     def collect(wire: Any) -> None:
-        if isinstance(wire, Array):
+        if isinstance(wire, List):
+            collect(wire.inner)
+        elif isinstance(wire, Array):
             collect(wire.item)
         elif isinstance(wire, Struct):
             found[wire.name] = wire
@@ -75,6 +77,16 @@ def types() -> str:
         for name, struct in found.items()
     ]
     return table(("structure", "is"), rows)
+
+
+def quirk_rows() -> str:
+    """List what single releases write that their version does not say."""
+    rows = [(f"{_number(each.first)} up to, not including, {_number(each.until)}", each.what) for each in quirks.QUIRKS]
+    return table(("releases", "quirk"), rows)
+
+
+def _number(release: Iterable[int]) -> str:
+    return ".".join(map(str, release))
 
 
 def leaders() -> str:
@@ -204,6 +216,7 @@ BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
     "consumer protocol subscription": lambda: layouts(consumer_protocol.SUBSCRIPTION),
     "consumer protocol assignment": lambda: layouts(consumer_protocol.ASSIGNMENT),
     "types": types,
+    "quirks": quirk_rows,
     "leaders": leaders,
     "numbers": lambda: words(Speaks),
     "contents": lambda: words(Content),

@@ -6,17 +6,22 @@ are one table: ``subscription_codec.layout``.
 """
 
 from subscription_codec._explain import Part, explain
-from subscription_codec.assignment import decode_assignment, encode_assignment
+from subscription_codec.assignment import decode_assignment, encode_assignment, with_dictionary
 from subscription_codec.errors import CodecError, DecodeError, EncodeError, FutureVersion
 from subscription_codec.fields import describe, from_fields, to_fields
 from subscription_codec.records import (
+    NO_REBALANCE,
+    RUNNING,
+    UNKNOWN_SUM,
     Assignment,
+    ClientTag,
     FutureSubscription,
     HostInfo,
     HostPartitions,
     StandbyTask,
     Subscription,
     TaskId,
+    TaskOffsetSum,
     TopicPartition,
 )
 from subscription_codec.subscription import decode_subscription, encode_subscription
@@ -25,8 +30,12 @@ from subscription_codec.versions import EARLIEST_PROBEABLE_VERSION, LATEST_SUPPO
 __all__ = [
     "EARLIEST_PROBEABLE_VERSION",
     "LATEST_SUPPORTED_VERSION",
+    "NO_REBALANCE",
+    "RUNNING",
+    "UNKNOWN_SUM",
     "UNKNOWN_VERSION",
     "Assignment",
+    "ClientTag",
     "CodecError",
     "DecodeError",
     "EncodeError",
@@ -38,6 +47,7 @@ __all__ = [
     "StandbyTask",
     "Subscription",
     "TaskId",
+    "TaskOffsetSum",
     "TopicPartition",
     "decode_assignment",
     "decode_subscription",
@@ -47,4 +57,5 @@ __all__ = [
     "explain",
     "from_fields",
     "to_fields",
+    "with_dictionary",
 ]

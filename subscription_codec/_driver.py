@@ -1,23 +1,35 @@
-"""Walks a layout over bytes: the one place that reads and writes whole records."""
+"""Reads and writes whole records: the quick half first, and the careful one wherever the quick half gives up."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from subscription_codec._compiled import GIVES_UP
 from subscription_codec._wire import Reader
-from subscription_codec.errors import DecodeError, EncodeError
+from subscription_codec.errors import DecodeError, EncodeError, TrailingBytes
 from subscription_codec.layout import Layout
 
 
-def read_fields(reader: Reader, layout: Layout) -> dict[str, Any]:
-    """Read the fields of ``layout`` by name."""
+def read_record(data: bytes, layout: Layout, version: int) -> Any:
+    """Read a record whose version has been read; ``DecodeError`` names the first field that is wrong."""
+    try:
+        return layout.read(data, version)
+    except GIVES_UP:
+        return read_carefully(data, layout)
+
+
+def read_carefully(data: bytes, layout: Layout) -> Any:
+    """Read a record field by field."""
+    reader = Reader(data)
     values: dict[str, Any] = {}
     for field in layout:
         try:
             values[field.name] = field.wire.read(reader)
         except DecodeError as error:
             raise error.within(field.name) from None
-    return values
+    known = {name: value for name, value in values.items() if name in layout.record._fields}
+    return layout.record(**known, trailing=reader.rest())
 
 
 def read_number(reader: Reader, field: str, size: int = 4) -> int:
@@ -28,13 +40,32 @@ def read_number(reader: Reader, field: str, size: int = 4) -> int:
         raise error.within(field) from None
 
 
-def write_fields(record: Any, layout: Layout, out: bytearray) -> None:
-    """Append the fields of ``layout``; ``EncodeError`` names the first value that does not fit."""
+def layout_of(version: Any, layouts: Mapping[int, Layout]) -> Layout:
+    """Find the layout of a version that is to be written."""
+    if not isinstance(version, int) or version not in layouts:
+        raise EncodeError(f"must be one of {min(layouts)} to {max(layouts)}, got {version!r}", "version")
+    return layouts[version]
+
+
+def write_record(record: Any, layout: Layout) -> bytes:
+    """Write a record; ``EncodeError`` names the first value that does not fit."""
+    try:
+        return layout.write(record)
+    except GIVES_UP:
+        return write_carefully(record, layout)
+
+
+def write_carefully(record: Any, layout: Layout) -> bytes:
+    """Write a record field by field."""
+    out = bytearray()
     for field in layout:
         try:
             field.wire.write(out, getattr(record, field.name))
         except EncodeError as error:
             raise error.within(field.name) from None
+    if not isinstance(record.trailing, bytes):
+        raise EncodeError(f"needs bytes, got {record.trailing!r}", "trailing")
+    return bytes(out + record.trailing)
 
 
 def as_bytes(userdata: bytes | None) -> bytes:
@@ -42,3 +73,10 @@ def as_bytes(userdata: bytes | None) -> bytes:
     if userdata is None:
         raise DecodeError("userdata is null", 0, "version")
     return bytes(userdata)
+
+
+def nothing_behind(record: Any, size: int) -> None:
+    """Refuse bytes behind the last field. ``size``: of the whole blob."""
+    if record.trailing:
+        left = len(record.trailing)
+        raise TrailingBytes(f"{left} bytes behind the last field", size - left, "trailing")

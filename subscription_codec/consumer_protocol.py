@@ -8,13 +8,12 @@ is read as 3: "newer schemas are backward compatible", so what is new stands beh
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from subscription_codec._driver import as_bytes, read_fields, read_number, write_fields
-from subscription_codec._wire import Array, NullableBytes, Reader, Struct, Utf8
+from subscription_codec._driver import as_bytes, read_number, read_record, write_record
+from subscription_codec._wire import Array, Integer, NullableBytes, Reader, Struct, Utf8
 from subscription_codec.errors import BadVersion, EncodeError
-from subscription_codec.layout import INT16, INT32, Field, Layout
+from subscription_codec.layout import Field, Layout
 from subscription_codec.records import TopicPartition
 
 HIGHEST_VERSION: Final = 3
@@ -27,8 +26,7 @@ class TopicPartitions(NamedTuple):
     partitions: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class MemberSubscription:
+class MemberSubscription(NamedTuple):
     """The whole of what a member sends: topics, userdata, and from version 1 on what it still owns."""
 
     topics: tuple[str, ...] = ()
@@ -40,8 +38,7 @@ class MemberSubscription:
     trailing: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
-class MemberAssignment:
+class MemberAssignment(NamedTuple):
     """The whole of what a member receives: its partitions and the userdata."""
 
     assigned_partitions: tuple[TopicPartitions, ...] = ()
@@ -50,33 +47,38 @@ class MemberAssignment:
     trailing: bytes = b""
 
 
-_TOPIC_PARTITIONS: Final = Struct("TopicPartitions", TopicPartitions, topic=Utf8(2), partitions=Array(INT32))
-_VERSION: Final = Field("version", "version", INT16)
-_USER_DATA: Final = Field("user_data", "userData", NullableBytes())
-_V0: Final = (_VERSION, Field("topics", "topics", Array(Utf8(2))), _USER_DATA)
+_TOPIC_PARTITIONS: Final = Struct("TopicPartitions", TopicPartitions, topic=Utf8(2), partitions=Array(Integer(4)))
+_V0: Final = (
+    Field("version", "version", Integer(2)),
+    Field("topics", "topics", Array(Utf8(2))),
+    Field("user_data", "userData", NullableBytes()),
+)
 _V1: Final = (*_V0, Field("owned_partitions", "ownedPartitions", Array(_TOPIC_PARTITIONS)))
-_V2: Final = (*_V1, Field("generation_id", "generationId", INT32))
+_V2: Final = (*_V1, Field("generation_id", "generationId", Integer(4)))
 _V3: Final = (*_V2, Field("rack_id", "rackId", Utf8(2, nullable=True)))
-_ASSIGNMENT: Final = (
-    _VERSION,
+_ASSIGNMENT: Final = Layout(
+    MemberAssignment,
+    Field("version", "version", Integer(2)),
     Field("assigned_partitions", "assignedPartitions", Array(_TOPIC_PARTITIONS)),
-    _USER_DATA,
+    Field("user_data", "userData", NullableBytes()),
 )
 
-SUBSCRIPTION: Final[Mapping[int, Layout]] = {0: _V0, 1: _V1, 2: _V2, 3: _V3}
+SUBSCRIPTION: Final[Mapping[int, Layout]] = {
+    version: Layout(MemberSubscription, *fields) for version, fields in enumerate((_V0, _V1, _V2, _V3))
+}
 ASSIGNMENT: Final[Mapping[int, Layout]] = dict.fromkeys(SUBSCRIPTION, _ASSIGNMENT)
 
 
 def decode_member_subscription(blob: bytes | None) -> MemberSubscription:
     """Read a whole consumer-protocol subscription; ``DecodeError`` if the bytes are none."""
-    values, trailing = _decode(blob, SUBSCRIPTION)
-    return MemberSubscription(**values, trailing=trailing)
+    record: MemberSubscription = _decode(blob, SUBSCRIPTION)
+    return record
 
 
 def decode_member_assignment(blob: bytes | None) -> MemberAssignment:
     """Read a whole consumer-protocol assignment; ``DecodeError`` if the bytes are none."""
-    values, trailing = _decode(blob, ASSIGNMENT)
-    return MemberAssignment(**values, trailing=trailing)
+    record: MemberAssignment = _decode(blob, ASSIGNMENT)
+    return record
 
 
 def encode_member_subscription(subscription: MemberSubscription) -> bytes:
@@ -106,19 +108,15 @@ def flattened(groups: Iterable[TopicPartitions]) -> tuple[TopicPartition, ...]:
     return tuple(sorted(TopicPartition(topic, partition) for topic, numbers in groups for partition in numbers))
 
 
-def _decode(blob: bytes | None, layouts: Mapping[int, Layout]) -> tuple[dict[str, Any], bytes]:
-    reader = Reader(as_bytes(blob))
-    version = read_number(reader, "version", size=2)
+def _decode(blob: bytes | None, layouts: Mapping[int, Layout]) -> Any:
+    data = blob if type(blob) is bytes else as_bytes(blob)
+    version = read_number(Reader(data), "version", size=2)
     if version < 0:
         raise BadVersion(f"consumer protocol version {version}; the lowest is 0", 0, "version")
-    reader.at = 0
-    values = read_fields(reader, layouts[min(version, HIGHEST_VERSION)])
-    return values, reader.rest()
+    return read_record(data, layouts[min(version, HIGHEST_VERSION)], version)
 
 
 def _encode(record: MemberSubscription | MemberAssignment, layouts: Mapping[int, Layout]) -> bytes:
     if record.version < 0:
         raise EncodeError(f"must be 0 or more, got {record.version}", "version")
-    out = bytearray()
-    write_fields(record, layouts[min(record.version, HIGHEST_VERSION)], out)
-    return bytes(out + record.trailing)
+    return write_record(record, layouts[min(record.version, HIGHEST_VERSION)])

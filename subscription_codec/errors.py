@@ -66,6 +66,10 @@ class FutureVersion(DecodeError):
     """A version above the reader's, where Kafka too refuses to read on (``TaskAssignmentException``)."""
 
 
+class TrailingBytes(DecodeError):
+    """Bytes behind the last field, where the caller asked for none (``strict=True``)."""
+
+
 def joined(outer: str, inner: str) -> str:
     """Join two parts of a field path: ``a`` + ``b`` is ``a.b``, ``a`` + ``[0].b`` is ``a[0].b``."""
     return outer + inner if not inner or inner.startswith("[") else f"{outer}.{inner}"

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal
 from uuid import UUID
 
+from subscription_codec.assignment import FIRST_WITH_DICTIONARY, with_dictionary
+from subscription_codec.columns import Column
 from subscription_codec.errors import EncodeError
 from subscription_codec.layout import ASSIGNMENT, SUBSCRIPTION, Layout
-from subscription_codec.records import Assignment, FutureSubscription, Subscription
+from subscription_codec.records import Assignment, FutureSubscription, Subscription, TaskId, TaskOffsetSum
 
 Kind = Literal["subscription", "assignment"]
 LAYOUTS: Final[Mapping[str, Mapping[int, Layout]]] = {"subscription": SUBSCRIPTION, "assignment": ASSIGNMENT}
@@ -21,6 +23,8 @@ def to_fields(record: Subscription | Assignment) -> dict[str, Any]:
     {'version': 1, 'activeTasks': [], 'standbyTasks': []}
     """
     layouts = SUBSCRIPTION if isinstance(record, Subscription) else ASSIGNMENT
+    if isinstance(record, Assignment) and record.version >= FIRST_WITH_DICTIONARY:
+        record = with_dictionary(record)
     fields = {field.kafka_name: to_json(getattr(record, field.name)) for field in layouts[record.version]}
     return fields | ({"trailing": record.trailing.hex()} if record.trailing else {})
 
@@ -45,7 +49,10 @@ def from_fields(kind: Kind, fields: Mapping[str, Any]) -> Subscription | Assignm
                 values[field.name] = field.wire.from_json(given)
             except EncodeError as error:
                 raise error.within(name) from None
-    return Subscription(**values) if kind == "subscription" else Assignment(**values)
+    if kind == "subscription":
+        return Subscription(**values)
+    topics = values.pop("topics", ())
+    return with_dictionary(Assignment(**values), topics) if topics else Assignment(**values)
 
 
 def describe(record: Subscription | FutureSubscription | Assignment) -> dict[str, Any]:
@@ -56,10 +63,18 @@ def describe(record: Subscription | FutureSubscription | Assignment) -> dict[str
 
 
 def to_json(value: Any) -> Any:
-    """Turn a field's value into plain JSON: tuples become lists, a UUID its text."""
-    if isinstance(value, tuple):
-        return [to_json(item) for item in value]
-    return str(value) if isinstance(value, UUID) else value
+    """Turn a field's value into plain JSON: sequences become lists, a UUID its text, a task ``[0, 3]``."""
+    match value:
+        case TaskId(topology=None):
+            return [value.subtopology, value.partition]
+        case TaskOffsetSum():
+            return [*to_json(value.task), value.offset_sum]
+        case tuple() | Column():
+            return list(map(to_json, value))
+        case UUID():
+            return str(value)
+        case _:
+            return value
 
 
 def _trailing(text: object) -> bytes:

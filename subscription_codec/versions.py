@@ -11,5 +11,5 @@ UNKNOWN_VERSION: Final = -1
 EARLIEST_PROBEABLE_VERSION: Final = 3
 """KIP-268: from version 3 on a record carries the supported version too, so a leader can be probed."""
 
-LATEST_SUPPORTED_VERSION: Final = 3
-"""What a member of this package speaks by itself. The layout tables know one version more (see ``layout``)."""
+LATEST_SUPPORTED_VERSION: Final = 11
+"""The newest version that Kafka has shipped (3.2 and everything since) and that is read and written here."""

@@ -50,6 +50,11 @@ class Release:
         return tuple(map(int, self.name.split("."))) if self.name[0].isdigit() else (9999, self.latest_version)
 
     @property
+    def of_kafka(self) -> str | None:
+        """The name, if this is a release of Kafka: the codec can imitate the bytes of those (``as_release``)."""
+        return self.name if self.name[0].isdigit() else None
+
+    @property
     def can_be_probed(self) -> bool:
         """Whether a leader of this release answers a version it does not know (KIP-268: from 2.0 on)."""
         return self.latest_version >= 3

@@ -6,42 +6,56 @@ import io
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Final
+from itertools import chain
+from typing import Any, Final, TextIO
 
 import click
 
-from subscription_codec import (
-    LATEST_SUPPORTED_VERSION,
-    Assignment,
-    CodecError,
-    DecodeError,
-    Part,
-    Subscription,
-    decode_assignment,
-    decode_subscription,
-    describe,
-    encode_assignment,
-    encode_subscription,
-    explain,
-    from_fields,
+from assignor.cli.blobs import (
+    KINDS,
+    BadLine,
+    Reading,
+    blob_of,
+    blob_of_base64,
+    blob_of_hex,
+    described_or_refused,
+    encoded,
+    is_refused,
+    parts,
+    printable,
+    refusal,
 )
-from subscription_codec.fields import Kind
-from subscription_codec.layout import NEWEST_LAYOUT
+from subscription_codec import LATEST_SUPPORTED_VERSION, CodecError, EncodeError, Part, Subscription
+from subscription_codec.quirks import as_written_by
 
-_KINDS: Final[tuple[Kind, ...]] = ("subscription", "assignment")
-
-
-class _BadLine(ValueError):
-    """A line of input that is not what the command reads."""
+_ENCODINGS: Final = {"hex": blob_of_hex, "base64": blob_of_base64}
+_LINES: Final = 'lines of {"kind": ..., "hex": ...}, or of hex or base64 with --kind'
 
 
-_kind = click.option("--kind", type=click.Choice(_KINDS), help="What bare hex is; JSON lines say it themselves.")
+def _release(_context: click.Context, _option: click.Parameter, release: str | None) -> str | None:
+    try:
+        as_written_by(release or "0", Subscription())
+    except EncodeError as error:
+        raise click.BadParameter(error.problem) from None
+    return release
+
+
+_kind = click.option(
+    "--kind", type=click.Choice(KINDS), help="What bare hex or base64 is; JSON lines say it themselves."
+)
 _supported = click.option(
     "--supported",
-    type=click.IntRange(1, NEWEST_LAYOUT),
+    type=click.IntRange(1, LATEST_SUPPORTED_VERSION),
     default=LATEST_SUPPORTED_VERSION,
     show_default=True,
     help="Read like a member whose latest supported version is this.",
+)
+_strict = click.option("--strict", is_flag=True, help="Refuse bytes behind the last field, which Kafka ignores.")
+_as_release = click.option(
+    "--as-release",
+    metavar="RELEASE",
+    callback=_release,
+    help="Write what this release of Kafka would have written, such as 1.1.1.",
 )
 _jsonl = click.option(
     "--jsonl", is_flag=True, help="JSON lines even on a terminal; refused lines are rows and the exit status stays 0."
@@ -52,107 +66,183 @@ _jsonl = click.option(
 def userdata() -> None:
     """Decode, encode and explain the userdata of subscriptions and assignments.
 
+    Kind subscription or assignment is the userdata alone, member-subscription or member-assignment the whole
+    consumer-protocol message around it, as brokers hand it out.
+
     \b
     Examples:
-      echo '{"kind": "subscription", "hex": "00000009000000090000"}' | streams-assignor userdata decode
+      echo '{"kind": "subscription", "hex": "0000000c0000000c0000"}' | streams-assignor userdata decode
       echo '{"kind": "assignment", "fields": {"version": 1}}' | streams-assignor userdata encode
       streams-assignor userdata explain --kind assignment 000000010000000000000000
     """  # noqa: D301 - click reads the backspace character
 
 
 @userdata.command()
+@click.argument("files", metavar="[FILE]...", type=click.File(encoding="utf-8-sig", errors="replace"), nargs=-1)
 @_kind
 @_supported
+@_strict
 @_jsonl
-def decode(kind: Kind | None, supported: int, jsonl: bool) -> None:
-    """Read lines of {"kind": ..., "hex": ...} or bare hex, print one JSON object each."""
+def decode(files: tuple[TextIO, ...], kind: str | None, supported: int, strict: bool, jsonl: bool) -> None:
+    """Read lines of {"kind": ..., "hex": ...} or bare hex or base64, print one JSON object each.
 
-    def decoded(line: str) -> dict[str, Any]:
-        its_kind, blob = _blob(line, kind)
-        read = decode_subscription if its_kind == "subscription" else decode_assignment
-        return describe(read(blob, supported=supported))
+    A FILE holds such lines or is a capture, which gives a line per generation and member; on a terminal, tables.
+    Without FILE the lines come from standard input.
 
-    _each_line(decoded, jsonl)
+    \b
+    Examples:
+      echo 000000010000000000000000 | streams-assignor userdata decode --kind assignment
+      echo '{"kind": "member-assignment", "base64": "AAAAAAAA/////w=="}' | streams-assignor userdata decode
+      streams-assignor userdata decode --jsonl --strict blobs.jsonl
+      streams-assignor userdata decode tests/captures/2.0.1-to-2.3.1.json
+    """  # noqa: D301 - click reads the backspace character
+    reading = Reading(supported, strict)
+
+    def converted(line: str) -> dict[str, Any]:
+        return described_or_refused(*_blob(line, kind), reading)
+
+    failed = False
+    for file in files:
+        try:
+            failed |= _decode_file(file, converted, reading, jsonl)
+        except BrokenPipeError:  # of the output
+            raise
+        except OSError as error:
+            raise click.FileError(file.name, error.strerror) from error
+    if not files:
+        failed = _each_line(_lines(), converted, jsonl)
+    sys.exit(int(failed and not jsonl))
 
 
 @userdata.command()
+@_as_release
 @_jsonl
-def encode(jsonl: bool) -> None:
-    """Read lines of {"kind": ..., "fields": {...}}, print {"hex": ...} each. The reverse of decode."""
+def encode(as_release: str | None, jsonl: bool) -> None:
+    """Read lines of {"kind": ..., "fields": {...}}, print {"hex": ...} each. The reverse of decode.
 
-    def encoded(line: str) -> dict[str, Any]:
+    In a member-subscription or member-assignment "userData" is null, hex, or {"fields": {...}}.
+
+    \b
+    Examples:
+      echo '{"kind": "assignment", "fields": {"version": 1}}' | streams-assignor userdata encode
+      echo '{"kind": "subscription", "fields": {"version": 1}}' | streams-assignor userdata encode --as-release 1.1.1
+    """  # noqa: D301 - click reads the backspace character
+
+    def converted(line: str) -> dict[str, Any]:
         given = _json_object(line)
-        if given.get("kind") not in _KINDS or not isinstance(given.get("fields"), dict):
-            raise _BadLine('expected {"kind": "subscription"|"assignment", "fields": {...}}')
-        record = from_fields(given["kind"], given["fields"])
-        return {"hex": _encode(record).hex()}
+        if given.get("kind") not in KINDS or not isinstance(given.get("fields"), dict):
+            kinds = "|".join(f'"{kind}"' for kind in KINDS)
+            raise BadLine(f'expected {{"kind": {kinds}, "fields": {{...}}}}')
+        return {"hex": encoded(given["kind"], given["fields"], as_release).hex()}
 
-    _each_line(encoded, jsonl)
+    sys.exit(int(_each_line(_lines(), converted, jsonl) and not jsonl))
 
 
 @userdata.command(name="explain")
 @_kind
 @_supported
-@click.argument("hex_text", metavar="[HEX]", required=False)
-def explain_(kind: Kind | None, supported: int, hex_text: str | None) -> None:
-    """Show each field of HEX (or of each line of standard input) with its offset, bytes and value."""
+@click.argument("text", metavar="[HEX]", required=False)
+def explain_(kind: str | None, supported: int, text: str | None) -> None:
+    """Show each field of HEX (or of each line of standard input) with its offset, bytes and value.
+
+    Lines are as for decode. Fields of userdata inside a whole message begin with userData.
+
+    \b
+    Examples:
+      streams-assignor userdata explain --kind assignment 000000010000000000000000
+      streams-assignor userdata explain --kind member-assignment 000000000000ffffffff
+    """  # noqa: D301 - click reads the backspace character
     failed = False
-    for line in [hex_text] if hex_text is not None else _lines():
+    for line in [text] if text is not None else _lines():
         try:
             its_kind, blob = _blob(line, kind)
-        except _BadLine as error:
+        except BadLine as error:
             raise click.UsageError(str(error)) from error
-        click.echo(_table(explain(its_kind, blob, supported=supported)))
-        failed |= _refused(its_kind, blob, supported)
+        table = _table(parts(its_kind, blob, supported))
+        result = described_or_refused(its_kind, blob, Reading(supported))
+        failed |= is_refused(result)
+        click.echo("\n".join([table, *_remarks(table, result)]))
     sys.exit(int(failed))
 
 
-def _encode(record: Subscription | Assignment) -> bytes:
-    return encode_subscription(record) if isinstance(record, Subscription) else encode_assignment(record)
+def _remarks(table: str, result: dict[str, Any]) -> Iterator[str]:
+    """Say why a blob is refused, if its table does not say it, and what it may be instead."""
+    message = result.get("message", "")
+    if message.partition(": ")[2] not in table:
+        yield f"refused: {message}"
+    if "hint" in result:
+        yield result["hint"]
 
 
-def _refused(kind: Kind, blob: bytes, supported: int) -> bool:
+def _decode_file(file: TextIO, convert: Callable[[str], dict[str, Any]], reading: Reading, jsonl: bool) -> bool:
+    """Print what a file holds, and say whether any of it was refused."""
+    first = next((line for line in file if not line.isspace()), "")
+    if _is_line(first):
+        return _each_line(chain([first], file), convert, jsonl)
+    from assignor.cli import captures  # brings rich, which lines do without
+
     try:
-        (decode_subscription if kind == "subscription" else decode_assignment)(blob, supported=supported)
-    except DecodeError:
-        return True
-    return False
+        found = captures.generations(first + file.read(), reading)
+    except BadLine as error:
+        raise click.UsageError(f"{file.name}: expected {captures.EXPECTED} or {_LINES}; {error}") from error
+    rows = [row for generation in found for row in generation.rows]
+    if jsonl or not sys.stdout.isatty():
+        for row in rows:
+            click.echo(json.dumps(row))
+    else:
+        captures.show(file.name, found)
+    return any(is_refused(row[message] or {}) for row in rows for message in ("subscription", "assignment"))
 
 
-def _each_line(convert: Callable[[str], dict[str, Any]], jsonl: bool) -> None:
-    """Convert standard input line by line; a line that cannot be converted becomes an error object in its place."""
+def _is_line(text: str) -> bool:
+    """Say whether a file that begins like this is one of lines, good or bad."""
+    try:
+        return not {"kind", *_ENCODINGS}.isdisjoint(_json_object(text)) if _is_json(text) else blob_of(text) != b""
+    except BadLine:
+        return False
+
+
+def _each_line(lines: Iterable[str], convert: Callable[[str], dict[str, Any]], jsonl: bool) -> bool:
+    """Convert line by line; one that cannot be converted becomes an error object, and the answer is true."""
     indent = None if jsonl or not sys.stdout.isatty() else 2
     failed = False
-    for line in _lines():
+    for line in lines:
+        if line.isspace():
+            continue
         try:
             result = convert(line)
-        except (CodecError, _BadLine) as error:
-            failed = True
-            result = _error(error)
+        except (CodecError, BadLine) as error:
+            result = refusal(error)
+        except RecursionError:
+            result = refusal(BadLine("the line is nested too deeply"))
+        failed |= is_refused(result)
         click.echo(json.dumps(result, indent=indent))
-    sys.exit(int(failed and not jsonl))
-
-
-def _error(error: CodecError | _BadLine) -> dict[str, Any]:
-    named = {"error": type(error).__name__.lstrip("_"), "message": str(error)}
-    return named | ({"offset": error.offset, "field": error.field} if isinstance(error, DecodeError) else {})
+    return failed
 
 
 def _lines() -> Iterator[str]:
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="replace")  # bytes that are no text belong into an error message
-    return (line for line in map(str.strip, sys.stdin) if line)
+    # Python has no stdin if the shell has closed it.
+    return (line for line in getattr(sys, "stdin", None) or () if not line.isspace())
 
 
-def _blob(line: str, kind: Kind | None) -> tuple[Kind, bytes]:
-    given = _json_object(line) if line.startswith("{") else {"hex": line}
-    its_kind = given.get("kind", kind)
-    if its_kind not in _KINDS:
-        raise _BadLine(f"expected kind subscription or assignment (in the line or as --kind), got {its_kind!r}")
-    try:
-        return its_kind, bytes.fromhex(given["hex"])
-    except (KeyError, TypeError, ValueError):
-        raise _BadLine(f"expected hex, got {str(given.get('hex'))[:40]!r}") from None
+def _blob(line: str, kind: str | None) -> tuple[str, bytes]:
+    given = _json_object(line) if _is_json(line) else None
+    its_kind = given.get("kind", kind) if given else kind
+    if its_kind not in KINDS:
+        which = "subscription or assignment, or one of them with member- in front"
+        raise BadLine(f"expected kind {which} (in the line or as --kind), got {its_kind!r}")
+    if given is None:
+        return its_kind, blob_of(line)
+    for key, read in _ENCODINGS.items():
+        if key in given:
+            return its_kind, read(given[key])
+    raise BadLine(f"expected {' or '.join(map(repr, _ENCODINGS))} in the line")
+
+
+def _is_json(line: str) -> bool:
+    return line.lstrip().startswith("{")
 
 
 def _json_object(line: str) -> dict[str, Any]:
@@ -161,21 +251,17 @@ def _json_object(line: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         given = None
     if not isinstance(given, dict):
-        raise _BadLine(f"expected a JSON object, got {line[:40]!r}")
+        raise BadLine(f"expected a JSON object, got {line.strip()[:40]!r}")
     return given
 
 
-def _table(parts: Iterable[Part]) -> str:
+def _table(found: Iterable[Part]) -> str:
     rows = [("offset", "bytes", "field", "value")]
-    rows += [(str(part.offset), _shortened(part.raw.hex(" ")), part.field, _printable(part.value)) for part in parts]
+    rows += [(str(part.offset), _spaced(part.raw), part.field, printable(part.value)) for part in found]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     return "\n".join(f"{o:>{widths[0]}}  {b:<{widths[1]}}  {f:<{widths[2]}}  {v}".rstrip() for o, b, f, v in rows)
 
 
-def _shortened(text: str, most: int = 47) -> str:
+def _spaced(raw: bytes, most: int = 47) -> str:
+    text = raw[:most].hex(" ")
     return text if len(text) <= most else text[: most - 4] + " ..."
-
-
-def _printable(text: str) -> str:
-    """Show control characters and bytes that are not text as escapes: a blob must not play with the terminal."""
-    return text if text.isprintable() else text.encode("unicode_escape").decode("ascii")

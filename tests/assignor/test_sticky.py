@@ -70,7 +70,7 @@ def check(clients, tasks, stateful, standbys):
     assert not [client for client in clients if client.active & client.standby]
 
 
-tasks_ = st.sets(st.builds(TaskId, st.integers(0, 2), st.integers(0, 5)), min_size=1)
+tasks_ = st.sets(st.tuples(st.integers(0, 2), st.integers(0, 5)).map(lambda pair: TaskId(*pair)), min_size=1)
 
 
 @st.composite

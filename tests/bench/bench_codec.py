@@ -1,57 +1,176 @@
-"""Decode and encode per message, against the real encodings of ``tests/vectors``; and the start of the command line.
+"""Our codec beside Kafka's own on the JVM and beside `struct`, on the same messages in the same run.
 
-    python tests/bench/bench_codec.py
+    python -m tests.bench.bench_codec [--no-jvm]
 
-Prints the median of several rounds. The numbers are of one machine at one moment; compare only within one run.
+Subscriptions of 1 to 10,000 tasks and assignments of 1 to 1,000 hosts (ten partitions each, active and standby),
+version 11. Medians of several rounds, in microseconds; behind each yardstick ours as a multiple of it (below 1 is
+quicker). The numbers are of one machine at one moment; compare only within one run.
+
+What is compared with what:
+
+- decode: bytes to a record. Ours holds the long lists as arrays of decoded integers, Java's generated message and
+  `struct` as one object per task. (For assignments Java's decoder makes the collections at once: no difference.)
+- read: decode, and then every task, sum, host and partition in sets and dictionaries.
+- encode: a record that has been decoded, or that a leader shares between its answers, to bytes.
+- build: from plain tuples and dictionaries to a record to bytes.
 """
 
-import json
 import statistics
-import subprocess
 import sys
 import timeit
-from pathlib import Path
+import tracemalloc
+from uuid import UUID
 
-from subscription_codec import decode_assignment, decode_subscription, encode_assignment, encode_subscription
+from subscription_codec import (
+    RUNNING,
+    HostInfo,
+    HostPartitions,
+    StandbyTask,
+    Subscription,
+    TaskId,
+    TaskOffsetSum,
+    TopicPartition,
+    decode_assignment,
+    decode_subscription,
+    encode_assignment,
+    encode_subscription,
+)
+from subscription_codec.records import Assignment, ClientTag
+from tests.bench import struct_codec
 
-VECTORS = Path(__file__).parent.parent / "vectors/codec.jsonl"
-CODECS = {
-    "subscription": (decode_subscription, encode_subscription),
-    "assignment": (decode_assignment, encode_assignment),
+ROUNDS = 9
+SIZES = {"subscription": (1, 10, 100, 1000, 10_000), "assignment": (1, 10, 100, 1000)}
+JVM = {"decode": "decode_ns", "read": "decode_read_ns", "encode": "encode_ns", "build": "build_encode_ns"}
+PROCESS = UUID(int=(1 << 64) + 2)
+
+
+def subscription(tasks):
+    """The same message as `CodecTiming` makes, from plain values."""
+    sums = [(TaskId(i // 100, i % 100), RUNNING if i % 2 == 0 else 1000 * i) for i in range(tasks)]
+    return lambda: Subscription(
+        latest_supported=11,
+        process_id=PROCESS,
+        user_end_point="host-1.example:9092",
+        task_offset_sums=tuple(map(TaskOffsetSum._make, sums)),
+        unique_field=1,
+        client_tags=(ClientTag("zone", "eu-1a"),),
+    )
+
+
+def assignment(hosts):
+    """Likewise."""
+    by_host = {
+        HostInfo(f"host-{host}.example", 9092): [TopicPartition(f"topic-{topic}", host) for topic in range(10)]
+        for host in range(hosts)
+    }
+    return lambda: Assignment(
+        latest_supported=11,
+        active_tasks=tuple(TaskId(0, i) for i in range(10)),
+        standby_tasks=tuple(StandbyTask(TaskId(1, i), (TopicPartition("topic-1", i),)) for i in range(10)),
+        partitions_by_host=tuple(map(HostPartitions._make, by_host.items())),
+        standby_partitions_by_host=tuple(map(HostPartitions._make, by_host.items())),
+    )
+
+
+def read_subscription(blob):
+    record = decode_subscription(blob)
+    sums = record.task_offset_sums.by_task()
+    previous = {task for task, offset_sum in sums.items() if offset_sum == RUNNING}
+    return sums, previous, sums.keys() - previous, dict(record.client_tags)
+
+
+def read_assignment(blob):
+    record = decode_assignment(blob)
+    maps = (record.partitions_by_host, record.standby_partitions_by_host)
+    return list(record.active_tasks), [{host: set(inputs) for host, inputs in hosts} for hosts in maps]
+
+
+OURS = {
+    "subscription": (subscription, decode_subscription, read_subscription, encode_subscription),
+    "assignment": (assignment, decode_assignment, read_assignment, encode_assignment),
 }
-ROUNDS = 7
+STRUCT = {
+    "subscription": (struct_codec.decode_subscription, struct_codec.encode_subscription),
+    "assignment": (struct_codec.decode_assignment, struct_codec.encode_assignment),
+}
 
 
-def median_us(work, items, times=20):
-    """Microseconds of one call of ``work`` with one of the ``items``: the median of some rounds."""
-    rounds = timeit.repeat(lambda: [work(item) for item in items], number=times, repeat=ROUNDS)
-    return statistics.median(rounds) / times / len(items) * 1e6
+def us(work):
+    """Microseconds of one call: the median of some rounds."""
+    timer = timeit.Timer(work)
+    times, _ = timer.autorange()
+    times = max(1, times // 4)
+    return statistics.median(timer.repeat(ROUNDS, times)) / times * 1e6
 
 
-def messages():
-    """The messages of the vectors by (kind, version)."""
-    found = {}
-    for row in map(json.loads, VECTORS.open()):
-        if "fields" in row and row["version"] <= 3:
-            found.setdefault((row["kind"], row["version"]), []).append(bytes.fromhex(row["hex"]))
-    return dict(sorted(found.items()))
+def times(kind, size):
+    """Microseconds of all that is compared, by (whose, what); and the blob."""
+    make, decode, read, encode = OURS[kind]
+    plain = make(size)
+    blob = encode(plain())
+    record = decode(blob)
+    its_decode, its_encode = STRUCT[kind]
+    its_record = its_decode(blob)
+    assert its_record == record
+    assert encode(record) == blob
+    if kind == "subscription":  # an assignment from struct has no dictionary of its own
+        assert its_encode(its_record) == blob
+    return blob, {
+        ("ours", "decode"): us(lambda: decode(blob)),
+        ("ours", "read"): us(lambda: read(blob)),
+        ("ours", "encode"): us(lambda: encode(record)),
+        ("ours", "build"): us(lambda: encode(plain())),
+        ("struct", "decode"): us(lambda: its_decode(blob)),
+        ("struct", "encode"): us(lambda: its_encode(its_record if kind == "subscription" else record)),
+    }
 
 
-def help_ms():
-    """Milliseconds from starting the interpreter to the end of ``streams-assignor --help``."""
-    command = [sys.executable, "-c", "from assignor.cli import main; main()", "--help"]
-    return median_us(lambda _: subprocess.run(command, capture_output=True, check=True), [None], times=1) / 1000
+def memory(kind, size):
+    """Peak memory of decoding as a multiple of what the record keeps."""
+    make, decode, _, encode = OURS[kind]
+    blob = encode(make(size)())
+    decode(blob)
+    tracemalloc.start()
+    record = decode(blob)
+    kept, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    del record
+    return peak / kept
+
+
+def jvm():
+    """What the JVM takes, by (kind, size); nothing if it is not wanted or cannot be had."""
+    if "--no-jvm" in sys.argv:
+        return {}
+    from tests.bench.jvm_codec import timings
+    from tests.integration.kafka_jars import Unavailable
+
+    try:
+        return {(line["what"], line["size"]): line for line in timings()}
+    except Unavailable as why:
+        print(f"without the JVM: {why}")
+        return {}
 
 
 def main():
-    print(f"{'message':<16}{'messages':>9}{'mean bytes':>12}{'decode us':>11}{'encode us':>11}")
-    for (kind, version), blobs in messages().items():
-        decode, encode = CODECS[kind]
-        records = [decode(blob) for blob in blobs]
-        size = statistics.mean(map(len, blobs))
-        times = f"{median_us(decode, blobs):>11.1f}{median_us(encode, records):>11.1f}"
-        print(f"{f'{kind} v{version}':<16}{len(blobs):>9}{size:>12.0f}{times}")
-    print(f"streams-assignor --help: {help_ms():.0f} ms")
+    java = jvm()
+    print(f"{'message':<19}{'bytes':>8}  {'':<7}{'ours':>10}{'JVM':>10}{'':>7}{'struct':>11}{'':>7}")
+    for kind, sizes in SIZES.items():
+        for size in sizes:
+            blob, found = times(kind, size)
+            for place, what in enumerate(JVM):
+                head = f"{kind:<13}{size:>6}{len(blob):>8}" if place == 0 else f"{'':<27}"
+                ours = found["ours", what]
+                line = java.get((kind, size))
+                theirs = line[JVM[what]] / 1000 if line else None
+                struct = found.get(("struct", what))
+                print(f"{head}  {what:<7}{ours:>10.2f}{beside(ours, theirs)} {beside(ours, struct)}")
+    print("peak memory of decoding / memory of the record:", end="")
+    print(*(f"  {kind} {sizes[-1]:,}: {memory(kind, sizes[-1]):.2f}" for kind, sizes in SIZES.items()))
+
+
+def beside(ours, theirs):
+    return f"{'–':>10}{'':>7}" if theirs is None else f"{theirs:>10.2f}{f'x{ours / theirs:.2f}':>7}"
 
 
 if __name__ == "__main__":

@@ -3,58 +3,90 @@
 from hypothesis import strategies as st
 
 from subscription_codec import (
+    LATEST_SUPPORTED_VERSION,
+    NO_REBALANCE,
+    RUNNING,
+    UNKNOWN_SUM,
     Assignment,
+    ClientTag,
     FutureSubscription,
     HostInfo,
     HostPartitions,
     StandbyTask,
     Subscription,
     TaskId,
+    TaskOffsetSum,
     TopicPartition,
 )
 
+LATEST = LATEST_SUPPORTED_VERSION
 int32 = st.integers(-(2**31), 2**31 - 1)
-tuples = lambda items: st.lists(items, max_size=4).map(tuple)  # noqa: E731 - reads like the others
+int64 = st.integers(-(2**63), 2**63 - 1)
+numbers = st.integers(0, 40) | int32  # small ones, so that there are duplicates and groups
+tuples = lambda items, most=4: st.lists(items, max_size=most).map(tuple)  # noqa: E731 - reads like the others
 # Java texts are UTF-16 units: a lone surrogate is a text too, a pair of them is one character.
-topics = st.text(st.characters(codec="utf-16"), max_size=8) | st.text(max_size=3, alphabet="\0\x7fé€😀")
-task_ids = st.builds(TaskId, int32, int32)
-partitions = st.builds(TopicPartition, topics, int32)
-end_points = st.text(st.characters(codec="utf-8"), max_size=12)
-by_host = st.builds(HostPartitions, st.builds(HostInfo, topics, int32), tuples(partitions))
-trailing = st.binary(max_size=6)
+lone_surrogates = st.sampled_from(["\ud800", "a\udfffb", "\udc00\0"])
+topics = (
+    st.text(max_size=8, alphabet=st.characters(codec="utf-16")) | st.text("\0\x7fé€😀a", max_size=3) | lone_surrogates
+)
+ordinary_names = st.from_regex(r"[a-zA-Z0-9._-]{1,9}", fullmatch=True)
+utf8 = st.text(st.characters(codec="utf-8"), max_size=12)
+# Bytes that are not UTF-8 are kept as surrogate escapes.
+bad_utf8 = st.sampled_from([b"\xff:1", b"\xc3", b"a\x80b"]).map(lambda raw: raw.decode("utf-8", "surrogateescape"))
+texts = utf8 | bad_utf8
+offset_sums = st.sampled_from([RUNNING, UNKNOWN_SUM, 0, -1, -4, 2**63 - 1, -(2**63)]) | int64
+task_ids = st.builds(TaskId, numbers, numbers, st.none())  # without the last, Hypothesis would make names up
+trailing = st.just(b"") | st.binary(max_size=6)
+versions = st.integers(1, LATEST)
 
 
 @st.composite
-def subscriptions(draw):
-    """Any subscription of versions 1 to 4."""
-    version = draw(st.integers(1, 4))
+def subscriptions(draw, versions=versions, usual=False, texts=texts):
+    """Any subscription; ``usual``: one without named topologies."""
+    version = draw(versions)
+    names = st.none() if usual or version < 10 else st.none() | texts
+    sums = tuples(st.builds(TaskOffsetSum, st.builds(TaskId, numbers, numbers, names), offset_sums), 8)
+    if version < 10:  # they travel by subtopology
+        sums = sums.map(lambda each: tuple(sorted(each)))
     return Subscription(
         version=version,
         latest_supported=draw(st.integers(max(version, 3), 2**31 - 1)) if version >= 3 else -1,
         process_id=draw(st.uuids()),
-        prev_tasks=draw(tuples(task_ids)),
-        standby_tasks=draw(tuples(task_ids)),
-        user_end_point=draw(end_points) if version >= 2 else "",
+        prev_tasks=draw(tuples(task_ids)) if version <= 6 else (),
+        standby_tasks=draw(tuples(task_ids)) if version <= 6 else (),
+        user_end_point=draw(texts) if version >= 2 else "",
+        task_offset_sums=draw(sums) if version >= 7 else (),
+        unique_field=draw(st.integers(-128, 127)) if version >= 8 else 0,
+        error_code=draw(st.integers(0, 4) | int32) if version >= 9 else 0,
+        client_tags=draw(tuples(st.builds(ClientTag, texts, texts))) if version >= 11 else (),
         trailing=draw(trailing),
     )
 
 
 def future_subscriptions():
-    """Any subscription that a reader of version 4 does not know."""
-    versions = st.integers(5, 2**31 - 1)
+    """Any subscription that we do not know."""
+    versions = st.integers(LATEST + 1, 2**31 - 1)
     return st.tuples(versions, versions, trailing).map(lambda v: FutureSubscription(min(v[:2]), max(v[:2]), v[2]))
 
 
 @st.composite
-def assignments(draw):
-    """Any assignment of versions 1 to 4."""
-    version = draw(st.integers(1, 4))
+def assignments(draw, versions=versions, usual=False):
+    """Any assignment; ``usual``: one without named topologies whose hosts and topics have ordinary names."""
+    version = draw(versions)
+    names = st.none() if usual or version < 10 else st.none() | topics.filter(bool)
+    tasks = st.builds(TaskId, numbers, numbers, names)
+    texts = ordinary_names if usual else topics
+    partitions = st.builds(TopicPartition, texts, numbers)
+    hosts = st.builds(HostInfo, texts, int32)
+    by_host = tuples(st.builds(HostPartitions, hosts, tuples(partitions)))
     return Assignment(
         version=version,
         latest_supported=draw(int32) if version >= 3 else -1,
-        active_tasks=draw(tuples(task_ids)),
-        standby_tasks=draw(tuples(st.builds(StandbyTask, task_ids, tuples(partitions)))),
-        partitions_by_host=draw(tuples(by_host)) if version >= 2 else (),
-        error_code=draw(int32) if version >= 4 else 0,
+        active_tasks=draw(tuples(tasks, 8)),
+        standby_tasks=draw(tuples(st.builds(StandbyTask, tasks, tuples(partitions)))),
+        partitions_by_host=draw(by_host) if version >= 2 else (),
+        standby_partitions_by_host=draw(by_host) if version >= 6 else (),
+        error_code=draw(st.integers(0, 4) | int32) if version >= 4 else 0,
+        next_rebalance_ms=draw(st.sampled_from([0, NO_REBALANCE]) | int64) if version >= 7 else NO_REBALANCE,
         trailing=draw(trailing),
     )

@@ -3,7 +3,7 @@
 import pytest
 
 from probing.rules import BY_NAME
-from subscription_codec.layout import NEWEST_LAYOUT
+from subscription_codec import LATEST_SUPPORTED_VERSION
 from upgrade import UnknownRelease, release_named
 from upgrade.releases import NEWEST_OF_LINE, RELEASES
 
@@ -11,7 +11,7 @@ from upgrade.releases import NEWEST_OF_LINE, RELEASES
 @pytest.mark.parametrize("release", RELEASES.values(), ids=str)
 def test_every_release_has_rules_and_a_layout_for_its_version(release):
     assert release.rules in BY_NAME
-    assert 1 <= release.latest_version <= NEWEST_LAYOUT
+    assert 1 <= release.latest_version <= LATEST_SUPPORTED_VERSION
 
 
 @pytest.mark.parametrize(

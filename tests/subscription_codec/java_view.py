@@ -1,0 +1,54 @@
+"""Our records as the accessors of Kafka's newest ``SubscriptionInfo`` and ``AssignmentInfo`` show them."""
+
+from subscription_codec import RUNNING, UNKNOWN_SUM, Subscription
+
+
+def as_java_shows_it(record):
+    """All that the accessors of Kafka's objects give, also where the version has no such field."""
+    return subscription(record) if isinstance(record, Subscription) else assignment(record)
+
+
+def subscription(record):
+    running, others = record.prev_tasks, record.standby_tasks
+    sums = [(task, offset_sum) for task, offset_sum in record.task_offset_sums]
+    if record.version >= 7:
+        kept = dict(sums)  # the last of a task counts
+        running = [task for task, offset_sum in kept.items() if offset_sum == RUNNING]
+        others = [task for task, offset_sum in kept.items() if offset_sum != RUNNING]
+    else:
+        sums = [(task, RUNNING) for task in running] + [(task, UNKNOWN_SUM) for task in others]
+    # Java reads bytes that are not UTF-8 as U+FFFD.
+    end_point = record.user_end_point.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return {
+        "version": record.version,
+        "latestSupported": record.latest_supported,
+        "processId": str(record.process_id),
+        "prevTasks": list(map(listed, running)),
+        "standbyTasks": list(map(listed, others)),
+        "userEndPoint": end_point or None,
+        "taskOffsetSums": [[listed(task), offset_sum] for task, offset_sum in sums],
+        "errorCode": record.error_code,
+        "clientTags": [list(tag) for tag in record.client_tags],
+    }
+
+
+def assignment(record):
+    return {
+        "version": record.version,
+        "latestSupported": record.latest_supported,
+        "activeTasks": list(map(listed, record.active_tasks)),
+        "standbyTasks": [[listed(task), list(map(list, places))] for task, places in record.standby_tasks],
+        "partitionsByHost": hosts_of(record.partitions_by_host),
+        "standbyPartitionsByHost": hosts_of(record.standby_partitions_by_host),
+        "errCode": record.error_code,
+        "nextRebalanceMs": record.next_rebalance_ms,
+    }
+
+
+def hosts_of(hosts):
+    return [[list(host), list(map(list, places))] for host, places in hosts]
+
+
+def listed(task):
+    """An empty name is no name to Java."""
+    return list(task if task.topology else task[:2])

@@ -1,0 +1,170 @@
+"""Columns are tuples to whoever looks at them."""
+
+import copy
+import pickle
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from subscription_codec import (
+    RUNNING,
+    Assignment,
+    HostInfo,
+    HostPartitions,
+    Subscription,
+    TaskId,
+    TaskOffsetSum,
+    TopicPartition,
+    decode_assignment,
+    decode_subscription,
+    encode_assignment,
+    encode_subscription,
+    to_fields,
+)
+from subscription_codec import columns as columns_module
+from subscription_codec.columns import HostMap, TaskIds, TaskOffsetSums
+from subscription_codec.records import TopicEntry
+from tests.subscription_codec.strategies import assignments, subscriptions
+
+TASKS = (TaskId(0, 3), TaskId(-1, -(2**31)), TaskId(2**31 - 1, 0), TaskId(0, 3))
+SUMS = tuple(
+    TaskOffsetSum(task, offset_sum) for task, offset_sum in zip(TASKS, (5, RUNNING, 2**63 - 1, 7), strict=True)
+)
+HOSTS = (
+    HostPartitions(HostInfo("a", 1), (TopicPartition("t", 0), TopicPartition("u", 2))),
+    HostPartitions(HostInfo("b", 2), ()),
+    HostPartitions(HostInfo("c", 3), (TopicPartition("t", -1),)),
+)
+
+
+def decoded_columns():
+    """One column of each kind with the tuple that it stands for."""
+    tasks = decode_subscription(encode_subscription(Subscription(3, 3, prev_tasks=TASKS))).prev_tasks
+    sums = decode_subscription(encode_subscription(Subscription(11, 11, task_offset_sums=SUMS))).task_offset_sums
+    hosts = decode_assignment(encode_assignment(Assignment(11, 11, partitions_by_host=HOSTS))).partitions_by_host
+    assert [TaskIds, TaskOffsetSums, HostMap] == [type(tasks), type(sums), type(hosts)]
+    return [(tasks, TASKS), (sums, SUMS), (hosts, HOSTS)]
+
+
+each_column = pytest.mark.parametrize(("column", "expected"), decoded_columns(), ids=["tasks", "sums", "hosts"])
+
+
+@each_column
+def test_a_column_equals_its_tuple_both_ways_and_hashes_like_it(column, expected):
+    assert column == expected
+    assert expected == column
+    assert hash(expected) == hash(column)
+    assert {expected: 1}[column] == 1
+
+
+@each_column
+def test_a_column_differs_from_other_tuples_and_from_lists(column, expected):
+    assert column != expected[:-1]
+    assert expected[:-1] != column
+    assert column != (*expected[:-1], expected[0]._replace(**{expected[0]._fields[0]: None}))
+    assert column != list(expected)
+    assert () != column
+
+
+@each_column
+def test_a_column_is_read_like_a_tuple(column, expected):
+    assert len(expected) == len(column)
+    assert list(expected) == list(column)
+    assert list(reversed(expected)) == list(reversed(column))
+    assert repr(expected) == repr(column)
+    assert expected[1] in column
+    assert expected.index(expected[2]) == column.index(column[2])
+    assert all(type(ours) is type(theirs) for ours, theirs in zip(column, expected, strict=True))
+
+
+@each_column
+@given(index=st.integers(-6, 6))
+def test_a_column_has_the_indexes_of_its_tuple(column, expected, index):
+    if -len(expected) <= index < len(expected):
+        assert expected[index] == column[index]
+    else:
+        with pytest.raises(IndexError):
+            column[index]
+
+
+ends = st.none() | st.integers(-6, 6)
+
+
+@each_column
+@given(part=st.builds(slice, ends, ends, ends.filter(lambda step: step != 0)))
+def test_a_slice_of_a_column_is_a_slice_of_its_tuple(column, expected, part):
+    assert expected[part] == column[part]
+    assert tuple is type(column[part])
+
+
+@each_column
+def test_a_column_can_be_copied_and_pickled(column, expected):
+    for again in (copy.copy(column), copy.deepcopy(column), pickle.loads(pickle.dumps(column))):
+        assert type(column) is type(again)
+        assert expected == again
+
+
+def test_a_pickled_host_map_keeps_its_dictionary():
+    record = decode_assignment(encode_assignment(Assignment(11, 11, partitions_by_host=HOSTS)))
+
+    again = pickle.loads(pickle.dumps(record))
+
+    assert (TopicEntry(0, "t"), TopicEntry(1, "u")) == again.topics
+    assert encode_assignment(record) == encode_assignment(again)
+
+
+@given(subscriptions() | assignments())
+def test_a_decoded_record_survives_pickling(record):
+    encode, decode = (
+        (encode_subscription, decode_subscription)
+        if isinstance(record, Subscription)
+        else (encode_assignment, decode_assignment)
+    )
+    decoded = decode(encode(record))
+
+    assert record == pickle.loads(pickle.dumps(decoded)) == copy.deepcopy(decoded)
+    assert encode(record) == encode(pickle.loads(pickle.dumps(decoded)))
+
+
+def test_sums_are_found_by_task_and_the_last_of_a_task_counts():
+    """As in Java's map; the tasks of 0_3 stand there twice."""
+    _, (sums, _), _ = decoded_columns()
+
+    assert {TaskId(0, 3): 7, TASKS[1]: RUNNING, TASKS[2]: 2**63 - 1} == sums.by_task()
+    assert list(sums.sums) == [each.offset_sum for each in SUMS]
+
+
+def test_empty_columns_are_the_empty_tuple():
+    record = decode_subscription(encode_subscription(Subscription(11, 11)))
+    answer = decode_assignment(encode_assignment(Assignment(11, 11)))
+
+    assert ((), (), ()) == (record.task_offset_sums, answer.active_tasks, answer.partitions_by_host)
+    assert answer.active_tasks == record.task_offset_sums
+    assert answer.topics == ()
+
+
+@pytest.mark.parametrize("version", range(5, 12))
+@pytest.mark.parametrize("dictionary", ["00000000", "00000001" + "00000000" + "000174"], ids=["empty", "another"])
+def test_a_topic_that_the_dictionary_does_not_have_is_none(version, dictionary):
+    """Kafka makes a partition without a topic of it; it can be written as it came, and shown."""
+    host = "00000001" + "000168" + "00000050" + "00000001" + "00000007" + "00000003"
+    blob = bytes.fromhex(f"{version:08x}" * 2 + "00000000" * 2 + dictionary + host)
+    blob += bytes((4 if version >= 6 else 0) + 4 + (8 if version >= 7 else 0))
+
+    record = decode_assignment(blob)
+
+    assert ((("h", 80), ((None, 3),)),) == record.partitions_by_host
+    assert blob == encode_assignment(record)
+    assert [[["h", 80], [[None, 3]]]] == to_fields(record)["partitionsByHost"]
+
+
+def test_the_tasks_that_messages_share_are_bounded(monkeypatch):
+    """Nonsense from the network must not fill the memory."""
+    monkeypatch.setattr(columns_module._SharedTasks, "MOST", 3)
+    shared = columns_module._SharedTasks()
+
+    found = [shared[number << 32 | number] for number in range(10)]
+
+    assert [TaskId(number, number) for number in range(10)] == found
+    assert len(shared) <= 3

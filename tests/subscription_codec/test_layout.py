@@ -1,0 +1,112 @@
+"""A version more is one row in the table of its message; nothing else has to change."""
+
+import pytest
+
+from subscription_codec import (
+    Assignment,
+    EncodeError,
+    FutureSubscription,
+    FutureVersion,
+    HostInfo,
+    HostPartitions,
+    StandbyTask,
+    Subscription,
+    TaskId,
+    TaskOffsetSum,
+    TopicPartition,
+    decode_assignment,
+    decode_subscription,
+    encode_assignment,
+    encode_subscription,
+    explain,
+    from_fields,
+    to_fields,
+)
+from subscription_codec._driver import read_carefully, write_carefully
+from subscription_codec._lists import INT_32, Tasks
+from subscription_codec.errors import Truncated
+from subscription_codec.layout import ASSIGNMENT, SUBSCRIPTION, Field, Layout
+
+TASKS = (TaskId(0, 1), TaskId(2, 3))
+HOSTS = (HostPartitions(HostInfo("h", 1), (TopicPartition("t", 0),)),)
+FROM_12 = Subscription(12, 12, prev_tasks=TASKS, task_offset_sums=(TaskOffsetSum(TASKS[0], 9),), user_end_point="h:1")
+TO_12 = Assignment(12, 12, TASKS, (StandbyTask(TASKS[0], ()),), HOSTS, HOSTS, 3, 1234)
+
+
+@pytest.fixture(autouse=True)
+def version_12(monkeypatch):
+    """Version 11 of both messages with a field more: the previous tasks again, and the error code twice."""
+    monkeypatch.setitem(
+        SUBSCRIPTION, 12, Layout(Subscription, *SUBSCRIPTION[11], Field("prev_tasks", "ownedTasks", Tasks()))
+    )
+    monkeypatch.setitem(ASSIGNMENT, 12, Layout(Assignment, *ASSIGNMENT[11], Field("error_code", "newCode", INT_32)))
+
+
+def test_the_new_version_is_written_and_read():
+    assert FROM_12 == decode_subscription(encode_subscription(FROM_12), supported=12)
+    assert TO_12 == decode_assignment(encode_assignment(TO_12), supported=12)
+
+
+def test_the_new_field_stands_behind_the_old_ones():
+    old = encode_subscription(FROM_12._replace(version=11))
+    new = bytes.fromhex("0000000200000000000000010000000200000003")
+
+    assert bytes.fromhex("0000000c") + old[4:] + new == encode_subscription(FROM_12)
+    assert encode_assignment(TO_12._replace(version=11))[4:] + bytes([0, 0, 0, 3]) == encode_assignment(TO_12)[4:]
+
+
+def test_both_halves_know_the_new_version():
+    for record, layout in ((FROM_12, SUBSCRIPTION[12]), (decoded(TO_12), ASSIGNMENT[12])):
+        assert record == layout.read(layout.write(record), 12)
+        assert write_carefully(record, layout) == layout.write(record)
+        assert record == read_carefully(layout.write(record), layout)
+
+
+def decoded(assignment):
+    return decode_assignment(encode_assignment(assignment), supported=12)
+
+
+def test_who_supports_11_sees_the_future():
+    blob = encode_subscription(FROM_12)
+
+    assert FutureSubscription(12, 12, blob[8:]) == decode_subscription(blob, supported=11)
+    assert decode_subscription(blob) == decode_subscription(blob, supported=11)
+    with pytest.raises(FutureVersion, match="used version 12; latest supported version: 11"):
+        decode_assignment(encode_assignment(TO_12), supported=11)
+    with pytest.raises(FutureVersion):
+        decode_assignment(encode_assignment(TO_12))
+
+
+def test_the_new_version_is_explained():
+    blob = encode_subscription(FROM_12)
+
+    parts = list(explain("subscription", blob, supported=12))
+
+    assert blob == b"".join(part.raw for part in parts)
+    assert ["ownedTasks.count", "ownedTasks[0]", "ownedTasks[1]"] == [part.field for part in parts[-3:]]
+    assert ["2", "0_1", "2_3"] == [part.value for part in parts[-3:]]
+    assert "newCode" == list(explain("assignment", encode_assignment(TO_12), supported=12))[-1].field
+    assert "version 12 is not known here (up to 11)" == list(explain("subscription", blob))[-1].value
+
+
+def test_the_new_version_has_json():
+    subscription, assignment = to_fields(FROM_12), to_fields(TO_12)
+
+    assert [[0, 1], [2, 3]] == subscription["ownedTasks"]
+    assert 3 == assignment["newCode"]
+    assert FROM_12 == from_fields("subscription", subscription)
+    assert TO_12 == from_fields("assignment", assignment)
+
+
+def test_errors_name_the_new_field():
+    with pytest.raises(Truncated) as caught:
+        decode_assignment(encode_assignment(TO_12)[:-1], supported=12)
+    assert "error_code" == caught.value.field
+    with pytest.raises(EncodeError) as refused:
+        encode_subscription(FROM_12._replace(prev_tasks=(TaskId(0, None),)))
+    assert "prev_tasks[0].partition" == refused.value.field
+
+
+def test_the_version_after_the_new_one_is_not_known():
+    with pytest.raises(EncodeError, match="must be one of 1 to 12, got 13"):
+        encode_subscription(FROM_12._replace(version=13))

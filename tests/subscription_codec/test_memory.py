@@ -1,0 +1,151 @@
+"""Decoding takes memory for what is there, never for what the bytes only promise."""
+
+import tracemalloc
+from contextlib import contextmanager
+
+import pytest
+
+from subscription_codec import (
+    Assignment,
+    ClientTag,
+    DecodeError,
+    HostInfo,
+    HostPartitions,
+    StandbyTask,
+    Subscription,
+    TaskId,
+    TaskOffsetSum,
+    TopicPartition,
+    decode_assignment,
+    decode_subscription,
+    encode_assignment,
+    encode_subscription,
+    explain,
+)
+from subscription_codec.consumer_protocol import decode_member_assignment, decode_member_subscription
+from subscription_codec.errors import BadCount
+
+VERSIONS = range(1, 12)
+HOSTILE = ["7fffffff", "0fffffff", "00010000", "80000000", "fffffffe"]
+CODEC = {
+    "subscription": (encode_subscription, decode_subscription),
+    "assignment": (encode_assignment, decode_assignment),
+}
+
+
+@contextmanager
+def traced():
+    """What is allocated inside: (now, at most)."""
+    tracemalloc.start()
+    try:
+        yield tracemalloc.get_traced_memory
+    finally:
+        tracemalloc.stop()
+
+
+def one_of_everything(kind, version):
+    """A record whose every list has an entry."""
+    task, place = TaskId(1, 2), TopicPartition("topic", 3)
+    hosts = (HostPartitions(HostInfo("host", 80), (place,)),)
+    if kind == "assignment":
+        return Assignment(version, max(version, 3), (task,), (StandbyTask(task, (place,)),), hosts, hosts)
+    return Subscription(
+        version,
+        max(version, 3),
+        prev_tasks=(task,),
+        standby_tasks=(task,),
+        user_end_point="host:80",
+        task_offset_sums=(TaskOffsetSum(task, 7),),
+        client_tags=(ClientTag("key", "value"),),
+    )
+
+
+def refusal(decode, blob):
+    try:
+        decode(blob)
+    except DecodeError as error:
+        return error
+    return None
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("kind", CODEC)
+def test_a_huge_or_negative_count_costs_nothing_in_any_list(kind, version):
+    encode, decode = CODEC[kind]
+    blob = encode(one_of_everything(kind, version))
+    counts = [part for part in explain(kind, blob) if part.field.endswith("count")]
+    for part in counts:
+        for hostile in HOSTILE:
+            damaged = blob[: part.offset] + bytes.fromhex(hostile) + blob[part.offset + 4 :] + bytes(64)
+            with traced() as memory:
+                error = refusal(decode, damaged)
+
+                assert memory()[1] < 20_000
+            assert isinstance(error, BadCount)
+            assert part.offset == error.offset
+    assert len(counts) >= 1
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("kind", CODEC)
+def test_no_four_bytes_anywhere_cost_anything(kind, version):
+    """Lengths of texts, numbers of characters, and all that is no length at all."""
+    encode, decode = CODEC[kind]
+    blob = encode(one_of_everything(kind, version))
+    with traced() as memory:
+        for at in range(4, len(blob) - 3):
+            for hostile in HOSTILE[:2]:
+                refusal(decode, blob[:at] + bytes.fromhex(hostile) + blob[at + 4 :])
+
+        assert memory()[1] < 60_000
+
+
+@pytest.mark.parametrize("decode", [decode_member_subscription, decode_member_assignment])
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_a_hostile_count_costs_nothing_in_an_envelope(decode, hostile):
+    blob = bytes.fromhex("0000" + hostile) + bytes(64)
+    decode(bytes(10))  # the functions of the layout are made once
+    with traced() as memory:
+        with pytest.raises(BadCount):
+            decode(blob)
+
+        assert memory()[1] < 20_000
+
+
+def large(kind, version):
+    """A subscription of 10 000 tasks; an assignment of as many, and of 1 000 hosts that serve ten partitions each."""
+    if kind == "subscription":
+        tasks = tuple(TaskId(number // 100, number % 100) for number in range(10_000))
+        sums = tuple(TaskOffsetSum(task, number) for number, task in enumerate(tasks))
+        return Subscription(version, max(version, 3), prev_tasks=tasks, task_offset_sums=sums)
+    places = tuple(TopicPartition("topic", number) for number in range(10))
+    hosts = tuple(HostPartitions(HostInfo(f"host-{number}", 9092), places) for number in range(1000))
+    return Assignment(
+        version, max(version, 3), active_tasks=(TaskId(0, 0),) * 10_000, partitions_by_host=hosts,
+        standby_partitions_by_host=hosts,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("kind", CODEC)
+def test_decoding_takes_little_more_than_the_record_itself(kind, version):
+    encode, decode = CODEC[kind]
+    blob = encode(large(kind, version))
+    decode(encode(one_of_everything(kind, version)))  # the functions of the layout are made once
+    with traced() as memory:
+        record = decode(blob)
+        kept, most = memory()
+
+        assert most <= 3 * kept
+    assert record == decode(blob)
+
+
+@pytest.mark.parametrize(("version", "bytes_a_task"), [(1, 8), (6, 8), (7, 16), (9, 16), (10, 16), (11, 16)])
+def test_a_task_takes_a_few_bytes_and_not_a_few_hundred(version, bytes_a_task):
+    blob = encode_subscription(large("subscription", version))
+    decode_subscription(encode_subscription(one_of_everything("subscription", version)))
+    with traced() as memory:
+        record = decode_subscription(blob)
+
+        assert memory()[0] < 10_000 * bytes_a_task + 20_000
+    assert 10_000 == len(record.prev_tasks) + len(record.task_offset_sums)
