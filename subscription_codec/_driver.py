@@ -16,7 +16,8 @@ def read_record(data: bytes, layout: Layout, version: int) -> Any:
     try:
         return layout.read(data, version)
     except GIVES_UP:
-        return read_carefully(data, layout)
+        pass  # and let go of what the quick half has made so far, before all is made again
+    return read_carefully(data, layout)
 
 
 def read_carefully(data: bytes, layout: Layout) -> Any:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from subscription_codec import (
+    LATEST_SUPPORTED_VERSION,
     Assignment,
     CodecError,
     DecodeError,
@@ -116,10 +117,29 @@ def _start(given: object) -> str:
 
 def described(kind: str, blob: bytes, reading: Reading) -> dict[str, Any]:
     """Say what a blob holds; ``CodecError`` if it is not of this kind."""
+    kind = _whole(kind, blob)
     if kind in ENVELOPES:
         return _envelope(ENVELOPES[kind], blob, reading)
     decode = decode_subscription if kind == "subscription" else decode_assignment
     return describe(decode(blob, supported=reading.supported, strict=reading.strict))
+
+
+def _whole(kind: str, blob: bytes) -> str:
+    """Return the kind of the envelope instead, if userdata is expected and a whole message has come.
+
+    No member has ever sent a version of 65,536 or more, which is what the head of an envelope would be as userdata;
+    and it is taken for one only if it is one to the last byte, with userdata of the right kind inside.
+    """
+    if kind in ENVELOPES or blob[:4] not in _LIKE_ENVELOPES:
+        return kind
+    envelope = ENVELOPES[f"member-{kind}"]
+    try:
+        record = envelope.decode(blob)
+        if record.user_data is not None:
+            described(envelope.inside, record.user_data, Reading(LATEST_SUPPORTED_VERSION))
+    except CodecError:
+        return kind
+    return kind if record.trailing else f"member-{kind}"
 
 
 def _envelope(envelope: _Envelope, blob: bytes, reading: Reading) -> dict[str, Any]:
@@ -167,6 +187,7 @@ def hint(kind: str, blob: bytes) -> dict[str, str]:
 
 def parts(kind: str, blob: bytes, supported: int) -> Iterator[Part]:
     """Yield the annotated bytes of a blob."""
+    kind = _whole(kind, blob)
     if kind in ENVELOPES:
         return explain_envelope(ENVELOPES[kind].inside, blob, supported=supported)
     return explain("subscription" if kind == "subscription" else "assignment", blob, supported=supported)

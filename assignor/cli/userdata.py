@@ -67,7 +67,8 @@ def userdata() -> None:
     """Decode, encode and explain the userdata of subscriptions and assignments.
 
     Kind subscription or assignment is the userdata alone, member-subscription or member-assignment the whole
-    consumer-protocol message around it, as brokers hand it out.
+    consumer-protocol message around it, as brokers hand it out. Where userdata is expected, a whole message is
+    recognised too.
 
     \b
     Examples:

@@ -214,6 +214,15 @@ def test_a_whole_message_taken_for_userdata_gives_a_hint(kind):
     assert hint in run("explain", "--kind", kind, ENVELOPE).output
 
 
+@each_capture
+def test_a_whole_message_is_recognised_where_userdata_is_expected(path):
+    whole = list(blobs(path))
+    expected = run("decode", "--jsonl", stdin=lines(whole)).output
+    said_to_be_userdata = [each | {"kind": each["kind"].removeprefix("member-")} for each in whole]
+
+    assert expected == run("decode", "--jsonl", stdin=lines(said_to_be_userdata)).output
+
+
 def test_a_refused_line_fails_the_command_unless_it_is_read_by_a_program():
     assert 1 == run("decode", "--kind", "assignment", stdin="00").exit_code
     assert 0 == run("decode", "--kind", "assignment", "--jsonl", stdin="00").exit_code
