@@ -9,6 +9,7 @@ from subscription_codec._compiled import GIVES_UP
 from subscription_codec._wire import Reader
 from subscription_codec.errors import DecodeError, EncodeError, TrailingBytes
 from subscription_codec.layout import Layout
+from subscription_codec.records import FutureAssignment, FutureSubscription
 
 
 def read_record(data: bytes, layout: Layout, version: int) -> Any:
@@ -67,6 +68,15 @@ def write_carefully(record: Any, layout: Layout) -> bytes:
     if not isinstance(record.trailing, bytes):
         raise EncodeError(f"needs bytes, got {record.trailing!r}", "trailing")
     return bytes(out + record.trailing)
+
+
+def write_future(future: FutureSubscription | FutureAssignment) -> bytes:
+    """Write both versions and what stood behind them."""
+    try:
+        numbers = [each.to_bytes(4, "big", signed=True) for each in future[:2]]
+    except (AttributeError, OverflowError, TypeError):
+        raise EncodeError(f"needs two integers of 4 bytes, got {future[:2]!r}", "version") from None
+    return b"".join((*numbers, future.rest))
 
 
 def as_bytes(userdata: bytes | None) -> bytes:

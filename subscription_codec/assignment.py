@@ -3,37 +3,64 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, Literal, overload
 
-from subscription_codec._driver import as_bytes, layout_of, nothing_behind, read_number, read_record, write_record
+from subscription_codec._driver import (
+    as_bytes,
+    layout_of,
+    nothing_behind,
+    read_number,
+    read_record,
+    write_future,
+    write_record,
+)
 from subscription_codec._lists import HOST_PARTITIONS
 from subscription_codec._wire import Array, Reader
 from subscription_codec.columns import HostMap
 from subscription_codec.errors import BadVersion, EncodeError, FutureVersion
 from subscription_codec.layout import ASSIGNMENT
 from subscription_codec.quirks import as_written_by
-from subscription_codec.records import Assignment, HostPartitions, TopicEntry
+from subscription_codec.records import Assignment, FutureAssignment, HostPartitions, TopicEntry
 from subscription_codec.versions import LATEST_SUPPORTED_VERSION
 
 FIRST_WITH_DICTIONARY: Final = 5
 
 
+@overload
 def decode_assignment(
-    userdata: bytes | None, *, supported: int = LATEST_SUPPORTED_VERSION, strict: bool = False
-) -> Assignment:
-    """Read assignment userdata as a member whose latest supported version is ``supported`` does.
+    userdata: bytes | None, *, supported: int = ..., strict: bool = ..., keep_future: Literal[False] = ...
+) -> Assignment: ...
+@overload
+def decode_assignment(
+    userdata: bytes | None, *, supported: int = ..., strict: bool = ..., keep_future: bool
+) -> Assignment | FutureAssignment: ...
+def decode_assignment(
+    userdata: bytes | None,
+    *,
+    supported: int = LATEST_SUPPORTED_VERSION,
+    strict: bool = False,
+    keep_future: bool = False,
+) -> Assignment | FutureAssignment:
+    r"""Read assignment userdata as a member whose latest supported version is ``supported`` does.
 
-    A version above ``supported`` raises ``FutureVersion``, because Kafka cannot take such an assignment either;
-    everything else that is not an assignment raises another ``DecodeError``. Bytes behind the last field are kept in
-    ``trailing``, or refused if ``strict``.
+    A version above ``supported`` raises ``FutureVersion``, because Kafka cannot take such an assignment either; with
+    ``keep_future`` it gives a ``FutureAssignment``, for those who look at a group from outside. Everything else that is
+    not an assignment raises another ``DecodeError``. Bytes behind the last field are kept in ``trailing``, or refused
+    if ``strict``.
+
+    >>> decode_assignment(bytes.fromhex("0000000c0000000dcafe"), keep_future=True)
+    FutureAssignment(version=12, latest_supported=13, rest=b'\xca\xfe')
     """
     data = userdata if type(userdata) is bytes else as_bytes(userdata)
     version = int.from_bytes(data[:4], "big", signed=True)
     layout = ASSIGNMENT.get(version) if version <= supported else None
     if layout is None:
-        version = read_number(Reader(data), "version")
+        reader = Reader(data)
+        version = read_number(reader, "version")
         if version < 1:
             raise BadVersion(f"version {version}; the lowest is 1", 0, "version")
+        if keep_future:
+            return FutureAssignment(version, read_number(reader, "latest_supported"), reader.rest())
         raise FutureVersion(f"used version {version}; latest supported version: {supported}", 0, "version")
     record: Assignment = read_record(data, layout, version)
     if strict:
@@ -41,11 +68,13 @@ def decode_assignment(
     return record
 
 
-def encode_assignment(assignment: Assignment, *, as_release: str | None = None) -> bytes:
+def encode_assignment(assignment: Assignment | FutureAssignment, *, as_release: str | None = None) -> bytes:
     """Write assignment userdata; ``EncodeError`` if the version has no layout or a value does not fit.
 
     ``as_release`` (``"1.1.1"``) writes what that release of Kafka would have written, see ``quirks``.
     """
+    if isinstance(assignment, FutureAssignment):
+        return write_future(assignment)
     layout = layout_of(assignment.version, ASSIGNMENT)
     if assignment.version >= FIRST_WITH_DICTIONARY:
         assignment = with_dictionary(assignment)

@@ -151,6 +151,14 @@ class FutureSubscription(NamedTuple):
     rest: bytes = b""
 
 
+class FutureAssignment(NamedTuple):
+    """An assignment of a version the reader does not know, likewise. For those who only look: no member can take it."""
+
+    version: int
+    latest_supported: int
+    rest: bytes = b""
+
+
 class Assignment(NamedTuple):
     """What the leader answers one member (assignment userdata). A field that its version does not have is not written.
 

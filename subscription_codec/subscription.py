@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from subscription_codec._driver import as_bytes, layout_of, nothing_behind, read_number, read_record, write_record
+from subscription_codec._driver import (
+    as_bytes,
+    layout_of,
+    nothing_behind,
+    read_number,
+    read_record,
+    write_future,
+    write_record,
+)
 from subscription_codec._wire import Reader
-from subscription_codec.errors import BadVersion, EncodeError, FutureVersion
+from subscription_codec.errors import BadVersion, FutureVersion
 from subscription_codec.layout import SUBSCRIPTION
 from subscription_codec.quirks import as_written_by
 from subscription_codec.records import FutureSubscription, Subscription
@@ -50,15 +58,6 @@ def encode_subscription(subscription: Subscription | FutureSubscription, *, as_r
     if as_release is not None:
         subscription = as_written_by(as_release, subscription)
     return write_record(subscription, layout)
-
-
-def write_future(subscription: FutureSubscription) -> bytes:
-    """Write both versions and what stood behind them."""
-    try:
-        numbers = [each.to_bytes(4, "big", signed=True) for each in subscription[:2]]
-    except (AttributeError, OverflowError, TypeError):
-        raise EncodeError(f"needs two integers of 4 bytes, got {subscription[:2]!r}", "version") from None
-    return b"".join((*numbers, subscription.rest))
 
 
 def _from_the_future(data: bytes, supported: int) -> FutureSubscription:

@@ -5,7 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from subscription_codec import (
+    Assignment,
     DecodeError,
+    FutureAssignment,
     FutureSubscription,
     FutureVersion,
     Subscription,
@@ -259,3 +261,19 @@ def test_an_endpoint_that_is_not_utf8_survives():
     blob = bytes.fromhex("00000002") + bytes(24) + bytes.fromhex("00000003ff3a31")
 
     assert blob == encode_subscription(decode_subscription(blob))
+
+
+@pytest.mark.parametrize("version", [12, 2**31 - 1])
+def test_an_assignment_from_the_future_can_be_kept_for_those_who_look_from_outside(version):
+    blob = version.to_bytes(4, "big") * 2 + b"whatever comes then"
+
+    record = decode_assignment(blob, keep_future=True)
+
+    assert FutureAssignment(version, version, b"whatever comes then") == record
+    assert blob == encode_assignment(record)
+
+
+def test_an_assignment_that_is_known_is_read_as_ever_when_the_future_is_kept():
+    blob = encode_assignment(Assignment(version=1))
+
+    assert decode_assignment(blob) == decode_assignment(blob, keep_future=True)
