@@ -1,21 +1,39 @@
 """The sticky task assignor: tasks stay where they are as long as that is fair, the rest goes to the least loaded.
 
-How it works. (1) Each task goes back to the client that had it active, up to a quota; (2) what is left goes to one that
-had it as a standby, under the same quota; (3) the rest, in task order, to the least loaded client, preferring one
-where it meets tasks it has not been together with (pairs), so that not all partitions of two topics gather in one
-place. (4) Standbys follow by the same rule, never beside their active.
+How it works. (1) ``sticky_shares`` says how many tasks each client gets and how many of its own it keeps: as many as
+fit between the loads of the least and the most loaded client of a fair deal. (2) Tasks without an owner go to a client
+that had them as a standby, if it may get more; so do tasks that their owner cannot keep. (3) Who still has too many
+gives up those of its most numerous subtopologies; whatever is left goes to the least loaded, in task order.
+(4) Standbys follow: ``sticky_standbys``.
+
+Partitions of two topics should not gather in one place. Kafka asks whether a standby would meet any task there that
+it has not met anywhere (pairs). Two tasks have met if somebody has both, so there are no pairs to remember: ours goes
+where it meets the fewest that it has met, among a few. For an active task the question is idle, as it comes first and
+has not met any; they are spread by going round in task order.
+
+What moves. An active task moves only if nobody here had it, or if its owner had more than its number. From one answer
+to the next, if somebody left, the tasks of those who left move, and if somebody joined, as many as those who joined
+get. No others among clients of one size (each gets the average, rounded down or up), nor with fewer tasks than
+members; among clients of different sizes at most ``tasks % members`` others. If nothing changed nothing moves, standbys
+included.
 
 What it cannot see: sizes of tasks, lags. Kafka walks Java hash maps here, so its ties are accidents of hashing; ours
-are decided by task id and by the signed order of process ids, whatever the order of the input.
+are decided by the number of members, then by the signed order of process ids, whatever the order of the input.
 Java: ``StickyTaskAssignor`` (0.11 to 2.5 default).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Final
 
 from assignor.client_state import ClientState, in_order
+from assignor.sticky_shares import Shares, least_loaded, share_out
+from assignor.sticky_standbys import Places, place_standbys
 from subscription_codec import TaskId
+
+NOBODY: Final = -1
 
 
 def assign_tasks(
@@ -24,86 +42,122 @@ def assign_tasks(
     """Fill ``active`` and ``standby`` of the clients. Each task becomes active once; with fewer clients than copies,
     there are fewer standbys. Standbys are for ``stateful`` tasks only (Java: from 2.6 on; earlier for all).
     """
-    ordered, sorted_tasks = in_order(clients), sorted(tasks)
+    ordered, ids = in_order(clients), sorted(dict.fromkeys(tasks))
     if not ordered:
         return
-    pairs = _Pairs(sorted_tasks)
-    for task in _keep_previous(ordered, sorted_tasks, pairs):
-        client = _best(ordered, ordered, task, pairs)
-        pairs.place(task, client)
-        client.active.add(task)
-    for task in sorted_tasks:
-        if task in stateful:
-            _add_standbys(ordered, task, standbys, pairs)
+    capacities = [client.capacity for client in ordered]
+    was_active, was_standby = _who_had(ordered, ids)
+    owners = _place_active(capacities, ids, was_active, was_standby)
+    for task, owner in zip(ids, owners, strict=True):
+        ordered[owner].active.add(task)
+    copies = min(standbys, len(ordered) - 1)
+    if copies > 0:
+        wanting = [number for number, task in enumerate(ids) if task in stateful]
+        for number, places in place_standbys(capacities, owners, was_active, was_standby, wanting, copies):
+            for place in places:
+                ordered[place].standby.add(ids[number])
 
 
-class _Pairs:
-    """Which tasks have been put together so far."""
-
-    def __init__(self, tasks: Sequence[TaskId]) -> None:
-        self.seen: set[frozenset[TaskId]] = set()
-        self.most = len(tasks) * (len(tasks) - 1) // 2
-
-    def place(self, task: TaskId, client: ClientState) -> None:
-        """Note that ``task`` comes to what ``client`` has already."""
-        self.seen.update(frozenset((task, other)) for other in client.tasks)
-
-    def has_new(self, task: TaskId, client: ClientState) -> bool:
-        """Whether ``task`` would meet a task there that it has not met anywhere."""
-        return len(self.seen) < self.most and any(frozenset((task, other)) not in self.seen for other in client.tasks)
-
-
-def _keep_previous(clients: Sequence[ClientState], tasks: Sequence[TaskId], pairs: _Pairs) -> list[TaskId]:
-    """Give tasks back to previous active clients, then to previous standby clients; return the tasks that are left."""
-    quota = len(tasks) // sum(client.capacity for client in clients)
-    left = list(tasks)
-    for previously in ("previous_active", "previous_standby"):
-        # Of several who claim a task the last one is its active owner (as in Kafka's map order), the first its standby.
-        claims = clients if previously == "previous_active" else reversed(clients)
-        owner = {task: client for client in claims for task in getattr(client, previously)}
-        still_left = []
-        for task in left:
-            client = owner.get(task)
-            if client is not None and len(client.active) < client.capacity * quota:
-                pairs.place(task, client)
-                client.active.add(task)
-            else:
-                still_left.append(task)
-        left = still_left
-    return left
+def _who_had(clients: Sequence[ClientState], ids: Sequence[TaskId]) -> tuple[Places, Places]:
+    """Say for each task who had it active, and who as a standby."""
+    numbers = {task: number for number, task in enumerate(ids)}
+    nobody: list[int] = []
+    was_active, was_standby = [nobody] * len(ids), [nobody] * len(ids)
+    for place, client in enumerate(clients):
+        for previous, had in ((client.previous_active, was_active), (client.previous_standby, was_standby)):
+            for task in previous:
+                number = numbers.get(task)
+                if number is not None:
+                    if had[number]:
+                        had[number].append(place)
+                    else:
+                        had[number] = [place]
+    return was_active, was_standby
 
 
-def _add_standbys(clients: Sequence[ClientState], task: TaskId, standbys: int, pairs: _Pairs) -> None:
-    for _ in range(standbys):
-        candidates = [client for client in clients if task not in client.active and task not in client.standby]
-        if not candidates:
-            return
-        client = _best(candidates, clients, task, pairs)
-        pairs.place(task, client)
-        client.standby.add(task)
+def _place_active(
+    capacities: Sequence[int], ids: Sequence[TaskId], was_active: Places, was_standby: Places
+) -> list[int]:
+    """Return the client of each task."""
+    owners, had = _owners(capacities, was_active)
+    shares = share_out(capacities, had, len(ids))
+    excess = [count - keep for count, keep in zip(had, shares.keep, strict=True)]
+    room = _Room(capacities, shares, len(ids))
+    _move_to_who_had_it(owners, excess, room, was_active, orphans=False)
+    _move_to_who_had_it(owners, excess, room, was_standby, orphans=True)
+    _move_to_who_had_it(owners, excess, room, was_standby, orphans=False)
+    _give_up(owners, excess, ids)
+    homeless = [number for number, owner in enumerate(owners) if owner == NOBODY]
+    for number, place in zip(homeless, room.left(), strict=False):
+        owners[number] = place
+    return owners
 
 
-def _best(candidates: Sequence[ClientState], group: Sequence[ClientState], task: TaskId, pairs: _Pairs) -> ClientState:
-    """Choose one of ``candidates``: a previous owner if that is fair, else the least loaded."""
-    if len(candidates) == 1:
-        return candidates[0]
-    active = [client for client in candidates if task in client.previous_active]
-    standby = [client for client in candidates if task in client.previous_standby]
-    least_loaded_standby = _least_loaded(standby, task, pairs) if standby else None
-    for previous in (*active[-1:], least_loaded_standby):
-        if previous is not None and not _unfair(previous, group):
-            return previous
-    return _least_loaded(candidates, task, pairs)
+def _owners(capacities: Sequence[int], was_active: Places) -> tuple[list[int], list[int]]:
+    """Return whose each task was, and how many each client had. Of several who say so it is the least loaded."""
+    owners = [places[0] if len(places) == 1 else NOBODY for places in was_active]
+    had = [0] * len(capacities)
+    for owner in owners:
+        if owner != NOBODY:
+            had[owner] += 1
+    for number, places in enumerate(was_active):
+        if len(places) > 1:
+            owners[number] = min(places, key=lambda place: (had[place] / capacities[place], -capacities[place]))
+            had[owners[number]] += 1
+    return owners, had
 
 
-def _unfair(client: ClientState, group: Iterable[ClientState]) -> bool:
-    return client.full and any(other.has_more_available_than(client) for other in group)
+class _Room:
+    """Who may still get a task, so that in the end everybody has its share."""
+
+    def __init__(self, capacities: Sequence[int], shares: Shares, tasks: int) -> None:
+        self._capacities, self._low, self._high = capacities, shares.low, shares.high
+        self._counts = shares.keep[:]
+        lacking = sum(max(0, low - keep) for low, keep in zip(shares.low, shares.keep, strict=True))
+        self._spare = tasks - sum(shares.keep) - lacking
+
+    def take(self, places: Iterable[int]) -> int:
+        """Take room for a task at the least loaded of ``places``, if at any."""
+        counts, capacities = self._counts, self._capacities
+        able = [
+            (counts[place] / capacities[place], -capacities[place], place)
+            for place in places
+            if counts[place] < (self._high if self._spare else self._low)[place]
+        ]
+        if not able:
+            return NOBODY
+        place = min(able)[-1]
+        self._spare -= counts[place] >= self._low[place]
+        counts[place] += 1
+        return place
+
+    def left(self) -> Iterator[int]:
+        """Take what is left, at the least loaded first: so those that lack some of their share come before others."""
+        return least_loaded(self._capacities, self._counts, self._high)
 
 
-def _least_loaded(candidates: Sequence[ClientState], task: TaskId, pairs: _Pairs) -> ClientState:
-    """Return the least loaded client, if possible one where ``task`` makes a new pair."""
-    for client in candidates:
-        if not client.tasks:
-            return client
-    mixing = [client for client in candidates if pairs.has_new(task, client)]
-    return min(mixing or candidates, key=lambda client: (client.load, -client.capacity))
+def _move_to_who_had_it(owners: list[int], excess: list[int], room: _Room, had: Places, *, orphans: bool) -> None:
+    """Find a warm place for tasks that nobody owns (``orphans``), or else for those of owners who have too many."""
+    for number, owner in enumerate(owners):
+        if had[number] and (owner == NOBODY if orphans else owner != NOBODY and excess[owner]):
+            place = room.take(had[number])
+            if place != NOBODY:
+                owners[number] = place
+                if not orphans:
+                    excess[owner] -= 1
+
+
+def _give_up(owners: list[int], excess: Sequence[int], ids: Sequence[TaskId]) -> None:
+    """Take what is too much from its owner, from the subtopologies of which it has most, so that it keeps a mixture."""
+    if not any(excess):
+        return
+    owned: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
+    seen: Counter[tuple[int, int, str | None]] = Counter()
+    for number, (owner, task) in enumerate(zip(owners, ids, strict=True)):
+        if owner != NOBODY and excess[owner]:
+            kind = (owner, task.subtopology, task.topology)
+            owned[owner].append((seen[kind], number))
+            seen[kind] += 1
+    for owner, ranked in owned.items():
+        for _, number in sorted(ranked)[-excess[owner] :]:
+            owners[number] = NOBODY
