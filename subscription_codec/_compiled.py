@@ -18,8 +18,10 @@ from contextlib import contextmanager
 from itertools import count
 from typing import Any, Final, NamedTuple
 
-from subscription_codec._lists import Hosts, Topics, Unusual
-from subscription_codec._wire import Array, Integer, JavaUtf, Struct, Utf8, Uuid, Wire, uuid_of
+from subscription_codec._hosts import Hosts, Topics
+from subscription_codec._lists import Unusual
+from subscription_codec._text import JavaUtf, Utf8
+from subscription_codec._wire import Array, Integer, Struct, Uuid, Wire, uuid_of
 from subscription_codec.columns import task_of
 from subscription_codec.records import TaskId
 

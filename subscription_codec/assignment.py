@@ -14,7 +14,7 @@ from subscription_codec._driver import (
     write_future,
     write_record,
 )
-from subscription_codec._lists import HOST_PARTITIONS
+from subscription_codec._hosts import HOST_PARTITIONS
 from subscription_codec._wire import Array, Reader
 from subscription_codec.columns import HostMap
 from subscription_codec.errors import BadVersion, EncodeError, FutureVersion

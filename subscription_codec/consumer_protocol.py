@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from subscription_codec._driver import as_bytes, read_number, read_record, write_record
-from subscription_codec._wire import Array, Integer, NullableBytes, Reader, Struct, Utf8
+from subscription_codec._text import Utf8
+from subscription_codec._wire import Array, Integer, NullableBytes, Reader, Struct
 from subscription_codec.errors import BadVersion, EncodeError
 from subscription_codec.layout import Field, Layout
 from subscription_codec.records import TopicPartition

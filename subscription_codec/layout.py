@@ -13,21 +13,10 @@ from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 from subscription_codec import _compiled
-from subscription_codec._lists import (
-    HOST_PARTITIONS,
-    INT_32,
-    INT_64,
-    NAMED_TASK_ID,
-    TASK_ID,
-    TOPIC_PARTITION,
-    FlatSums,
-    GroupedSums,
-    Hosts,
-    NamedTasks,
-    Tasks,
-    Topics,
-)
-from subscription_codec._wire import Array, Integer, Struct, Utf8, Uuid, Wire
+from subscription_codec._hosts import HOST_PARTITIONS, TOPIC_PARTITION, Hosts, Topics
+from subscription_codec._tasks import INT_32, INT_64, NAMED_TASK_ID, TASK_ID, FlatSums, GroupedSums, NamedTasks, Tasks
+from subscription_codec._text import Utf8
+from subscription_codec._wire import Array, Integer, Struct, Uuid, Wire
 from subscription_codec.records import Assignment, ClientTag, StandbyTask, Subscription
 
 

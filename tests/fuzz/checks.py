@@ -17,7 +17,7 @@ from subscription_codec import (
     DecodeError,
     EncodeError,
     FutureSubscription,
-    _lists,
+    _tasks,
     decode_assignment,
     decode_subscription,
     encode_assignment,
@@ -84,13 +84,13 @@ def check(mode, blob, *, thorough=None, memory=None):
     no counter, so that a failure is one again when its input comes alone.
     """
     dice = zlib.crc32(blob)
-    few = _lists._FEW
+    few = _tasks._FEW
     # Long columns take another way than short ones, and inputs of a fuzzer are short. So "long" is less for some.
-    _lists._FEW = min(few, 3) if dice & 1024 else few
+    _tasks._FEW = min(few, 3) if dice & 1024 else few
     try:
         hold(mode, blob, dice, thorough, memory)
     finally:
-        _lists._FEW = few
+        _tasks._FEW = few
 
 
 def hold(mode, blob, dice, thorough, memory):

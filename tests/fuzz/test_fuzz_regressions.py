@@ -8,7 +8,7 @@ from subscription_codec import (
     DecodeError,
     EncodeError,
     Subscription,
-    _lists,
+    _tasks,
     decode_subscription,
     explain,
     from_fields,
@@ -61,7 +61,7 @@ def java(raw):
 UUID = bytes(range(16))
 
 
-@pytest.mark.parametrize("count", [0, 1, *range(_lists._FEW - 1, _lists._FEW + 4), 1000])
+@pytest.mark.parametrize("count", [0, 1, *range(_tasks._FEW - 1, _tasks._FEW + 4), 1000])
 @pytest.mark.parametrize("name", [b"\xff\xff", b"\0\1a"], ids=["unnamed", "named"])
 def test_columns_of_any_length_hold(count, name):
     """Longer than the inputs of a fuzzer are. The name, if there is one, is the last task's."""

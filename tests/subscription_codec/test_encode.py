@@ -26,7 +26,7 @@ from subscription_codec import (
     to_fields,
     with_dictionary,
 )
-from subscription_codec._lists import IndexedPartition
+from subscription_codec._hosts import IndexedPartition
 from subscription_codec.errors import joined
 from subscription_codec.records import TopicEntry
 from tests.subscription_codec.strategies import assignments, subscriptions

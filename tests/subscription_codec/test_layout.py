@@ -23,7 +23,7 @@ from subscription_codec import (
     to_fields,
 )
 from subscription_codec._driver import read_carefully, write_carefully
-from subscription_codec._lists import INT_32, Tasks
+from subscription_codec._tasks import INT_32, Tasks
 from subscription_codec.errors import Truncated
 from subscription_codec.layout import ASSIGNMENT, SUBSCRIPTION, Field, Layout
 

@@ -1,0 +1,252 @@
+"""Tasks and their offset sums on the wire, as every version has them."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any, Final, NamedTuple
+
+from subscription_codec._lists import List, Unusual, items
+from subscription_codec._text import Utf8, Utf16
+from subscription_codec._wire import Array, Integer, Reader, Struct
+from subscription_codec.columns import INT16, INT32, INT64, TaskIds, TaskOffsetSums, big_endian, native
+from subscription_codec.errors import EncodeError
+from subscription_codec.records import TaskId, TaskOffsetSum
+
+
+def _unnamed(task: Any) -> tuple[Any, ...]:
+    if len(task) == 3 and task[2] is not None:
+        raise EncodeError(f"the named topology {task[2]!r} needs version 10 or later")
+    return tuple(task[:2] if len(task) == 3 else task)
+
+
+def _named(task: Any) -> tuple[Any, ...]:
+    return tuple(task) if len(task) == 3 else (*task, None)
+
+
+INT_32: Final = Integer(4)
+INT_64: Final = Integer(8)
+TASK_ID: Final = Struct(
+    "TaskId", TaskId, take=_unnamed, listed=lambda task: list(_unnamed(task)), whole=True,
+    subtopology=INT_32, partition=INT_32,
+)  # fmt: skip
+NAMED_TASK_ID: Final = Struct(
+    "NamedTaskId", TaskId, take=_named, listed=lambda task: list(_named(task)), whole=True,
+    subtopology=INT_32, partition=INT_32, topology=Utf16(),
+)  # fmt: skip
+
+
+def _pairs(tasks: Sequence[TaskId]) -> bytes:
+    """Return the eight bytes of each task."""
+    if isinstance(tasks, TaskIds):
+        return big_endian(tasks.packed)
+    numbers = array(INT32, bytes(8 * len(tasks)))
+    if tasks:
+        subtopologies, partitions, topologies = zip(*tasks, strict=True)
+        if topologies.count(None) < len(topologies):
+            raise Unusual
+        numbers[0::2], numbers[1::2] = array(INT32, subtopologies), array(INT32, partitions)
+    return big_endian(numbers)
+
+
+class Tasks(List[Sequence[TaskId]]):
+    """Task ids of two numbers (versions 1 to 9)."""
+
+    inner = Array(TASK_ID)
+
+    def load(self, data: bytes, at: int) -> tuple[Sequence[TaskId], int]:
+        _, first, end = items(data, at, 8)
+        return TaskIds(native(INT64, data[first:end])), end
+
+    def dump(self, value: Sequence[TaskId]) -> bytes:
+        return len(value).to_bytes(4, "big") + _pairs(value)
+
+
+class NamedTasks(List[Sequence[TaskId]]):
+    """Task ids of two numbers and a name (assignments of version 10 and later); the quick half knows those without."""
+
+    inner = Array(NAMED_TASK_ID)
+
+    def load(self, data: bytes, at: int) -> tuple[Sequence[TaskId], int]:
+        _, first, end = items(data, at, 12)
+        numbers = array(INT32, data[first:end])
+        if any(numbers[2::3]):
+            raise Unusual
+        del numbers[2::3]
+        return TaskIds(native(INT64, numbers)), end
+
+    def dump(self, value: Sequence[TaskId]) -> bytes:
+        numbers, pairs = array(INT32, bytes(12 * len(value))), array(INT32, _pairs(value))
+        numbers[0::3], numbers[1::3] = pairs[0::2], pairs[1::2]
+        return len(value).to_bytes(4, "big") + numbers.tobytes()
+
+
+class PartitionSum(NamedTuple):
+    """An offset sum as it travels in versions 7 to 9, below its subtopology."""
+
+    partition: int
+    offset_sum: int
+
+
+class SubtopologySums(NamedTuple):
+    """The offset sums of one subtopology (versions 7 to 9)."""
+
+    subtopology: int
+    sums: tuple[PartitionSum, ...]
+
+
+_JSON_SUM: Final = Struct(
+    "TaskOffsetSum",
+    TaskOffsetSum,
+    listed=lambda value: [value[:-1], *value[-1:]],
+    task=NAMED_TASK_ID,
+    offset_sum=INT_64,
+)
+"""In JSON a sum stands in the same list as its task: ``[0, 3, -2]``."""
+
+
+class _Sums(List[Sequence[TaskOffsetSum]]):
+    def from_json(self, value: Any) -> tuple[TaskOffsetSum, ...]:
+        return Array(_JSON_SUM).from_json(value)
+
+    @staticmethod
+    def column(value: Sequence[TaskOffsetSum]) -> TaskOffsetSums:
+        """Return the sums as columns."""
+        if isinstance(value, TaskOffsetSums):
+            return value
+        tasks, sums = zip(*value, strict=True) if len(value) else ((), ())
+        return TaskOffsetSums.of(native(INT64, _pairs(tasks)), sums)
+
+
+def _flat(value: Any) -> tuple[Any, ...]:
+    """Return the four values of an offset sum, as they stand in a row of version 10."""
+    match value:
+        case (tuple() | list() as task, offset_sum) if len(task) in {2, 3}:
+            subtopology, partition, topology = _named(task)
+            return subtopology, partition, offset_sum, topology
+    raise EncodeError(f"needs (task, offset sum), got {value!r}")
+
+
+class GroupedSums(_Sums):
+    """Offset sums by subtopology (versions 7 to 9)."""
+
+    inner = Array(
+        Struct(
+            "SubtopologySums",
+            SubtopologySums,
+            subtopology=INT_32,
+            sums=Array(Struct("PartitionSum", PartitionSum, partition=INT_32, offset_sum=INT_64)),
+        )
+    )
+
+    def decoded(self, value: Any, _reader: Reader) -> tuple[TaskOffsetSum, ...]:
+        return tuple(
+            TaskOffsetSum(TaskId(subtopology, partition), offset_sum)
+            for subtopology, sums in value
+            for partition, offset_sum in sums
+        )
+
+    def encoded(self, value: Sequence[TaskOffsetSum]) -> tuple[SubtopologySums, ...]:
+        rows = []
+        for index, each in enumerate(value):
+            try:
+                subtopology, partition, offset_sum, topology = _flat(each)
+                rows.append((*_unnamed((subtopology, partition, topology)), offset_sum))
+            except EncodeError as error:
+                raise error.within(f"[{index}]") from None
+        return tuple(
+            SubtopologySums(subtopology, tuple(PartitionSum(*row[1:]) for row in group))
+            for subtopology, group in groupby(rows, key=lambda row: row[0])
+        )
+
+    def load(self, data: bytes, at: int) -> tuple[TaskOffsetSums, int]:
+        groups, at, _ = items(data, at, 8)
+        rows = array(INT32)
+        for _ in range(groups):
+            subtopology = array(INT32, data[at : at + 4])
+            count, first, at = items(data, at + 4, 12)
+            words = array(INT32, data[first:at])  # partition and both halves of the sum
+            whole = array(INT32, bytes(16 * count))
+            whole[0::4] = subtopology * count
+            whole[1::4], whole[2::4], whole[3::4] = words[0::3], words[1::3], words[2::3]
+            rows += whole
+        return TaskOffsetSums(native(INT64, rows)), at
+
+    def dump(self, value: Sequence[TaskOffsetSum]) -> bytes:
+        words = array(INT32, big_endian(self.column(value).numbers))
+        subtopologies = words[0::4]
+        del words[0::4]
+        sums, first, groups = words.tobytes(), 0, []
+        for subtopology, group in groupby(subtopologies):
+            count = sum(1 for _ in group)
+            end = first + 12 * count
+            groups.append(array(INT32, [subtopology]).tobytes() + count.to_bytes(4, "big") + sums[first:end])
+            first = end
+        return b"".join((len(groups).to_bytes(4, "big"), *groups))
+
+
+class FlatSums(_Sums):
+    """Offset sums with the whole task id (version 10 and later): rows of 18 bytes, the last two ff where unnamed."""
+
+    inner = Array(
+        Struct(
+            "TaskOffsetSum",
+            lambda subtopology, partition, offset_sum, topology: TaskOffsetSum(
+                TaskId(subtopology, partition, topology), offset_sum
+            ),
+            take=_flat,
+            subtopology=INT_32,
+            partition=INT_32,
+            offset_sum=INT_64,
+            topology=Utf8(2, nullable=True),
+        )
+    )
+
+    def load(self, data: bytes, at: int) -> tuple[TaskOffsetSums, int]:
+        count, first, end = items(data, at, 18)
+        words = array(INT16, data[first:end])  # a row is nine words, and the ninth says that there is no name
+        if words[8::9].tobytes() != b"\xff\xff" * count:
+            raise Unusual
+        del words[8::9]
+        return TaskOffsetSums(native(INT64, words)), end
+
+    def dump(self, value: Sequence[TaskOffsetSum]) -> bytes:
+        count = len(value)
+        rows = _rows(value) if count < _FEW else _with_names(big_endian(self.column(value).numbers), count)
+        return count.to_bytes(4, "big") + rows
+
+
+_FEW: Final = 32
+"""Below this many rows, writing them one by one is quicker than setting up the columns."""
+
+
+def _rows(value: Sequence[TaskOffsetSum]) -> bytes:
+    """Write a few rows of 18 bytes."""
+    if isinstance(value, TaskOffsetSums):
+        wire = big_endian(value.numbers)
+        return b"".join([wire[row : row + 16] + b"\xff\xff" for row in range(0, len(wire), 16)])
+    out: list[bytes] = []
+    for (subtopology, partition, topology), offset_sum in value:
+        if topology is not None:
+            raise Unusual
+        out += (
+            subtopology.to_bytes(4, "big", signed=True),
+            partition.to_bytes(4, "big", signed=True),
+            offset_sum.to_bytes(8, "big", signed=True),
+            b"\xff\xff",
+        )
+    return b"".join(out)
+
+
+def _with_names(rows: bytes, count: int) -> bytearray:
+    """Turn rows of 16 bytes into rows of 18."""
+    # A row of 18 bytes does not fit int64, but every fourth row begins at a multiple of eight bytes after the one
+    # four rows earlier: seen from there, columns of int64 lie nine apart, and a strided copy moves a fourth of one.
+    out = bytearray(b"\xff") * (18 * count)
+    to, source = memoryview(out), memoryview(rows).cast(INT64)
+    for turn in range(4):
+        last = (count - turn - 1) // 4
+        columns = to[18 * turn : 18 * turn + 72 * last + 16].cast(INT64)
+        columns[0::9], columns[1::9] = source[2 * turn :: 8], source[2 * turn + 1 :: 8]
+    return out
