@@ -42,7 +42,7 @@ def pair(record: type[Any], fields: Any) -> Pair:
     The reader takes the version, which its caller had to read to find the layout; it is the first field of each.
     """
     reader, writer = _Reader(), _Writer()
-    source = f"{reader.function(record, fields)}\n\n{writer.function(fields)}\n"
+    source = f"{reader.function(record, fields)}\n\n{writer.function(record, fields)}\n"
     namespace: dict[str, Any] = {**_TOOLS, "Record": record, **reader.known, **writer.known}
     exec(compile(source, f"<layout of {record.__name__}>", "exec"), namespace)  # our own text, as in attrs
     return Pair(namespace["read"], namespace["write"], source)
@@ -208,11 +208,14 @@ class _Writer(_Text):
         super().__init__()
         self.pieces: list[str] = []
 
-    def function(self, fields: Any) -> str:
+    def function(self, record: type[Any], fields: Any) -> str:
         """Return the source of ``write``."""
+        self.line(f"{', '.join(record._fields)} = record")
         for name, _, wire in fields:
-            self.write(wire, f"record.{name}")
-        self.pieces.append("record.trailing")
+            if name not in record._fields:
+                self.line(f"{name} = record.{name}")
+            self.write(wire, name)
+        self.pieces.append("trailing")
         self.flush()
         return "\n".join(["def write(record):", "    out = []", *self.lines, '    return b"".join(out)'])
 
@@ -255,11 +258,10 @@ class _Writer(_Text):
 
     def array(self, wire: Array[Any], value: str) -> None:
         """Write a loop."""
-        item, items = self.name("item"), self.name("items")
-        self.line(f"{items} = {value}")
-        self.pieces.append(f'len({items}).to_bytes(4, "big")')
+        item = self.name("item")
+        self.pieces.append(f'len({value}).to_bytes(4, "big")')
         self.flush()
-        with self.block(f"for {item} in {items}:"):
+        with self.block(f"for {item} in {value}:"):
             self.write(wire.item, item)
             self.flush()
 

@@ -44,9 +44,11 @@ def read_number(reader: Reader, field: str, size: int = 4) -> int:
 
 def layout_of(version: Any, layouts: Mapping[int, Layout]) -> Layout:
     """Find the layout of a version that is to be written."""
-    if not isinstance(version, int) or version not in layouts:
-        raise EncodeError(f"must be one of {min(layouts)} to {max(layouts)}, got {version!r}", "version")
-    return layouts[version]
+    try:
+        return layouts[version]
+    except (KeyError, TypeError):
+        expected = f"one of {min(layouts)} to {max(layouts)}"
+        raise EncodeError(f"must be {expected}, got {version!r}", "version") from None
 
 
 def write_record(record: Any, layout: Layout) -> bytes:
