@@ -291,3 +291,23 @@ def test_a_future_member_of_todays_group_gets_real_tasks():
 
     answer = decode_assignment(decode_member_assignment(answers["future"]).user_data)
     assert (3, 3, 2) == (answer.version, answer.latest_supported, len(answer.active_tasks))
+
+
+def test_a_simulated_old_member_sends_the_bytes_of_a_real_one():
+    """Found in captures: told to send version 1, 1.1.1 leaves out nothing, and its end point stands behind version 1."""
+    config = StreamsConfig(upgrade_from="0.10.0", application_server="a:1")
+    member = StreamsPartitionAssignor(ORDERS, config, release=release_named("1.1.1"))
+
+    record = decode_subscription(userdata(member.subscription()))
+
+    assert (1, bytes.fromhex("00000003613a31")) == (record.version, record.trailing)
+
+
+def test_a_simulated_old_leader_answers_with_the_bytes_of_a_real_one():
+    config = StreamsConfig(upgrade_from="0.10.0")
+    leader = StreamsPartitionAssignor(ORDERS, config, release=release_named("1.1.1"))
+
+    answers = leader.assign({"orders": 1}, {"a": leader.subscription()})
+
+    assert bytes(4) == decode_assignment(decode_member_assignment(answers["a"]).user_data).trailing
+
