@@ -14,6 +14,7 @@ from attrs import frozen
 
 from assignor.client_state import ClientState
 from assignor.errors import FatalError
+from assignor.internal_topics import prepare, rules_for
 from assignor.sticky import assign_tasks
 from assignor.topology import Tasks, Topology
 from probing import Answer, Content, Decision, Heard, ProbingError, RuleSet, decide
@@ -83,7 +84,10 @@ def assign(settings: LeaderSettings, partitions: Mapping[str, int], subscription
     """
     read = _read(settings.latest_version, subscriptions)
     decision = _decide(settings, read)
-    tasks = settings.topology.tasks(partitions)
+    prepared = prepare(settings.topology, partitions, rules_for(settings.latest_version))
+    if prepared.error_code:
+        return Answered(_refuse(settings, sorted(read), prepared.error_code), completes=False)
+    tasks = prepared.tasks
     shares = _shares(settings, decision, read, tasks)
     hosts = _partitions_by_host(read, shares, tasks)
     assignments = {
@@ -91,6 +95,13 @@ def assign(settings: LeaderSettings, partitions: Mapping[str, int], subscription
         for member, answer in sorted(decision.answers.items())
     }
     return Answered(assignments, decision.completes)
+
+
+def _refuse(settings: LeaderSettings, members: Iterable[str], error_code: int) -> dict[str, bytes]:
+    """Answer everybody with nothing but the reason, in the leader's latest version (Java: ``errorAssignment``)."""
+    latest = settings.latest_version
+    answer = _write(Answer(latest, latest, Content.ERROR, error_code), Share(), {}, (), settings.as_release)
+    return dict.fromkeys(members, answer)
 
 
 def _read(latest: int, subscriptions: Mapping[str, bytes]) -> dict[str, Subscription | FutureSubscription]:

@@ -294,7 +294,7 @@ def test_a_future_member_of_todays_group_gets_real_tasks():
 
 
 def test_a_simulated_old_member_sends_the_bytes_of_a_real_one():
-    """Found in captures: told to send version 1, 1.1.1 leaves out nothing, and its end point stands behind version 1."""
+    """Found in captures: told to send version 1, 1.1.1 leaves out nothing; its end point stands behind version 1."""
     config = StreamsConfig(upgrade_from="0.10.0", application_server="a:1")
     member = StreamsPartitionAssignor(ORDERS, config, release=release_named("1.1.1"))
 
@@ -310,4 +310,24 @@ def test_a_simulated_old_leader_answers_with_the_bytes_of_a_real_one():
     answers = leader.assign({"orders": 1}, {"a": leader.subscription()})
 
     assert bytes(4) == decode_assignment(decode_member_assignment(answers["a"]).user_data).trailing
+
+
+def test_a_leader_of_2_1_or_later_answers_a_missing_source_topic_with_error_code_1():
+    leader = StreamsPartitionAssignor(ORDERS, release=release_named("2.3.1"))
+    answers = leader.assign({}, {"a": leader.subscription()})
+
+    answer = decode_assignment(decode_member_assignment(answers["a"]).user_data)
+
+    assert (4, 1, ()) == (answer.version, answer.error_code, answer.active_tasks)
+    with pytest.raises(FatalError, match="error code 1") as caught:
+        leader.on_assignment(answers["a"])
+    assert "MissingSourceTopicException" == caught.value.kafka
+
+
+def test_an_earlier_leader_leaves_out_the_tasks_of_a_missing_source_topic():
+    leader = StreamsPartitionAssignor(ORDERS, release=release_named("2.0.1"))
+
+    received = leader.on_assignment(leader.assign({}, {"a": leader.subscription()})["a"])
+
+    assert {} == received.active
 
