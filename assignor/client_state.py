@@ -5,19 +5,33 @@ Java: ``ClientState``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, Final
 from uuid import UUID
 
 from attrs import define, field
 
 from subscription_codec import TaskId
 
+RUNNING: Final = -2
+"""The lag of a task that the client has active right now (Java: ``Task.LATEST_OFFSET``)."""
+
+UNKNOWN_LAG: Final = -3
+"""The lag where a client's offset is not known (Java: ``UNKNOWN_OFFSET_SUM``)."""
+
+NOTHING: Final[Mapping[Any, Any]] = MappingProxyType({})
+
 
 @define(eq=False)
 class ClientState:
-    """One client: ``capacity`` is its number of members, the rest are sets of tasks.
+    """One client: ``capacity`` is its number of members, tasks are in sets.
 
-    ``previous_active`` and ``previous_standby`` go in, ``active`` and ``standby`` come out.
+    ``previous_active``, ``previous_standby``, ``lags`` and ``tags`` go in, ``active`` and ``standby`` come out.
+
+    ``lags`` says, for stateful tasks, how far the client is behind: records to restore, ``RUNNING`` or
+    ``UNKNOWN_LAG``. In a large group nearly everybody is at the start of nearly every task; then let all clients
+    share one mapping, each below its own: ``ChainMap(own, shared)``. ``tags`` are its ``client.tag.*``.
     """
 
     process_id: UUID
@@ -26,6 +40,8 @@ class ClientState:
     previous_standby: frozenset[TaskId] = frozenset()
     active: set[TaskId] = field(factory=set)
     standby: set[TaskId] = field(factory=set)
+    lags: Mapping[TaskId, int] = NOTHING
+    tags: Mapping[str, str] = NOTHING
 
     @property
     def tasks(self) -> set[TaskId]:

@@ -210,6 +210,12 @@ def file_map() -> str:
     return table(("file", "what"), rows)
 
 
+COMMANDS: Final = (
+    *("userdata decode", "userdata explain", "assign", "plan"),
+    *("replay", "sweep", "report", "member", "bounce"),
+)
+"""Commands whose options are listed; the others have the same ones."""
+
 BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
     "subscription": lambda: layouts(layout.SUBSCRIPTION),
     "assignment": lambda: layouts(layout.ASSIGNMENT),
@@ -231,10 +237,7 @@ BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
     "columns": schema.markdown,
     "events": events,
     "file map": file_map,
-    **{
-        f"options of {command}": partial(options, *command.split())
-        for command in ("userdata decode", "userdata explain", "plan", "replay", "sweep", "report", "member", "bounce")
-    },
+    **{f"options of {command}": partial(options, *command.split()) for command in COMMANDS},
 }
 _BLOCK: Final = re.compile(r"(<!-- from the code: ([^>]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 

@@ -23,6 +23,7 @@ class _Command(NamedTuple):
 
 
 COMMANDS: Final = {
+    "assign": _Command("assignor.cli.assign", "What each client of a group gets, by the assignors of any release."),
     "bounce": _Command("assignor.cli.bounce", "A live rolling bounce of real member processes."),
     "member": _Command("assignor.cli.member", "A small real member of a group, printing JSON events."),
     "plan": _Command("assignor.cli.plan", "The steps of a safe upgrade from one release to another."),

@@ -330,4 +330,3 @@ def test_an_earlier_leader_leaves_out_the_tasks_of_a_missing_source_topic():
     received = leader.on_assignment(leader.assign({}, {"a": leader.subscription()})["a"])
 
     assert {} == received.active
-
