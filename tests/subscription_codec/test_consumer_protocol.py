@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from subscription_codec import DecodeError, EncodeError, TopicPartition
+from subscription_codec._wire import NullableBytes
 from subscription_codec.consumer_protocol import (
     MemberAssignment,
     MemberSubscription,
@@ -85,3 +86,14 @@ def test_topics_cannot_be_null():
 @given(st.sets(st.builds(TopicPartition, names, st.integers(0, 5)), max_size=8))
 def test_grouping_and_flattening_are_inverse_and_sorted(partitions):
     assert tuple(sorted(partitions)) == flattened(grouped(partitions))
+
+
+@pytest.mark.parametrize(("given", "expected"), [(None, None), ("", b""), ("cafe", b"\xca\xfe")])
+def test_userdata_is_hex_or_null_in_json(given, expected):
+    assert expected == NullableBytes().from_json(given)
+
+
+@pytest.mark.parametrize("given", ["xy", 7, ["00"]])
+def test_userdata_that_is_no_hex_is_refused(given):
+    with pytest.raises(EncodeError, match="needs hex or null"):
+        NullableBytes().from_json(given)
