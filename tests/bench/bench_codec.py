@@ -41,34 +41,62 @@ from tests.bench import struct_codec
 ROUNDS = 9
 SIZES = {"subscription": (1, 10, 100, 1000, 10_000), "assignment": (1, 10, 100, 1000)}
 JVM = {"decode": "decode_ns", "read": "decode_read_ns", "encode": "encode_ns", "build": "build_encode_ns"}
-PROCESS = UUID(int=(1 << 64) + 2)
 
 
 def subscription(tasks):
-    """The same message as `CodecTiming` makes, from plain values."""
-    sums = [(TaskId(i // 100, i % 100), RUNNING if i % 2 == 0 else 1000 * i) for i in range(tasks)]
-    return lambda: Subscription(
+    """A message like those of `CodecTiming`, for when there is no JVM."""
+    sums = [TaskOffsetSum(TaskId(i // 100, i % 100), RUNNING if i % 2 == 0 else 1000 * i) for i in range(tasks)]
+    return Subscription(
         latest_supported=11,
-        process_id=PROCESS,
+        process_id=UUID(int=(1 << 64) + 2),
         user_end_point="host-1.example:9092",
-        task_offset_sums=tuple(map(TaskOffsetSum._make, sums)),
+        task_offset_sums=tuple(sums),
         unique_field=1,
-        client_tags=(ClientTag("zone", "eu-1a"),),
+        client_tags=(ClientTag("zone", "eu-1a"), ClientTag("cluster", "one")),
     )
 
 
 def assignment(hosts):
     """Likewise."""
-    by_host = {
-        HostInfo(f"host-{host}.example", 9092): [TopicPartition(f"topic-{topic}", host) for topic in range(10)]
+    by_host = tuple(
+        HostPartitions(
+            HostInfo(f"host-{host}.example", 9092),
+            tuple(TopicPartition(f"topic-{topic}", host) for topic in range(10)),
+        )
         for host in range(hosts)
-    }
-    return lambda: Assignment(
+    )
+    return Assignment(
         latest_supported=11,
         active_tasks=tuple(TaskId(0, i) for i in range(10)),
         standby_tasks=tuple(StandbyTask(TaskId(1, i), (TopicPartition("topic-1", i),)) for i in range(10)),
-        partitions_by_host=tuple(map(HostPartitions._make, by_host.items())),
-        standby_partitions_by_host=tuple(map(HostPartitions._make, by_host.items())),
+        partitions_by_host=by_host,
+        standby_partitions_by_host=by_host,
+    )
+
+
+def build_subscription(record):
+    """Make the record of plain dictionaries, as a member does, and write it."""
+    sums, tags = record.task_offset_sums.by_task(), dict(record.client_tags)
+    return lambda: encode_subscription(
+        record._replace(
+            task_offset_sums=tuple(map(TaskOffsetSum._make, sums.items())),
+            client_tags=tuple(map(ClientTag._make, tags.items())),
+        )
+    )
+
+
+def build_assignment(record):
+    """Likewise, as a leader does for its first answer; the others share the dictionary."""
+    maps = [
+        {host: tuple(partitions) for host, partitions in hosts}
+        for hosts in (record.partitions_by_host, record.standby_partitions_by_host)
+    ]
+    return lambda: encode_assignment(
+        record._replace(
+            active_tasks=tuple(record.active_tasks),
+            partitions_by_host=tuple(map(HostPartitions._make, maps[0].items())),
+            standby_partitions_by_host=tuple(map(HostPartitions._make, maps[1].items())),
+        )
     )
 
 
@@ -86,8 +114,8 @@ def read_assignment(blob):
 
 
 OURS = {
-    "subscription": (subscription, decode_subscription, read_subscription, encode_subscription),
-    "assignment": (assignment, decode_assignment, read_assignment, encode_assignment),
+    "subscription": (subscription, decode_subscription, read_subscription, encode_subscription, build_subscription),
+    "assignment": (assignment, decode_assignment, read_assignment, encode_assignment, build_assignment),
 }
 STRUCT = {
     "subscription": (struct_codec.decode_subscription, struct_codec.encode_subscription),
@@ -103,32 +131,31 @@ def us(work):
     return statistics.median(timer.repeat(ROUNDS, times)) / times * 1e6
 
 
-def times(kind, size):
-    """Microseconds of all that is compared, by (whose, what); and the blob."""
-    make, decode, read, encode = OURS[kind]
-    plain = make(size)
-    blob = encode(plain())
+def times(kind, blob):
+    """Microseconds of all that is compared, by (whose, what)."""
+    _, decode, read, encode, build = OURS[kind]
     record = decode(blob)
     its_decode, its_encode = STRUCT[kind]
     its_record = its_decode(blob)
     assert its_record == record
     assert encode(record) == blob
-    if kind == "subscription":  # an assignment from struct has no dictionary of its own
-        assert its_encode(its_record) == blob
-    return blob, {
+    # an assignment from struct has no dictionary of its own
+    given = its_record if kind == "subscription" else record
+    assert its_encode(given) == blob
+    return {
         ("ours", "decode"): us(lambda: decode(blob)),
         ("ours", "read"): us(lambda: read(blob)),
         ("ours", "encode"): us(lambda: encode(record)),
-        ("ours", "build"): us(lambda: encode(plain())),
+        ("ours", "build"): us(build(record)),
         ("struct", "decode"): us(lambda: its_decode(blob)),
-        ("struct", "encode"): us(lambda: its_encode(its_record if kind == "subscription" else record)),
+        ("struct", "encode"): us(lambda: its_encode(given)),
     }
 
 
 def memory(kind, size):
     """Peak memory of decoding as a multiple of what the record keeps."""
-    make, decode, _, encode = OURS[kind]
-    blob = encode(make(size)())
+    make, decode, _, encode, _ = OURS[kind]
+    blob = encode(make(size))
     decode(blob)
     tracemalloc.start()
     record = decode(blob)
@@ -157,11 +184,12 @@ def main():
     print(f"{'message':<19}{'bytes':>8}  {'':<7}{'ours':>10}{'JVM':>10}{'':>7}{'struct':>11}{'':>7}")
     for kind, sizes in SIZES.items():
         for size in sizes:
-            blob, found = times(kind, size)
+            line = java.get((kind, size))
+            blob = bytes.fromhex(line["hex"]) if line else OURS[kind][3](OURS[kind][0](size))
+            found = times(kind, blob)
             for place, what in enumerate(JVM):
                 head = f"{kind:<13}{size:>6}{len(blob):>8}" if place == 0 else f"{'':<27}"
                 ours = found["ours", what]
-                line = java.get((kind, size))
                 theirs = line[JVM[what]] / 1000 if line else None
                 struct = found.get(("struct", what))
                 print(f"{head}  {what:<7}{ours:>10.2f}{beside(ours, theirs)} {beside(ours, struct)}")
