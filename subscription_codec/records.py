@@ -79,10 +79,13 @@ UNKNOWN_SUM: Final = -3
 
 
 class ClientTag(NamedTuple):
-    """One of the tags by which standbys are spread (KIP-708), such as ``zone`` = ``eu-1a``."""
+    """One of the tags by which standbys are spread (KIP-708). Prints as ``zone=eu-1a``."""
 
     key: str
     value: str
+
+    def __str__(self) -> str:
+        return f"{self.key}={self.value}"
 
 
 class StandbyTask(NamedTuple):

@@ -22,6 +22,7 @@ from subscription_codec import (
     describe,
     encode_assignment,
     encode_subscription,
+    explain,
     from_fields,
     to_fields,
     with_dictionary,
@@ -279,3 +280,9 @@ def test_a_decoded_host_map_and_one_by_hand_share_one_dictionary():
     mixed = decoded._replace(version=6, standby_partitions_by_host=others)
 
     assert mixed == decode_assignment(encode_assignment(mixed))
+
+
+def test_explain_shows_a_client_tag_as_people_write_it():
+    blob = encode_subscription(Subscription(11, 11, client_tags=(ClientTag("zone", "eu-1a"),)))
+
+    assert "zone=eu-1a" in [part.value for part in explain("subscription", blob)]
