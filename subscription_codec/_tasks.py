@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from subscription_codec._lists import List, Unusual, items
 from subscription_codec._text import Utf8, Utf16
 from subscription_codec._wire import Array, Integer, Reader, Struct
-from subscription_codec.columns import INT16, INT32, INT64, TaskIds, TaskOffsetSums, big_endian, native
+from subscription_codec.columns import INT16, INT32, INT64, TaskIds, TaskOffsetSums, big_endian, native, pairs
 from subscription_codec.errors import EncodeError
 from subscription_codec.records import TaskId, TaskOffsetSum
 
@@ -37,19 +37,6 @@ NAMED_TASK_ID: Final = Struct(
 )  # fmt: skip
 
 
-def _pairs(tasks: Sequence[TaskId]) -> bytes:
-    """Return the eight bytes of each task."""
-    if isinstance(tasks, TaskIds):
-        return big_endian(tasks.packed)
-    numbers = array(INT32, bytes(8 * len(tasks)))
-    if tasks:
-        subtopologies, partitions, topologies = zip(*tasks, strict=True)
-        if topologies.count(None) < len(topologies):
-            raise Unusual
-        numbers[0::2], numbers[1::2] = array(INT32, subtopologies), array(INT32, partitions)
-    return big_endian(numbers)
-
-
 class Tasks(List[Sequence[TaskId]]):
     """Task ids of two numbers (versions 1 to 9)."""
 
@@ -60,7 +47,7 @@ class Tasks(List[Sequence[TaskId]]):
         return TaskIds(native(INT64, data[first:end])), end
 
     def dump(self, value: Sequence[TaskId]) -> bytes:
-        return len(value).to_bytes(4, "big") + _pairs(value)
+        return len(value).to_bytes(4, "big") + pairs(value)
 
 
 class NamedTasks(List[Sequence[TaskId]]):
@@ -77,8 +64,8 @@ class NamedTasks(List[Sequence[TaskId]]):
         return TaskIds(native(INT64, numbers)), end
 
     def dump(self, value: Sequence[TaskId]) -> bytes:
-        numbers, pairs = array(INT32, bytes(12 * len(value))), array(INT32, _pairs(value))
-        numbers[0::3], numbers[1::3] = pairs[0::2], pairs[1::2]
+        numbers, unnamed = array(INT32, bytes(12 * len(value))), array(INT32, pairs(value))
+        numbers[0::3], numbers[1::3] = unnamed[0::2], unnamed[1::2]
         return len(value).to_bytes(4, "big") + numbers.tobytes()
 
 
@@ -116,7 +103,7 @@ class _Sums(List[Sequence[TaskOffsetSum]]):
         if isinstance(value, TaskOffsetSums):
             return value
         tasks, sums = zip(*value, strict=True) if len(value) else ((), ())
-        return TaskOffsetSums.of(native(INT64, _pairs(tasks)), sums)
+        return TaskOffsetSums.of_columns(tasks, sums)
 
 
 def _flat(value: Any) -> tuple[Any, ...]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from abc import abstractmethod
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, repeat
 from operator import eq
@@ -95,6 +95,19 @@ class Column(Sequence[T]):
         return repr(tuple(self))
 
 
+def pairs(tasks: Collection[TaskId]) -> bytes:
+    """Return the eight bytes of each task as they travel; ``ValueError`` if there is a named topology."""
+    if isinstance(tasks, TaskIds):
+        return big_endian(tasks.packed)
+    numbers = array(INT32, bytes(8 * len(tasks)))
+    if tasks:
+        subtopologies, partitions, topologies = zip(*tasks, strict=True)
+        if topologies.count(None) < len(topologies):
+            raise ValueError("tasks of named topologies have no column")
+        numbers[0::2], numbers[1::2] = array(INT32, subtopologies), array(INT32, partitions)
+    return big_endian(numbers)
+
+
 class TaskIds(Column[TaskId]):
     """Tasks without a named topology, eight bytes each."""
 
@@ -122,10 +135,19 @@ class TaskOffsetSums(Column[TaskOffsetSum]):
         self.numbers: Final = numbers
 
     @classmethod
-    def of(cls, packed: array[int], sums: Iterable[int]) -> TaskOffsetSums:
-        """Put a column of packed tasks and one of sums together."""
-        numbers = array(INT64, bytes(16 * len(packed)))
-        numbers[0::2], numbers[1::2] = packed, array(INT64, sums)
+    def of(cls, sums: Mapping[TaskId, int]) -> TaskOffsetSums:
+        """Make it of the sums by task: several times quicker than a tuple of ``TaskOffsetSum``.
+
+        >>> TaskOffsetSums.of({TaskId(0, 3): -2})
+        (TaskOffsetSum(task=TaskId(subtopology=0, partition=3, topology=None), offset_sum=-2),)
+        """
+        return cls.of_columns(sums, sums.values())
+
+    @classmethod
+    def of_columns(cls, tasks: Collection[TaskId], sums: Iterable[int]) -> TaskOffsetSums:
+        """Put tasks and sums in the same order together."""
+        numbers = array(INT64, bytes(16 * len(tasks)))
+        numbers[0::2], numbers[1::2] = native(INT64, pairs(tasks)), array(INT64, sums)
         return cls(numbers)
 
     @property

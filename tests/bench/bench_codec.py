@@ -34,6 +34,7 @@ from subscription_codec import (
     encode_assignment,
     encode_subscription,
 )
+from subscription_codec.columns import TaskOffsetSums
 from subscription_codec.records import Assignment, ClientTag
 from tests.bench import struct_codec
 
@@ -79,7 +80,7 @@ def build_subscription(record):
     sums, tags = record.task_offset_sums.by_task(), dict(record.client_tags)
     return lambda: encode_subscription(
         record._replace(
-            task_offset_sums=tuple(map(TaskOffsetSum._make, sums.items())),
+            task_offset_sums=TaskOffsetSums.of(sums),
             client_tags=tuple(map(ClientTag._make, tags.items())),
         )
     )

@@ -168,3 +168,18 @@ def test_the_tasks_that_messages_share_are_bounded(monkeypatch):
 
     assert [TaskId(number, number) for number in range(10)] == found
     assert len(shared) <= 3
+
+
+def test_sums_by_task_become_the_same_column_as_a_tuple_of_them():
+    sums = {TaskId(1, 2): 5, TaskId(0, 3): -2, TaskId(-1, 2**31 - 1): 2**63 - 1}
+
+    column = TaskOffsetSums.of(sums)
+
+    assert tuple(TaskOffsetSum(task, offset_sum) for task, offset_sum in sums.items()) == column
+    assert sums == column.by_task()
+    assert 0 == len(TaskOffsetSums.of({}))
+
+
+def test_a_task_of_a_named_topology_has_no_place_in_a_column():
+    with pytest.raises(ValueError, match="named topologies"):
+        TaskOffsetSums.of({TaskId(0, 0, "name"): 1})
