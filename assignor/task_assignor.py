@@ -31,10 +31,6 @@ def _texts(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(texts))
 
 
-def _in_this_order(texts: Iterable[str]) -> tuple[str, ...]:
-    return tuple(texts)
-
-
 def _check_keys(found: Mapping[UUID, KafkaStreamsState] | Mapping[UUID, KafkaStreamsAssignment]) -> None:
     for key, value in found.items():
         if key != value.process_id:
