@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from attrs import field, frozen
 
-from upgrade import ConfigException
+from upgrade.config import check_number
+
+
+def _number(key: str, least: int = 0, kind: str = "INT") -> dict[str, Any]:
+    return {"key": key, "least": least, "kind": kind}
 
 
 def _in_this_order(tags: Iterable[str]) -> tuple[str, ...]:
@@ -24,11 +29,11 @@ class AssignmentConfigs:
     ``rack_aware_assignment_tags`` (``rack.aware.assignment.tags``): client tags to spread the copies of a task over.
     """
 
-    acceptable_recovery_lag: int = field(default=10_000, metadata={"key": "acceptable.recovery.lag", "least": 0})
-    max_warmup_replicas: int = field(default=2, metadata={"key": "max.warmup.replicas", "least": 1})
-    num_standby_replicas: int = field(default=0, metadata={"key": "num.standby.replicas", "least": 0})
+    acceptable_recovery_lag: int = field(default=10_000, metadata=_number("acceptable.recovery.lag", kind="LONG"))
+    max_warmup_replicas: int = field(default=2, metadata=_number("max.warmup.replicas", least=1))
+    num_standby_replicas: int = field(default=0, metadata=_number("num.standby.replicas"))
     probing_rebalance_interval_ms: int = field(
-        default=600_000, metadata={"key": "probing.rebalance.interval.ms", "least": 60_000}
+        default=600_000, metadata=_number("probing.rebalance.interval.ms", least=60_000, kind="LONG")
     )
     rack_aware_assignment_tags: tuple[str, ...] = field(default=(), converter=_in_this_order)
 
@@ -36,11 +41,4 @@ class AssignmentConfigs:
         """Refuse what Kafka refuses."""
         for attribute in self.__attrs_attrs__:
             if attribute.metadata:
-                _check(attribute.metadata["key"], getattr(self, attribute.name), attribute.metadata["least"])
-
-
-def _check(key: str, value: object, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ConfigException(f"Invalid value {value} for configuration {key}: Not a number")
-    if value < least:
-        raise ConfigException(f"Invalid value {value} for configuration {key}: Value must be at least {least}")
+                check_number(value=getattr(self, attribute.name), **attribute.metadata)

@@ -12,13 +12,11 @@ from uuid import UUID
 
 from attrs import define, field
 
-from subscription_codec import TaskId
+from subscription_codec import RUNNING as RUNNING
+from subscription_codec import UNKNOWN_SUM, TaskId
 
-RUNNING: Final = -2
-"""The lag of a task that the client has active right now (Java: ``Task.LATEST_OFFSET``)."""
-
-UNKNOWN_LAG: Final = -3
-"""The lag where a client's offset is not known (Java: ``UNKNOWN_OFFSET_SUM``)."""
+UNKNOWN_LAG: Final = UNKNOWN_SUM
+"""The lag where a client's offset is not known. This offset sum and ``RUNNING`` are lags as well."""
 
 NOTHING: Final[Mapping[Any, Any]] = MappingProxyType({})
 

@@ -11,7 +11,6 @@ every task. Java: ``HighAvailabilityTaskAssignor`` (default from 2.6 on).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, MutableMapping
 from heapq import heapify, heapreplace
 from typing import Final
@@ -25,7 +24,7 @@ from assignor.movements import Rules, move
 from assignor.placing import Placing, Why
 from assignor.standby import add_standbys, add_standbys_by_tags
 from subscription_codec import TaskId
-from upgrade import UnknownRelease, release_named
+from upgrade import UnknownRelease, number_of
 
 NEWEST: Final = Rules()
 
@@ -51,13 +50,6 @@ def rules_of(release: str) -> Rules:
         if number >= since:
             return rules
     raise UnknownRelease(f"release {release!r} has no high-availability assignor, which came with 2.6")
-
-
-def number_of(release: str) -> tuple[int, ...]:
-    """Return a release as numbers. It need not be one of the table: only the order of releases counts here."""
-    if re.fullmatch(r"[0-9]+(\.[0-9]+)+", release):
-        return tuple(map(int, release.split(".")))
-    return release_named(release).number
 
 
 _DEFAULTS: Final = AssignmentConfigs()

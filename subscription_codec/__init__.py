@@ -1,11 +1,11 @@
 """Bytes to records and back: the rebalance metadata of Kafka Streams (KIP-268), standard library only.
 
 ``decode_subscription`` / ``encode_subscription`` and ``decode_assignment`` / ``encode_assignment`` are for userdata,
-``consumer_protocol`` is for the envelope around it, ``explain`` shows bytes to a person. The fields of each version
-are one table: ``subscription_codec.layout``.
+``consumer_protocol`` is for the envelope around it, ``explain`` and ``explain_envelope`` show bytes to a person. The
+fields of each version are one table: ``subscription_codec.layout``.
 """
 
-from subscription_codec._explain import Part, explain
+from subscription_codec._explain import Part, explain, explain_envelope
 from subscription_codec.assignment import decode_assignment, encode_assignment, with_dictionary
 from subscription_codec.errors import CodecError, DecodeError, EncodeError, FutureVersion
 from subscription_codec.fields import describe, from_fields, to_fields
@@ -57,6 +57,7 @@ __all__ = [
     "encode_assignment",
     "encode_subscription",
     "explain",
+    "explain_envelope",
     "from_fields",
     "to_fields",
     "with_dictionary",

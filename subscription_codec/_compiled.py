@@ -21,7 +21,7 @@ from typing import Any, Final, NamedTuple
 from subscription_codec._hosts import Hosts, Topics
 from subscription_codec._lists import Unusual
 from subscription_codec._text import JavaUtf, Utf8
-from subscription_codec._wire import Array, Integer, Struct, Uuid, Wire, uuid_of
+from subscription_codec._wire import INT_32, Array, Integer, Struct, Uuid, Wire, uuid_of
 from subscription_codec.columns import task_of
 from subscription_codec.records import TaskId
 
@@ -51,7 +51,6 @@ def pair(record: type[Any], fields: Any) -> Pair:
 _NUMBERS: Final = ("subtopology", "partition")
 """What every task has on the wire; a name comes behind it from version 10 on."""
 
-_NUMBER: Final = Integer(4)
 _NO_NAME: Final = bytes(4)
 
 _TOOLS: Final = {
@@ -271,6 +270,6 @@ class _Writer(_Text):
         self.line(f"{', '.join((*numbers, topology))} = {value}")
         self.unusual(f"{topology} is not None")
         for name in numbers:
-            self.write(_NUMBER, name)
+            self.write(INT_32, name)
         if len(wire.members) > len(_NUMBERS):
             self.pieces.append(repr(_NO_NAME))

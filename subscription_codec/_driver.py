@@ -7,7 +7,7 @@ from typing import Any
 
 from subscription_codec._compiled import GIVES_UP
 from subscription_codec._wire import Reader
-from subscription_codec.errors import DecodeError, EncodeError, TrailingBytes
+from subscription_codec.errors import BadVersion, DecodeError, EncodeError, TrailingBytes
 from subscription_codec.layout import Layout
 from subscription_codec.records import FutureAssignment, FutureSubscription
 
@@ -40,6 +40,14 @@ def read_number(reader: Reader, field: str, size: int = 4) -> int:
         return reader.integer(size)
     except DecodeError as error:
         raise error.within(field) from None
+
+
+def unknown_version(reader: Reader) -> int:
+    """Read a version that has no layout here; ``BadVersion`` if no release can have written it."""
+    version = read_number(reader, "version")
+    if version < 1:
+        raise BadVersion(f"version {version}; the lowest is 1", 0, "version")
+    return version
 
 
 def layout_of(version: Any, layouts: Mapping[int, Layout]) -> Layout:

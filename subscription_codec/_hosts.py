@@ -9,11 +9,10 @@ from typing import Any, Final, NamedTuple
 
 from subscription_codec._lists import List, Unusual, items
 from subscription_codec._text import JavaUtf, from_java, to_java
-from subscription_codec._wire import Array, Integer, Reader, Struct
+from subscription_codec._wire import INT_32, Array, Reader, Struct
 from subscription_codec.columns import INT32, HostMap, big_endian, swapped
 from subscription_codec.records import HostInfo, HostPartitions, TopicEntry, TopicPartition
 
-INT_32: Final = Integer(4)
 TOPIC_PARTITION: Final = Struct("TopicPartition", TopicPartition, whole=True, topic=JavaUtf(), partition=INT_32)
 HOST_INFO: Final = Struct("HostInfo", HostInfo, whole=True, host=JavaUtf(), port=INT_32)
 HOST_PARTITIONS: Final = Struct("HostPartitions", HostPartitions, host=HOST_INFO, partitions=Array(TOPIC_PARTITION))

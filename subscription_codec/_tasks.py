@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from subscription_codec._lists import List, Unusual, items
 from subscription_codec._text import Utf8, Utf16
-from subscription_codec._wire import Array, Integer, Reader, Struct
+from subscription_codec._wire import INT_32, INT_64, Array, Reader, Struct
 from subscription_codec.columns import INT16, INT32, INT64, TaskIds, TaskOffsetSums, big_endian, native, pairs
 from subscription_codec.errors import EncodeError
 from subscription_codec.records import TaskId, TaskOffsetSum
@@ -25,8 +25,6 @@ def _named(task: Any) -> tuple[Any, ...]:
     return tuple(task) if len(task) == 3 else (*task, None)
 
 
-INT_32: Final = Integer(4)
-INT_64: Final = Integer(8)
 TASK_ID: Final = Struct(
     "TaskId", TaskId, take=_unnamed, listed=lambda task: list(_unnamed(task)), whole=True,
     subtopology=INT_32, partition=INT_32,

@@ -15,7 +15,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 from uuid import UUID
 
 from subscription_codec.errors import BadCount, DecodeError, EncodeError, Truncated
@@ -125,6 +125,10 @@ class Integer(Wire[int]):
             out += value.to_bytes(self.size, "big", signed=True)
         except (OverflowError, AttributeError, TypeError):
             raise EncodeError(f"needs an integer of {self.size} bytes, got {value!r}") from None
+
+
+INT_32: Final = Integer(4)
+INT_64: Final = Integer(8)
 
 
 @lru_cache(maxsize=4096)

@@ -11,13 +11,14 @@ from subscription_codec._driver import (
     nothing_behind,
     read_number,
     read_record,
+    unknown_version,
     write_future,
     write_record,
 )
 from subscription_codec._hosts import HOST_PARTITIONS
 from subscription_codec._wire import Array, Reader
 from subscription_codec.columns import HostMap
-from subscription_codec.errors import BadVersion, EncodeError, FutureVersion
+from subscription_codec.errors import EncodeError, FutureVersion
 from subscription_codec.layout import ASSIGNMENT
 from subscription_codec.quirks import as_written_by
 from subscription_codec.records import Assignment, FutureAssignment, HostPartitions, TopicEntry
@@ -56,9 +57,7 @@ def decode_assignment(
     layout = ASSIGNMENT.get(version) if version <= supported else None
     if layout is None:
         reader = Reader(data)
-        version = read_number(reader, "version")
-        if version < 1:
-            raise BadVersion(f"version {version}; the lowest is 1", 0, "version")
+        version = unknown_version(reader)
         if keep_future:
             return FutureAssignment(version, read_number(reader, "latest_supported"), reader.rest())
         raise FutureVersion(f"used version {version}; latest supported version: {supported}", 0, "version")

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-from subscription_codec._driver import as_bytes, read_number, read_record, write_record
+from subscription_codec._driver import as_bytes, nothing_behind, read_number, read_record, write_record
 from subscription_codec._text import Utf8
-from subscription_codec._wire import Array, Integer, NullableBytes, Reader, Struct
+from subscription_codec._wire import INT_32, Array, Integer, NullableBytes, Reader, Struct
 from subscription_codec.errors import BadVersion, EncodeError
 from subscription_codec.layout import Field, Layout
 from subscription_codec.records import TopicPartition
@@ -48,14 +48,14 @@ class MemberAssignment(NamedTuple):
     trailing: bytes = b""
 
 
-_TOPIC_PARTITIONS: Final = Struct("TopicPartitions", TopicPartitions, topic=Utf8(2), partitions=Array(Integer(4)))
+_TOPIC_PARTITIONS: Final = Struct("TopicPartitions", TopicPartitions, topic=Utf8(2), partitions=Array(INT_32))
 _V0: Final = (
     Field("version", "version", Integer(2)),
     Field("topics", "topics", Array(Utf8(2))),
     Field("user_data", "userData", NullableBytes()),
 )
 _V1: Final = (*_V0, Field("owned_partitions", "ownedPartitions", Array(_TOPIC_PARTITIONS)))
-_V2: Final = (*_V1, Field("generation_id", "generationId", Integer(4)))
+_V2: Final = (*_V1, Field("generation_id", "generationId", INT_32))
 _V3: Final = (*_V2, Field("rack_id", "rackId", Utf8(2, nullable=True)))
 _ASSIGNMENT: Final = Layout(
     MemberAssignment,
@@ -70,15 +70,18 @@ SUBSCRIPTION: Final[Mapping[int, Layout]] = {
 ASSIGNMENT: Final[Mapping[int, Layout]] = dict.fromkeys(SUBSCRIPTION, _ASSIGNMENT)
 
 
-def decode_member_subscription(blob: bytes | None) -> MemberSubscription:
-    """Read a whole consumer-protocol subscription; ``DecodeError`` if the bytes are none."""
-    record: MemberSubscription = _decode(blob, SUBSCRIPTION)
+def decode_member_subscription(blob: bytes | None, *, strict: bool = False) -> MemberSubscription:
+    """Read a whole consumer-protocol subscription; ``DecodeError`` if the bytes are none.
+
+    ``strict`` refuses bytes behind the last field, which else are kept in ``trailing``.
+    """
+    record: MemberSubscription = _decode(blob, SUBSCRIPTION, strict)
     return record
 
 
-def decode_member_assignment(blob: bytes | None) -> MemberAssignment:
-    """Read a whole consumer-protocol assignment; ``DecodeError`` if the bytes are none."""
-    record: MemberAssignment = _decode(blob, ASSIGNMENT)
+def decode_member_assignment(blob: bytes | None, *, strict: bool = False) -> MemberAssignment:
+    """Read a whole consumer-protocol assignment likewise."""
+    record: MemberAssignment = _decode(blob, ASSIGNMENT, strict)
     return record
 
 
@@ -109,12 +112,15 @@ def flattened(groups: Iterable[TopicPartitions]) -> tuple[TopicPartition, ...]:
     return tuple(sorted(TopicPartition(topic, partition) for topic, numbers in groups for partition in numbers))
 
 
-def _decode(blob: bytes | None, layouts: Mapping[int, Layout]) -> Any:
+def _decode(blob: bytes | None, layouts: Mapping[int, Layout], strict: bool) -> Any:
     data = blob if type(blob) is bytes else as_bytes(blob)
     version = read_number(Reader(data), "version", size=2)
     if version < 0:
         raise BadVersion(f"consumer protocol version {version}; the lowest is 0", 0, "version")
-    return read_record(data, layouts[min(version, HIGHEST_VERSION)], version)
+    record = read_record(data, layouts[min(version, HIGHEST_VERSION)], version)
+    if strict:
+        nothing_behind(record, len(data))
+    return record
 
 
 def _encode(record: MemberSubscription | MemberAssignment, layouts: Mapping[int, Layout]) -> bytes:

@@ -14,9 +14,9 @@ from typing import Any, Final, NamedTuple
 
 from subscription_codec import _compiled
 from subscription_codec._hosts import HOST_PARTITIONS, TOPIC_PARTITION, Hosts, Topics
-from subscription_codec._tasks import INT_32, INT_64, NAMED_TASK_ID, TASK_ID, FlatSums, GroupedSums, NamedTasks, Tasks
+from subscription_codec._tasks import NAMED_TASK_ID, TASK_ID, FlatSums, GroupedSums, NamedTasks, Tasks
 from subscription_codec._text import Utf8
-from subscription_codec._wire import Array, Integer, Struct, Uuid, Wire
+from subscription_codec._wire import INT_32, INT_64, Array, Integer, Struct, Uuid, Wire
 from subscription_codec.records import Assignment, ClientTag, StandbyTask, Subscription
 
 

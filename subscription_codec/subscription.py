@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from subscription_codec._driver import (
     as_bytes,
     layout_of,
     nothing_behind,
     read_number,
     read_record,
+    unknown_version,
     write_future,
     write_record,
 )
@@ -62,18 +61,16 @@ def encode_subscription(subscription: Subscription | FutureSubscription, *, as_r
 
 def _from_the_future(data: bytes, supported: int) -> FutureSubscription:
     reader = Reader(data)
-    version = read_number(reader, "version")
-    if version < 1:
-        raise BadVersion(f"version {version}; the lowest is 1", 0, "version")
+    version = unknown_version(reader)
     if supported < EARLIEST_PROBEABLE_VERSION:
         raise FutureVersion(f"unable to decode subscription data: version={version}", 0, "version")
     latest = _at_least(version, read_number(reader, "latest_supported"))
     return FutureSubscription(version, latest, reader.rest())
 
 
-def _at_least(lowest: int, supported: Any) -> int:
+def _at_least(lowest: int, supported: int) -> int:
     # Kafka 2.5 and later refuse a supported version below the used one (IllegalArgumentException), 2.0 to 2.4 did not
     # look, and 2.1 to 2.3 can write 4 with 3. What a release wrote is read; what none could mean is refused.
     if supported < lowest:
         raise BadVersion(f"supported version {supported}, expected {lowest} or more", 4, "latest_supported")
-    return int(supported)
+    return supported

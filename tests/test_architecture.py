@@ -96,11 +96,21 @@ main()
 
 def test_the_command_line_says_what_it_can_do_without_loading_it():
     done = subprocess.run([sys.executable, "-c", HELP], cwd=ROOT, capture_output=True, text=True)
-    heavy = {"aiokafka", "confluent_kafka", "jinja2", "kafka", "pyspark", "rich", "spark_sim"}
+    heavy = {"aiokafka", "attr", "confluent_kafka", "jinja2", "kafka", "pyspark", "rich", "spark_sim"}
+    heavy |= {"assignor.leader", "probing", "subscription_codec", "upgrade"}
 
     assert 0 == done.returncode, done.stderr
     assert "sweep" in done.stdout
     assert set() == heavy & set(done.stderr.split())
+
+
+def test_what_is_loaded_late_is_what_it_says():
+    import assignor
+
+    assert sorted(assignor.__all__) == sorted(assignor._HOMES)
+    assert assignor.__all__ == [getattr(assignor, name).__name__ for name in assignor.__all__]
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        _ = assignor.Nothing
 
 
 def test_ci_runs_the_test_command_of_the_readme():

@@ -4,7 +4,7 @@ from upgrade.config import StreamsConfig
 from upgrade.errors import ConfigException, UnknownRelease, UpgradeError
 from upgrade.matrix import Plan, Upgrade
 from upgrade.plan import Advice, advise
-from upgrade.releases import OURS, SIMULATED, Release, release_named
+from upgrade.releases import OURS, SIMULATED, Release, number_of, release_named
 
 __all__ = [
     "OURS",
@@ -18,5 +18,6 @@ __all__ = [
     "Upgrade",
     "UpgradeError",
     "advise",
+    "number_of",
     "release_named",
 ]

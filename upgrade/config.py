@@ -24,14 +24,7 @@ class StreamsConfig:
 
     def __attrs_post_init__(self) -> None:
         """Refuse what Kafka refuses."""
-        if isinstance(self.num_standby_replicas, bool) or not isinstance(self.num_standby_replicas, int):
-            raise ConfigException(
-                _invalid("num.standby.replicas", self.num_standby_replicas, "Not a number of type INT")
-            )
-        if self.num_standby_replicas < 0:
-            raise ConfigException(
-                _invalid("num.standby.replicas", self.num_standby_replicas, "Value must be at least 0")
-            )
+        check_number("num.standby.replicas", self.num_standby_replicas)
         _check_one_of(self.upgrade_from, tuple(PINNED_VERSIONS))
         if self.application_server:
             split_host(self.application_server)
@@ -65,6 +58,14 @@ _NUMBERS: Final = frozenset({"num.standby.replicas"})
 def _check_one_of(value: str | None, accepted: tuple[str, ...]) -> None:
     if value is not None and value not in accepted:
         raise ConfigException(_invalid("upgrade.from", value, f"String must be one of: null, {', '.join(accepted)}"))
+
+
+def check_number(key: str, value: object, least: int = 0, kind: str = "INT") -> None:
+    """Refuse what Kafka refuses for a number; ``kind`` is its type there."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ConfigException(_invalid(key, value, f"Not a number of type {kind}"))
+    if value < least:
+        raise ConfigException(_invalid(key, value, f"Value must be at least {least}"))
 
 
 def split_host(address: str) -> tuple[str, int]:

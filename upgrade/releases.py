@@ -7,6 +7,7 @@ accepts for its ``upgrade.from`` (none: it has no such configuration and ignores
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -125,3 +126,14 @@ def release_named(name: str) -> Release:
         others = ", ".join(release.name for release in _TABLE if not release.name[0].isdigit())
         raise UnknownRelease(f"unknown release {name!r}; known are {kafka[0]} to {kafka[-1]} and {others}")
     return found
+
+
+def number_of(name: str) -> tuple[int, ...]:
+    """Return a release as numbers, for comparing. One of Kafka's need not be in the table: it may be newer.
+
+    >>> number_of("3.9.2")
+    (3, 9, 2)
+    """
+    if re.fullmatch(r"[0-9]+(\.[0-9]+)+", name):
+        return tuple(map(int, name.split(".")))
+    return release_named(name).number

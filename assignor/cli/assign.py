@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
-import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 from uuid import UUID
 
@@ -14,25 +12,20 @@ from attrs import frozen
 
 from assignor import fallback_prior, high_availability, sticky
 from assignor.assignment_configs import AssignmentConfigs
+from assignor.cli.lines import JSONL, BadLine, aligned, each_line, json_object, stdin_lines
 from assignor.client_state import ClientState
 from assignor.errors import FatalError
-from assignor.high_availability import NEWEST, Reasons, number_of, rules_of
+from assignor.high_availability import NEWEST, Reasons, rules_of
 from subscription_codec import TaskId
-from upgrade import UpgradeError
+from upgrade import UpgradeError, number_of
 
 _STANDBYS_NEED_STATE: Final = (2, 6)
 """Before this release the sticky assignor gave standbys to tasks without state, too."""
 
 
-class _BadLine(ValueError):
-    """A line of input that is not what the command reads."""
-
-
 @click.command()
 @click.option("--explain", is_flag=True, help="Say for each task why it is where it is.")
-@click.option(
-    "--jsonl", is_flag=True, help="JSON lines even on a terminal; refused lines are rows and the exit status stays 0."
-)
+@JSONL
 def assign(explain: bool, jsonl: bool) -> None:
     """Read groups as lines of JSON from standard input, print what each client gets.
 
@@ -43,24 +36,13 @@ def assign(explain: bool, jsonl: bool) -> None:
       echo '{"assignor": "sticky", "tasks": [[0, 0]], "clients": [{"id": "00000000-0000-0000-0000-000000000001"}]}' |
         streams-assignor assign
     """  # noqa: D301 - click reads the backspace character
-    failed = False
-    for line in _lines():
-        try:
-            result = _assigned(_read(line), explain)
-        except (_BadLine, UpgradeError, FatalError) as error:
-            failed = True
-            result = {"error": type(error).__name__.lstrip("_"), "message": str(error)}
-        if explain and not jsonl and "error" not in result:
-            click.echo(_text(result))
-        else:
-            click.echo(json.dumps(result, indent=None if jsonl or not sys.stdout.isatty() else 2))
+
+    def converted(line: str) -> dict[str, Any]:
+        return _assigned(_read(line), explain)
+
+    text = _text if explain and not jsonl else None
+    failed = each_line(stdin_lines(), converted, jsonl=jsonl, errors=(UpgradeError, FatalError), text=text)
     sys.exit(int(failed and not jsonl))
-
-
-def _lines() -> Iterator[str]:
-    if isinstance(sys.stdin, io.TextIOWrapper):
-        sys.stdin.reconfigure(errors="replace")  # bytes that are no text belong into an error message
-    return (line for line in sys.stdin if not line.isspace())
 
 
 @frozen
@@ -145,23 +127,16 @@ def _pairs(tasks: Iterable[TaskId]) -> list[list[int]]:
 def _text(result: Mapping[str, Any]) -> str:
     rows = [("task", "role", "client", "why")]
     rows += [(str(TaskId(*each["task"])), each["role"], each["client"], each["why"]) for each in result["reasons"]]
-    widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    lines = [f"{t:<{widths[0]}}  {r:<{widths[1]}}  {c:<{widths[2]}}  {why}" for t, r, c, why in rows]
     followup = "wanted, to look whether others can take over" if result["followup"] else "not wanted"
-    return "\n".join([*lines, f"follow-up rebalance: {followup}", ""])
+    return "\n".join([aligned(rows), f"follow-up rebalance: {followup}", ""])
 
 
 def _read(line: str) -> _Group:
-    try:
-        given = json.loads(line)
-    except (ValueError, RecursionError):
-        given = None
-    if not isinstance(given, dict):
-        raise _BadLine(f"expected a JSON object, got {line.strip()[:40]!r}")
+    given = json_object(line)
     if given.get("assignor") not in tuple(_ASSIGNORS):
-        raise _BadLine(f"expected 'assignor' to be {', '.join(_ASSIGNORS)}, got {given.get('assignor')!r}")
+        raise BadLine(f"expected 'assignor' to be {', '.join(_ASSIGNORS)}, got {given.get('assignor')!r}")
     if not isinstance(given.get("release"), str | None):
-        raise _BadLine(f"expected 'release' to be text, such as \"3.9.2\", got {given['release']!r}")
+        raise BadLine(f"expected 'release' to be text, such as \"3.9.2\", got {given['release']!r}")
     defaults = AssignmentConfigs()
     config = AssignmentConfigs(
         acceptable_recovery_lag=given.get("acceptableLag", defaults.acceptable_recovery_lag),
@@ -171,22 +146,22 @@ def _read(line: str) -> _Group:
     )
     clients = [_client(each) for each in _of(given, "clients", list)]
     if len({client.process_id for client in clients}) < len(clients):
-        raise _BadLine("two clients have the same id")
+        raise BadLine("two clients have the same id")
     tasks = _tasks(given, "tasks", required=True)
     return _Group(given["assignor"], given.get("release"), clients, tasks, frozenset(_tasks(given, "stateful")), config)
 
 
 def _client(given: Any) -> ClientState:
     if not isinstance(given, dict):
-        raise _BadLine(f"expected a client to be an object, got {given!r}")
+        raise BadLine(f"expected a client to be an object, got {given!r}")
     name = _of(given, "id", str)
     try:
         process_id = UUID(name)
     except ValueError:
-        raise _BadLine(f"expected the 'id' of a client to be a UUID, got {name!r}") from None
+        raise BadLine(f"expected the 'id' of a client to be a UUID, got {name!r}") from None
     capacity = _of(given, "capacity", int, 1)
     if capacity < 1:
-        raise _BadLine(f"expected the 'capacity' of a client to be its number of members, got {capacity}")
+        raise BadLine(f"expected the 'capacity' of a client to be its number of members, got {capacity}")
     return ClientState(
         process_id,
         capacity,
@@ -205,12 +180,12 @@ def _numbers(given: Mapping[str, Any], key: str, how_many: int, *, required: boo
     rows: list[Any] = _of(given, key, list, None if required else [])
     for row in rows:
         if not isinstance(row, list) or len(row) != how_many or {int} != set(map(type, row)):
-            raise _BadLine(f"expected {key!r} to hold lists of {how_many} numbers, got {row!r}")
+            raise BadLine(f"expected {key!r} to hold lists of {how_many} numbers, got {row!r}")
     return rows
 
 
 def _of(given: Mapping[str, Any], key: str, kind: type, default: Any = None) -> Any:
     value = given.get(key, default)
     if not isinstance(value, kind):
-        raise _BadLine(f"expected {key!r} to be of type {kind.__name__}, got {value!r}")
+        raise BadLine(f"expected {key!r} to be of type {kind.__name__}, got {value!r}")
     return value

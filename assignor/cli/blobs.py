@@ -9,11 +9,11 @@ import base64
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+from assignor.cli.lines import BadLine, refusal
 from subscription_codec import (
     LATEST_SUPPORTED_VERSION,
     Assignment,
     CodecError,
-    DecodeError,
     EncodeError,
     Part,
     Subscription,
@@ -24,16 +24,11 @@ from subscription_codec import (
     encode_assignment,
     encode_subscription,
     explain,
+    explain_envelope,
     from_fields,
 )
-from subscription_codec._driver import nothing_behind
-from subscription_codec._explain import explain_envelope
 from subscription_codec.fields import Kind, to_json
 from subscription_codec.layout import Layout
-
-
-class BadLine(ValueError):
-    """Input that is not what the command reads."""
 
 
 class _Envelope(NamedTuple):
@@ -41,7 +36,7 @@ class _Envelope(NamedTuple):
 
     inside: Kind
     layouts: Mapping[int, Layout]
-    decode: Callable[[bytes], Any]
+    decode: Callable[..., Any]
     encode: Callable[[Any], bytes]
 
     def layout(self, version: int) -> Layout:
@@ -143,9 +138,7 @@ def _whole(kind: str, blob: bytes) -> str:
 
 
 def _envelope(envelope: _Envelope, blob: bytes, reading: Reading) -> dict[str, Any]:
-    record = envelope.decode(blob)
-    if reading.strict:
-        nothing_behind(record, len(blob))
+    record = envelope.decode(blob, strict=reading.strict)
     fields = {field.kafka_name: getattr(record, field.name) for field in envelope.layout(record.version)}
     if record.user_data is not None:
         fields["userData"] = described_or_refused(envelope.inside, record.user_data, reading)
@@ -160,12 +153,6 @@ def described_or_refused(kind: str, blob: bytes, reading: Reading) -> dict[str, 
         return described(kind, blob, reading)
     except CodecError as error:  # an EncodeError where Kafka reads what no JSON of ours can say
         return refusal(error) | hint(kind, blob)
-
-
-def refusal(error: CodecError | BadLine) -> dict[str, Any]:
-    """Return the object that stands in the place of what was refused."""
-    named = {"error": type(error).__name__, "message": str(error)}
-    return named | ({"offset": error.offset, "field": error.field} if isinstance(error, DecodeError) else {})
 
 
 def is_refused(result: dict[str, Any]) -> bool:

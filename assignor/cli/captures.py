@@ -15,7 +15,8 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from assignor.cli.blobs import BadLine, Reading, blob_of_hex, described_or_refused, printable, refusal
+from assignor.cli.blobs import Reading, blob_of_hex, described_or_refused, printable
+from assignor.cli.lines import BadLine, refusal
 from subscription_codec import NO_REBALANCE
 
 EXPECTED: Final = 'a capture ({"generations": [{"generation", "leader", "members": [...]}]})'

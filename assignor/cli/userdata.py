@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -13,7 +12,6 @@ import click
 
 from assignor.cli.blobs import (
     KINDS,
-    BadLine,
     Reading,
     blob_of,
     blob_of_base64,
@@ -23,8 +21,8 @@ from assignor.cli.blobs import (
     is_refused,
     parts,
     printable,
-    refusal,
 )
+from assignor.cli.lines import JSONL, BadLine, aligned, each_line, json_object, stdin_lines
 from subscription_codec import LATEST_SUPPORTED_VERSION, CodecError, EncodeError, Part, Subscription
 from subscription_codec.quirks import as_written_by
 
@@ -57,9 +55,6 @@ _as_release = click.option(
     callback=_release,
     help="Write what this release of Kafka would have written, such as 1.1.1.",
 )
-_jsonl = click.option(
-    "--jsonl", is_flag=True, help="JSON lines even on a terminal; refused lines are rows and the exit status stays 0."
-)
 
 
 @click.group()
@@ -83,7 +78,7 @@ def userdata() -> None:
 @_kind
 @_supported
 @_strict
-@_jsonl
+@JSONL
 def decode(files: tuple[TextIO, ...], kind: str | None, supported: int, strict: bool, jsonl: bool) -> None:
     """Read lines of {"kind": ..., "hex": ...} or bare hex or base64, print one JSON object each.
 
@@ -111,13 +106,13 @@ def decode(files: tuple[TextIO, ...], kind: str | None, supported: int, strict: 
         except OSError as error:
             raise click.FileError(file.name, error.strerror) from error
     if not files:
-        failed = _each_line(_lines(), converted, jsonl)
+        failed = _each_line(stdin_lines(), converted, jsonl)
     sys.exit(int(failed and not jsonl))
 
 
 @userdata.command()
 @_as_release
-@_jsonl
+@JSONL
 def encode(as_release: str | None, jsonl: bool) -> None:
     """Read lines of {"kind": ..., "fields": {...}}, print {"hex": ...} each. The reverse of decode.
 
@@ -130,13 +125,13 @@ def encode(as_release: str | None, jsonl: bool) -> None:
     """  # noqa: D301 - click reads the backspace character
 
     def converted(line: str) -> dict[str, Any]:
-        given = _json_object(line)
+        given = json_object(line)
         if given.get("kind") not in KINDS or not isinstance(given.get("fields"), dict):
             kinds = "|".join(f'"{kind}"' for kind in KINDS)
             raise BadLine(f'expected {{"kind": {kinds}, "fields": {{...}}}}')
         return {"hex": encoded(given["kind"], given["fields"], as_release).hex()}
 
-    sys.exit(int(_each_line(_lines(), converted, jsonl) and not jsonl))
+    sys.exit(int(_each_line(stdin_lines(), converted, jsonl) and not jsonl))
 
 
 @userdata.command(name="explain")
@@ -154,7 +149,9 @@ def explain_(kind: str | None, supported: int, text: str | None) -> None:
       streams-assignor userdata explain --kind member-assignment 000000000000ffffffff
     """  # noqa: D301 - click reads the backspace character
     failed = False
-    for line in [text] if text is not None else _lines():
+    for line in [text] if text is not None else stdin_lines():
+        if line.isspace():
+            continue
         try:
             its_kind, blob = _blob(line, kind)
         except BadLine as error:
@@ -198,38 +195,17 @@ def _decode_file(file: TextIO, convert: Callable[[str], dict[str, Any]], reading
 def _is_line(text: str) -> bool:
     """Say whether a file that begins like this is one of lines, good or bad."""
     try:
-        return not {"kind", *_ENCODINGS}.isdisjoint(_json_object(text)) if _is_json(text) else blob_of(text) != b""
+        return not {"kind", *_ENCODINGS}.isdisjoint(json_object(text)) if _is_json(text) else blob_of(text) != b""
     except BadLine:
         return False
 
 
 def _each_line(lines: Iterable[str], convert: Callable[[str], dict[str, Any]], jsonl: bool) -> bool:
-    """Convert line by line; one that cannot be converted becomes an error object, and the answer is true."""
-    indent = None if jsonl or not sys.stdout.isatty() else 2
-    failed = False
-    for line in lines:
-        if line.isspace():
-            continue
-        try:
-            result = convert(line)
-        except (CodecError, BadLine) as error:
-            result = refusal(error)
-        except RecursionError:
-            result = refusal(BadLine("the line is nested too deeply"))
-        failed |= is_refused(result)
-        click.echo(json.dumps(result, indent=indent))
-    return failed
-
-
-def _lines() -> Iterator[str]:
-    if isinstance(sys.stdin, io.TextIOWrapper):
-        sys.stdin.reconfigure(errors="replace")  # bytes that are no text belong into an error message
-    # Python has no stdin if the shell has closed it.
-    return (line for line in getattr(sys, "stdin", None) or () if not line.isspace())
+    return each_line(lines, convert, jsonl=jsonl, errors=(CodecError,), is_refused=is_refused)
 
 
 def _blob(line: str, kind: str | None) -> tuple[str, bytes]:
-    given = _json_object(line) if _is_json(line) else None
+    given = json_object(line) if _is_json(line) else None
     its_kind = given.get("kind", kind) if given else kind
     if its_kind not in KINDS:
         which = "subscription or assignment, or one of them with member- in front"
@@ -246,21 +222,10 @@ def _is_json(line: str) -> bool:
     return line.lstrip().startswith("{")
 
 
-def _json_object(line: str) -> dict[str, Any]:
-    try:
-        given = json.loads(line)
-    except (ValueError, RecursionError):
-        given = None
-    if not isinstance(given, dict):
-        raise BadLine(f"expected a JSON object, got {line.strip()[:40]!r}")
-    return given
-
-
 def _table(found: Iterable[Part]) -> str:
     rows = [("offset", "bytes", "field", "value")]
     rows += [(str(part.offset), _spaced(part.raw), part.field, printable(part.value)) for part in found]
-    widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    return "\n".join(f"{o:>{widths[0]}}  {b:<{widths[1]}}  {f:<{widths[2]}}  {v}".rstrip() for o, b, f, v in rows)
+    return aligned(rows, right=1)
 
 
 def _spaced(raw: bytes, most: int = 47) -> str:

@@ -17,7 +17,11 @@ from assignor.sticky_shares import share_out
 from subscription_codec import TaskId
 from tests.assignor import naive_sticky
 
-ROWS = [json.loads(line) for line in (Path(__file__).parent.parent / "vectors/sticky.jsonl").open()]
+ROWS = [
+    row
+    for row in map(json.loads, (Path(__file__).parent.parent / "vectors/assignor.jsonl").open())
+    if row["assignor"] == "sticky"
+]
 
 
 def task_ids(pairs):

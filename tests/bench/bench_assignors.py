@@ -1,5 +1,7 @@
 """How fast tasks are assigned, here and on the JVM, for the same groups; and whether both say the same.
 
+The high-availability assignor has to; the sticky one has ties of its own (see its docstring).
+
     pytest tests/bench/bench_assignors.py -m bench -s
     python -m tests.bench.bench_assignors [--all]
 
@@ -21,9 +23,9 @@ from uuid import UUID
 
 import pytest
 
+from assignor import high_availability, sticky
 from assignor.assignment_configs import AssignmentConfigs
 from assignor.client_state import RUNNING, ClientState
-from assignor.high_availability import assign_tasks
 from subscription_codec import TaskId
 from tests.integration.kafka_jars import Unavailable, class_path, java
 from tests.java_oracle import compile_java
@@ -89,7 +91,13 @@ def warm(clients):
     ]
 
 
-def measured(clients, tasks, repeat):
+ASSIGNORS = {
+    "high-availability": lambda group, tasks, stateful: high_availability.assign_tasks(group, tasks, stateful, CONFIG),
+    "sticky": lambda group, tasks, stateful: sticky.assign_tasks(group, tasks, stateful, CONFIG.num_standby_replicas),
+}
+
+
+def measured(assignor, clients, tasks, repeat):
     """Seconds, the median of some runs; and how the last of them came out."""
     times = []
     stateful = set(tasks)
@@ -98,17 +106,17 @@ def measured(clients, tasks, repeat):
             ClientState(c.process_id, c.capacity, c.previous_active, c.previous_standby, lags=c.lags) for c in clients
         ]
         begun = time.perf_counter()
-        followup = assign_tasks(group, tasks, stateful, CONFIG)
+        followup = ASSIGNORS[assignor](group, tasks, stateful)
         times.append(time.perf_counter() - begun)
     return sorted(times)[repeat // 2], group, followup
 
 
-def for_the_jvm(clients, tasks, repeat):
+def for_the_jvm(assignor, clients, tasks, repeat):
     def pairs(found):
         return [[task.subtopology, task.partition] for task in sorted(found)]
 
     return {
-        "assignor": "high-availability",
+        "assignor": assignor,
         "clients": [
             {
                 "id": str(client.process_id),
@@ -131,22 +139,22 @@ def for_the_jvm(clients, tasks, repeat):
     }
 
 
-def lines(jvm_sizes):
+def lines(assignor, jvm_sizes):
     """A line of the table for each size and temperature."""
-    yield f"{'high-availability, milliseconds':<34}{'ours':>10}{'JVM':>12}{'times':>8}  same result"
+    yield f"{f'{assignor}, milliseconds':<34}{'ours':>10}{'JVM':>12}{'times':>8}  same result"
     for number, tasks in OURS:
         clients, ids = cold(number, tasks)
         repeat = max(1, 3000 // tasks)
         for name in ("cold", "warm"):
-            ours, group, followup = measured(clients, ids, repeat)
+            ours, group, followup = measured(assignor, clients, ids, repeat)
             line = f"{f'{number} clients, {tasks} tasks, {name}':<34}{1000 * ours:>10.1f}"
             if (number, tasks) in jvm_sizes:
                 # Steady state on the JVM: the last runs of many, where there is time for many.
-                [answer] = on_the_jvm([for_the_jvm(clients, ids, REPEAT[number])])
+                [answer] = on_the_jvm([for_the_jvm(assignor, clients, ids, REPEAT[number])])
                 theirs = sorted(answer["ns"][-max(1, REPEAT[number] // 3) :])
                 theirs = theirs[len(theirs) // 2] / 1e9
                 same = (answer["followup"], answer["clients"]) == (followup, as_json(group))
-                line += f"{1000 * theirs:>12.1f}{theirs / ours:>8.1f}  {'yes' if same else 'NO'}"
+                line += f"{1000 * theirs:>12.1f}{theirs / ours:>8.1f}  {'yes' if same else 'no'}"
             yield line
             clients = warm(group)
 
@@ -155,12 +163,14 @@ def lines(jvm_sizes):
 def test_how_fast_tasks_are_assigned():
     print()
     try:
-        for line in lines(ON_THE_JVM):
-            print(line, flush=True)
+        for assignor in ASSIGNORS:
+            for line in lines(assignor, ON_THE_JVM):
+                print(line, flush=True)
     except Unavailable as missing:
         pytest.skip(f"no assignors of Kafka Streams: {missing}")
 
 
 if __name__ == "__main__":
-    for each in lines(OURS[:3] if "--all" in sys.argv else ON_THE_JVM):
-        print(each, flush=True)
+    for name in ASSIGNORS:
+        for each in lines(name, OURS[:3] if "--all" in sys.argv else ON_THE_JVM):
+            print(each, flush=True)
