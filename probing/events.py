@@ -23,6 +23,18 @@ class Action(enum.Enum):
     DROP = "drop the assignment"
     REJOIN = "rejoin at once"
     REJOIN_TO_COMPLETE = "rejoin at once if this member leads and one more rebalance completes the upgrade"
+    STOP = "shut this member down, without an exception"
+    STOP_APPLICATION = "shut the whole application down"
+
+
+class AssignorError(enum.IntEnum):
+    """Why an assignment is none, as a number in the assignment (version 4 and later). Java: ``AssignorError``."""
+
+    NONE = 0
+    INCOMPLETE_SOURCE_TOPIC_METADATA = 1
+    VERSION_PROBING = 2
+    ASSIGNMENT_ERROR = 3
+    SHUTDOWN_REQUESTED = 4
 
 
 @frozen
@@ -30,11 +42,13 @@ class AssignmentReceived:
     """An assignment arrived: its used version and its supported version (-1 below version 3).
 
     ``completes``: this member made it, and knows that one more rebalance completes an upgrade (``Decision.completes``).
+    ``error_code``: an ``AssignorError``, or a number that is none.
     """
 
     version: int
     supported: int
     completes: bool = False
+    error_code: int = AssignorError.NONE
 
 
 class Verdict(enum.Enum):
@@ -48,6 +62,14 @@ class Verdict(enum.Enum):
     HIGHEST = "the group supports our latest, and we sent less"
     BEYOND = "the supported version is above our latest"
     ABOVE = "a version above the one that we sent"
+
+
+class Check(enum.Enum):
+    """What a leader looks at before it assigns anything."""
+
+    VERSIONS = "members from the future beside members that cannot be probed"
+    SHUTDOWN = "a member wants the whole application to end (KIP-663)"
+    TOPICS = "a source topic is missing"
 
 
 class Content(enum.Enum):

@@ -6,20 +6,26 @@ Numbers in, numbers out. Java: ``StreamsPartitionAssignor.assign`` and ``compute
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from attrs import frozen
 
 from probing.errors import RemoteProtocolError
-from probing.events import Content
+from probing.events import AssignorError, Check, Content
 from probing.rules import LeaderRules, Speaks
 from subscription_codec.versions import EARLIEST_PROBEABLE_VERSION, UNKNOWN_VERSION
 
-ASSIGNMENT_ERROR: Final = 3
-"""Error code of an assignment that the leader could not make (2.7 and later)."""
+ANSWERED_WITH: Final[Mapping[Check, AssignorError]] = {
+    Check.VERSIONS: AssignorError.ASSIGNMENT_ERROR,
+    Check.SHUTDOWN: AssignorError.SHUTDOWN_REQUESTED,
+    Check.TOPICS: AssignorError.INCOMPLETE_SOURCE_TOPIC_METADATA,
+}
 _CARRIES_ERRORS: Final = 4
-"""The first assignment version with an error code."""
+"""The first assignment version with an error code; without it a leader leaves out the tasks of missing topics."""
+_CARRIES_WISHES: Final = 9
+"""The first subscription version with an error code."""
+_ANSWERED_SINCE: Final[Mapping[Check, int]] = {Check.TOPICS: _CARRIES_ERRORS, Check.SHUTDOWN: _CARRIES_WISHES}
 
 
 @frozen
@@ -57,11 +63,14 @@ class Decision:
         return bool(self.future)
 
 
-def decide(rules: LeaderRules, latest: int, heard: Mapping[str, Heard]) -> Decision:
+def decide(rules: LeaderRules, latest: int, heard: Mapping[str, Heard], found: Collection[Check] = ()) -> Decision:
     """Decide as a leader whose latest version is ``latest`` and who follows ``rules``.
 
-    Raises ``RemoteProtocolError`` where Kafka's leader thread dies: a version it cannot read, or (up to 2.6) a
-    member from the future beside one that cannot probe.
+    ``found`` is what else is wrong with the group. A leader that looks for it answers everybody with nothing but an
+    error code, in its own latest version: members that do not have that version cannot read it, in Kafka as here.
+
+    Raises ``RemoteProtocolError`` where Kafka's leader thread dies: a version it cannot read, a supported version below
+    the used one (2.5 and later), or (up to 2.6) a member from the future beside one that cannot probe.
 
     >>> from probing.rules import KIP_268
     >>> decide(KIP_268.leader, 3, {"old": Heard(3, 3), "new": Heard(4, 4)}).answers["new"]
@@ -69,12 +78,11 @@ def decide(rules: LeaderRules, latest: int, heard: Mapping[str, Heard]) -> Decis
     """
     future = frozenset(member for member, versions in heard.items() if versions.used > latest)
     known = [versions for member, versions in heard.items() if member not in future]
-    if future and not rules.reads_future:
-        newest = max(heard[member].used for member in future)
-        message = f"unable to decode subscription data: version={newest}"
-        raise RemoteProtocolError(message, "TaskAssignmentException")
-    if future and min((versions.used for versions in known), default=latest) < EARLIEST_PROBEABLE_VERSION:
-        return _refusal(rules, latest, heard, future)
+    _validate(rules, latest, heard.values())
+    mixed = bool(future) and min((versions.used for versions in known), default=latest) < EARLIEST_PROBEABLE_VERSION
+    for check in rules.checks:
+        if mixed if check is Check.VERSIONS else check in found and latest >= _ANSWERED_SINCE[check]:
+            return _refusal(rules, latest, heard, future, check)
     said = _said(latest, known, heard.values())
     regular = Answer(
         said[rules.version], said[rules.supported], rules.others_while_probing if future else Content.REGULAR
@@ -82,6 +90,19 @@ def decide(rules: LeaderRules, latest: int, heard: Mapping[str, Heard]) -> Decis
     for_future = Answer(said[rules.version_for_future], said[rules.supported], rules.content_for_future)
     completes = regular.version < latest == said[Speaks.LOWEST_SUPPORTED]
     return Decision({member: for_future if member in future else regular for member in heard}, future, completes)
+
+
+def _validate(rules: LeaderRules, latest: int, everyone: Iterable[Heard]) -> None:
+    """Die of what cannot be read."""
+    for versions in everyone:
+        if versions.used > latest and not rules.reads_future:
+            message = f"unable to decode subscription data: version={versions.used}"
+            raise RemoteProtocolError(message, "TaskAssignmentException")
+        if rules.validates_from is None or latest < rules.validates_from:
+            continue
+        if versions.supported < versions.used >= EARLIEST_PROBEABLE_VERSION:
+            message = f"a member sent version {versions.used} and claims to support only {versions.supported}"
+            raise RemoteProtocolError(message, "IllegalArgumentException")
 
 
 def _said(latest: int, known: Sequence[Heard], everyone: Iterable[Heard]) -> Mapping[Speaks, int]:
@@ -95,10 +116,12 @@ def _said(latest: int, known: Sequence[Heard], everyone: Iterable[Heard]) -> Map
     }
 
 
-def _refusal(rules: LeaderRules, latest: int, heard: Mapping[str, Heard], future: frozenset[str]) -> Decision:
-    """Answer a group that no rule covers: "future" members beside members that cannot be probed."""
-    message = f"a member sent a version above {latest} and another one below {EARLIEST_PROBEABLE_VERSION}"
-    if not rules.answers_errors or latest < _CARRIES_ERRORS:
+def _refusal(
+    rules: LeaderRules, latest: int, heard: Mapping[str, Heard], future: frozenset[str], check: Check
+) -> Decision:
+    """Answer a group that cannot be assigned to, or die of it. Java: ``errorAssignment``."""
+    if check is Check.VERSIONS and (not rules.answers_errors or latest < _CARRIES_ERRORS):
+        message = f"a member sent a version above {latest} and another one below {EARLIEST_PROBEABLE_VERSION}"
         raise RemoteProtocolError(message, "IllegalStateException")
-    error = Answer(latest, latest, Content.ERROR, ASSIGNMENT_ERROR)
-    return Decision(dict.fromkeys(heard, error), future)
+    told = heard if rules.tells_future else [member for member in heard if member not in future]
+    return Decision(dict.fromkeys(told, Answer(latest, latest, Content.ERROR, ANSWERED_WITH[check])), future)

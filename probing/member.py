@@ -16,8 +16,8 @@ from typing import Final
 from attrs import evolve, frozen
 
 from probing.errors import LocalProtocolError, RemoteProtocolError
-from probing.events import Action, AssignmentReceived, MemberState, Verdict
-from probing.rules import MemberRules
+from probing.events import Action, AssignmentReceived, AssignorError, MemberState, Verdict
+from probing.rules import MemberRules, OnError
 from subscription_codec.versions import EARLIEST_PROBEABLE_VERSION
 
 _KEEPS_THE_VERSION: Final = frozenset({Verdict.OLD, Verdict.SAME, Verdict.ABOVE})
@@ -55,7 +55,12 @@ class MemberVersion:
         return self.used
 
     def receive(self, event: AssignmentReceived) -> tuple[MemberVersion, tuple[Action, ...]]:
-        """Return the member after ``event`` and what it has to do; ``RemoteProtocolError`` if the answer is illegal."""
+        """Return the member after ``event`` and what it has to do; ``RemoteProtocolError`` if the answer is illegal.
+
+        An error code comes before everything else: the versions beside it are the leader's own.
+        """
+        if event.error_code and self.rules.other_error is not None:
+            return self, self._refused(event.error_code, self.rules.other_error)
         word = verdict(self.used, self.latest, event)
         if (self.state, word) not in self.rules.transitions:
             message = f"sent version {self.used} (latest {self.latest}), got version {event.version} (supported "
@@ -65,6 +70,13 @@ class MemberVersion:
         told = event.supported if state is _BELIEVES_ANYTHING else min(event.supported, self.latest)
         used = self.used if word in _KEEPS_THE_VERSION else told
         return evolve(self, used=used, state=state), _settled(actions, event.completes)
+
+    def _refused(self, code: int, other: OnError) -> tuple[Action, ...]:
+        reaction = self.rules.errors.get(code, other)
+        if reaction.throws:
+            name = f" ({AssignorError(code).name})" if code in set(AssignorError) else ""
+            raise RemoteProtocolError(f"the leader sent error code {code}{name}", reaction.throws)
+        return reaction.actions
 
 
 def verdict(used: int, latest: int, event: AssignmentReceived) -> Verdict:

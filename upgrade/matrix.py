@@ -1,12 +1,13 @@
-"""KIP-268's test matrix: 28 cells, and the plans that are tried in each.
+"""From one release to another: what stands in the way of a single bounce, the documented plan, and KIP-268's matrix.
 
 A plan is a list of rounds; in a round every member is stopped and started once, with a release and an ``upgrade.from``.
+Sources: KIP-268 and its test matrix of 28 cells, KIP-429, KIP-904, and the upgrade guides of the releases.
 """
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from attrs import field, frozen
@@ -53,9 +54,15 @@ class Upgrade:
 
     @property
     def rounds(self) -> tuple[Round, ...]:
-        """The rounds of the plan; an offline upgrade is one round that starts only after everybody has stopped."""
-        first = Round(self.target, self.upgrade_from)
-        return (first, Round(self.target)) if self.plan is Plan.TWO_BOUNCES else (first,)
+        """The rounds of the plan; an offline upgrade is one round that starts only after everybody has stopped.
+
+        ``upgrade.from`` holds back who is ahead: going up the new members, going back the old ones, before they change.
+        """
+        last = Round(self.target)
+        if self.plan is not Plan.TWO_BOUNCES:
+            return (Round(self.target, self.upgrade_from),)
+        holds_back = self.upgrade_from is not None and goes_back(self.origin, self.target)
+        return Round(self.origin if holds_back else self.target, self.upgrade_from), last
 
     @property
     def names(self) -> tuple[str, str]:
@@ -64,25 +71,82 @@ class Upgrade:
 
     @property
     def documented(self) -> bool:
-        """Whether this is what KIP-268 tells a user to do."""
+        """Whether this is what KIP-268 and the upgrade guides tell a user to do."""
         plan = documented_plan(self.origin, self.target)
         return self.plan is plan and self.upgrade_from == upgrade_from_value(self.origin, self.target)
 
 
-def documented_plan(origin: Release, target: Release) -> Plan:
-    """Return the advice for a pair of releases.
+class Obstacle(enum.Enum):
+    """What stands in the way of a single bounce, whichever way it goes."""
 
-    KIP-268: one bounce where members can be probed, two with ``upgrade.from`` where they cannot. What it leaves open is
-    offline: a target that does not accept the value (KAFKA-6054), and going back to members that cannot be probed or
-    from leaders that push them too far (KAFKA-8649).
+    VERSION = "who is behind cannot read what the others send, and cannot be probed (KIP-268)"
+    PUSHED = "leaders push members beyond what they know (KAFKA-8649)"
+    PROTOCOL = "some give up everything before they rejoin, others keep it (KIP-429)"
+    FOREIGN_KEY_JOINS = "who is behind cannot read the records of foreign-key joins (KAFKA-13769)"
+    REPARTITIONING = "who is behind cannot read updates of tables in repartition topics (KIP-904)"
+
+
+FORMATS: Final[Mapping[Obstacle, tuple[tuple[int, ...], tuple[int, ...]]]] = {
+    Obstacle.FOREIGN_KEY_JOINS: ((2, 4), (3, 3)),
+    Obstacle.REPARTITIONING: ((0, 10), (3, 5)),
+}
+"""Formats of records: the first release that writes them at all, and the one that changed them."""
+
+
+def behind_and_ahead(origin: Release, target: Release) -> tuple[Release, Release]:
+    """Tell who of two releases knows less; of Kafka's it is the older one."""
+
+    def progress(release: Release) -> tuple[bool, int, tuple[int, ...]]:
+        return release.protocol() == "cooperative", release.latest_version, release.number
+
+    behind, ahead = sorted((origin, target), key=progress)
+    return behind, ahead
+
+
+def goes_back(origin: Release, target: Release) -> bool:
+    """Whether the way from ``origin`` to ``target`` leads to who knows less."""
+    return origin != target and behind_and_ahead(origin, target) == (target, origin)
+
+
+def obstacles(origin: Release, target: Release) -> tuple[Obstacle, ...]:
+    """List what stands in the way of a single bounce between two releases.
+
+    >>> [obstacle.name for obstacle in obstacles(release_named("2.3"), release_named("3.9"))]
+    ['PROTOCOL', 'REPARTITIONING']
     """
-    if origin.latest_version == target.latest_version:
+    behind, ahead = behind_and_ahead(origin, target)
+    found = []
+    if behind.latest_version < ahead.latest_version:
+        if not behind.can_be_probed:
+            found.append(Obstacle.VERSION)
+        elif origin == ahead and origin.rules == KAFKA_8649_RULES:
+            found.append(Obstacle.PUSHED)
+    if behind.protocol() != ahead.protocol():
+        found.append(Obstacle.PROTOCOL)
+    if behind.of_kafka and ahead.of_kafka:
+        found += [each for each, (first, new) in FORMATS.items() if first <= behind.number < new <= ahead.number]
+    return tuple(found)
+
+
+_NOT_BACK: Final = frozenset({Obstacle.VERSION, Obstacle.PUSHED})
+"""What nobody documents a rolling way back for."""
+_EAGER_AND_PROBED: Final = "2.3"
+"""The value that stands for members of ours that are eager and can be probed."""
+
+
+def documented_plan(origin: Release, target: Release) -> Plan:
+    """Return the advice for a pair of releases, without others in between.
+
+    One bounce if nothing is in the way, as versions are probed; else two, if who is ahead can be held back with
+    ``upgrade.from``; else offline, as with a target that does not accept the value (KAFKA-6054, 3.5.0 and 3.5.1, 4.x).
+    """
+    found = obstacles(origin, target)
+    if not found:
         return Plan.ONE_BOUNCE
-    if origin.latest_version > target.latest_version:
-        return Plan.ONE_BOUNCE if target.can_be_probed and origin.rules != KAFKA_8649_RULES else Plan.OFFLINE
-    if origin.can_be_probed:
-        return Plan.ONE_BOUNCE
-    return Plan.TWO_BOUNCES if origin.line in target.upgrade_from else Plan.OFFLINE
+    if goes_back(origin, target) and _NOT_BACK.intersection(found):
+        return Plan.OFFLINE
+    behind, ahead = behind_and_ahead(origin, target)
+    return Plan.TWO_BOUNCES if ahead.starts_with(_value(behind)) else Plan.OFFLINE
 
 
 def upgrade_from_value(origin: Release, target: Release) -> str | None:
@@ -91,7 +155,13 @@ def upgrade_from_value(origin: Release, target: Release) -> str | None:
     >>> upgrade_from_value(release_named("0.10.0"), release_named("1.1"))
     '0.10.0'
     """
-    return origin.line if documented_plan(origin, target) is Plan.TWO_BOUNCES else None
+    if documented_plan(origin, target) is not Plan.TWO_BOUNCES:
+        return None
+    return _value(behind_and_ahead(origin, target)[0])
+
+
+def _value(release: Release) -> str:
+    return release.line if release.of_kafka else _EAGER_AND_PROBED
 
 
 def cells() -> Iterator[tuple[Release, Release]]:

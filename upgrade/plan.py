@@ -1,14 +1,29 @@
-"""The advice for a person: which steps, in which order, and what each step is good for. Source: KIP-268."""
+"""The advice for a person: which steps, in which order, what each is good for, and what is lost by skipping it.
+
+Sources: KIP-268, KIP-429, KIP-904, and the upgrade guides of the releases.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
+from typing import Any, Final
 
 from attrs import asdict, frozen
 
 from upgrade.errors import UpgradeError
-from upgrade.matrix import KAFKA_8649_RULES, Plan, documented_plan, upgrade_from_value
-from upgrade.releases import RELEASES, Release
+from upgrade.matrix import (
+    FORMATS,
+    KAFKA_8649_RULES,
+    Obstacle,
+    Plan,
+    behind_and_ahead,
+    documented_plan,
+    goes_back,
+    obstacles,
+    upgrade_from_value,
+)
+from upgrade.releases import BOTH, COOPERATIVE, EAGER, RELEASES, Release
 
 
 @frozen
@@ -22,7 +37,11 @@ class Step:
 
 @frozen
 class Advice:
-    """The way from ``origin`` to ``target``: ``plan``, the ``upgrade.from`` it needs, its steps and warnings."""
+    """The way from ``origin`` to ``target``: ``plan``, the ``upgrade.from`` it needs, its steps and warnings.
+
+    ``via`` are the releases it leads through, if any; ``plan`` and ``upgrade_from`` are then those of the part that
+    needs a configuration.
+    """
 
     origin: str
     target: str
@@ -30,11 +49,15 @@ class Advice:
     upgrade_from: str | None
     steps: tuple[Step, ...]
     warnings: tuple[str, ...] = ()
+    via: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """Return plain values in the names of ``matrix.json``."""
+        """Return plain values in the names of ``matrix.json``; ``via`` only if it leads through other releases."""
         plain = asdict(self)
-        return {"from": plain.pop("origin"), "to": plain.pop("target"), **plain, "plan": self.plan.value}
+        plain |= {"plan": self.plan.value}
+        return {"from": plain.pop("origin"), "to": plain.pop("target")} | {
+            name: value for name, value in plain.items() if name != "via" or value
+        }
 
 
 def advise(origin: Release, target: Release, *, offline: bool = False) -> Advice:
@@ -44,79 +67,184 @@ def advise(origin: Release, target: Release, *, offline: bool = False) -> Advice
 
     >>> [step.do for step in advise(RELEASES["2.0.1"], RELEASES["simulated-4"]).steps]
     ['bounce every member to simulated-4, one by one']
+    >>> advise(RELEASES["2.3.1"], RELEASES["4.3.1"]).via
+    ('3.9.2',)
     """
     if origin == target:
         raise UpgradeError(f"{origin} is already {target}: nothing to do")
-    plan = Plan.OFFLINE if offline else documented_plan(origin, target)
-    value = upgrade_from_value(origin, target) if plan is Plan.TWO_BOUNCES else None
-    steps = {
-        Plan.ONE_BOUNCE: _one_bounce,
-        Plan.TWO_BOUNCES: _two_bounces,
-        Plan.OFFLINE: _offline,
-    }[plan](origin, target)
-    return Advice(origin.name, target.name, plan, value, steps, tuple(_warnings(origin, target, plan)))
+    bridge = None if offline else bridge_between(origin, target)
+    stops = [origin, *([bridge] if bridge else []), target]
+    hops = list(pairwise(stops))
+    plans = [Plan.OFFLINE if offline else documented_plan(*hop) for hop in hops]
+    values = [upgrade_from_value(*hop) for hop, plan in zip(hops, plans, strict=True) if plan is Plan.TWO_BOUNCES]
+    return Advice(
+        origin.name,
+        target.name,
+        Plan.TWO_BOUNCES if values else plans[0],
+        values[0] if values else None,
+        tuple(step for hop, plan in zip(hops, plans, strict=True) for step in _STEPS[plan](*hop)),
+        tuple(dict.fromkeys(text for hop, plan in zip(hops, plans, strict=True) for text in _warnings(*hop, plan))),
+        (bridge.name,) if bridge else (),
+    )
 
 
-def _one_bounce(origin: Release, target: Release) -> tuple[Step, ...]:
+def bridge_between(origin: Release, target: Release) -> Release | None:
+    """Return the newest release through which a group can be rolled from eager to cooperative members, or back.
+
+    None if it needs none or there is none. Kafka's own bridges (KAFKA-18839) are the releases that know both protocols;
+    with one of 3.5 to 3.9 three bounces are enough.
+
+    >>> str(bridge_between(RELEASES["2.3.1"], RELEASES["4.0.0"]))
+    '3.9.2'
+    """
+    if {origin.rebalance_protocols, target.rebalance_protocols} != {EAGER, COOPERATIVE}:
+        return None
+    newest = [each for each in RELEASES.values() if each.released and each.rebalance_protocols == BOTH][-1]
+    rolls = Plan.OFFLINE not in {documented_plan(origin, newest), documented_plan(newest, target)}
+    return newest if rolls else None
+
+
+def _one_bounce(origin: Release, target: Release) -> Iterator[Step]:
     if origin.latest_version == target.latest_version:
         why = f"both speak metadata version {origin.latest_version}, so any leader reads any member"
         skipped = f"the member that is left stays on {origin}; the others do not mind"
     else:
         why = "a leader that does not know a version answers with its own, and the member comes down to it and rejoins"
         skipped = "the member that is left keeps the whole group on the lower version"
-    return (Step(f"bounce every member to {target}, one by one", why, skipped),)
+    yield Step(f"bounce every member to {target}, one by one", why, skipped)
 
 
-def _two_bounces(origin: Release, target: Release) -> tuple[Step, ...]:
-    version, value = origin.latest_version, origin.line
-    return (
-        Step(
-            f'bounce every member to {target} with upgrade.from="{value}", one by one',
-            f"with it they still send version {version}, the newest that a leader of {origin} can read",
-            f"a leader of {origin} dies of the first version {target.latest_version} it reads "
-            f'(TaskAssignmentException "unable to decode subscription data: version={target.latest_version}")',
-        ),
-        Step(
-            "remove upgrade.from and bounce every member again, one by one",
-            f"now every leader knows version {target.latest_version}; it answers version {version} as long as one "
-            "member sends it",
-            f"the group stays on version {version} for ever",
-        ),
-    )
+_HELD_BACK: Final[Mapping[Obstacle, str]] = {
+    Obstacle.VERSION: "they still send version {old}, the newest that a leader of {behind} can read",
+    Obstacle.PROTOCOL: "they still give up all partitions before they rejoin (eager), as members of {behind} do",
+    Obstacle.FOREIGN_KEY_JOINS: "foreign-key joins write what {behind} can read",
+    Obstacle.REPARTITIONING: "repartition topics get updates of tables that {behind} can read",
+}
+_NOT_HELD_BACK: Final[Mapping[Obstacle, str]] = {
+    Obstacle.VERSION: 'a leader of {behind} dies of the first version {new} it reads (TaskAssignmentException "unable '
+    'to decode subscription data: version={new}")',
+    Obstacle.PROTOCOL: "a leader of {behind} gives away partitions that a member of {ahead} keeps, and tasks have two "
+    "owners; a leader of {ahead} dies of it (IllegalStateException)",
+    Obstacle.FOREIGN_KEY_JOINS: "members of {behind} die of records of foreign-key joins (UnsupportedVersionException)",
+    Obstacle.REPARTITIONING: "members of {behind} misread updates of tables",
+}
+_SET_FREE: Final[Mapping[Obstacle, str]] = {
+    Obstacle.VERSION: "now every leader knows version {new}; it answers version {old} as long as one member sends it",
+    Obstacle.PROTOCOL: "now every leader lets members keep what they own (cooperative)",
+    Obstacle.FOREIGN_KEY_JOINS: "now everybody reads the new records",
+    Obstacle.REPARTITIONING: "now everybody reads the new records",
+}
+_LEFT_SO: Final[Mapping[Obstacle, str]] = {
+    Obstacle.VERSION: "the group stays on version {old} for ever",
+    Obstacle.PROTOCOL: "every rebalance stops the whole group for ever (eager)",
+    Obstacle.FOREIGN_KEY_JOINS: "the records stay as they were",
+    Obstacle.REPARTITIONING: "the records stay as they were",
+}
 
 
-def _offline(origin: Release, target: Release) -> tuple[Step, ...]:
-    return (
-        Step(
-            f"stop every member of {origin}, and wait until the group is empty",
-            f"then no member of {origin} meets one of {target}, whatever they make of each other",
-            "whoever is left is in one group with the new members, as in a rolling bounce without a plan",
-        ),
-        Step(f"start every member as {target}", "the group begins anew with one version", "nothing is processed"),
-    )
+def _two_bounces(origin: Release, target: Release) -> Iterator[Step]:
+    behind, ahead = behind_and_ahead(origin, target)
+    found = obstacles(origin, target)
+    value = upgrade_from_value(origin, target)
 
+    def told(texts: Mapping[Obstacle, str]) -> str:
+        facts = {"behind": behind, "ahead": ahead, "old": behind.latest_version, "new": ahead.latest_version}
+        return "; ".join(dict.fromkeys(texts[obstacle].format(**facts) for obstacle in found))
 
-def _warnings(origin: Release, target: Release, plan: Plan) -> list[str]:
-    found = [f"{release}: {release.note}" for release in (origin, target) if release.note]
-    if target.number < origin.number:
-        found.append(
-            "going back: an older release may not be able to read the state on disk (2.0.1 cannot open the stores of "
-            "2.3.1), so let each member start with an empty state directory and restore from the changelogs"
+    if goes_back(origin, target):
+        drained = ", then wait until the records written before are processed" * bool(FORMATS.keys() & set(found))
+        yield Step(
+            f'bounce every member with upgrade.from="{value}", still as {origin}, one by one{drained}',
+            f"with it {told(_HELD_BACK)}",
+            told(_NOT_HELD_BACK),
         )
-    if documented_plan(origin, target) is Plan.OFFLINE and target.number > origin.number:
-        fixed = next(each for each in RELEASES.values() if each.number > target.number and _accepts(each, origin))
-        found.append(
-            f'{target} does not accept upgrade.from="{origin.line}" (KAFKA-6054), so it cannot be rolled; {fixed} does'
+        yield Step(
+            f"remove upgrade.from and bounce every member to {target}, one by one",
+            f"now {origin} does nothing that {target} does not know",
+            f"the member that is left stays on {origin}; the others do not mind",
+        )
+        return
+    yield Step(
+        f'bounce every member to {target} with upgrade.from="{value}", one by one',
+        f"with it {told(_HELD_BACK)}",
+        told(_NOT_HELD_BACK),
+    )
+    yield Step("remove upgrade.from and bounce every member again, one by one", told(_SET_FREE), told(_LEFT_SO))
+
+
+def _offline(origin: Release, target: Release) -> Iterator[Step]:
+    yield Step(
+        f"stop every member of {origin}, and wait until the group is empty",
+        f"then no member of {origin} meets one of {target}, whatever they make of each other",
+        "whoever is left is in one group with the new members, as in a rolling bounce without a plan",
+    )
+    yield Step(f"start every member as {target}", "the group begins anew with one version", "nothing is processed")
+
+
+_STEPS: Final = {Plan.ONE_BOUNCE: _one_bounce, Plan.TWO_BOUNCES: _two_bounces, Plan.OFFLINE: _offline}
+
+_NEW_FILES_OF_ROCKSDB: Final = ((3, 0), (4, 0))
+_OFFSETS_IN_STORES: Final = (4, 3)
+_KAFKA_14646: Final = (3, 3)
+
+
+def _warnings(origin: Release, target: Release, plan: Plan) -> Iterator[str]:
+    yield from (f"{release}: {release.note}" for release in (origin, target) if release.note)
+    if target.number < origin.number:
+        yield from _of_state(origin, target)
+    found = obstacles(origin, target)
+    if documented_plan(origin, target) is Plan.OFFLINE:
+        yield from _of_no_rolling(origin, target, found)
+    if plan is not Plan.OFFLINE and found and FORMATS.keys() >= set(found):
+        yield (
+            f"two bounces are for foreign-key joins and for tables that are repartitioned; a topology without them "
+            f"needs one bounce to {target}, without upgrade.from"
+        )
+    if plan is not Plan.OFFLINE and target.number[:2] == _KAFKA_14646 and Obstacle.FOREIGN_KEY_JOINS in found:
+        yield (
+            f"KAFKA-14646: with foreign-key joins members of {target} fail on records of {origin} even so; take 3.4.0 "
+            "or later"
         )
     newer = max(origin, target, key=lambda release: release.latest_version)
     if newer.rules == KAFKA_8649_RULES and {origin.latest_version, target.latest_version} == {3, 4}:
         way = "" if plan is Plan.OFFLINE else "; take 2.2.2, 2.3.1 or 2.4 and later, or bounce the leader last"
-        found.append(
+        yield (
             f"KAFKA-8649: a leader of {newer} can push members of the older release beyond what they know, and they "
             f"die{way}"
         )
-    return found
 
 
-def _accepts(release: Release, origin: Release) -> bool:
-    return origin.line in release.upgrade_from and not release.note
+def _of_state(origin: Release, target: Release) -> Iterator[str]:
+    """Warn of what an older release cannot read on disk."""
+    yield (
+        "going back: an older release may not be able to read the state on disk (2.0.1 cannot open the stores of "
+        "2.3.1), so let each member start with an empty state directory and restore from the changelogs"
+    )
+    if not (origin.of_kafka and target.of_kafka):
+        return
+    if any(target.number < changed <= origin.number for changed in _NEW_FILES_OF_ROCKSDB):
+        yield f"{target} cannot open the stores of {origin} at all (RocksDB changed its files with 3.0 and with 4.0)"
+    if target.number < _OFFSETS_IN_STORES <= origin.number and origin.starts_with(target.line):
+        yield (
+            f'{target} does not find the offsets of {origin}; with upgrade.from="{target.line}" set for a while before '
+            f"that, {origin} writes .checkpoint files too (KIP-1035)"
+        )
+
+
+def _of_no_rolling(origin: Release, target: Release, found: Iterable[Obstacle]) -> Iterator[str]:
+    """Say which release makes it roll after all."""
+    behind, ahead = behind_and_ahead(origin, target)
+    outcome = ahead.accepts(behind.line)
+    bridge = bridge_between(origin, target)
+    if bridge:
+        yield f"{bridge} is a bridge: through it the group can be rolled"
+    elif behind == origin:
+        later = [each for each in RELEASES.values() if each.released and each.number > target.number]
+        fixed = next((str(each) for each in later if each.starts_with(origin.line)), "")
+        why = outcome.exception or "KAFKA-6054"
+        yield (
+            f'{target} does not accept upgrade.from="{origin.line}" ({why}), so it cannot be rolled'
+            + f"; {fixed} does" * bool(fixed)
+        )
+    if FORMATS.keys() & set(found) and goes_back(origin, target):
+        yield f"{target} cannot read the records that {origin} has left in topics of the group: process them all first"

@@ -6,9 +6,9 @@ Where the KIP and today's Kafka differ, the test says what each does. X is 3 and
 import pytest
 
 from probing import KIP_268, TODAY, Action, AssignmentReceived, Content, Heard, MemberState, MemberVersion, decide
-from probing.rules import KAFKA_2_0, KAFKA_8649
+from probing.rules import G4A, G4B, G4C, KAFKA_2_0, KAFKA_8649
 
-PROBING = [KIP_268, KAFKA_2_0, KAFKA_8649, TODAY]
+PROBING = [KIP_268, KAFKA_2_0, KAFKA_8649, G4A, G4B, G4C, TODAY]
 BOTH = pytest.mark.parametrize("rules", [KIP_268, TODAY], ids=lambda rules: rules.name)
 ALL = pytest.mark.parametrize("rules", PROBING, ids=lambda rules: rules.name)
 X, Y = 3, 4
@@ -113,12 +113,16 @@ def test_when_all_send_y_the_leader_answers_y_and_the_upgrade_is_done(rules):
     assert (Y, (Action.TAKE,)) == (member.used, actions)
 
 
+WHO_CHANGES = {("leader", X), ("leader", Y), ("follower", X), ("follower", Y)}
 LAST = {
     # who rejoins when the leader was bounced last: the leader (sent Y or X), a follower that sent X, one that sent Y
     "kip-268": {("leader", X), ("leader", Y)},
     "g2": {("leader", Y), ("follower", Y)},
-    "g3": {("leader", X), ("leader", Y), ("follower", X), ("follower", Y)},
-    "today": {("leader", X), ("leader", Y), ("follower", X), ("follower", Y)},
+    "g3": WHO_CHANGES,
+    "g4a": WHO_CHANGES,
+    "g4b": WHO_CHANGES,
+    "g4c": WHO_CHANGES,
+    "today": WHO_CHANGES,
 }
 
 

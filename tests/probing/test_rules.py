@@ -19,14 +19,16 @@ from probing import (
     verdict,
 )
 from probing.diagram import mermaid
-from probing.rules import BY_NAME, G0, G1, G1F, KAFKA_2_0, KAFKA_8649, KIP_268
+from probing.rules import BY_NAME, G0, G1, G1F, G4A, G4B, G4C, KAFKA_2_0, KAFKA_8649, KIP_268
+
+SINCE_2_4 = [G4A, G4B, G4C, TODAY]
 
 ALL = pytest.mark.parametrize("rules", BY_NAME.values(), ids=str)
 versions = st.integers(-1, 12)
 
 
 def test_the_rule_sets_have_different_names_and_sources():
-    assert ["g0", "g1", "g1f", "kip-268", "g2", "g3", "today"] == list(BY_NAME)
+    assert ["g0", "g1", "g1f", "kip-268", "g2", "g3", "g4a", "g4b", "g4c", "today"] == list(BY_NAME)
     assert len(BY_NAME) == len({rules.source for rules in BY_NAME.values()})
 
 
@@ -108,7 +110,7 @@ def test_today_a_leader_answers_everyone_what_everyone_can_read(latest, members)
 def test_the_order_of_the_members_decides_nothing(names):
     heard = {"a": Heard(3, 3), "b": Heard(4, 4), "c": Heard(3, 4)}
 
-    for rules in (KIP_268, KAFKA_2_0, KAFKA_8649, TODAY):
+    for rules in (KIP_268, KAFKA_2_0, KAFKA_8649, *SINCE_2_4):
         assert decide(rules.leader, 3, heard) == decide(rules.leader, 3, {name: heard[name] for name in names})
 
 
@@ -122,7 +124,7 @@ def test_kafka_6054_the_unfixed_releases_answer_version_1_with_version_2():
     assert [2, 1] == [decide(rules.leader, 2, {"old": Heard(1)}).answers["old"].version for rules in (G1, G1F)]
 
 
-@pytest.mark.parametrize("rules", [KIP_268, KAFKA_2_0, KAFKA_8649], ids=str)
+@pytest.mark.parametrize("rules", [KIP_268, KAFKA_2_0, KAFKA_8649, G4A, G4B], ids=str)
 def test_a_member_from_the_future_beside_one_that_cannot_probe_kills_the_leader(rules):
     with pytest.raises(RemoteProtocolError) as caught:
         decide(rules.leader, 3, {"old": Heard(2), "new": Heard(4, 4)})
@@ -130,8 +132,9 @@ def test_a_member_from_the_future_beside_one_that_cannot_probe_kills_the_leader(
     assert "IllegalStateException" == caught.value.kafka
 
 
-def test_today_a_member_from_the_future_beside_one_that_cannot_probe_gives_error_3_to_all():
-    answers = decide(TODAY.leader, 4, {"old": Heard(2), "new": Heard(5, 5)}).answers
+@pytest.mark.parametrize("rules", [G4C, TODAY], ids=str)
+def test_since_2_7_a_member_from_the_future_beside_one_that_cannot_probe_gives_error_3_to_all(rules):
+    answers = decide(rules.leader, 4, {"old": Heard(2), "new": Heard(5, 5)}).answers
 
     assert {(4, 4, Content.ERROR, 3)} == {(a.version, a.supported, a.content, a.error_code) for a in answers.values()}
 
@@ -149,7 +152,7 @@ def test_kafka_8649_a_member_of_2_0_believes_a_supported_version_it_does_not_hav
         member.version_to_send()
 
 
-@pytest.mark.parametrize("rules", [KAFKA_8649, TODAY], ids=str)
+@pytest.mark.parametrize("rules", [KAFKA_8649, *SINCE_2_4], ids=str)
 def test_a_supported_version_above_ours_is_refused_and_changes_nothing(rules):
     member = MemberVersion.started(rules.member, 3)
 

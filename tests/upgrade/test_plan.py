@@ -1,11 +1,30 @@
 """The advice, and the matrix it is judged by."""
 
-import pytest
+import json
+from itertools import pairwise, product
 
-from upgrade import Plan, UpgradeError, advise, release_named
-from upgrade.matrix import cells, kip_268, upgrade_from_value
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from upgrade import Plan, Upgrade, UpgradeError, advise, release_named
+from upgrade.matrix import (
+    Obstacle,
+    behind_and_ahead,
+    cells,
+    documented_plan,
+    goes_back,
+    kip_268,
+    obstacles,
+    upgrade_from_value,
+)
+from upgrade.releases import NEWEST_OF_LINE, RELEASES, Effect
+from upgrade.upgrade_from import line_of
 
 CELLS = list(cells())
+KAFKA = [release for release in RELEASES.values() if release.released]
+LINES = [release for release in NEWEST_OF_LINE.values() if release.released]
+pairs = st.lists(st.sampled_from(list(RELEASES.values())), min_size=2, max_size=2, unique=True)
 
 
 def advice(origin, target):
@@ -101,8 +120,222 @@ def test_no_value_where_none_is_accepted_or_needed():
     assert upgrade_from_value(release_named("0.10.0"), release_named("1.1.0")) is None
 
 
+def test_a_cell_goes_by_the_lines_of_the_kip_or_by_what_it_was_called():
+    first = kip_268()[0]
+
+    assert ("0.10.0", "0.10.1") == first.names
+    assert ("a", "b") == Upgrade(first.origin, first.target, first.plan, called=("a", "b")).names
+
+
 def test_rounds_of_the_plans():
     one, two, offline = kip_268()[:3]
 
     assert [None] == [each.upgrade_from for each in one.rounds] == [each.upgrade_from for each in offline.rounds]
     assert ["0.10.0", None] == [each.upgrade_from for each in two.rounds]
+
+
+# -- every pair of releases -------------------------------------------------------------------------------------------
+
+HELD_BACK_BY = {
+    Obstacle.VERSION: Effect.OLD_VERSION,
+    Obstacle.PROTOCOL: Effect.EAGER,
+    Obstacle.FOREIGN_KEY_JOINS: Effect.OLD_FOREIGN_KEY_JOINS,
+    Obstacle.REPARTITIONING: Effect.OLD_REPARTITIONING,
+}
+
+
+@pytest.mark.parametrize("origin", KAFKA, ids=str)
+def test_two_bounces_hold_back_all_that_is_in_the_way(origin):
+    """...and members start with what they are told: the promise of every cell of the 78 by 78."""
+    for target in KAFKA:
+        if origin == target or documented_plan(origin, target) is not Plan.TWO_BOUNCES:
+            continue
+        behind, ahead = behind_and_ahead(origin, target)
+        value = upgrade_from_value(origin, target)
+        first, second = Upgrade(origin, target, Plan.TWO_BOUNCES, value).rounds
+
+        assert ahead.starts_with(value), target
+        assert {HELD_BACK_BY[each] for each in obstacles(origin, target)} <= set(ahead.effects(value)), target
+        assert (ahead, value) == (first.release, first.upgrade_from)
+        assert (target, None) == (second.release, second.upgrade_from)
+        assert behind.protocol() == ahead.protocol(value), target
+
+
+@pytest.mark.parametrize("origin", KAFKA, ids=str)
+def test_one_bounce_has_nothing_in_the_way(origin):
+    for target in KAFKA:
+        if documented_plan(origin, target) is Plan.ONE_BOUNCE:
+            assert origin.protocol() == target.protocol(), target
+            assert min(origin.latest_version, target.latest_version) >= 3 or (
+                origin.latest_version == target.latest_version
+            ), target
+
+
+@given(pairs)
+def test_there_is_advice_for_every_pair(pair):
+    found = advise(*pair)
+    offline = advise(*pair, offline=True)
+
+    assert found.steps
+    assert all(step.do and step.why and step.if_skipped for advice in (found, offline) for step in advice.steps)
+    assert (found.plan is Plan.TWO_BOUNCES) == (found.upgrade_from is not None)
+    assert (Plan.OFFLINE, None, 2) == (offline.plan, offline.upgrade_from, len(offline.steps))
+    assert {"from", "to", "plan", "upgrade_from", "steps", "warnings"} <= json.loads(json.dumps(found.as_json())).keys()
+
+
+@given(pairs)
+def test_the_way_back_has_the_same_obstacles(pair):
+    origin, target = pair
+    there, back = (set(obstacles(*each)) - {Obstacle.PUSHED} for each in ((origin, target), (target, origin)))
+
+    assert there == back
+    assert not (goes_back(origin, target) and goes_back(target, origin))
+    assert origin.number == target.number or goes_back(origin, target) or goes_back(target, origin)
+
+
+@given(pairs)
+def test_a_way_with_a_bridge_is_made_of_ways_that_roll(pair):
+    origin, target = pair
+    via = [RELEASES[name] for name in advise(origin, target).via]
+
+    if via:
+        assert documented_plan(origin, target) is Plan.OFFLINE
+        assert all(documented_plan(*hop) is not Plan.OFFLINE for hop in pairwise([origin, *via, target]))
+
+
+@pytest.mark.parametrize("origin", [each for each in LINES if each.protocol() == "eager"], ids=str)
+@pytest.mark.parametrize("target", ["4.0.0", "4.1.2", "4.2.0", "4.3.1"])
+def test_from_2_3_and_older_into_4_it_takes_a_bridge_and_three_bounces(origin, target):
+    found = advise(origin, RELEASES[target])
+
+    assert (("3.9.2",), Plan.TWO_BOUNCES, origin.line) == (found.via, found.plan, found.upgrade_from)
+    assert [
+        f'bounce every member to 3.9.2 with upgrade.from="{origin.line}", one by one',
+        "remove upgrade.from and bounce every member again, one by one",
+        f"bounce every member to {target}, one by one",
+    ] == [step.do for step in found.steps]
+    assert ["3.9.2"] == json.loads(json.dumps(found.as_json()))["via"]
+
+
+def test_without_a_bridge_there_is_no_via():
+    assert "via" not in advice("2.0", "2.1").as_json()
+
+
+def test_the_bridge_works_backwards_too():
+    found = advice("4.3", "2.3")
+
+    assert ("3.9.2",) == found.via
+    assert 'bounce every member with upgrade.from="2.3", still as 3.9.2' in found.steps[1].do
+    assert "bounce every member to 2.3.1" in found.steps[2].do
+
+
+def test_and_not_to_where_nobody_rolls_back():
+    assert (Plan.OFFLINE, ()) == (advice("4.3", "1.1").plan, advice("4.3", "1.1").via)
+
+
+def test_offline_into_4_still_names_the_bridge():
+    found = advise(release_named("2.3"), release_named("4.3"), offline=True)
+
+    assert ("3.9.2 is a bridge: through it the group can be rolled",) == found.warnings
+
+
+def test_kip_904_the_trap_of_3_5_0_and_3_5_1():
+    assert (Plan.OFFLINE, None) == (advice("3.4", "3.5.1").plan, advice("3.4", "3.5.1").upgrade_from)
+    assert advice("3.4", "3.5.1").warnings[-1] == (
+        '3.5.1 does not accept upgrade.from="3.4" (IllegalArgumentException), so it cannot be rolled; 3.5.2 does'
+    )
+    assert "3.4" == advice("3.4", "3.5.2").upgrade_from
+    assert "3.3" == advice("3.3", "3.5.1").upgrade_from
+
+
+def test_going_back_offline_does_not_help_with_records_that_are_left():
+    assert "process them all first" in advice("3.5.1", "3.4").warnings[-1]
+
+
+def test_going_back_over_a_format_takes_two_bounces_and_time():
+    found = advice("3.9", "3.4")
+
+    assert (Plan.TWO_BOUNCES, "3.4") == (found.plan, found.upgrade_from)
+    assert "wait until the records written before are processed" in found.steps[0].do
+
+
+def test_going_back_from_cooperative_to_eager_takes_two_bounces():
+    first, second = advice("2.4", "2.3").steps
+
+    assert 'with upgrade.from="2.3", still as 2.4.1, one by one' in first.do
+    assert "wait" not in first.do
+    assert "IllegalStateException" in first.if_skipped
+    assert "remove upgrade.from and bounce every member to 2.3.1, one by one" == second.do
+
+
+def test_formats_alone_are_said_to_be_about_some_topologies_only():
+    assert "needs one bounce to 3.9.2" in advice("2.8", "3.9").warnings[0]
+    assert not [text for text in advice("2.3", "3.9").warnings if "needs one bounce" in text]
+
+
+def test_kafka_14646_is_warned_of():
+    assert "take 3.4.0 or later" in advice("3.2", "3.3").warnings[-1]
+    assert not [text for text in advice("3.2", "3.4").warnings if "14646" in text]
+
+
+def test_kafka_10455_is_warned_of():
+    assert "2.6.1 has the fix" in advice("2.5", "2.6.0").warnings[0]
+    assert not advice("2.5", "2.6").warnings
+
+
+def test_going_back_over_4_3_names_the_checkpoint_files():
+    assert 'with upgrade.from="4.2" set for a while before' in advice("4.3", "4.2").warnings[-1]
+
+
+def test_rocksdb_is_warned_of():
+    assert any("RocksDB" in text for text in advice("4.0", "3.9").warnings)
+    assert not any("RocksDB" in text for text in advice("3.9", "3.5").warnings)
+
+
+def test_members_of_ours_that_are_eager_count_as_2_3():
+    ours, cooperative = RELEASES["simulated-4"], RELEASES["3.9.2"]
+
+    assert "2.3" == upgrade_from_value(ours, cooperative)
+    assert not any("RocksDB" in text for text in advise(cooperative, ours).warnings)
+
+
+# -- the upgrade guides that Kafka has published ----------------------------------------------------------------------
+
+# "If upgrading from ... or below, you will need to do two rolling bounces": target lines and the newest such origin.
+GUIDES = {
+    "2.0": "1.1",
+    "2.1": "1.1",
+    "2.2": "1.1",
+    "2.3": "1.1",
+    **dict.fromkeys(("2.4", "2.5", "2.6", "2.7", "2.8", "3.0", "3.1", "3.2"), "2.3"),
+    **dict.fromkeys(("3.3", "3.4"), "3.2"),
+    **dict.fromkeys(("3.5", "3.6", "3.7", "3.8", "3.9", "4.0", "4.1", "4.2", "4.3"), "3.4"),
+}
+# Before 2.0: two bounces from 0.10.0 to the fixed releases, offline to the others.
+
+
+def guide_says_two(origin, target):
+    return line_of(origin.line) <= line_of(GUIDES[target.line])
+
+
+def test_the_plans_are_those_of_the_published_guides_but_for_4_x():
+    """Each guide's first paragraph; that of 4.0 still offers values that 4.0 refuses at start-up."""
+    compared, different = 0, set()
+    for origin, target in product(LINES, LINES):
+        if target.line not in GUIDES or origin.number >= target.number:
+            continue
+        compared += 1
+        if (documented_plan(origin, target) is not Plan.ONE_BOUNCE) != guide_says_two(origin, target):
+            different.add((origin.line, target.line))
+        elif documented_plan(origin, target) is Plan.OFFLINE:
+            different.add(("eager", target.line))
+
+    assert 391 == compared
+    assert {("eager", line) for line in ("4.0", "4.1", "4.2", "4.3")} == different
+
+
+@pytest.mark.parametrize("target", [each for each in KAFKA if (0, 10, 1) <= each.number < (2, 0)], ids=str)
+def test_before_2_0_the_guides_say_offline_but_to_the_fixed_releases(target):
+    fixed = target.name in {"0.10.2.2", "0.11.0.3", "1.0.2", "1.1.1"}
+
+    assert (Plan.TWO_BOUNCES if fixed else Plan.OFFLINE) is documented_plan(RELEASES["0.10.0.1"], target)

@@ -1,17 +1,189 @@
-"""The table of releases, held against what the captures and KIP-268 say."""
+"""The table of releases, held against what jars, captures and KIP-268 say."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from probing.rules import BY_NAME
 from subscription_codec import LATEST_SUPPORTED_VERSION
-from upgrade import UnknownRelease, release_named
-from upgrade.releases import NEWEST_OF_LINE, RELEASES
+from tests.subscription_codec.test_vectors import LATEST
+from upgrade import UnknownRelease, number_of, release_named
+from upgrade.releases import NEWEST_OF_LINE, OURS, RELEASES, Effect, Fate
+from upgrade.upgrade_from import UPGRADE_FROM, is_eager, line_of
+
+KAFKA = [release for release in RELEASES.values() if release.released]
+each_release = pytest.mark.parametrize("release", RELEASES.values(), ids=str)
+
+# As Maven Central lists them: line, number of the newest patch release.
+IN_MAVEN = (
+    "0.10.0:1 0.10.1:1 0.10.2:2 0.11.0:3 1.0:2 1.1:1 2.0:1 2.1:1 2.2:2 2.3:1 2.4:1 2.5:1 2.6:3 2.7:2 2.8:2 "
+    "3.0:2 3.1:2 3.2:3 3.3:2 3.4:1 3.5:2 3.6:2 3.7:2 3.8:1 3.9:2 4.0:2 4.1:2 4.2:1 4.3:1"
+)
+
+EAGER, BOTH, COOPERATIVE = ("eager",), ("eager", "cooperative"), ("cooperative",)
+
+# Read in the sources: first release, latest version, rules, protocols, task assignor, newest upgrade.from. A row holds
+# until the next one.
+READ = [
+    ("0.10.0.0", 1, "g0", EAGER, "cost-based", None),
+    ("0.10.1.0", 2, "g1", EAGER, "cost-based", None),
+    ("0.10.2.2", 2, "g1f", EAGER, "cost-based", "0.10.0"),
+    ("0.11.0.0", 2, "g1", EAGER, "sticky", None),
+    ("0.11.0.3", 2, "g1f", EAGER, "sticky", "0.10.0"),
+    ("1.0.0", 2, "g1", EAGER, "sticky", None),
+    ("1.0.2", 2, "g1f", EAGER, "sticky", "0.10.0"),
+    ("1.1.0", 2, "g1", EAGER, "sticky", None),
+    ("1.1.1", 2, "g1f", EAGER, "sticky", "0.10.0"),
+    ("2.0.0", 3, "g2", EAGER, "sticky", "1.1"),
+    ("2.1.0", 4, "g2", EAGER, "sticky", "1.1"),
+    ("2.2.2", 4, "g3", EAGER, "sticky", "1.1"),
+    ("2.3.0", 4, "g2", EAGER, "sticky", "1.1"),
+    ("2.3.1", 4, "g3", EAGER, "sticky", "1.1"),
+    ("2.4.0", 5, "g4a", BOTH, "sticky", "2.3"),
+    ("2.5.0", 6, "g4a", BOTH, "sticky", "2.3"),
+    ("2.6.0", 7, "g4b", BOTH, "high-availability", "2.3"),
+    ("2.6.1", 8, "g4b", BOTH, "high-availability", "2.3"),
+    ("2.7.0", 8, "g4c", BOTH, "high-availability", "2.3"),
+    ("2.8.0", 9, "g4c", BOTH, "high-availability", "2.3"),
+    ("3.0.0", 10, "g4c", BOTH, "high-availability", "2.3"),
+    ("3.2.0", 11, "g4c", BOTH, "high-availability", "2.3"),
+    ("3.3.0", 11, "g4c", BOTH, "high-availability", "3.2"),
+    ("3.4.0", 11, "g4c", BOTH, "high-availability", "3.3"),
+    ("3.5.0", 11, "g4c", BOTH, "high-availability", "3.4"),
+    ("3.6.2", 11, "g4c", BOTH, "high-availability", "3.5"),
+    ("3.7.0", 11, "g4c", BOTH, "high-availability", "3.6"),
+    ("3.8.0", 11, "today", BOTH, "high-availability", "3.7"),
+    ("3.9.0", 11, "today", BOTH, "high-availability", "3.8"),
+    ("4.0.0", 11, "today", COOPERATIVE, "high-availability", "3.9"),
+    ("4.1.0", 11, "today", COOPERATIVE, "high-availability", "4.0"),
+    ("4.2.0", 11, "today", COOPERATIVE, "high-availability", "4.1"),
+    ("4.3.0", 11, "today", COOPERATIVE, "high-availability", "4.2"),
+]
 
 
-@pytest.mark.parametrize("release", RELEASES.values(), ids=str)
+def test_there_are_the_78_releases_of_maven():
+    lines = [entry.split(":") for entry in IN_MAVEN.split()]
+    names = [f"{line}.{patch}" for line, newest in lines for patch in range(int(newest) + 1)]
+
+    assert 78 == len(names)
+    assert names == [str(release) for release in KAFKA]
+
+
+@pytest.mark.parametrize("release", KAFKA, ids=str)
+def test_a_release_is_as_its_sources_say(release):
+    *_, row = (row for row in READ if line_of(row[0]) <= release.number)
+    _, latest, rules, protocols, assignor, newest = row
+
+    assert (latest, rules) == (release.latest_version, release.rules)
+    assert (protocols, assignor) == (release.rebalance_protocols, release.task_assignor)
+    assert newest == (release.upgrade_from[-1] if release.upgrade_from else None)
+
+
+@pytest.mark.parametrize(("name", "latest"), LATEST.items())
+def test_the_versions_are_those_of_the_jars(name, latest):
+    assert latest == RELEASES[name].latest_version
+
+
+@each_release
 def test_every_release_has_rules_and_a_layout_for_its_version(release):
     assert release.rules in BY_NAME
     assert 1 <= release.latest_version <= LATEST_SUPPORTED_VERSION
+
+
+@each_release
+def test_values_are_known_sorted_and_older_than_the_release(release):
+    values = release.upgrade_from
+
+    assert sorted(values, key=line_of) == list(values)
+    assert set(values) <= set(UPGRADE_FROM)
+    assert all(line_of(value) < release.number for value in values)
+
+
+def test_versions_only_grow():
+    versions = [release.latest_version for release in KAFKA]
+
+    assert sorted(versions) == versions
+
+
+def test_kafka_4881_members_stopped_leaving_when_they_are_closed():
+    leaving = [str(release) for release in KAFKA if release.leaves_on_close]
+
+    assert ["0.10.0.0", "0.10.0.1", "0.10.1.0", "0.10.1.1", "0.10.2.0", "0.10.2.1"] == leaving
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "fate", "exception"),
+    [
+        ("1.1.0", "0.10.0", Fate.IGNORED, ""),
+        ("1.1.1", "0.10.1", Fate.REFUSED, "ConfigException"),
+        ("2.3.1", "2.0", Fate.REFUSED, "ConfigException"),
+        ("2.4.0", "2.3", Fate.WORKS, ""),
+        ("3.5.0", "3.4", Fate.CRASHES, "IllegalArgumentException"),
+        ("3.5.1", "3.4", Fate.CRASHES, "IllegalArgumentException"),
+        ("3.5.1", "3.3", Fate.WORKS, ""),
+        ("3.5.2", "3.4", Fate.WORKS, ""),
+        ("3.6.0", "3.4", Fate.WORKS, ""),
+        ("3.6.1", "3.5", Fate.REFUSED, "ConfigException"),
+        ("3.6.2", "3.5", Fate.WORKS, ""),
+        ("3.9.2", "0.10.0", Fate.WORKS, ""),
+        ("4.0.0", "2.3", Fate.CRASHES, "ConfigException"),
+        ("4.1.2", "0.10.0", Fate.CRASHES, "ConfigException"),
+        ("4.1.2", "2.4", Fate.WORKS, ""),
+        ("4.2.0", "2.3", Fate.REFUSED, "ConfigException"),
+        ("4.3.1", "4.3", Fate.REFUSED, "ConfigException"),
+        ("4.3.1", None, Fate.WORKS, ""),
+    ],
+)
+def test_the_traps_of_upgrade_from(name, value, fate, exception):
+    outcome = RELEASES[name].accepts(value)
+
+    assert (fate, exception) == (outcome.fate, outcome.exception)
+    assert bool(exception) == bool(outcome.text)
+    assert (fate is Fate.WORKS) == RELEASES[name].starts_with(value)
+
+
+@given(st.sampled_from(KAFKA), st.sampled_from(UPGRADE_FROM))
+def test_a_member_without_the_value_offers_the_newest_protocol_and_with_an_old_one_the_eager_one(release, value):
+    held_back = release.starts_with(value) and is_eager(value)
+
+    assert release.rebalance_protocols[-1] == release.protocol()
+    assert release.protocol(value) == ("eager" if held_back else release.protocol())
+
+
+@given(st.sampled_from(KAFKA), st.sampled_from(UPGRADE_FROM))
+def test_a_value_does_something_only_where_a_member_starts_with_it(release, value):
+    effects = release.effects(value)
+
+    assert release.starts_with(value) or not effects
+    assert (Effect.EAGER in effects) == (release.protocol(value) != release.protocol())
+    assert (Effect.OLD_VERSION in effects) == (release.pinned_version(value) not in {None, release.latest_version})
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "effects"),
+    [
+        ("0.10.2.2", "0.10.0", {"OLD_VERSION"}),
+        ("2.0.1", "1.1", {"OLD_VERSION"}),
+        ("2.4.1", "2.3", {"EAGER"}),
+        ("3.3.2", "1.1", {"OLD_VERSION", "EAGER", "OLD_FOREIGN_KEY_JOINS"}),
+        ("3.3.2", "3.2", {"OLD_FOREIGN_KEY_JOINS"}),
+        ("3.4.1", "3.3", {"OLD_FOREIGN_KEY_JOINS"}),
+        ("3.5.2", "3.4", {"OLD_REPARTITIONING"}),
+        ("3.9.2", "0.10.0", {"OLD_VERSION", "EAGER", "OLD_FOREIGN_KEY_JOINS", "OLD_REPARTITIONING"}),
+        ("3.9.2", "3.5", set()),
+        ("4.2.1", "4.1", set()),
+        ("4.3.1", "2.4", {"OLD_FOREIGN_KEY_JOINS", "OLD_REPARTITIONING", "CHECKPOINT_FILES"}),
+        ("4.3.1", "4.2", {"CHECKPOINT_FILES"}),
+        ("1.1.0", "0.10.0", set()),
+    ],
+)
+def test_what_a_value_does(name, value, effects):
+    assert effects == {effect.name for effect in RELEASES[name].effects(value)}
+
+
+def test_our_own_members_take_every_value_of_the_kip():
+    assert all(OURS.starts_with(value) for value in UPGRADE_FROM[:6])
+    assert {Effect.OLD_VERSION} <= set(OURS.effects("1.1"))
 
 
 @pytest.mark.parametrize(
@@ -22,6 +194,9 @@ def test_every_release_has_rules_and_a_layout_for_its_version(release):
         ("1.1", "1.1.1"),
         ("2.0.x", "2.0.1"),
         ("2.0.0", "2.0.0"),
+        ("2.6", "2.6.3"),
+        ("3.9", "3.9.2"),
+        ("4.3.x", "4.3.1"),
         ("post-2.0", "simulated-4"),
     ],
 )
@@ -29,9 +204,9 @@ def test_a_line_stands_for_its_newest_release(name, release):
     assert release == release_named(name).name
 
 
-@pytest.mark.parametrize("name", ["", "3", "2.0.9", "x", "2.0.1 "])
+@pytest.mark.parametrize("name", ["", "3", "2.0.9", "4.4", "x", "2.0.1 "])
 def test_an_unknown_release_is_refused_with_the_known_ones(name):
-    with pytest.raises(UnknownRelease, match=r"known are 0\.10\.0\.0 to 2\.3\.1 and"):
+    with pytest.raises(UnknownRelease, match=r"known are 0\.10\.0\.0 to 4\.3\.1 and kip-268, "):
         release_named(name)
 
 
@@ -39,8 +214,10 @@ def test_lines_and_numbers_follow_the_names():
     assert "0.10.2" == release_named("0.10.2.2").line
     assert "simulated-4" == release_named("simulated-4").line
     assert (2, 0, 1) == release_named("2.0.1").number < release_named("simulated-4").number
+    assert [(9999, 4), (5, 0, 1)] == [number_of(name) for name in ("simulated-4", "5.0.1")]
 
 
 def test_a_release_that_never_was_does_not_stand_for_its_line():
     assert "0.10.1.1" == NEWEST_OF_LINE["0.10.1"].name
     assert "never released" in RELEASES["0.10.1.2"].note
+    assert not RELEASES["0.10.1.2"].released
