@@ -1,0 +1,234 @@
+"""The feature client and tool on real clusters of several nodes and releases: the rest of table B2 and around it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+
+from tests.integration.children import wait_until
+from tests.integration.clusters import NEWEST, OLDER, Cluster, JavaTools
+from tests.integration.feature_checks import (
+    SECONDS,
+    ask,
+    at,
+    check,
+    client,
+    compare_reading,
+    java_tools,
+    need_brokers,
+    ours,
+)
+from tests.upgrade.features import observed
+from tests.upgrade.features.observed import OBSERVED, Observed
+from upgrade.features import tool
+from upgrade.features.client import FeatureClient
+from upgrade.features.command_config import CommandConfig
+from upgrade.features.levels import METADATA
+from upgrade.features.rpc import FeatureUpdate, Listener, NoSuchNode, UpdateRefused
+
+pytestmark = [pytest.mark.broker, pytest.mark.java, pytest.mark.exhaustive]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def fixture_brokers() -> None:
+    need_brokers(NEWEST, OLDER)
+
+
+@pytest.fixture(name="tools", scope="module")
+def fixture_tools() -> Iterator[JavaTools]:
+    yield from java_tools()
+
+
+REGISTERED = "controller acknowledged ControllerRegistrationRequest"
+
+
+def rows(setting: str, metadata: int) -> list[Observed]:
+    return [row for row in OBSERVED if (row.setting, row.metadata) == (setting, metadata)]
+
+
+@pytest.mark.parametrize("release", ["3.3-IV3", "3.9-IV0", "4.0-IV3", "4.3-IV0"])
+def test_m13_a_new_cluster_begins_with_the_levels_of_its_release(tmp_path: Path, release: str) -> None:
+    with Cluster(tmp_path, metadata=release) as cluster:
+        cluster.start(1)
+        # A controller at 3.3-IV3 does not answer: "Direct-to-controller communication is not supported".
+        found = client(cluster, Listener.BROKER).describe().finalized
+        expected = {name: level for name, level in tool.mapping(release).items() if level}
+        expected.pop("kraft.version", None)  # not with a fixed list of voters
+
+        assert expected == found
+
+
+def test_b2_an_old_broker(tmp_path: Path, tools: JavaTools) -> None:
+    with Cluster(tmp_path, metadata="3.9-IV0") as cluster:
+        cluster.start(1)
+        cluster.start(2, OLDER)
+        for row in rows(observed.OLD_BROKER, metadata=21):
+            check(cluster, row, cluster.brokers)
+        for node in ("1", "2"):
+            compare_reading(cluster, tools, "--bootstrap-server", "BROKER", "describe", "--node-id", node)
+        update = ("--bootstrap-server", "BROKER", "upgrade", "--feature", "metadata.version=22")
+        compare_reading(cluster, tools, *update)
+        described = client(cluster, Listener.BROKER).describe_nodes()
+        assert {1: (7, 30), 2: (1, 21)} == {node: each.supported[METADATA] for node, each in described.items()}
+
+        cluster.stop(2)
+        for row in rows(observed.OLD_BROKER_STOPPED, metadata=21):
+            check(cluster, row, cluster.brokers)
+        compare_reading(cluster, tools, *update)
+        with pytest.raises(NoSuchNode, match="there is no broker 2 now; there are 1"):
+            client(cluster, Listener.BROKER).describe(2)
+
+        gone = tools.call("ClusterTool", "unregister", "--bootstrap-server", cluster.brokers, "--id", "2")
+        assert 0 == gone.status, gone
+        # The last row goes to a level from which there is no way back.
+        for row in rows(observed.OLD_BROKER_UNREGISTERED, metadata=21) + rows(observed.SINGLE, metadata=21):
+            check(at(cluster, 21), row, cluster.brokers)
+
+
+def test_b2_a_controller_that_never_came(tmp_path: Path, tools: JavaTools) -> None:
+    with Cluster(tmp_path, controllers=3) as cluster:
+        cluster.launch(1)
+        cluster.start(2)
+        cluster.wait(1)
+        for row in rows(observed.CONTROLLER_MISSING, metadata=25):
+            check(cluster, row, cluster.brokers)
+        bootstrap = ("--bootstrap-controller", f"{cluster.controller(1)},{cluster.controller(2)}")
+        compare_reading(cluster, tools, *bootstrap, "upgrade", "--feature", "metadata.version=26")
+        compare_reading(cluster, tools, *bootstrap, "describe")
+
+
+def test_b2_an_old_controller(tmp_path: Path, tools: JavaTools) -> None:
+    with Cluster(tmp_path, metadata="3.9-IV0", controllers=3) as cluster:
+        cluster.launch(1)
+        cluster.start(2)
+        cluster.wait(1)
+        cluster.launch(3, OLDER, roles="controller")
+        cluster.wait(3, REGISTERED)
+        for row in rows(observed.CONTROLLER_OLD, metadata=21):
+            check(cluster, row, cluster.brokers)
+        for node in ("1", "2", "3"):
+            compare_reading(cluster, tools, "--bootstrap-controller", "CONTROLLER", "describe", "--node-id", node)
+
+        cluster.stop(3)
+        cluster.launch(3, roles="controller")
+        cluster.wait(3, REGISTERED)
+        active = next(node for node in (1, 2, 3) if is_active(cluster, node))
+        standby = next(node for node in (1, 2, 3) if node != active)
+        for row in rows(observed.CONTROLLER_RENEWED, metadata=21):
+            server = cluster.controller(standby) if row.to_standby else cluster.brokers
+            found = evolve(row, message=row.message and row.message.replace("node 1", f"node {active}"))
+            check(at(cluster, 21), found, server)
+
+
+def is_active(cluster: Cluster, node: int) -> bool:
+    """Whether a controller is the active one; a standby refuses even an empty request."""
+    return ask(cluster.controller(node), Observed("nothing", ())) is None
+
+
+def test_m8_an_election_is_waited_for(tmp_path: Path) -> None:
+    """The active controller goes away; who asks meanwhile gets an answer of the next one."""
+    with Cluster(tmp_path, controllers=3) as cluster:
+        for node in (1, 2, 3):
+            cluster.launch(node)
+        for node in (1, 2, 3):
+            cluster.wait(node)
+        active = next(node for node in (1, 2, 3) if is_active(cluster, node))
+        left = ",".join(cluster.controller(node) for node in (1, 2, 3) if node != active)
+        cluster.stop(active)
+        asked = FeatureClient(left, Listener.CONTROLLER, {}, SECONDS)
+        asked.update({METADATA: FeatureUpdate(26)})
+
+        assert 26 == asked.describe().finalized[METADATA]
+
+
+LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+GUARDED = {
+    "listener.security.protocol.map": "PLAINTEXT:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT",
+    "sasl.enabled.mechanisms": "PLAIN",
+    "sasl.mechanism.inter.broker.protocol": "PLAIN",
+    "listener.name.plaintext.plain.sasl.jaas.config": (
+        f'{LOGIN} username="root" password="secret" user_root="secret" user_alice="geheim";'
+    ),
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:root;User:ANONYMOUS",
+}
+
+
+def test_u2_who_may_not_alter_the_cluster_is_told_so(tmp_path: Path, tools: JavaTools) -> None:
+    """And a file of settings opens the door: the same file for Kafka's tool and for ours."""
+    with Cluster(tmp_path / "cluster") as cluster:
+        cluster.start(1, settings=GUARDED)
+        for user, password in (("root", "secret"), ("alice", "geheim")):
+            config = tmp_path / user
+            config.write_text(
+                "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\n"
+                f'sasl.jaas.config={LOGIN} \\\n  username="{user}" password="{password}";\n'
+            )
+            call = ("--bootstrap-server", "BROKER", "--command-config", str(config))
+            compare_reading(cluster, tools, *call, "describe")
+            compare_reading(cluster, tools, *call, "upgrade", "--feature", "metadata.version=26", "--dry-run")
+            compare_reading(cluster, tools, *call, "upgrade", "--feature", "metadata.version=99")
+        alice = CommandConfig.read(tmp_path / "alice")
+        with pytest.raises(UpdateRefused) as refused:
+            FeatureClient(cluster.brokers, Listener.BROKER, alice.settings, SECONDS).update(
+                {METADATA: FeatureUpdate(26)}
+            )
+        error = refused.value.results[METADATA]
+        assert (31, "CLUSTER_AUTHORIZATION_FAILED") == (error.code, error.name)
+
+        (tmp_path / "alice").write_text((tmp_path / "alice").read_text().replace("geheim", "guessed"))
+        said = ours("--bootstrap-server", cluster.brokers, "--command-config", str(tmp_path / "alice"), "describe")
+        assert 1 == said.status
+        assert "SASL" in said.err
+        assert "guessed" not in said.err
+
+
+def test_b1_a_broker_that_lacks_a_level_does_not_get_in(tmp_path: Path) -> None:
+    with Cluster(tmp_path) as cluster:
+        controller = cluster.start(1)
+        client(cluster).update({METADATA: FeatureUpdate(30)})
+        broker = cluster.launch(2, OLDER, settings={"initial.broker.registration.timeout.ms": "5000"})
+        cluster.wait(2, "Exiting Kafka due to fatal exception during startup")
+
+        assert any(observed.OLD_BROKER_AT_THE_DOOR in line for line in controller.lines)
+        refusal = "Unable to register broker 2 because the controller returned error UNSUPPORTED_VERSION"
+        assert any(refusal in line for line in broker.lines)
+
+
+def test_b1_a_broker_that_cannot_read_the_log_does_not_even_come_to_the_door(tmp_path: Path) -> None:
+    """At level 30 node 1 registers itself with a record that 3.9.2 cannot read: it ends before it asks anybody."""
+    with Cluster(tmp_path, metadata="4.3-IV0") as cluster:
+        controller = cluster.start(1)
+        broker = cluster.launch(2, OLDER)
+        cluster.wait(2, "Can't read version 4 of BrokerEndpoint")
+
+        assert any("Encountered fatal fault" in line for line in broker.lines)
+        assert not any(observed.OLD_BROKER_AT_THE_DOOR in line for line in controller.lines)
+
+
+def test_q3_a_standby_controller_that_lacks_a_level_ends(tmp_path: Path) -> None:
+    """Two of its threads meet the level, and the first of them ends the process."""
+    with Cluster(tmp_path, controllers=3) as cluster:
+        cluster.launch(1)
+        cluster.start(2)
+        standby = cluster.launch(3, OLDER, roles="controller")
+        loader = "No MetadataVersion with feature level 25"
+        replay = "but this controller only supports versions 1-21"
+        wait_until(lambda: any(loader in line or replay in line for line in standby.lines), standby)
+
+        assert any("Encountered fatal fault" in line for line in standby.lines)
+
+
+@pytest.mark.parametrize("release", ["3.3.2", "3.7.2", "4.1.2"])
+def test_m8_older_clusters_are_served_alike(tmp_path: Path, tools: JavaTools, release: str) -> None:
+    """The first release with KRaft for everybody, the first whose controllers say who is there (KIP-919), and a 4.x."""
+    with Cluster(tmp_path) as cluster:
+        cluster.start(1, release)
+        for bootstrap in (("--bootstrap-server", "BROKER"), ("--bootstrap-controller", "CONTROLLER")):
+            compare_reading(cluster, tools, *bootstrap, "describe")
+            compare_reading(cluster, tools, *bootstrap, "upgrade", "--feature", "metadata.version=99")
+            compare_reading(cluster, tools, *bootstrap, "downgrade", "--feature", "metadata.version=4")
+            compare_reading(cluster, tools, *bootstrap, "downgrade", "--feature", "metadata.version=4", "--dry-run")
+            compare_reading(cluster, tools, *bootstrap, "disable", "--feature", "metadata.version", "--dry-run")
+            compare_reading(cluster, tools, *bootstrap, "upgrade", "--release-version", "4.2")

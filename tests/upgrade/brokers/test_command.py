@@ -1,0 +1,70 @@
+"""``streams-assignor plan --brokers``."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from assignor.cli import cli
+
+
+def run(*arguments):
+    return CliRunner().invoke(cli, ("plan", *arguments))
+
+
+def test_it_prints_the_steps_with_their_way_back_and_their_source():
+    result = run("--brokers", "2.0.1", "2.8.2")
+
+    assert 0 == result.exit_code
+    assert result.output.startswith("brokers with ZooKeeper, 2.0.1 to 2.8.2: 2 rolls\n\n1. set inter.broker")
+    assert (
+        "   way back:   open: bounce the brokers to 2.0.1 again\n   source:     upgrade notes of 2.8" in result.output
+    )
+    assert result.output.splitlines()[-1].startswith("note: ")
+
+
+def test_one_roll_is_one():
+    assert run("--brokers", "4.2", "4.3").output.startswith("brokers in KRaft mode, 4.2 to 4.3: 1 roll\n")
+
+
+@pytest.mark.parametrize("as_json", [(), ("--json",)])
+def test_without_a_way_the_status_says_so(as_json):
+    result = run("--brokers", "4.3", "4.2", *as_json)
+
+    assert 1 == result.exit_code
+    assert "4.3-IV0 changed the records" in result.output
+    assert ("no way" in result.output) is not bool(as_json)
+
+
+@pytest.mark.parametrize(("mode", "steps"), [("--zookeeper", 6), ("--kraft", 2)])
+def test_it_asks_for_the_mode_of_a_release_that_has_both(mode, steps):
+    found = json.loads(run("--brokers", "3.9", "4.3", mode, "--json").output)
+
+    assert (mode.removeprefix("--"), steps) == (found["mode"], len(found["steps"]))
+
+
+def test_the_level_in_use_shortens_the_way():
+    assert 0 == run("--brokers", "4.3", "4.2", "--level", "4.2").exit_code
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (("--brokers", "2.9", "4.3"), "unknown release of brokers '2.9'; known are 0.8.2 to 4.3"),
+        (("--brokers", "2.8", "4.3", "--level", "x"), "Version x is not a valid version"),
+        (("--brokers", "3.9", "4.3"), "say which"),
+        (("--brokers", "2.8", "4.3", "--offline"), "--offline is for a Streams group"),
+        (("1.1", "2.0", "--kraft"), "go with --brokers"),
+        (("1.1", "2.0", "--level", "2.0"), "go with --brokers"),
+    ],
+)
+def test_a_mistake_is_one_clear_line(arguments, error):
+    result = run(*arguments)
+
+    assert 2 == result.exit_code
+    assert error in result.output
+    assert "Traceback" not in result.output
+
+
+def test_the_way_of_a_group_over_a_bridge_says_so():
+    assert run("2.3.1", "4.3.1").output.startswith("2.3.1 to 4.3.1: 3 rolling bounces, through 3.9.2\n")

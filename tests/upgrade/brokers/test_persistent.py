@@ -1,0 +1,90 @@
+"""The draft's path, walked by a cluster."""
+
+from itertools import combinations
+
+import pytest
+
+from upgrade.brokers.cluster import RollingCluster
+from upgrade.brokers.config import IBP, PMV, BrokerConfig
+from upgrade.brokers.persistent import Change, Metadata, persistent_path
+from upgrade.brokers.versions import NEWEST_OF_LINE, broker_release, version_named
+from upgrade.errors import UpgradeError
+
+OLD, NEW = broker_release("2.0"), broker_release("2.1")
+ERA = [
+    broker_release(line)
+    for line in NEWEST_OF_LINE
+    if version_named("0.11.0") <= version_named(line) < version_named("3.0-IV1")
+]
+PAIRS = list(combinations([broker_release("0.10.2"), *ERA], 2))
+
+
+def walked(origin, path):
+    """The cluster after each stage, everybody having led and written once."""
+    cluster = RollingCluster.of(BrokerConfig.of(origin, draft=True)).write("A")
+    for stage in path:
+        for cluster in cluster.roll(stage.config):  # noqa: B020 - each roll goes on from the last
+            assert () == cluster.deaf
+        for leader in "ABC":
+            cluster = cluster.write(leader)
+        yield stage, cluster
+
+
+@pytest.mark.parametrize("what", Metadata)
+def test_s1_incompatible_changes_of_all_four_kinds_wait_for_it(what):
+    assert PMV == Change(what, compatible=False).switched_on_by
+
+
+@pytest.mark.parametrize("what", Metadata)
+def test_s2_compatible_changes_follow_the_protocol_at_once(what):
+    assert IBP == Change(what, compatible=True).switched_on_by
+
+
+def test_s6_the_protocol_then_the_metadata_then_the_message_format():
+    path = persistent_path(broker_release("0.10.2"), broker_release("2.1"))
+
+    assert [
+        ("0.10.2-IV0",) * 3,
+        ("2.1-IV2", "0.10.2-IV0", "0.10.2-IV0"),
+        ("2.1-IV2", "2.1-IV2", "0.10.2-IV0"),
+        ("2.1-IV2",) * 3,
+    ] == [
+        tuple(map(str, (stage.config.protocol, stage.config.persistent, stage.config.message_format))) for stage in path
+    ]
+
+
+def test_s6_without_a_new_message_format_its_roll_is_left_out():
+    """ "Finally, if there are any message format changes"."""
+    assert 3 == len(persistent_path(OLD, NEW))
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_s7_the_way_back_is_open_exactly_as_long_as_the_draft_says(together):
+    for origin, target in PAIRS:
+        for stage, cluster in walked(origin, persistent_path(origin, target, together=together)):
+            found = cluster.downgrade(origin)
+            assert stage.way_back == found.possible, (origin, target, stage)
+            if stage.way_back:
+                assert () == found.lost
+
+
+def test_s7_after_the_first_step_alone_one_can_still_go_back():
+    stages = dict.fromkeys(
+        stage.do for stage, cluster in walked(OLD, persistent_path(OLD, NEW)) if cluster.downgrade(OLD).possible
+    )
+
+    assert [f"raise {IBP} and validate"] == list(stages)[1:]
+
+
+def test_s7_both_at_once_close_it_a_roll_earlier():
+    assert [True, False] == [stage.way_back for stage in persistent_path(OLD, NEW, together=True)]
+
+
+def test_s10_the_path_is_there_for_every_pair_because_the_sentence_that_may_restrict_it_is_cut_off():
+    assert all(persistent_path(origin, target)[1].do == f"raise {IBP} and validate" for origin, target in PAIRS)
+
+
+@pytest.mark.parametrize(("origin", "target"), [("2.1", "2.0"), ("2.1", "2.1.1")])
+def test_there_must_be_something_to_raise(origin, target):
+    with pytest.raises(UpgradeError, match="there is nothing to raise"):
+        persistent_path(broker_release(origin), broker_release(target))

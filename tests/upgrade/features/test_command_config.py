@@ -1,0 +1,128 @@
+"""Kafka's settings for clients, as kafka-python's."""
+
+import logging
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from upgrade.errors import ConfigException
+from upgrade.features.command_config import CommandConfig, properties
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", {}),
+        ("a=1", {"a": "1"}),
+        ("a = 1 \n", {"a": "1 "}),
+        ("a:1\r\nb 2\rc\t\f3", {"a": "1", "b": "2", "c": "3"}),
+        ("# no=1\n  ! no=2\n\n a=1", {"a": "1"}),
+        ("a=b\\\n   c", {"a": "bc"}),
+        ("a=b\\\\\nc=d", {"a": "b\\", "c": "d"}),
+        ("a=b\\", {"a": "b"}),
+        ("only", {"only": ""}),
+        ("=v", {"": "v"}),
+        ("a\\=b\\:c\\ d=e=f:g", {"a=b:c d": "e=f:g"}),
+        ("a=\\t\\n\\r\\f\\u00e9\\q\\\\", {"a": "\t\n\r\fé" + "q\\"}),
+        ("a=1\na=2", {"a": "2"}),
+    ],
+)
+def test_it_reads_javas_properties(text, expected):
+    assert expected == dict(properties(text))
+
+
+@given(st.text())
+def test_it_reads_any_text(text):
+    assert all(isinstance(key, str) for key, _ in properties(text))
+
+
+@given(st.dictionaries(st.from_regex("[a-z.]+", fullmatch=True), st.from_regex("[a-z ;\"'=:]*[a-z]", fullmatch=True)))
+def test_it_reads_what_was_written(pairs):
+    written = "\n".join(f"{key}={value}" for key, value in pairs.items())
+
+    assert {key: value.lstrip(" ") for key, value in pairs.items()} == dict(properties(written))
+
+
+LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+
+
+def test_m8_a_file_opens_the_door(tmp_path):
+    file = tmp_path / "client.properties"
+    file.write_text(
+        f"""\
+bootstrap.servers=a:1
+bootstrap.controllers=b:2
+security.protocol=sasl_ssl
+sasl.mechanism=SCRAM-SHA-512
+sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required \\
+    username=me password="se\\\\"cret";
+ssl.truststore.location={tmp_path}/ca.pem
+ssl.truststore.type=PEM
+ssl.keystore.location={tmp_path}/me.pem
+ssl.keystore.type=pem
+ssl.key.password=key
+ssl.endpoint.identification.algorithm=
+request.timeout.ms=2000
+default.api.timeout.ms=3500
+client.id=me
+"""
+    )
+    config = CommandConfig.read(file)
+
+    assert ("a:1", "b:2", 3.5) == (config.brokers, config.controllers, config.seconds)
+    assert {
+        "security_protocol": "SASL_SSL",
+        "sasl_mechanism": "SCRAM-SHA-512",
+        "sasl_plain_username": "me",
+        "sasl_plain_password": 'se"cret',
+        "ssl_cafile": f"{tmp_path}/ca.pem",
+        "ssl_certfile": f"{tmp_path}/me.pem",
+        "ssl_password": "key",
+        "ssl_check_hostname": False,
+        "request_timeout_ms": 2000,
+        "client_id": "me",
+    } == config.settings
+    assert "cret" not in repr(config)
+
+
+def test_kafka_python_knows_all_these_settings():
+    from kafka.net.manager import KafkaConnectionManager
+
+    from upgrade.features.command_config import _KEYS, _LOGIN_KEYS
+
+    names = {name for name, _ in _KEYS.values() if name} | set(_LOGIN_KEYS.values())
+    assert names <= KafkaConnectionManager.DEFAULT_CONFIG.keys()
+
+
+def test_kerberos_has_a_service_name():
+    jaas = "com.sun.security.auth.module.Krb5LoginModule required useKeyTab=true serviceName=kafka2;"
+
+    assert {"sasl_kerberos_service_name": "kafka2"} == CommandConfig.of({"sasl.jaas.config": jaas}).settings
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "why"),
+    [
+        ("security.protocol", "TLS-SECRET", "expected one of PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL"),
+        ("sasl.mechanism", "SECRET", "expected one of PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, GSSAPI"),
+        ("request.timeout.ms", "SECRET", "expected a number of milliseconds"),
+        ("default.api.timeout.ms", "-1", "expected a number of milliseconds"),
+        ("ssl.truststore.type", "JKS", "expected PEM"),
+        ("ssl.keystore.location", "/SECRET", "needs ssl.keystore.type=PEM"),
+        ("ssl.cipher.suites", "SECRET", "is not known here; what is: client.id, default.api.timeout.ms"),
+        ("sasl.jaas.config", "SECRET required;", "expected one of PlainLoginModule, ScramLoginModule"),
+    ],
+)
+def test_what_cannot_be_followed_is_named_but_not_shown(key, value, why):
+    with pytest.raises(ConfigException, match=f"^{key}.*{why}") as refused:
+        CommandConfig.of({key: value})
+
+    assert "SECRET" not in str(refused.value)
+
+
+def test_what_is_for_other_clients_is_left_out_with_a_word(caplog):
+    with caplog.at_level(logging.WARNING):
+        assert CommandConfig() == CommandConfig.of({"acks": "secret"})
+
+    assert ["acks is not known here and left out"] == caplog.messages
