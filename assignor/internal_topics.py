@@ -113,6 +113,11 @@ def create_missing(prepared: Prepared, admin: TopicAdmin) -> None:
         admin.create(prepared.to_create)
 
 
+def missing_sources(topology: Topology, partitions: Mapping[str, int]) -> tuple[str, ...]:
+    """List the topics that do not exist although the application reads them and does not write them."""
+    return tuple(topic for topic in topology.external_topics if topic not in partitions)
+
+
 def prepare(topology: Topology, partitions: Mapping[str, int], rules: TopicRules = TODAY) -> Prepared:
     """Work out all topics of an application; ``partitions`` are those that exist, internal ones as well.
 
@@ -123,7 +128,7 @@ def prepare(topology: Topology, partitions: Mapping[str, int], rules: TopicRules
     >>> [(topic.name, topic.partitions) for topic in prepare(Topology.of(counting), {"orders": 3}).to_create]
     [('app-counts-changelog', 3)]
     """
-    missing = tuple(topic for topic in topology.external_topics if topic not in partitions)
+    missing = missing_sources(topology, partitions)
     if missing and rules.answers_missing:
         return Prepared(missing=missing, error_code=INCOMPLETE_SOURCE_TOPIC_METADATA)
     external = {topic: partitions[topic] for topic in topology.external_topics if topic in partitions}

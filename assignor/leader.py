@@ -1,4 +1,4 @@
-"""The leader's work, step by step: read the subscriptions, decide the versions, assign the tasks, write the answers.
+"""The leader's work, step by step: read the subscriptions, decide the versions, place and deal the tasks, answer.
 
 Pure: gets everything it may look at, sorts what comes in and what goes out, so equal groups get equal bytes.
 Java: ``StreamsPartitionAssignor.assign``.
@@ -6,66 +6,60 @@ Java: ``StreamsPartitionAssignor.assign``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 from uuid import UUID
 
-from attrs import frozen
+from attrs import evolve, field, frozen
 
-from assignor.client_state import ClientState
+from assignor import carried_levels, group
+from assignor.assignment_configs import AssignmentConfigs
+from assignor.client_state import RUNNING
+from assignor.cluster import Cluster
+from assignor.dealing import NOTHING_HAD, Crew, Share
+from assignor.eras import NEWEST, Era
 from assignor.errors import FatalError
-from assignor.internal_topics import prepare, rules_for
-from assignor.sticky import assign_tasks
+from assignor.group import Client, Joined
+from assignor.handover import Given, hand_over
+from assignor.internal_topics import missing_sources, prepare, rules_for
+from assignor.offsets import end_sums
+from assignor.placement import STICKY, Placement, Work
 from assignor.topology import Tasks, Topology
-from probing import Answer, Content, Decision, Heard, ProbingError, RuleSet, decide
+from probing import Answer, Content, Decision, ProbingError, RuleSet, decide
+from probing.events import AssignorError, Check
 from subscription_codec import (
     Assignment,
-    DecodeError,
     EncodeError,
-    FutureSubscription,
-    FutureVersion,
     HostInfo,
     HostPartitions,
     StandbyTask,
-    Subscription,
     TaskId,
-    TopicPartition,
-    decode_subscription,
     encode_assignment,
 )
-from subscription_codec.consumer_protocol import (
-    MemberAssignment,
-    decode_member_subscription,
-    encode_member_assignment,
-    grouped,
-)
-from upgrade import ConfigException
-from upgrade.config import split_host
+from subscription_codec.assignment import FIRST_WITH_DICTIONARY, with_dictionary
+from subscription_codec.consumer_protocol import MemberAssignment, encode_member_assignment, grouped
 
-FUTURE_CLIENT: Final = UUID(int=0)
-"""Stands for all members from the future: their process ids cannot be read (Java: ``FUTURE_ID``)."""
+_FIRST_WITH_ERRORS: Final = 4
+_ANSWERED: Final = "TaskAssignmentException"
+"""The exception that leaders since 2.7 turn into an error code; of all others they die."""
 
 
-@frozen
+@frozen(kw_only=True)
 class LeaderSettings:
-    """What a leader knows of itself: its rules, its latest version, the topology and the number of standbys.
+    """What a leader knows of itself: its rules, its latest version, its era, the topology, and how it assigns tasks.
 
-    ``as_release``: see ``Member``.
+    ``process_id`` is the process it belongs to. ``as_release``, ``watches``: see ``Member``.
     """
 
     rules: RuleSet
     latest_version: int
     topology: Topology
-    standbys: int = 0
+    process_id: UUID
+    configs: AssignmentConfigs = field(factory=AssignmentConfigs)
+    era: Era = NEWEST
+    placement: Placement = STICKY
     as_release: str | None = None
-
-
-@frozen
-class Share:
-    """What one member gets: its active and standby tasks, each in order."""
-
-    active: tuple[TaskId, ...] = ()
-    standby: tuple[TaskId, ...] = ()
+    watches: frozenset[str] = frozenset()
 
 
 @frozen
@@ -73,151 +67,195 @@ class Answered:
     """Whole consumer-protocol assignments by member id; ``completes`` as in ``probing.Decision``."""
 
     assignments: dict[str, bytes]
-    completes: bool
+    completes: bool = False
 
 
-def assign(settings: LeaderSettings, partitions: Mapping[str, int], subscriptions: Mapping[str, bytes]) -> Answered:
-    """Answer a group: ``subscriptions`` are whole consumer-protocol subscriptions by member id, ``partitions`` the
-    number of partitions of each topic.
+def assign(settings: LeaderSettings, cluster: Cluster, subscriptions: Mapping[str, bytes]) -> Answered:
+    """Answer a group: ``subscriptions`` are whole consumer-protocol subscriptions by member id.
 
-    Raises ``FatalError`` where Kafka's leader dies; nobody gets an answer then.
+    Raises ``FatalError`` where Kafka's leader dies; nobody gets an answer then. Kafka's leaders since 2.7 tell
+    everybody of most errors instead, with an error code. What they cannot read kills them still.
     """
-    read = _read(settings.latest_version, subscriptions)
-    decision = _decide(settings, read)
-    prepared = prepare(settings.topology, partitions, rules_for(settings.latest_version))
-    if prepared.error_code:
-        return Answered(_refuse(settings, sorted(read), prepared.error_code), completes=False)
-    tasks = prepared.tasks
-    shares = _shares(settings, decision, read, tasks)
-    hosts = _partitions_by_host(read, shares, tasks)
-    assignments = {
-        member: _write(answer, shares.get(member, Share()), tasks, hosts, settings.as_release)
-        for member, answer in sorted(decision.answers.items())
-    }
-    return Answered(assignments, decision.completes)
-
-
-def _refuse(settings: LeaderSettings, members: Iterable[str], error_code: int) -> dict[str, bytes]:
-    """Answer everybody with nothing but the reason, in the leader's latest version (Java: ``errorAssignment``)."""
-    latest = settings.latest_version
-    answer = _write(Answer(latest, latest, Content.ERROR, error_code), Share(), {}, (), settings.as_release)
-    return dict.fromkeys(members, answer)
-
-
-def _read(latest: int, subscriptions: Mapping[str, bytes]) -> dict[str, Subscription | FutureSubscription]:
-    read: dict[str, Subscription | FutureSubscription] = {}
-    for member, blob in sorted(subscriptions.items()):
-        try:
-            read[member] = decode_subscription(decode_member_subscription(blob).user_data, supported=latest)
-        except FutureVersion as error:
-            raise FatalError(error.problem) from error
-        except DecodeError as error:
-            raise FatalError(f"unable to decode subscription data of member {member}: {error}") from error
-    return read
-
-
-def _decide(settings: LeaderSettings, read: Mapping[str, Subscription | FutureSubscription]) -> Decision:
-    heard = {member: Heard(each.version, each.latest_supported) for member, each in read.items()}
+    joined = group.read(subscriptions, settings.latest_version)
     try:
-        return decide(settings.rules.leader, settings.latest_version, heard)
+        return _assign(settings, cluster, joined)
+    except FatalError as error:
+        latest = settings.latest_version
+        if not settings.rules.leader.answers_errors or latest < _FIRST_WITH_ERRORS or error.kafka != _ANSWERED:
+            raise
+        told = Answer(latest, latest, Content.ERROR, AssignorError.ASSIGNMENT_ERROR)
+        return _refused(settings, Decision({each.member: told for each in joined}))
+
+
+def _assign(settings: LeaderSettings, cluster: Cluster, joined: Sequence[Joined]) -> Answered:
+    found = {Check.SHUTDOWN} if any(each.error_code == AssignorError.SHUTDOWN_REQUESTED for each in joined) else set()
+    rules = rules_for(settings.latest_version)
+    if not cluster.complete:
+        rules = evolve(rules, answers_missing=False)
+    if rules.answers_missing and missing_sources(settings.topology, cluster.partitions):
+        found.add(Check.TOPICS)
+    decision = _decide(settings, joined, found)
+    if any(answer.content is Content.ERROR for answer in decision.answers.values()):
+        return _refused(settings, decision)
+    tasks = prepare(settings.topology, cluster.partitions, rules).tasks
+    clients, follow_ups = _placed(settings, cluster, tasks, [each for each in joined if _takes_part(each, decision)])
+    given = _dealt(settings, clients, tasks, decision, follow_ups)
+    everybody = evolve(_ForAll.of(clients, tasks), trailing=_levels(settings, cluster, joined))
+    return Answered(_written(settings, decision, given, tasks, everybody), decision.completes)
+
+
+def _refused(settings: LeaderSettings, decision: Decision) -> Answered:
+    """Answer with nothing but the reason. Java: ``errorAssignment``."""
+    return Answered(_written(settings, decision, {}, {}, _ForAll()))
+
+
+def _decide(settings: LeaderSettings, joined: Sequence[Joined], found: Collection[Check]) -> Decision:
+    heard = {each.member: each.heard for each in joined}
+    try:
+        return decide(settings.rules.leader, settings.latest_version, heard, found)
     except ProbingError as error:
         raise FatalError(str(error.args[0]), error.kafka) from error
 
 
-def _shares(
+def _takes_part(joined: Joined, decision: Decision) -> bool:
+    """Whether tasks are assigned to a member: up to 2.3 not to those from the future."""
+    return decision.answers[joined.member].content in {Content.REGULAR, Content.PREVIOUS}
+
+
+def _placed(
+    settings: LeaderSettings, cluster: Cluster, tasks: Tasks, joined: Sequence[Joined]
+) -> tuple[list[Client], Mapping[UUID, int]]:
+    """Let the task assignor fill the clients; say which of them shall ask for another rebalance when."""
+    clients = group.clients_of(joined, tasks, end_sums(settings.topology, cluster, tasks))
+    work = Work(
+        topology=settings.topology,
+        cluster=cluster,
+        tasks=tasks,
+        configs=settings.configs,
+        leader=settings.process_id,
+    )
+    return clients, settings.placement(clients, work) if clients else {}
+
+
+def _dealt(
     settings: LeaderSettings,
-    decision: Decision,
-    read: Mapping[str, Subscription | FutureSubscription],
+    clients: Sequence[Client],
     tasks: Tasks,
-) -> dict[str, Share]:
-    """Give every member its tasks, as the kind of answer it gets says."""
-    shares = {
-        member: _previous(subscription, tasks)
-        for member, subscription in read.items()
-        if isinstance(subscription, Subscription) and decision.answers[member].content is Content.PREVIOUS
-    }
-    sharing = {member: each for member, each in read.items() if decision.answers[member].content is Content.REGULAR}
-    members_of, clients = _clients(sharing)
-    stateful = {task for task in tasks if settings.topology.stateful(task)}
-    assign_tasks(clients, tasks, stateful, settings.standbys)
-    for client in clients:
-        shares |= _to_members(client, members_of[client.process_id])
-    return shares
-
-
-def _clients(
-    read: Mapping[str, Subscription | FutureSubscription],
-) -> tuple[dict[UUID, list[str]], list[ClientState]]:
-    """Group members by process. Java: ``ClientMetadata``; members from the future share one client."""
-    members_of: dict[UUID, list[str]] = {}
-    active: dict[UUID, set[TaskId]] = {}
-    standby: dict[UUID, set[TaskId]] = {}
-    for member, each in read.items():
-        known = each if isinstance(each, Subscription) else Subscription(process_id=FUTURE_CLIENT)
-        members_of.setdefault(known.process_id, []).append(member)
-        active.setdefault(known.process_id, set()).update(known.prev_tasks)
-        standby.setdefault(known.process_id, set()).update(known.standby_tasks)
-    clients = [
-        ClientState(process, len(members), frozenset(active[process]), frozenset(standby[process]))
-        for process, members in members_of.items()
+    decision: Decision,
+    follow_ups: Mapping[UUID, int],
+) -> dict[str, Given]:
+    """Give every member its part of what its client got, as the kind of answer it gets says."""
+    everybody = [each for client in clients for each in client.members]
+    claims = group.owners(everybody) if settings.era.cooperates else {}
+    stateful = frozenset(task for task in tasks if settings.topology.stateful(task))
+    crews = [
+        Crew(
+            members=[each.member for each in client.members],
+            active=client.state.active,
+            standby=client.state.standby,
+            stateful=stateful,
+            had=client.had() if settings.era.balances else NOTHING_HAD,
+            owners=group.owners_inside(client, tasks, claims),
+        )
+        for client in clients
     ]
-    return members_of, clients
-
-
-def _to_members(client: ClientState, members: Sequence[str]) -> dict[str, Share]:
-    """Deal a client's tasks to its members in turn, in order (Java: up to 2.3, ``interleaveTasksByGroupId``)."""
-    ordered = sorted(members)
-    active, standby = sorted(client.active), sorted(client.standby)
+    shares = settings.era.deal(crews, decision.probing)
+    for client in clients:
+        for each in client.members:
+            if decision.answers[each.member].content is Content.PREVIOUS:
+                whose = client.members if settings.rules.leader.previous_of_process else (each,)
+                shares[each.member] = _previous(whose, tasks)
     return {
-        member: Share(tuple(active[place :: len(ordered)]), tuple(standby[place :: len(ordered)]))
-        for place, member in enumerate(ordered)
+        member: given
+        for client in clients
+        for member, given in hand_over(
+            client, shares, tasks, claims, settings.era.interim, follow_ups.get(client.process_id)
+        ).items()
     }
 
 
-def _previous(subscription: Subscription, tasks: Tasks) -> Share:
-    """Give a member back what it says it had, as leaders of 2.0 to 2.3 do while one of the others is being probed."""
-    return Share(
-        tuple(sorted(task for task in subscription.prev_tasks if task in tasks)),
-        tuple(sorted(task for task in subscription.standby_tasks if task in tasks)),
+def _previous(members: Iterable[Joined], tasks: Tasks) -> Share:
+    """Give back what was there before, as leaders of 2.0 to 2.3 do while another member is being probed."""
+    had = [(task, known == RUNNING) for each in members for task, known in each.sums.items() if task in tasks]
+    # What one thread runs the others of its process have state of: real leaders name it twice.
+    active, standby = ({task for task, running in had if running is kind} for kind in (True, False))
+    return Share(tuple(sorted(active)), tuple(sorted(standby)))
+
+
+def _levels(settings: LeaderSettings, cluster: Cluster, joined: Iterable[Joined]) -> bytes:
+    """Tell everybody the highest levels that any member carries or this leader has seen, if it watches any at all."""
+    if not settings.watches:
+        return b""
+    seen = carried_levels.only(settings.watches, cluster.levels)
+    return carried_levels.write(carried_levels.highest(seen, *(each.levels for each in joined)))
+
+
+@frozen
+class _ForAll:
+    """What all are told alike.
+
+    For interactive queries: which host has which partitions in its active tasks, and which in its standbys. Behind the
+    last field: the levels of features.
+    """
+
+    active: tuple[HostPartitions, ...] = ()
+    standby: tuple[HostPartitions, ...] = ()
+    trailing: bytes = b""
+
+    @classmethod
+    def of(cls, clients: Iterable[Client], tasks: Tasks) -> _ForAll:
+        served = [(host, client.state) for client in clients if (host := client.host)]
+        return cls(
+            _partitions_by_host(((host, state.active) for host, state in served), tasks),
+            _partitions_by_host(((host, state.standby) for host, state in served), tasks),
+        )
+
+
+def _partitions_by_host(served: Iterable[tuple[HostInfo, set[TaskId]]], tasks: Tasks) -> tuple[HostPartitions, ...]:
+    by_host: dict[HostInfo, set[TaskId]] = {}
+    for host, its in served:
+        by_host.setdefault(host, set()).update(its)
+    return tuple(
+        HostPartitions(host, tuple(sorted(partition for task in its for partition in tasks[task])))
+        for host, its in sorted(by_host.items())
     )
 
 
-def _partitions_by_host(
-    read: Mapping[str, Subscription | FutureSubscription], shares: Mapping[str, Share], tasks: Tasks
-) -> tuple[HostPartitions, ...]:
-    """Say for interactive queries which host serves which partitions: those of its active tasks."""
-    served: dict[HostInfo, set[TopicPartition]] = {}
-    for member, each in read.items():
-        host = _host(each.user_end_point) if isinstance(each, Subscription) else None
-        if host is not None:
-            inputs = (tasks[task] for task in shares[member].active)
-            served.setdefault(host, set()).update(partition for group in inputs for partition in group)
-    return tuple(HostPartitions(host, tuple(sorted(partitions))) for host, partitions in sorted(served.items()))
-
-
-def _host(end_point: str) -> HostInfo | None:
+def _written(
+    settings: LeaderSettings, decision: Decision, given: Mapping[str, Given], tasks: Tasks, everybody: _ForAll
+) -> dict[str, bytes]:
+    """Write all answers. Those that are alike share what is the same for all, first of all the hosts."""
     try:
-        return HostInfo(*split_host(end_point)) if end_point else None
-    except ConfigException:
-        return None  # a foreign member's nonsense must not stop the leader: it just serves no queries
+        alike = {answer: _common(answer, everybody) for answer in set(decision.answers.values())}
+        return {
+            member: _write(alike[answer], given.get(member, Given()), tasks, settings)
+            for member, answer in sorted(decision.answers.items())
+        }
+    except EncodeError as error:
+        raise FatalError(f"cannot write an assignment: {error}") from error
 
 
-def _write(
-    answer: Answer, share: Share, tasks: Tasks, hosts: Iterable[HostPartitions], as_release: str | None
-) -> bytes:
-    """Write the answer for one member: one task id for each partition, in the order of the partitions."""
-    owned = sorted((partition, task) for task in share.active for partition in tasks[task])
+def _common(answer: Answer, everybody: _ForAll) -> Assignment:
     plain = answer.content in {Content.EMPTY, Content.ERROR}
     assignment = Assignment(
         version=answer.version,
         latest_supported=answer.supported,
-        active_tasks=tuple(task for _, task in owned),
-        standby_tasks=tuple(StandbyTask(task, tasks[task]) for task in share.standby),
-        partitions_by_host=() if plain else tuple(hosts),
+        partitions_by_host=() if plain else everybody.active,
+        standby_partitions_by_host=() if plain else everybody.standby,
         error_code=answer.error_code,
+        trailing=everybody.trailing,
     )
-    try:
-        userdata = encode_assignment(assignment, as_release=as_release)
-        return encode_member_assignment(MemberAssignment(grouped(partition for partition, _ in owned), userdata))
-    except EncodeError as error:
-        raise FatalError(f"cannot write an assignment of version {answer.version}: {error}") from error
+    return with_dictionary(assignment) if answer.version >= FIRST_WITH_DICTIONARY else assignment
+
+
+def _write(common: Assignment, given: Given, tasks: Tasks, settings: LeaderSettings) -> bytes:
+    """Write the answer for one member: one task id for each partition, in the order of the partitions."""
+    owned = sorted((partition, task) for task in given.share.active for partition in tasks[task])
+    assignment = common._replace(
+        active_tasks=tuple(task for _, task in owned),
+        standby_tasks=tuple(StandbyTask(task, tasks[task]) for task in given.share.standby),
+        next_rebalance_ms=given.next_rebalance_ms,
+    )
+    userdata = encode_assignment(assignment, as_release=settings.as_release)
+    partitions = grouped(partition for partition, _ in owned)
+    return encode_member_assignment(MemberAssignment(partitions, userdata, version=settings.era.envelope))

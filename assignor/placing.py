@@ -1,4 +1,4 @@
-"""Who has which stateful task while they are being assigned, in numbers, and why.
+"""Who has which task while they are being assigned, in numbers, and why.
 
 Clients and tasks are numbers here, counted in the order in which Kafka looks at them: comparing two is cheap, and the
 smaller number is the one that Kafka prefers.
@@ -6,8 +6,9 @@ smaller number is the one that Kafka prefers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, MutableMapping, Sequence
 from enum import Enum
+from uuid import UUID
 
 from attrs import define, field
 
@@ -18,6 +19,16 @@ from subscription_codec import TaskId
 class Why(Enum):
     """Why a task is where it is; ``{other}`` is the other client that has to do with it."""
 
+    # The sticky and the fallback-prior assignor.
+    KEPT = "was active here"
+    STANDBY_TAKES_OVER = "was a standby here, and nobody has it active any longer"
+    ALSO_HAD_IT = "was active here too, and {other} has more than its share"
+    STANDBY_RELIEVES = "was a standby here, and {other} has more than its share"
+    NEW = "nobody who had it may get it; the fewest tasks per member are here"
+    GIVEN_UP = "{other} has more than its share; the fewest tasks per member are here"
+    STAYS_STANDBY = "was a standby here"
+    KEEPS_STATE = "was active here, so its state is still here"
+    # The high-availability assignor.
     DEALT = "tasks are dealt to the clients in turn"
     BALANCED = "came from {other}, which had more tasks per member"
     SWAPPED = "caught up and a standby, so it is active here until {other} has caught up"
@@ -25,11 +36,37 @@ class Why(Enum):
     LEAST_LAG = "nobody has caught up, and the lag is smallest here; active here until {other} has caught up"
     STATELESS = "has no state, so it is where the fewest active tasks per member are"
     STANDBY = "the least loaded client without it"
+    RACKS = "came from {other}, so that less is read across racks"
     DIFFERENT_TAGS = "the least loaded client whose tags differ from those of the other copies"
     BECOMES_ACTIVE = "is to be active here, and catches up until then; {other} has it in the meantime"
     STANDBY_CAUGHT_UP = "the least loaded client that has caught up; a standby until {other} has caught up"
     STANDBY_LEAST_LAG = "nobody else has caught up, and the lag is smaller here than at {other}"
     BECOMES_STANDBY = "is to be a standby here, and catches up until then; {other} has one in the meantime"
+
+
+Note = Callable[[int, int, Why, int | None], None]
+"""Called where it is decided, with a task, the client that gets it, why, and the other client in it."""
+Notes = dict[tuple[int, int], tuple[Why, int | None]]
+"""The last reason for each task and client."""
+Reasons = MutableMapping[tuple[TaskId, UUID], str]
+"""Why a client has a task, in words."""
+
+
+def explain(
+    reasons: Reasons,
+    notes: Notes,
+    clients: Sequence[ClientState],
+    tasks: Sequence[TaskId],
+    more: Callable[[int, int], str] = lambda _client, _task: "",
+) -> None:
+    """Say why clients have what they have. What was noted of those who have lost a task since is left out.
+
+    ``more`` says what else there is to say of a client and a task.
+    """
+    for (task, client), (why, other) in notes.items():
+        if tasks[task] in clients[client].active or tasks[task] in clients[client].standby:
+            name = None if other is None else clients[other].process_id
+            reasons[tasks[task], clients[client].process_id] = why.value.format(other=name) + more(client, task)
 
 
 @define(eq=False)
@@ -45,7 +82,7 @@ class Placing:
     count: list[int]
     owner: list[int]
     standbys: list[set[int]]
-    why: dict[tuple[int, int], tuple[Why, int | None]] | None = field(default=None)
+    why: Notes | None = field(default=None)
 
     @classmethod
     def of(cls, clients: Sequence[ClientState], tasks: Sequence[TaskId], explained: bool) -> Placing:

@@ -4,7 +4,8 @@ How it works. (1) ``sticky_shares`` says how many tasks each client gets and how
 fit between the loads of the least and the most loaded client of a fair deal. (2) Tasks without an owner go to a client
 that had them as a standby, if it may get more; so do tasks that their owner cannot keep. (3) Who still has too many
 gives up those of its most numerous subtopologies; whatever is left goes to the least loaded, in task order.
-(4) Standbys follow: ``sticky_standbys``.
+(4) Standbys follow: ``sticky_standbys``. If racks count, active tasks change clients after (3) and standbys after
+(4), as far as that is worth more than staying: ``rack_aware``.
 
 Partitions of two topics should not gather in one place. Kafka asks whether a standby would meet any task there that
 it has not met anywhere (pairs). Two tasks have met if somebody has both, so there are no pairs to remember: ours goes
@@ -28,7 +29,13 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
+from attrs import evolve
+
+from assignor.assignment_configs import AssignmentConfigs
 from assignor.client_state import ClientState, in_order
+from assignor.placing import Note, Notes, Reasons, Why, explain
+from assignor.rack_aware import RackAware
+from assignor.racks import STATELESS, STICKY, Costs, Racks
 from assignor.sticky_shares import Shares, least_loaded, share_out
 from assignor.sticky_standbys import Places, place_standbys
 from subscription_codec import TaskId
@@ -36,26 +43,89 @@ from subscription_codec import TaskId
 NOBODY: Final = -1
 
 
+_DEFAULTS: Final = AssignmentConfigs()
+
+
 def assign_tasks(
-    clients: Iterable[ClientState], tasks: Iterable[TaskId], stateful: Collection[TaskId], standbys: int = 0
+    clients: Iterable[ClientState],
+    tasks: Iterable[TaskId],
+    stateful: Collection[TaskId],
+    standbys: int = 0,
+    *,
+    config: AssignmentConfigs = _DEFAULTS,
+    racks: Racks | None = None,
+    reasons: Reasons | None = None,
 ) -> None:
     """Fill ``active`` and ``standby`` of the clients. Each task becomes active once; with fewer clients than copies,
     there are fewer standbys. Standbys are for ``stateful`` tasks only (Java: from 2.6 on; earlier for all).
+
+    Of ``config`` only the rack-aware strategy and costs count here. With ``racks``, those count if that is configured
+    and all of them are known (``Racks.why_not``). ``reasons``, if given, is filled with why who has what.
     """
     ordered, ids = in_order(clients), sorted(dict.fromkeys(tasks))
     if not ordered:
         return
+    notes: Notes = {}
+    note = None if reasons is None else _noted_in(notes)
     capacities = [client.capacity for client in ordered]
     was_active, was_standby = _who_had(ordered, ids)
-    owners = _place_active(capacities, ids, was_active, was_standby)
+    owners = _place_active(capacities, ids, was_active, was_standby, note)
+    wanting = [number for number, task in enumerate(ids) if task in stateful]
+    by_rack = racks and RackAware.of(
+        ordered, ids, [ids[task] for task in wanting], evolve(config, num_standby_replicas=standbys), racks
+    )
+    costs = STICKY.configured(config)
+    if by_rack:
+        _change_racks(by_rack, ids, owners, wanting, costs, note)
+        _change_racks(by_rack, ids, owners, sorted({*range(len(ids))}.difference(wanting)), STATELESS, note)
     for task, owner in zip(ids, owners, strict=True):
         ordered[owner].active.add(task)
     copies = min(standbys, len(ordered) - 1)
     if copies > 0:
-        wanting = [number for number, task in enumerate(ids) if task in stateful]
-        for number, places in place_standbys(capacities, owners, was_active, was_standby, wanting, copies):
-            for place in places:
+        places = [*place_standbys(capacities, owners, was_active, was_standby, wanting, copies, note)]
+        if by_rack:
+            _change_racks_of_standbys(by_rack, ids, owners, places, costs, note)
+        for number, holders in places:
+            for place in holders:
                 ordered[place].standby.add(ids[number])
+    if reasons is not None:
+        explain(reasons, notes, ordered, ids)
+
+
+def _noted_in(notes: Notes) -> Note:
+    def note(task: int, place: int, why: Why, other: int | None = None) -> None:
+        notes[task, place] = why, other
+
+    return note
+
+
+def _change_racks(
+    by_rack: RackAware, ids: Sequence[TaskId], owners: list[int], some: Sequence[int], costs: Costs, note: Note | None
+) -> None:
+    """Bring some of the active tasks nearer to what they read."""
+    theirs = [owners[task] for task in some]
+    for task, left, place in by_rack.actives([ids[task] for task in some], theirs, costs):
+        owners[some[task]] = place
+        if note:
+            note(some[task], place, Why.RACKS, left)
+
+
+def _change_racks_of_standbys(
+    by_rack: RackAware,
+    ids: Sequence[TaskId],
+    owners: Sequence[int],
+    places: list[tuple[int, list[int]]],
+    costs: Costs,
+    note: Note | None,
+) -> None:
+    standbys = [set(holders) for _, holders in places]
+    numbers = [number for number, _ in places]
+    theirs, actives = [ids[number] for number in numbers], [[owners[number]] for number in numbers]
+    moves = by_rack.standbys(theirs, actives, standbys, costs)
+    places[:] = zip(numbers, map(sorted, standbys), strict=True)
+    if note:
+        for task, left, place in moves:
+            note(numbers[task], place, Why.RACKS, left)
 
 
 def _who_had(clients: Sequence[ClientState], ids: Sequence[TaskId]) -> tuple[Places, Places]:
@@ -76,20 +146,26 @@ def _who_had(clients: Sequence[ClientState], ids: Sequence[TaskId]) -> tuple[Pla
 
 
 def _place_active(
-    capacities: Sequence[int], ids: Sequence[TaskId], was_active: Places, was_standby: Places
+    capacities: Sequence[int], ids: Sequence[TaskId], was_active: Places, was_standby: Places, note: Note | None
 ) -> list[int]:
     """Return the client of each task."""
     owners, had = _owners(capacities, was_active)
+    if note:
+        for number, owner in enumerate(owners):
+            if owner != NOBODY:
+                note(number, owner, Why.KEPT, None)
     shares = share_out(capacities, had, len(ids))
     excess = [count - keep for count, keep in zip(had, shares.keep, strict=True)]
     room = _Room(capacities, shares, len(ids))
-    _move_to_who_had_it(owners, excess, room, was_active, orphans=False)
-    _move_to_who_had_it(owners, excess, room, was_standby, orphans=True)
-    _move_to_who_had_it(owners, excess, room, was_standby, orphans=False)
-    _give_up(owners, excess, ids)
+    _move_to_who_had_it(owners, excess, room, was_active, Why.ALSO_HAD_IT, note, orphans=False)
+    _move_to_who_had_it(owners, excess, room, was_standby, Why.STANDBY_TAKES_OVER, note, orphans=True)
+    _move_to_who_had_it(owners, excess, room, was_standby, Why.STANDBY_RELIEVES, note, orphans=False)
+    given_up = _give_up(owners, excess, ids)
     homeless = [number for number, owner in enumerate(owners) if owner == NOBODY]
     for number, place in zip(homeless, room.left(), strict=False):
         owners[number] = place
+        if note:
+            note(number, place, Why.GIVEN_UP if number in given_up else Why.NEW, given_up.get(number))
     return owners
 
 
@@ -136,21 +212,29 @@ class _Room:
         return least_loaded(self._capacities, self._counts, self._high)
 
 
-def _move_to_who_had_it(owners: list[int], excess: list[int], room: _Room, had: Places, *, orphans: bool) -> None:
+def _move_to_who_had_it(
+    owners: list[int], excess: list[int], room: _Room, had: Places, why: Why, note: Note | None, *, orphans: bool
+) -> None:
     """Find a warm place for tasks that nobody owns (``orphans``), or else for those of owners who have too many."""
     for number, owner in enumerate(owners):
         if had[number] and (owner == NOBODY if orphans else owner != NOBODY and excess[owner]):
             place = room.take(had[number])
             if place != NOBODY:
                 owners[number] = place
+                if note:
+                    note(number, place, why, owner)
                 if not orphans:
                     excess[owner] -= 1
 
 
-def _give_up(owners: list[int], excess: Sequence[int], ids: Sequence[TaskId]) -> None:
-    """Take what is too much from its owner, from the subtopologies of which it has most, so that it keeps a mixture."""
+def _give_up(owners: list[int], excess: Sequence[int], ids: Sequence[TaskId]) -> dict[int, int]:
+    """Take what is too much from its owner, from the subtopologies of which it has most, so that it keeps a mixture.
+
+    Return what was taken, and from whom.
+    """
+    given_up: dict[int, int] = {}
     if not any(excess):
-        return
+        return given_up
     owned: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
     seen: Counter[tuple[int, int, str | None]] = Counter()
     for number, (owner, task) in enumerate(zip(owners, ids, strict=True)):
@@ -161,3 +245,5 @@ def _give_up(owners: list[int], excess: Sequence[int], ids: Sequence[TaskId]) ->
     for owner, ranked in owned.items():
         for _, number in sorted(ranked)[-excess[owner] :]:
             owners[number] = NOBODY
+            given_up[number] = owner
+    return given_up

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from math import inf
 from typing import Final
 
+from assignor.placing import Note, Why
 from assignor.sticky_shares import deal
 
 LOOKS: Final = 8
@@ -32,22 +33,28 @@ def place_standbys(
     was_standby: Places,
     wanting: Sequence[int],
     copies: int,
+    note: Note | None = None,
 ) -> Iterator[tuple[int, list[int]]]:
     """Place so many copies of each task that is ``wanting``; give tasks and the clients of their copies."""
     group = _Group(capacities, owners, was_active, was_standby)
     for task in wanting:
         for place in group.who_stays(task, copies):
             group.add(task, place)
+            if note:
+                was_its_active = place in was_active[task]
+                note(task, place, Why.KEEPS_STATE if was_its_active else Why.STAYS_STANDBY, None)
     group.queue = queue = _Queue(capacities, group.totals)
     for task in wanting:
         while len(group.holders[task]) <= copies:
             _, place = group.best(task, group.holders[task])
             group.add(task, place)
+            if note:
+                note(task, place, Why.STANDBY, None)
             queue.move(place, group.totals[place])
     if group.uneven():
         given = _given(group, wanting)
-        _even_out(group, given, _limits(group))
-        while _even_out(group, given, [0] * len(capacities)):
+        _even_out(group, given, _limits(group), note)
+        while _even_out(group, given, [0] * len(capacities), note):
             pass
     for task in wanting:
         yield task, group.holders[task][1:]
@@ -190,7 +197,7 @@ def _limits(group: _Group) -> list[int]:
     return [dealt[most] * capacity // capacities[most] for capacity in capacities]
 
 
-def _even_out(group: _Group, given: Sequence[set[int]], limits: Sequence[int]) -> bool:
+def _even_out(group: _Group, given: Sequence[set[int]], limits: Sequence[int], note: Note | None) -> bool:
     """Let all who are above their limits give, the most loaded first, and first what they had not had before."""
     moved = False
     for place in sorted(range(len(limits)), key=lambda place: -group.load(place)):
@@ -203,6 +210,8 @@ def _even_out(group: _Group, given: Sequence[set[int]], limits: Sequence[int]) -
             if load < group.load(place):
                 group.remove(task, place)
                 group.add(task, best)
+                if note:
+                    note(task, best, Why.BALANCED, place)
                 for each in (place, best):
                     group.queue.move(each, group.totals[each])
                 given[place].remove(task)

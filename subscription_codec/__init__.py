@@ -26,10 +26,16 @@ from subscription_codec.records import (
     TopicPartition,
 )
 from subscription_codec.subscription import decode_subscription, encode_subscription
-from subscription_codec.versions import EARLIEST_PROBEABLE_VERSION, LATEST_SUPPORTED_VERSION, UNKNOWN_VERSION
+from subscription_codec.versions import (
+    EARLIEST_PROBEABLE_VERSION,
+    FIRST_WITH_OFFSET_SUMS,
+    LATEST_SUPPORTED_VERSION,
+    UNKNOWN_VERSION,
+)
 
 __all__ = [
     "EARLIEST_PROBEABLE_VERSION",
+    "FIRST_WITH_OFFSET_SUMS",
     "LATEST_SUPPORTED_VERSION",
     "NO_REBALANCE",
     "RUNNING",

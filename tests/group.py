@@ -3,32 +3,62 @@
 from uuid import UUID
 
 from assignor import StreamsPartitionAssignor
+from assignor.cluster import Cluster
+from subscription_codec import TopicPartition
 from upgrade import StreamsConfig, release_named
 
 
 class Group:
-    """``Group(topology, {"orders": 4}, a="2.0.1", b="1.1.1,upgrade.from=...")``: one process for each name."""
+    """``Group(topology, {"orders": 4}, a="2.0.1", b="1.1.1,upgrade.from=...")``: one process for each name.
+
+    All changelogs that exist are empty; ``cluster`` may be replaced.
+    """
 
     def __init__(self, topology, partitions, **releases):
         self.topology = topology
-        self.partitions = partitions
+        self.cluster = Cluster(partitions=partitions, offsets=empty(topology, partitions))
         self.members = {}
         for number, (name, release) in enumerate(releases.items(), 1):
             self.add(name, release, process=number)
 
-    def add(self, name, release="streams-assignor", *, process, **config):
+    def add(self, name, release="streams-assignor", *, process, task_assignor=None, **config):
         settings = StreamsConfig(**config)
         self.members[name] = StreamsPartitionAssignor(
-            self.topology, settings, process_id=UUID(int=process), release=release_named(release)
+            self.topology,
+            settings,
+            process_id=UUID(int=process),
+            release=release_named(release),
+            task_assignor=task_assignor,
         )
+        return self.members[name]
+
+    def answers(self, leader=None):
+        """Everyone joins and one leads: what everyone will get."""
+        subscriptions = {name: member.subscription() for name, member in self.members.items()}
+        leader = leader or next(iter(self.members))
+        return self.members[leader].assign(self.cluster, subscriptions)
 
     def rebalance(self, leader=None):
         """One generation: everyone joins, one leads, everyone gets its answer."""
-        subscriptions = {name: member.subscription() for name, member in self.members.items()}
-        leader = leader or next(iter(self.members))
-        answers = self.members[leader].assign(self.partitions, subscriptions)
+        answers = self.answers(leader)
         return {name: member.on_assignment(answers[name]) for name, member in self.members.items()}
+
+    def settle(self, leader=None, most=10):
+        """Rebalance until nobody rejoins at once or has had to give something up; return the last generation."""
+        for _ in range(most):
+            before = {name: member.member.owned for name, member in self.members.items()}
+            received = self.rebalance(leader)
+            gave_up = any(before[name] - set(each.partitions) for name, each in received.items())
+            if not gave_up and not any(each.rejoin for each in received.values()):
+                return received
+        raise AssertionError(f"still rebalancing after {most} generations")
 
     @property
     def versions(self):
         return {name: member.used_version for name, member in self.members.items()}
+
+
+def empty(topology, partitions):
+    """The end offsets of all changelogs that exist: nothing was ever written."""
+    topics = {topic for each in topology.subtopologies for topic in each.changelogs}
+    return {TopicPartition(topic, number): 0 for topic in topics for number in range(partitions.get(topic, 0))}

@@ -18,16 +18,16 @@ _SOURCES = Path(__file__).parent / "java"
 
 
 class Oracle:
-    """`CodecOracle` on the jar of a release; entering it raises `Unavailable` if something is missing."""
+    """`CodecOracle`, or another one, on the jar of a release; entering it raises `Unavailable` if one is missing."""
 
-    def __init__(self, release: str) -> None:
-        self.release = release
+    def __init__(self, release: str, main: str = "CodecOracle") -> None:
+        self.release, self.main = release, main
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
         java(), program("javac")  # before Maven is asked for a lot
         jars = class_path(f"org.apache.kafka:kafka-streams:{self.release}")
-        command = [*jvm(f"{_compiled().name}{os.pathsep}{jars}", "512m", "off"), "CodecOracle"]
+        command = [*jvm(f"{_compiled().name}{os.pathsep}{jars}", "512m", "off"), self.main]
         with ExitStack() as stack:
             self._said = stack.enter_context(tempfile.TemporaryFile("w+"))
             self._process = stack.enter_context(

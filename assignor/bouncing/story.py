@@ -12,7 +12,7 @@ from typing import Final
 from attrs import evolve, field, frozen
 
 from assignor.member_process import Assigned, Event, Failed, Processed, Revoked, Started, Stopped, Subscribed
-from upgrade.releases import OURS, SIMULATED
+from upgrade.releases import RELEASES, SIMULATED
 
 
 @frozen
@@ -25,10 +25,12 @@ class Step:
     upgrade_from: str | None = None
 
 
+_OURS: Final = RELEASES["streams-assignor-3"]
+
 STEPS: Final = (
     Step("start on 1.1.1", "1.1.1", 2),
-    Step("2 to 3, first bounce: upgrade.from=1.1", OURS.name, 2, "1.1"),
-    Step("2 to 3, second bounce: without upgrade.from", OURS.name, 3),
+    Step("2 to 3, first bounce: upgrade.from=1.1", _OURS.name, 2, "1.1"),
+    Step("2 to 3, second bounce: without upgrade.from", _OURS.name, 3),
     Step("3 to 4, one bounce: version probing", SIMULATED.name, 4),
 )
 

@@ -25,6 +25,8 @@ class _Command(NamedTuple):
 COMMANDS: Final = {
     "assign": _Command("assignor.cli.assign", "What each client of a group gets, by the assignors of any release."),
     "bounce": _Command("assignor.cli.bounce", "A live rolling bounce of real member processes."),
+    "conform": _Command("spark_sim.conform.cli", "Captures of real groups, held against our members."),
+    "features": _Command("upgrade.features.cli", "Show, raise and lower the feature versions of a cluster."),
     "member": _Command("assignor.cli.member", "A small real member of a group, printing JSON events."),
     "plan": _Command("assignor.cli.plan", "The steps of a safe upgrade from one release to another."),
     "replay": _Command("spark_sim.cli", "One simulated scenario, explained step by step."),

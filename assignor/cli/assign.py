@@ -13,14 +13,17 @@ from attrs import frozen
 from assignor import fallback_prior, high_availability, sticky
 from assignor.assignment_configs import AssignmentConfigs
 from assignor.cli.lines import JSONL, BadLine, aligned, each_line, json_object, stdin_lines
-from assignor.client_state import ClientState
+from assignor.client_state import ClientState, in_order
 from assignor.errors import FatalError
-from assignor.high_availability import NEWEST, Reasons, rules_of
+from assignor.high_availability import NEWEST, rules_of
+from assignor.placing import Reasons
+from assignor.racks import Racks
 from subscription_codec import TaskId
 from upgrade import UpgradeError, number_of
 
 _STANDBYS_NEED_STATE: Final = (2, 6)
 """Before this release the sticky assignor gave standbys to tasks without state, too."""
+_STRATEGIES_SINCE: Final = {"min_traffic": (3, 6), "balance_subtopology": (3, 7)}
 
 
 @click.command()
@@ -55,53 +58,64 @@ class _Group:
     tasks: list[TaskId]
     stateful: frozenset[TaskId]
     config: AssignmentConfigs
+    racks: Racks
 
 
-def _by_sticky(group: _Group, reasons: Reasons) -> bool:
+def _by_sticky(group: _Group, racks: Racks | None, reasons: Reasons | None) -> bool:
     older = group.release is not None and number_of(group.release) < _STANDBYS_NEED_STATE
     with_standbys = frozenset(group.tasks) if older else group.stateful
-    sticky.assign_tasks(group.clients, group.tasks, with_standbys, group.config.num_standby_replicas)
-    _say_who_had_what(group, reasons)
+    sticky.assign_tasks(
+        group.clients,
+        group.tasks,
+        with_standbys,
+        group.config.num_standby_replicas,
+        config=group.config,
+        racks=racks,
+        reasons=reasons,
+    )
     return False
 
 
-def _by_high_availability(group: _Group, reasons: Reasons) -> bool:
+def _by_high_availability(group: _Group, racks: Racks | None, reasons: Reasons | None) -> bool:
     rules = NEWEST if group.release is None else rules_of(group.release)
-    return high_availability.assign_tasks(group.clients, group.tasks, group.stateful, group.config, rules, reasons)
+    return high_availability.assign_tasks(
+        group.clients, group.tasks, group.stateful, group.config, rules, reasons, racks
+    )
 
 
-def _by_fallback_prior(group: _Group, reasons: Reasons) -> bool:
+def _by_fallback_prior(group: _Group, _racks: Racks | None, reasons: Reasons | None) -> bool:
     standbys = group.config.num_standby_replicas
-    followup = fallback_prior.assign_tasks(group.clients, group.tasks, group.stateful, standbys)
-    _say_who_had_what(group, reasons)
-    return followup
+    return fallback_prior.assign_tasks(group.clients, group.tasks, group.stateful, standbys, reasons)
 
 
-_ASSIGNORS: Final[Mapping[str, Callable[[_Group, Reasons], bool]]] = {
+_ASSIGNORS: Final[Mapping[str, Callable[[_Group, Racks | None, Reasons | None], bool]]] = {
     "sticky": _by_sticky,
     "high-availability": _by_high_availability,
     "fallback-prior": _by_fallback_prior,
 }
 
 
-def _say_who_had_what(group: _Group, reasons: Reasons) -> None:
-    """These two go by who had a task before, which can be seen afterwards."""
-    for client in group.clients:
-        for task in client.active | client.standby:
-            if task in client.previous_active:
-                why = "was active here"
-            elif task in client.previous_standby:
-                why = "was a standby here"
-            elif task in client.active:
-                why = "no client that had it may keep it, and this one has room"
-            else:
-                why = "a client with few tasks per member, without this one"
-            reasons[task, client.process_id] = why
+def _why_not_racks(group: _Group) -> str:
+    """Say why racks do not count although that is configured; nothing if they do, or nobody wants it."""
+    strategy = group.config.rack_aware_assignment_strategy
+    if strategy == "none":
+        return ""
+    if group.assignor == "fallback-prior":
+        return "the fallback-prior assignor does not look at racks"
+    since = _STRATEGIES_SINCE[strategy]
+    if group.release is not None and number_of(group.release) < since:
+        return f"{strategy} came with {'.'.join(map(str, since))}"
+    processes = [client.process_id for client in in_order(group.clients)]
+    return group.racks.why_not(group.config, processes, sorted(group.tasks), sorted(group.stateful))
 
 
 def _assigned(group: _Group, explain: bool) -> dict[str, Any]:
     reasons: dict[tuple[TaskId, UUID], str] = {}
-    result: dict[str, Any] = {"followup": _ASSIGNORS[group.assignor](group, reasons)}
+    why_not_racks = _why_not_racks(group)
+    followup = _ASSIGNORS[group.assignor](group, None if why_not_racks else group.racks, reasons if explain else None)
+    result: dict[str, Any] = {"followup": followup}
+    if why_not_racks:
+        result["racksIgnored"] = why_not_racks
     result["clients"] = {
         str(client.process_id): {"active": _pairs(client.active), "standby": _pairs(client.standby)}
         for client in group.clients
@@ -128,7 +142,8 @@ def _text(result: Mapping[str, Any]) -> str:
     rows = [("task", "role", "client", "why")]
     rows += [(str(TaskId(*each["task"])), each["role"], each["client"], each["why"]) for each in result["reasons"]]
     followup = "wanted, to look whether others can take over" if result["followup"] else "not wanted"
-    return "\n".join([aligned(rows), f"follow-up rebalance: {followup}", ""])
+    ignored = [f"racks do not count: {result['racksIgnored']}"] if "racksIgnored" in result else []
+    return "\n".join([aligned(rows), *ignored, f"follow-up rebalance: {followup}", ""])
 
 
 def _read(line: str) -> _Group:
@@ -143,12 +158,23 @@ def _read(line: str) -> _Group:
         max_warmup_replicas=given.get("warmups", defaults.max_warmup_replicas),
         num_standby_replicas=given.get("standbys", defaults.num_standby_replicas),
         rack_aware_assignment_tags=_of(given, "tags", list, []),
+        rack_aware_assignment_strategy=given.get("strategy", "none"),
+        rack_aware_traffic_cost=given.get("trafficCost"),
+        rack_aware_non_overlap_cost=given.get("nonOverlapCost"),
     )
     clients = [_client(each) for each in _of(given, "clients", list)]
     if len({client.process_id for client in clients}) < len(clients):
         raise BadLine("two clients have the same id")
     tasks = _tasks(given, "tasks", required=True)
-    return _Group(given["assignor"], given.get("release"), clients, tasks, frozenset(_tasks(given, "stateful")), config)
+    stateful = frozenset(_tasks(given, "stateful"))
+    racks = Racks(
+        clients={
+            client.process_id: _racks_of_members(each) for client, each in zip(clients, given["clients"], strict=True)
+        },
+        partitions=_replicas(given, "racks"),
+        changelogs=_replicas(given, "changelogRacks"),
+    )
+    return _Group(given["assignor"], given.get("release"), clients, tasks, stateful, config, racks)
 
 
 def _client(given: Any) -> ClientState:
@@ -170,6 +196,30 @@ def _client(given: Any) -> ClientState:
         lags={TaskId(subtopology, partition): lag for subtopology, partition, lag in _numbers(given, "lags", 3)},
         tags={key: str(value) for key, value in _of(given, "tags", dict, {}).items()},
     )
+
+
+def _racks_of_members(client: Mapping[str, Any]) -> list[str | None]:
+    racks = client.get("rack")
+    racks = racks if isinstance(racks, list) else [racks]
+    return [_rack(each, "'rack' of a client") for each in racks]
+
+
+def _replicas(given: Mapping[str, Any], key: str) -> dict[TaskId, list[list[str | None]]]:
+    """Read rows of a task and, for each of its partitions, the racks of the replicas."""
+    replicas = {}
+    for row in _of(given, key, list, []):
+        if not isinstance(row, list) or [*map(type, row)] != [int, int, list] or not {*map(type, row[2])} <= {list}:
+            shape = "[subtopology, partition, [[rack, ...] for each of its partitions]]"
+            raise BadLine(f"expected {key!r} to hold lists {shape}, got {row!r}")
+        subtopology, partition, partitions = row
+        replicas[TaskId(subtopology, partition)] = [[_rack(rack, repr(key)) for rack in racks] for racks in partitions]
+    return replicas
+
+
+def _rack(value: Any, where: str) -> str | None:
+    if not isinstance(value, str | None):
+        raise BadLine(f"expected {where} to be the name of a rack or null, got {value!r}")
+    return value
 
 
 def _tasks(given: Mapping[str, Any], key: str, *, required: bool = False) -> list[TaskId]:

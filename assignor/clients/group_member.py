@@ -31,6 +31,7 @@ from assignor.member_process import (
     Subscribed,
 )
 from assignor.topology import Subtopology, Topology
+from subscription_codec import TaskId
 from upgrade import StreamsConfig
 from upgrade.releases import release_named
 
@@ -132,10 +133,14 @@ class _Telling(StreamsPartitionAssignor):
     """Says what passes through."""
 
     def __init__(self, emit: Emit, *arguments: Any, **settings: Any) -> None:
-        super().__init__(*arguments, **settings)
+        super().__init__(*arguments, sums=self._nothing_restored, **settings)
         self.joining = True
         self._emit = emit
         self._leading = False
+
+    def _nothing_restored(self) -> dict[TaskId, int]:
+        """Say that it would begin at the start: said it nothing, no leader up to 3.1 would ever find it caught up."""
+        return dict.fromkeys(self.core.member.stored, 0)
 
     def metadata(self, topics: Iterable[str]) -> bytes:
         subscription = super().metadata(topics)

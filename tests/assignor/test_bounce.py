@@ -228,7 +228,7 @@ def test_it_says_what_is_wrong(arguments: list[str], status: int, problem: str) 
 
 
 def test_the_table_fits_a_narrow_terminal() -> None:
-    full = evolve(SETTLED, release="streams-assignor", upgrade_from="1.1", standby=("0_2", "0_5"))
+    full = evolve(SETTLED, release="streams-assignor-3", upgrade_from="1.1", standby=("0_2", "0_5"))
     lines = render(view.member_table([full, evolve(OTHER, rejoining=True), MemberStatus(name="C")]))
 
     assert max(map(len, lines)) <= 80

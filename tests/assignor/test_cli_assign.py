@@ -102,6 +102,66 @@ def test_explains_in_json_too():
     assert [4, 5] == [len(each["reasons"]) for each in explained]
 
 
+def in_racks(assignor="high-availability", **more):
+    """Two clients that have caught up, each far from what it runs."""
+    both = group(assignor, tasks=[[0, 0], [0, 1]], strategy="min_traffic", racks=[[0, 0, [["b"]]], [0, 1, [["a"]]]])
+    for client, rack in zip(both["clients"], "ab", strict=True):
+        client |= {"rack": rack, "lags": [[0, 0, 0], [0, 1, 0]]}
+    both["clients"][0]["prevActive"], both["clients"][1]["prevActive"] = [[0, 0]], [[0, 1]]
+    return both | more
+
+
+def actives(result):
+    return [client["active"] for client in result["clients"].values()]
+
+
+def test_looks_at_racks():
+    configured = in_racks("sticky", trafficCost=3, nonOverlapCost=2)
+    near, far, stateless, configured = results(
+        run(stdin=lines([in_racks(), in_racks("sticky"), in_racks("sticky", stateful=[]), configured]))
+    )
+
+    assert [[[0, 1]], [[0, 0]]] == actives(near) == actives(stateless) == actives(configured)
+    assert [[[0, 0]], [[0, 1]]] == actives(far)
+    assert "racksIgnored" not in near
+
+
+def test_a_rack_may_be_that_of_each_member():
+    group_ = in_racks()
+    group_["clients"][0]["rack"] = ["a", "a"]
+
+    assert [[[0, 1]], [[0, 0]]] == actives(results(run(stdin=lines([group_])))[0])
+    group_["clients"][0]["rack"] = ["a", "c"]
+    [ignored] = results(run(stdin=lines([group_])))
+    assert [[[0, 0]], [[0, 1]]] == actives(ignored)
+    assert f"process {ONE} has members in different racks: a, c" == ignored["racksIgnored"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"racks": []}, "task 0_0 has no partition that is known"),
+        ({"racks": [[0, 0, [[None]]]]}, "task 0_0 has a replica of its partition number 0 on a broker without a rack"),
+        ({"standbys": 1}, "task 0_0 has no changelog partition that is known"),
+        ({"release": "3.5"}, "min_traffic came with 3.6"),
+        ({"release": "3.6", "strategy": "balance_subtopology"}, "balance_subtopology came with 3.7"),
+        ({"assignor": "fallback-prior"}, "the fallback-prior assignor does not look at racks"),
+    ],
+)
+def test_says_why_racks_do_not_count(changes, why):
+    group_ = in_racks() | changes
+    [ignored] = results(run(stdin=lines([group_])))
+
+    assert why == ignored["racksIgnored"]
+    assert f"racks do not count: {why}\n" in run("--explain", stdin=lines([group_])).output
+
+
+def test_explains_what_racks_did():
+    result = run("--explain", stdin=lines([in_racks(release="3.6")]))
+
+    assert f"0_0   active  {TWO}  came from {ONE}, so that less is read across racks" in result.output
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
@@ -125,6 +185,18 @@ def test_explains_in_json_too():
         (group(clients=[{"id": ONE, "lags": [[0, 0, None]]}]), "3 numbers"),
         (group(tasks=None), "expected 'tasks' to be of type list"),
         (group(tasks=[0]), "expected 'tasks' to hold lists of 2 numbers, got 0"),
+        (group(strategy="max_traffic"), "Invalid value max_traffic for configuration rack.aware.assignment.strategy"),
+        (group(trafficCost="1"), "rack.aware.assignment.traffic_cost"),
+        (group(nonOverlapCost=1 << 31), "rack.aware.assignment.non_overlap_cost"),
+        (group(racks={}), "expected 'racks' to be of type list"),
+        (group(racks=[[0, 0]]), "expected 'racks' to hold lists [subtopology, partition, [[rack, ...] for each"),
+        (group(racks=[0]), "got 0"),
+        (group(changelogRacks=[[0, 0, ["a"]]]), "expected 'changelogRacks' to hold lists"),
+        (group(racks=[[0, 0, [[1]]]]), "expected 'racks' to be the name of a rack or null, got 1"),
+        (
+            group(clients=[{"id": ONE, "rack": 7}]),
+            "expected 'rack' of a client to be the name of a rack or null, got 7",
+        ),
         (group(clients=[{"id": ONE}]), "IllegalStateException: a client has no lag of task 0_0"),
     ],
 )

@@ -69,3 +69,34 @@ def test_a_standby_takes_over_up_to_the_quota_and_standbys_stay():
 
 def test_without_clients_there_is_nothing_to_do():
     assert assign_tasks([], TASKS, set())
+
+
+@given(groups(), st.integers(0, 2))
+def test_there_is_a_reason_for_everything_and_asking_changes_nothing(clients, standbys):
+    twins = [ClientState(c.process_id, c.capacity, c.previous_active, c.previous_standby) for c in clients]
+    reasons = {}
+    assign_tasks(clients, TASKS, TASKS[:8], standbys)
+    assign_tasks(twins, TASKS, TASKS[:8], standbys, reasons)
+
+    assert [(c.active, c.standby) for c in clients] == [(c.active, c.standby) for c in twins]
+    assert {(task, c.process_id) for c in twins for task in c.tasks} == reasons.keys()
+    for (task, process), why in reasons.items():
+        [client] = [each for each in twins if each.process_id == process]
+
+        assert ("was active here" != why) or task in client.previous_active
+        assert ("was a standby here" not in why) or task in client.previous_standby
+
+
+def test_says_why():
+    one, two, three = TASKS[:3]
+    had, owner = ClientState(UUID(int=1), 1, previous_standby=frozenset([one])), ClientState(UUID(int=2), 1)
+    owner.previous_active, owner.previous_standby = frozenset([two]), frozenset([three])
+    reasons = {}
+    assign_tasks([had, owner], [one, two, three], [two], 1, reasons)
+
+    assert {
+        (one, had.process_id): "was a standby here, and nobody has it active any longer",
+        (two, owner.process_id): "was active here",
+        (two, had.process_id): "the least loaded client without it",
+        (three, had.process_id): "nobody who had it may get it; the fewest tasks per member are here",
+    } == reasons

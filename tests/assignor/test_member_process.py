@@ -140,9 +140,9 @@ def test_it_processes_every_record_and_ends_well(cluster: MockCluster, ending: s
         assert "" == process.stderr.read()
     assert isinstance(events[0], Started)
     assert Stopped("told to") == events[-1]
-    assert Subscribed(3, 3) in events
+    assert Subscribed(11, 11) in events
     last = [event for event in events if isinstance(event, Assigned)][-1]
-    assert (True, 3, 3, ("0_0", "0_1", "0_2"), ()) == (
+    assert (True, 11, 11, ("0_0", "0_1", "0_2"), ()) == (
         last.leader,
         last.version,
         last.supported,

@@ -384,3 +384,72 @@ def test_process_ids_sort_as_signed_halves_like_java():
 
     assert [high, low, one] == sorted([one, low, high], key=signed_order)
     assert [high, one] == [client.process_id for client in in_order([ClientState(one, 1), ClientState(high, 1)])]
+
+
+# Reasons
+
+
+@given(groups())
+def test_there_is_a_reason_for_everything_and_asking_changes_nothing(group):
+    clients, *rest = group
+    twins, reasons = fresh(clients), {}
+    assign_tasks(clients, *rest)
+    assign_tasks(twins, *rest, reasons=reasons)
+
+    assert result(clients) == result(twins)
+    assert {(task, c.process_id) for c in twins for task in c.tasks} == reasons.keys()
+    for (task, process), why in reasons.items():
+        [client] = [each for each in twins if each.process_id == process]
+
+        assert "None" not in why
+        assert ("was active here" not in why) or task in client.previous_active
+        assert ("was a standby here" not in why) or task in client.previous_standby
+
+
+def why(clients, tasks, standbys=0):
+    reasons = {}
+    assign_tasks(clients, tasks, set(tasks), standbys, reasons=reasons)
+    return reasons
+
+
+def test_says_from_whom_a_task_came_and_why():
+    tasks = [TaskId(0, partition) for partition in range(6)]
+    one, two, back = (UUID(int=number) for number in (1, 2, 9))
+    clients = [ClientState(each, 1, frozenset(tasks[at * 3 :][:3])) for at, each in enumerate((one, two))]
+    clients.append(ClientState(back, 1, previous_standby=frozenset({tasks[0]})))
+    reasons = why(clients, tasks)
+
+    assert "was active here" == reasons[tasks[1], one]
+    assert f"was a standby here, and {one} has more than its share" == reasons[tasks[0], back]
+    assert f"{two} has more than its share; the fewest tasks per member are here" == reasons[tasks[5], back]
+
+
+def test_says_who_takes_over_and_who_is_new():
+    one, two = UUID(int=1), UUID(int=2)
+    tasks = [TaskId(0, partition) for partition in range(4)]
+    clients = [ClientState(one, 2, frozenset(), frozenset(tasks[:2])), ClientState(two, 2)]
+    reasons = why(clients, tasks)
+
+    assert "was a standby here, and nobody has it active any longer" == reasons[tasks[0], one]
+    assert "nobody who had it may get it; the fewest tasks per member are here" == reasons[tasks[3], two]
+
+
+def test_says_why_a_standby_is_where_it_is():
+    tasks = [TaskId(0, partition) for partition in range(4)]
+    one, two, three = (UUID(int=number) for number in (1, 2, 3))
+    clients = [ClientState(one, 1, frozenset(tasks)), ClientState(two, 1), ClientState(three, 1)]
+    reasons = why(clients, tasks, 1)
+    kept = [(task, process) for (task, process), text in reasons.items() if text.startswith("was active here, so its")]
+
+    assert [one] == [process for _, process in kept]
+    assert "the least loaded client without it" in reasons.values()
+
+
+def test_says_that_two_had_the_same_task():
+    tasks = [TaskId(0, partition) for partition in range(4)]
+    one, two = UUID(int=1), UUID(int=2)
+    clients = [ClientState(one, 1, frozenset(tasks)), ClientState(two, 1, frozenset(tasks[:1]))]
+    reasons = why(clients, tasks)
+
+    given_up = f"{one} has more than its share; the fewest tasks per member are here"
+    assert {"was active here", given_up} == {*reasons.values()}

@@ -31,6 +31,7 @@ from subscription_codec.consumer_protocol import (
 from tests.group import Group
 from upgrade import ConfigException, StreamsConfig, release_named
 
+OURS_AT_3 = release_named("streams-assignor-3")
 ORDERS = Topology.of(Subtopology(sources=["orders"], changelogs=["orders-changelog"]))
 JOINED = Topology.of(
     Subtopology(sources=["left", "right"], repartition_sinks=["between"]),
@@ -111,7 +112,7 @@ def test_equal_groups_get_equal_bytes_whatever_the_order(names):
 
 
 def test_version_probing_goes_down_and_up_again():
-    group = Group(ORDERS, {"orders": 3}, old="streams-assignor", new="simulated-4")
+    group = Group(ORDERS, {"orders": 3}, old="streams-assignor-3", new="simulated-4")
     first = group.rebalance()
 
     assert Rejoining.KEEP_MEMBER_ID is first["new"].rejoin
@@ -142,7 +143,7 @@ def test_two_bounces_with_upgrade_from_stay_on_version_2_until_the_second():
     group.add("a", process=1)
     assert {2} == {received.version for received in group.rebalance(leader="b").values()}
     group.add("b", process=2)
-    assert {3} == {received.version for received in group.rebalance(leader="b").values()}
+    assert {11} == {received.version for received in group.rebalance(leader="b").values()}
 
 
 def test_without_upgrade_from_the_old_leader_dies_as_it_does_in_kafka():
@@ -173,7 +174,7 @@ def beside_version_2_and_the_future(release):
     return group.members["leader"].assign({"orders": 1}, subscriptions | {"future": future})
 
 
-@pytest.mark.parametrize("release", ["2.0.1", "2.3.1", "streams-assignor"])
+@pytest.mark.parametrize("release", ["2.0.1", "2.3.1", "streams-assignor-3"])
 def test_a_member_from_the_future_beside_one_that_cannot_probe_kills_the_leader(release):
     with pytest.raises(FatalError, match="IllegalStateException: a member sent a version above"):
         beside_version_2_and_the_future(release)
@@ -215,7 +216,7 @@ def test_a_leader_dies_of_a_subscription_that_is_none(blob):
     ],
 )
 def test_a_member_dies_of_an_assignment_that_it_cannot_take_and_nothing_has_changed(assignment, text):
-    member = StreamsPartitionAssignor(ORDERS, process_id=UUID(int=1))
+    member = StreamsPartitionAssignor(ORDERS, process_id=UUID(int=1), release=OURS_AT_3)
     before = member.member
     blob = encode_member_assignment(MemberAssignment((), encode_assignment(assignment) if assignment else b"\0"))
 
@@ -247,11 +248,19 @@ def test_a_leader_dies_of_a_topic_that_cannot_be_written_wherever_it_stands(me, 
     """The envelope was once written outside of the try, and its error was no FatalError."""
     topology = Topology.of(Subtopology(sources=["x" * 70_000], changelogs=["c"]))
     config = StreamsConfig(num_standby_replicas=1)
-    leader = StreamsPartitionAssignor(topology, config, process_id=UUID(int=me))
-    other = StreamsPartitionAssignor(topology, process_id=UUID(int=3 - me))
+    leader = StreamsPartitionAssignor(topology, config, process_id=UUID(int=me), release=OURS_AT_3)
+    other = StreamsPartitionAssignor(topology, process_id=UUID(int=3 - me), release=OURS_AT_3)
 
     with pytest.raises(FatalError, match=where):
         leader.assign({"x" * 70_000: 1}, {"a": leader.subscription(["t"]), "b": other.subscription(["t"])})
+
+
+def test_a_topic_that_cannot_be_written_is_an_assignment_error_where_one_can_be_told():
+    leader = StreamsPartitionAssignor(Topology.of(Subtopology(sources=["x" * 70_000])))
+
+    answers = leader.assign({"x" * 70_000: 1}, {"a": leader.subscription(["t"])})
+
+    assert 3 == decode_assignment(decode_member_assignment(answers["a"]).user_data).error_code
 
 
 @pytest.mark.parametrize("end_point", ["nonsense", "a:b", "a:99999", "a:" + "9" * 5000, ":1", "\udcff:1"])
@@ -266,7 +275,7 @@ def test_nonsense_in_another_members_endpoint_does_not_stop_the_leader(end_point
 
 
 def test_a_member_reports_the_state_it_has_on_disk_as_standby_tasks():
-    member = StreamsPartitionAssignor(ORDERS, stored=[TaskId(0, 1)])
+    member = StreamsPartitionAssignor(ORDERS, stored=[TaskId(0, 1)], release=OURS_AT_3)
 
     assert (TaskId(0, 1),) == decode_subscription(userdata(member.subscription())).standby_tasks
 
@@ -284,7 +293,7 @@ def test_an_unknown_topic_leaves_the_group_without_tasks():
 
 
 def test_a_future_member_of_todays_group_gets_real_tasks():
-    group = Group(ORDERS, {"orders": 4}, a="streams-assignor")
+    group = Group(ORDERS, {"orders": 4}, a="streams-assignor-3")
     blob = encode_member_subscription(MemberSubscription(("orders",), encode_subscription(FutureSubscription(9, 9))))
 
     answers = group.members["a"].assign({"orders": 4}, {"a": group.members["a"].subscription(), "future": blob})
@@ -321,7 +330,7 @@ def test_a_leader_of_2_1_or_later_answers_a_missing_source_topic_with_error_code
     assert (4, 1, ()) == (answer.version, answer.error_code, answer.active_tasks)
     with pytest.raises(FatalError, match="error code 1") as caught:
         leader.on_assignment(answers["a"])
-    assert "MissingSourceTopicException" == caught.value.kafka
+    assert "INCOMPLETE_SOURCE_TOPIC_METADATA" == caught.value.kafka
 
 
 def test_an_earlier_leader_leaves_out_the_tasks_of_a_missing_source_topic():

@@ -8,6 +8,10 @@ The high-availability assignor has to; the sticky one has ties of its own (see i
 Cold: nobody had any task, every lag is 100000. Warm: the first client of that group has gone, the others have what they
 got. One standby, two warm-ups, two members in each client. With ``--all`` the JVM does 1000 clients with 10000 tasks,
 too, which takes some four minutes.
+
+With racks, clients are in three of them and each partition has replicas in two. Then the last column is how many
+partitions are read from another rack by active tasks and standbys, ours and the JVM's. Its search takes minutes from a
+hundred clients on.
 """
 
 import json
@@ -22,10 +26,12 @@ from pathlib import Path
 from uuid import UUID
 
 import pytest
+from attrs import evolve
 
-from assignor import high_availability, sticky
+from assignor import fallback_prior, high_availability, sticky
 from assignor.assignment_configs import AssignmentConfigs
 from assignor.client_state import RUNNING, ClientState
+from assignor.racks import Racks
 from subscription_codec import TaskId
 from tests.integration.kafka_jars import Unavailable, class_path, java
 from tests.java_oracle import compile_java
@@ -91,31 +97,63 @@ def warm(clients):
     ]
 
 
+RACKS = ("a", "b", "c")
+
+
+def racks_of(clients, ids):
+    """Clients in turn in three racks; each partition, and each changelog partition, has replicas in two."""
+    chance = random.Random(len(ids))
+
+    def replicas():
+        return {task: [chance.sample(RACKS, 2)] for task in ids}
+
+    racks = {client.process_id: [RACKS[at % 3]] for at, client in enumerate(clients)}
+    return Racks(clients=racks, partitions=replicas(), changelogs=replicas())
+
+
+def by_high_availability(group, tasks, config, racks):
+    return high_availability.assign_tasks(group, tasks, set(tasks), config, racks=racks)
+
+
+def by_sticky(group, tasks, config, racks):
+    sticky.assign_tasks(group, tasks, set(tasks), config.num_standby_replicas, config=config, racks=racks)
+    return False
+
+
+def by_fallback_prior(group, tasks, config, _racks):
+    return fallback_prior.assign_tasks(group, tasks, set(tasks), config.num_standby_replicas)
+
+
 ASSIGNORS = {
-    "high-availability": lambda group, tasks, stateful: high_availability.assign_tasks(group, tasks, stateful, CONFIG),
-    "sticky": lambda group, tasks, stateful: sticky.assign_tasks(group, tasks, stateful, CONFIG.num_standby_replicas),
+    "high-availability": by_high_availability,
+    "sticky": by_sticky,
+    "fallback-prior": by_fallback_prior,
 }
+STRATEGIES = ("none", "min_traffic", "balance_subtopology")
+ROWS = [(assignor, "none") for assignor in ASSIGNORS]
+ROWS += [(assignor, strategy) for assignor in ("high-availability", "sticky") for strategy in STRATEGIES[1:]]
 
 
-def measured(assignor, clients, tasks, repeat):
+def measured(assignor, clients, tasks, repeat, strategy="none"):
     """Seconds, the median of some runs; and how the last of them came out."""
     times = []
-    stateful = set(tasks)
+    config = evolve(CONFIG, rack_aware_assignment_strategy=strategy)
+    racks = None if strategy == "none" else racks_of(clients, tasks)
     for _ in range(repeat):
         group = [
             ClientState(c.process_id, c.capacity, c.previous_active, c.previous_standby, lags=c.lags) for c in clients
         ]
         begun = time.perf_counter()
-        followup = ASSIGNORS[assignor](group, tasks, stateful)
+        followup = ASSIGNORS[assignor](group, tasks, config, racks)
         times.append(time.perf_counter() - begun)
     return sorted(times)[repeat // 2], group, followup
 
 
-def for_the_jvm(assignor, clients, tasks, repeat):
+def for_the_jvm(assignor, clients, tasks, repeat, strategy="none"):
     def pairs(found):
         return [[task.subtopology, task.partition] for task in sorted(found)]
 
-    return {
+    group = {
         "assignor": assignor,
         "clients": [
             {
@@ -137,24 +175,56 @@ def for_the_jvm(assignor, clients, tasks, repeat):
         "otherwise": BEHIND,
         "repeat": repeat,
     }
+    if strategy != "none":
+        racks = racks_of(clients, tasks)
+        for client, rack in zip(group["clients"], racks.clients.values(), strict=True):
+            client["rack"] = rack[0]
+        group["strategy"] = strategy
+        for key, found in (("racks", racks.partitions), ("changelogRacks", racks.changelogs)):
+            group[key] = [[task.subtopology, task.partition, replicas] for task, replicas in found.items()]
+    return group
 
 
-def lines(assignor, jvm_sizes):
+def far(shares, group):
+    """How many partitions are read from another rack."""
+    rack = {client["id"]: client["rack"] for client in group["clients"]}
+    replicas = {
+        role: {(subtopology, partition): racks for subtopology, partition, racks in group[key]}
+        for role, key in (("active", "racks"), ("standby", "changelogRacks"))
+    }
+    return sum(
+        rack[name] not in racks
+        for name, share in shares.items()
+        for role in ("active", "standby")
+        for task in share[role]
+        for racks in replicas[role][tuple(task)]
+    )
+
+
+def lines(assignor, strategy, jvm_sizes):
     """A line of the table for each size and temperature."""
-    yield f"{f'{assignor}, milliseconds':<34}{'ours':>10}{'JVM':>12}{'times':>8}  same result"
-    for number, tasks in OURS:
+    racks = strategy != "none"
+    name = f"{assignor}, {strategy}" if racks else assignor
+    yield f"{f'{name}, milliseconds':<50}{'ours':>10}{'JVM':>12}{'times':>8}  {'far' if racks else 'same result'}"
+    jvm_sizes = jvm_sizes[:1] if racks else jvm_sizes
+    for number, tasks in OURS[:3] if racks else OURS:
         clients, ids = cold(number, tasks)
         repeat = max(1, 3000 // tasks)
-        for name in ("cold", "warm"):
-            ours, group, followup = measured(assignor, clients, ids, repeat)
-            line = f"{f'{number} clients, {tasks} tasks, {name}':<34}{1000 * ours:>10.1f}"
+        for temperature in ("cold", "warm"):
+            ours, group, followup = measured(assignor, clients, ids, repeat, strategy)
+            line = f"{f'{number} clients, {tasks} tasks, {temperature}':<50}{1000 * ours:>10.1f}"
             if (number, tasks) in jvm_sizes:
                 # Steady state on the JVM: the last runs of many, where there is time for many.
-                [answer] = on_the_jvm([for_the_jvm(assignor, clients, ids, REPEAT[number])])
+                question = for_the_jvm(assignor, clients, ids, REPEAT[number], strategy)
+                [answer] = on_the_jvm([question])
                 theirs = sorted(answer["ns"][-max(1, REPEAT[number] // 3) :])
                 theirs = theirs[len(theirs) // 2] / 1e9
                 same = (answer["followup"], answer["clients"]) == (followup, as_json(group))
-                line += f"{1000 * theirs:>12.1f}{theirs / ours:>8.1f}  {'yes' if same else 'no'}"
+                line += f"{1000 * theirs:>12.1f}{theirs / ours:>8.1f}  "
+                if racks:
+                    line += f"{far(as_json(group), question)}/{far(answer['clients'], question)}"
+                else:
+                    line += "yes" if same else "no"
             yield line
             clients = warm(group)
 
@@ -163,14 +233,14 @@ def lines(assignor, jvm_sizes):
 def test_how_fast_tasks_are_assigned():
     print()
     try:
-        for assignor in ASSIGNORS:
-            for line in lines(assignor, ON_THE_JVM):
+        for assignor, strategy in ROWS:
+            for line in lines(assignor, strategy, ON_THE_JVM):
                 print(line, flush=True)
     except Unavailable as missing:
         pytest.skip(f"no assignors of Kafka Streams: {missing}")
 
 
 if __name__ == "__main__":
-    for name in ASSIGNORS:
-        for each in lines(name, OURS[:3] if "--all" in sys.argv else ON_THE_JVM):
+    for row in ROWS:
+        for each in lines(*row, OURS[:3] if "--all" in sys.argv else ON_THE_JVM):
             print(each, flush=True)

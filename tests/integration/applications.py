@@ -49,6 +49,7 @@ class Application:
             "session.timeout.ms": SESSION_MS,
             "heartbeat.interval.ms": 500,
             "cache.max.bytes.buffering": 0,  # every count is written, not every last one
+            "statestore.cache.max.bytes": 0,  # its name since 3.4
         }
         arguments = [self.source, self.output, *(f"{key}={value}" for key, value in settings.items())]
         return JavaMember(f"Kafka Streams {release}", [*counting(release), *arguments])

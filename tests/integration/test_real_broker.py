@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from contextlib import nullcontext
 from itertools import groupby
 from types import UnionType
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from assignor.member_process import Assigned, Rejoin, Subscribed
 from tests.integration.applications import PARTITIONS, TASKS, Application, partitions, processed, settle
 from tests.integration.children import JavaMember, JavaStreams, PythonMember, wait_until
+from upgrade import release_named
 
 pytestmark = [pytest.mark.broker, pytest.mark.slow]
 
@@ -39,7 +41,7 @@ def test_it_follows_a_java_leader(
 ) -> None:
     java = java_streams(release)
     settle(java)
-    with application.python(upgrade_from=upgrade_from) as python:
+    with application.python(release="streams-assignor-3", upgrade_from=upgrade_from) as python:
         settle(java, python)
 
         assert {Subscribed(version, 3)} == set(only(Subscribed, python))
@@ -68,8 +70,46 @@ def test_a_java_leader_probes_it_down(application: Application, java_streams: Ja
 
 
 @pytest.mark.java
+def test_a_java_leader_of_2_0_probes_it_down_from_11(application: Application, java_streams: JavaStreams) -> None:
+    """Beside members before 2.4 it has to be eager, which ``upgrade.from`` says."""
+    java = java_streams("2.0.1")
+    settle(java)
+    with application.python(upgrade_from="2.0") as python:
+        settle(java, python)
+
+        assert [Subscribed(11, 11), Subscribed(3, 11)] == list(dict.fromkeys(only(Subscribed, python)))
+        check_that_both_work(application, java, python)
+        assert 0 == python.stop()
+
+
+@pytest.mark.java
+@pytest.mark.parametrize(
+    "release", ["2.4.1", "4.3.1", *(pytest.param(each, marks=pytest.mark.exhaustive) for each in ("2.8.2", "3.9.2"))]
+)
+@pytest.mark.parametrize("first", ["java", "python"])
+def test_cooperative_members_lead_and_follow_each_other(
+    application: Application, java_streams: JavaStreams, release: str, first: str
+) -> None:
+    """The first one leads. Both keep what they have while the other one joins."""
+    latest = release_named(release).latest_version
+    with application.python(standbys=1) if first == "python" else nullcontext() as early:
+        if early is not None:
+            settle(early)
+        java = java_streams(release)
+        settle(*filter(None, (early, java)))
+        with application.python(standbys=1) if early is None else nullcontext(early) as python:
+            settle(java, python)
+
+            assert {first == "python"} == {event.leader for event in only(Assigned, python)}
+            assert latest == only(Assigned, python)[-1].version
+            assert 11 == only(Subscribed, python)[0].used
+            check_that_both_work(application, java, python)
+            assert 0 == python.stop()
+
+
+@pytest.mark.java
 def test_it_leads_a_java_member(application: Application, java_streams: JavaStreams) -> None:
-    with application.python() as python:
+    with application.python(release="streams-assignor-3") as python:
         settle(python)
         java = java_streams("2.0.1")
         settle(python, java)
@@ -90,7 +130,7 @@ def test_a_java_leader_of_1_1_dies_of_a_member_without_upgrade_from(
         wait_until(lambda: java.ended, python)
         settle(python)
 
-        assert any("unable to decode subscription data: version=3" in line for line in java.lines)
+        assert any("unable to decode subscription data: version=11" in line for line in java.lines)
         assert only(Assigned, python)[-1].leader
         assert 0 == python.stop()
 

@@ -9,9 +9,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from attrs import evolve
 from kafka import ConsumerRebalanceListener, KafkaConsumer
 
-from assignor.clients.kafka_python import StreamsPartitionAssignor, _rejoin
+from assignor.clients.kafka_python import StreamsPartitionAssignor, _call_later, _rejoin
 from assignor.clients.mock_cluster import KAFKA_PYTHON_API_VERSION, SYNC_GRACE_SECONDS, MockCluster
 from assignor.errors import FatalError
 from assignor.topology import Subtopology, Topology
@@ -165,7 +166,7 @@ def test_it_gives_each_task_to_one_consumer_of_three(cluster: MockCluster) -> No
 def test_it_probes_a_member_from_the_future_down_and_the_group_up_when_the_last_old_one_has_gone(
     cluster: MockCluster,
 ) -> None:
-    with a_group(cluster, "streams-assignor", "simulated-4", "simulated-4") as members:
+    with a_group(cluster, "streams-assignor-3", "simulated-4", "simulated-4") as members:
         old, *future = members
         eventually(lambda: [[3], [4, 3], [4, 3]] == [without_repeats(member.streams.sent) for member in members])
         eventually(lambda: owned(members) == TASKS)
@@ -249,9 +250,18 @@ def test_a_callback_of_the_user_that_fails_is_no_failure_of_the_member(cluster: 
 
 # What `_rejoin` takes from kafka-python is private: a release that moves it fails here.
 # (Not seen by member ids: the mock makes them of addresses, and may use one again.)
-@pytest.mark.parametrize(("how", "heard"), [(Rejoining.KEEP_MEMBER_ID, "revoked"), (Rejoining.LEAVE_AND_JOIN, "lost")])
-def test_it_rejoins_as_a_member_or_leaves_first(cluster: MockCluster, how: Rejoining, heard: str) -> None:
-    with a_group(cluster, *["streams-assignor"] * 2) as members:
+@pytest.mark.parametrize(
+    ("release", "how", "heard"),
+    [
+        ("streams-assignor-3", Rejoining.KEEP_MEMBER_ID, {"revoked"}),
+        ("streams-assignor", Rejoining.KEEP_MEMBER_ID, set()),  # cooperative: it keeps what it has
+        ("streams-assignor", Rejoining.LEAVE_AND_JOIN, {"lost"}),
+    ],
+)
+def test_it_rejoins_as_a_member_or_leaves_first(
+    cluster: MockCluster, release: str, how: Rejoining, heard: set[str]
+) -> None:
+    with a_group(cluster, *[release] * 2) as members:
         eventually(lambda: owned(members) == TASKS)
         follower = members[1]
         before = follower.consumer.group_metadata().generation_id
@@ -259,7 +269,40 @@ def test_it_rejoins_as_a_member_or_leaves_first(cluster: MockCluster, how: Rejoi
         _rejoin(follower.consumer, how)
         eventually(lambda: follower.consumer.group_metadata().generation_id > before and owned(members) == TASKS)
 
-        assert {heard} == follower.listener.heard
+        assert heard == follower.listener.heard
+
+
+def test_it_does_something_later(cluster: MockCluster) -> None:
+    with a_group(cluster, "streams-assignor") as (member,):
+        eventually(lambda: member.active == TASKS)
+        called = Event()
+        _call_later(member.consumer, 0.05, called.set)
+        assert called.wait(SECONDS)
+
+
+def test_it_rejoins_at_a_time_unless_there_was_another_assignment(cluster: MockCluster) -> None:
+    with a_group(cluster, "streams-assignor") as (member,):
+        eventually(lambda: member.active == TASKS)
+        before = member.consumer.group_metadata().generation_id
+        member.streams._rejoin_later(evolve(member.streams.received, version=11), 0)  # of another assignment
+        member.streams._rejoin_later(member.streams.received, 0)
+        eventually(lambda: member.consumer.group_metadata().generation_id == before + 1)
+
+
+def test_a_consumer_that_looks_for_internal_topics_does_not_create_them(cluster: MockCluster) -> None:
+    topology = Topology.of(
+        Subtopology(sources=["orders"], repartition_sinks=["r"]), Subtopology(repartition_sources=["r"])
+    )
+    early, late = (StreamsPartitionAssignor(topology) for _ in range(2))
+    consumer = a_consumer(cluster, early)
+    early.bind(consumer)
+    assert not consumer._coordinator._manager.cluster.metadata_request().allow_auto_topic_creation
+    consumer.close()
+    consumer = a_consumer(cluster, late)
+    consumer.subscribe(topology.source_topics)
+    with pytest.raises(ValueError, match="before subscribe"):
+        late.bind(consumer)
+    consumer.close()
 
 
 def test_it_must_be_bound_before_the_first_poll(cluster: MockCluster) -> None:

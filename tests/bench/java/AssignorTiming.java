@@ -1,6 +1,7 @@
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
+import java.lang.reflect.Field;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -8,14 +9,21 @@ import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.UUID;
+import org.apache.kafka.common.Cluster;
+import org.apache.kafka.common.Node;
+import org.apache.kafka.common.PartitionInfo;
+import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.streams.processor.TaskId;
 import org.apache.kafka.streams.processor.assignment.AssignmentConfigs;
 import org.apache.kafka.streams.processor.assignment.ProcessId;
+import org.apache.kafka.streams.processor.internals.TopologyMetadata.Subtopology;
 import org.apache.kafka.streams.processor.internals.assignment.ClientState;
 import org.apache.kafka.streams.processor.internals.assignment.FallbackPriorTaskAssignor;
 import org.apache.kafka.streams.processor.internals.assignment.HighAvailabilityTaskAssignor;
@@ -40,16 +48,13 @@ public final class AssignorTiming {
         }
     }
 
-    private static Map<String, Object> answer(Map<?, ?> group) {
+    private static Map<String, Object> answer(Map<?, ?> group) throws ReflectiveOperationException {
         List<String> tags = new ArrayList<>();
         list(group, "tags").forEach(tag -> tags.add((String) tag));
-        AssignmentConfigs configs = new AssignmentConfigs(
-            number(group, "acceptableLag"), (int) number(group, "warmups"), (int) number(group, "standbys"), 600_000L,
-            tags);
+        AssignmentConfigs configs = configs(group, tags, (int) number(group, "standbys"));
         Set<TaskId> tasks = tasks(list(group, "tasks"));
         Set<TaskId> stateful = tasks(list(group, "stateful"));
-        RackAwareTaskAssignor racks = new RackAwareTaskAssignor(
-            null, Map.of(), Map.of(), Map.of(), Map.of(), null, configs, Time.SYSTEM);
+        RackAwareTaskAssignor racks = racks(group, tasks, configs(group, tags, 0));
         List<Object> times = new ArrayList<>();
         Map<ProcessId, ClientState> clients = new TreeMap<>();
         boolean followUp = false;
@@ -68,6 +73,74 @@ public final class AssignorTiming {
         answer.put("clients", shares);
         answer.put("ns", times);
         return answer;
+    }
+
+    private static AssignmentConfigs configs(Map<?, ?> group, List<String> tags, int standbys) {
+        return new AssignmentConfigs(
+            number(group, "acceptableLag"), (int) number(group, "warmups"), standbys, 600_000L, tags,
+            OptionalInt.empty(), OptionalInt.empty(),
+            group.containsKey("strategy") ? (String) group.get("strategy") : "none");
+    }
+
+    /**
+     * What is known of racks. Kafka asks brokers for those of changelogs; here they are put where it keeps the answer,
+     * after it has found out, for a group without standbys, that all others are known.
+     */
+    @SuppressWarnings("unchecked")
+    private static RackAwareTaskAssignor racks(Map<?, ?> group, Set<TaskId> tasks, AssignmentConfigs configs)
+            throws ReflectiveOperationException {
+        if (!group.containsKey("strategy")) {
+            return new RackAwareTaskAssignor(null, Map.of(), Map.of(), Map.of(), Map.of(), null, configs, Time.SYSTEM);
+        }
+        Map<String, Node> nodes = new HashMap<>();
+        List<PartitionInfo> infos = new ArrayList<>();
+        Map<TaskId, Set<TopicPartition>> partitions = new HashMap<>();
+        for (Object each : list(group, "racks")) {
+            List<?> row = (List<?>) each;
+            Set<TopicPartition> own = new LinkedHashSet<>();
+            for (Object replicas : (List<?>) row.get(2)) {
+                TopicPartition partition = new TopicPartition("input-" + row.get(0) + "-" + own.size(), partition(row));
+                Node[] brokers = ((List<?>) replicas).stream().map(rack -> nodes.computeIfAbsent(
+                    (String) rack, name -> new Node(nodes.size(), "localhost", 9092, name))).toArray(Node[]::new);
+                infos.add(new PartitionInfo(partition.topic(), partition.partition(), brokers[0], brokers, brokers));
+                own.add(partition);
+            }
+            partitions.put(task(row), own);
+        }
+        Map<TaskId, Set<TopicPartition>> changelogs = new HashMap<>();
+        Map<TopicPartition, Set<String>> known = new HashMap<>();
+        for (Object each : list(group, "changelogRacks")) {
+            List<?> row = (List<?>) each;
+            for (Object replicas : (List<?>) row.get(2)) {
+                Set<TopicPartition> own = changelogs.computeIfAbsent(task(row), any -> new LinkedHashSet<>());
+                TopicPartition partition = new TopicPartition("log-" + row.get(0) + "-" + own.size(), partition(row));
+                own.add(partition);
+                known.put(partition, new LinkedHashSet<>((List<String>) replicas));
+            }
+        }
+        Map<Subtopology, Set<TaskId>> subtopologies = new HashMap<>();
+        tasks.forEach(task -> subtopologies.computeIfAbsent(
+            new Subtopology(task.subtopology(), null), any -> new LinkedHashSet<>()).add(task));
+        Map<ProcessId, Map<String, Optional<String>>> clients = new HashMap<>();
+        for (Object each : list(group, "clients")) {
+            Map<?, ?> client = (Map<?, ?>) each;
+            clients.put(new ProcessId(UUID.fromString((String) client.get("id"))),
+                Map.of("consumer", Optional.of((String) client.get("rack"))));
+        }
+        Cluster cluster = new Cluster("cluster", nodes.values(), infos, Set.of(), Set.of());
+        RackAwareTaskAssignor racks = new RackAwareTaskAssignor(
+            cluster, partitions, changelogs, subtopologies, clients, null, configs, Time.SYSTEM);
+        if (!racks.canEnableRackAwareAssignor()) {
+            throw new IllegalArgumentException("racks are not known");
+        }
+        Field field = RackAwareTaskAssignor.class.getDeclaredField("racksForPartition");
+        field.setAccessible(true);
+        ((Map<TopicPartition, Set<String>>) field.get(racks)).putAll(known);
+        return racks;
+    }
+
+    private static int partition(List<?> row) {
+        return ((Number) row.get(1)).intValue();
     }
 
     private static LegacyTaskAssignor assignor(String name) {

@@ -1,12 +1,12 @@
+import java.lang.reflect.Method;
 import java.util.Properties;
+import java.util.Set;
 import java.util.TreeSet;
 import org.apache.kafka.common.serialization.Serdes;
 import org.apache.kafka.streams.KafkaStreams;
 import org.apache.kafka.streams.StreamsBuilder;
 import org.apache.kafka.streams.kstream.Materialized;
 import org.apache.kafka.streams.kstream.Produced;
-import org.apache.kafka.streams.processor.TaskMetadata;
-import org.apache.kafka.streams.processor.ThreadMetadata;
 import org.apache.kafka.streams.state.Stores;
 
 /**
@@ -61,18 +61,30 @@ public final class Counting {
         }
     }
 
+    /** Classes and names changed in 3.0, and the old ones went in 4.0. */
+    private static final String THREADS =
+        java.util.Arrays.stream(KafkaStreams.class.getMethods()).anyMatch(m -> m.getName().equals("metadataForLocalThreads"))
+            ? "metadataForLocalThreads"
+            : "localThreadsMetadata";
+
+    private static Object call(Object object, String name) throws ReflectiveOperationException {
+        Method method = object.getClass().getMethod(name);
+        method.setAccessible(true);
+        return method.invoke(object);
+    }
+
     /** Nothing while it rebalances. */
     private static String owned(KafkaStreams streams) {
         TreeSet<String> tasks = new TreeSet<>();
         try {
             if (streams.state() == KafkaStreams.State.RUNNING) {
-                for (ThreadMetadata thread : streams.localThreadsMetadata()) {
-                    for (TaskMetadata task : thread.activeTasks()) {
-                        tasks.add(task.taskId());
+                for (Object thread : (Set<?>) call(streams, THREADS)) {
+                    for (Object task : (Set<?>) call(thread, "activeTasks")) {
+                        tasks.add(call(task, "taskId").toString());
                     }
                 }
             }
-        } catch (IllegalStateException stopped) {
+        } catch (ReflectiveOperationException stopped) {
             tasks.clear();
         }
         return tasks.isEmpty() ? "" : " " + String.join(" ", tasks);

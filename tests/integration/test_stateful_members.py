@@ -1,0 +1,222 @@
+"""Our members with all that newer metadata has, on a real broker: internal topics, lags, cooperative handover."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from confluent_kafka import Producer
+from kafka import ConsumerRebalanceListener, KafkaConsumer
+from kafka.admin import KafkaAdminClient
+
+from assignor.clients.kafka_python import StreamsPartitionAssignor
+from assignor.clients.kafka_python_admin import KafkaPythonAdmin
+from assignor.clients.looking_up import LookupFailed
+from assignor.errors import FatalError
+from assignor.internal_topics import NewTopic
+from assignor.topology import Subtopology, Topology
+from subscription_codec import TaskId, TopicPartition
+from upgrade import StreamsConfig
+
+pytestmark = [pytest.mark.broker, pytest.mark.slow]
+
+SECONDS = 60.0
+TASKS = [TaskId(subtopology, partition) for subtopology in (0, 1) for partition in range(4)]
+
+
+class Application:
+    """Orders by customer: a subtopology that repartitions, and one that counts."""
+
+    def __init__(self, broker: str) -> None:
+        self.broker = broker
+        self.name = f"stateful-{uuid4().hex[:8]}"
+        self.source, self.repartition, self.changelog = (f"{self.name}-{what}" for what in ("orders", "r", "changelog"))
+        self.topology = Topology.of(
+            Subtopology(sources=[self.source], repartition_sinks=[self.repartition]),
+            Subtopology(repartition_sources=[self.repartition], changelogs=[self.changelog]),
+        )
+        self.admin = KafkaAdminClient(bootstrap_servers=broker)
+        self.admin.create_topics({self.source: {"num_partitions": 4, "replication_factor": 1}}, wait_for_metadata=True)
+
+    def close(self) -> None:
+        self.admin.close()
+
+
+class Member(ConsumerRebalanceListener):
+    """A consumer in a thread; knows which partitions it has, and everything it was ever told to give up."""
+
+    def __init__(self, application: Application, name: str, **config: Any) -> None:
+        self.owned: set[TopicPartition] = set()
+        self.revoked: list[TopicPartition] = []
+        self.errors: list[Exception] = []
+        self.sums: dict[TaskId, int] = {}
+        self.admin = KafkaPythonAdmin(application.name, bootstrap_servers=application.broker)
+        self.streams = StreamsPartitionAssignor(
+            application.topology,
+            StreamsConfig(application_server=f"{name}:1", num_standby_replicas=1, **config),
+            admin=self.admin,
+            sums=lambda: self.sums,
+        )
+        self._consumer = KafkaConsumer(
+            bootstrap_servers=application.broker,
+            group_id=application.name,
+            partition_assignment_strategy=[self.streams],
+            enable_auto_commit=False,
+            session_timeout_ms=6000,
+            heartbeat_interval_ms=300,
+            group_instance_id=config.get("group_instance_id"),
+        )
+        self.streams.bind(self._consumer)
+        self._consumer.subscribe(application.topology.source_topics, listener=self)
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._poll)
+        self._thread.start()
+
+    def _poll(self) -> None:
+        try:
+            while not self._closing.is_set():
+                self._consumer.poll(timeout_ms=1000)
+        except Exception as error:
+            self.errors.append(error)
+        self._consumer.close()
+        self.admin.close()
+
+    def close(self) -> None:
+        self._closing.set()
+        self._thread.join()
+
+    def on_partitions_revoked(self, revoked: set[Any]) -> None:
+        gone = [TopicPartition(*partition) for partition in revoked]
+        self.owned.difference_update(gone)
+        self.revoked += gone
+
+    def on_partitions_assigned(self, assigned: set[Any]) -> None:
+        self.owned.update(TopicPartition(*partition) for partition in assigned)
+
+    @property
+    def active(self) -> list[TaskId]:
+        return sorted(self.streams.received.active) if self.streams.received else []
+
+    @property
+    def standby(self) -> list[TaskId]:
+        return sorted(self.streams.received.standby) if self.streams.received else []
+
+
+@pytest.fixture(name="application")
+def fixture_application(broker: str) -> Iterator[Application]:
+    application = Application(broker)
+    yield application
+    application.close()
+
+
+@pytest.fixture(name="start")
+def fixture_start(application: Application) -> Iterator[Callable[..., Member]]:
+    with ExitStack() as closing:
+
+        def start(name: str, **config: Any) -> Member:
+            member = Member(application, name, **config)
+            closing.callback(member.close)
+            return member
+
+        yield start
+
+
+def eventually(condition: Callable[[], bool], *members: Member) -> None:
+    deadline = time.monotonic() + SECONDS
+    while not condition():
+        assert [] == [error for member in members for error in member.errors]
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.05)
+
+
+def committed(admin: KafkaPythonAdmin, partition: TopicPartition) -> Mapping[TopicPartition, int]:
+    try:
+        return admin.committed([partition])
+    except LookupFailed:  # the first group of a broker has to wait for its coordinator
+        return {}
+
+
+def share_all(*members: Member) -> Callable[[], bool]:
+    def shared() -> bool:
+        owned = [partition for member in members for partition in member.owned]
+        return len(TASKS) == len(owned) == len(set(owned)) and all(member.owned for member in members)
+
+    return shared
+
+
+def test_a_group_creates_its_topics_shares_its_tasks_and_hands_them_over(
+    application: Application, start: Callable[..., Member]
+) -> None:
+    first = start("a")
+    eventually(lambda: TASKS == first.active, first)
+    second = start("b")
+    eventually(share_all(first, second), first, second)
+
+    assert {application.repartition: 4, application.changelog: 4} == {
+        topic["name"]: len(topic["partitions"])
+        for topic in application.admin.describe_topics([application.repartition, application.changelog])
+    }
+    assert 11 == first.streams.core.used_version
+    kept = first.owned.copy()
+    assert not kept & set(first.revoked)  # what stayed was never interrupted
+    assert {task.subtopology for task in first.standby} == {task.subtopology for task in second.standby} == {1}
+    hosts = second.streams.received.hosts  # type: ignore[union-attr]
+    assert {("a", 1), ("b", 1)} == set(hosts)
+
+    first.close()
+    eventually(lambda: TASKS == second.active, second)
+
+
+def test_who_joins_warms_up_before_it_takes_over(application: Application, start: Callable[..., Member]) -> None:
+    """20,000 records behind is more than ``acceptable.recovery.lag``, so a new member gets standbys first."""
+    first = start("a")
+    eventually(lambda: TASKS == first.active, first)
+    producer = Producer({"bootstrap.servers": application.broker})
+    for number in range(80_000):
+        producer.produce(application.changelog, b"x", key=b"k", partition=number % 4)
+        producer.poll(0)
+    assert 0 == producer.flush(SECONDS)
+
+    second = start("b")
+    eventually(lambda: bool(second.standby), first, second)
+
+    stateful = [task for task in TASKS if task.subtopology == 1]
+    assert stateful == [task for task in first.active if task.subtopology == 1]
+    assert not [task for task in second.active if task.subtopology == 1]
+    leader = first.streams.received
+    assert leader is not None
+    assert leader.rejoin_at_ms is not None
+
+
+def test_a_static_member_that_comes_back_elsewhere_tells_the_others(start: Callable[..., Member]) -> None:
+    first, second = start("a", group_instance_id="one"), start("b", group_instance_id="two")
+    eventually(share_all(first, second), first, second)
+    before = first.streams.received
+
+    second.close()
+    moved = start("c", group_instance_id="two")
+
+    eventually(share_all(first, moved), first, moved)
+    eventually(lambda: first.streams.received is not before, first, moved)
+    eventually(lambda: ("c", 1) in first.streams.received.hosts, first, moved)  # type: ignore[union-attr]
+    assert [] == first.errors + moved.errors
+
+
+def test_an_admin_that_reaches_nobody_fails_as_a_lookup(application: Application) -> None:
+    admin = KafkaPythonAdmin(application.name, bootstrap_servers=application.broker)
+    missing = f"{application.name}-nowhere"
+
+    assert {} == admin.partitions([missing])
+    source = TopicPartition(application.source, 0)
+    eventually(lambda: {source: 0} == committed(admin, source))
+    assert {None} == admin.racks([application.source])[source]  # a broker without one
+    with pytest.raises(LookupFailed):
+        admin.ends([TopicPartition(missing, 0)])
+    with pytest.raises(FatalError, match="could not create topics"):
+        admin.create([NewTopic("not/allowed", 1, {})])
+    admin.create([NewTopic(application.source, 4, {}), NewTopic(missing, 1, {})])  # one of them was there before
+    assert {missing: 1} == admin.partitions([missing])
+    admin.close()
