@@ -65,15 +65,23 @@ class _Failed(click.ClickException):
     show_default=True,
     help="Any Spark master, or `processes` to do without Spark and Java (rows become JSON lines, not Parquet).",
 )
+@click.option("--brokers", is_flag=True, help="Upgrades of brokers instead (--members are the nodes of the cluster).")
+@click.option(
+    "--faults", type=click.IntRange(0, 3), default=1, show_default=True, help="Of brokers: most faults in one run."
+)
 @click.option("--out", type=click.Path(path_type=Path), required=True, metavar="DIR", help="Where the results go.")
 @click.option("--fresh", is_flag=True, help="Throw away what an earlier sweep left in DIR.")
 @click.option("--json", "as_json", is_flag=True, help="Print matrix.json at the end instead of the table.")
-def sweep(out: Path, master: str, fresh: bool, as_json: bool, **chosen: Any) -> None:
+def sweep(out: Path, master: str, fresh: bool, as_json: bool, *, brokers: bool, faults: int, **chosen: Any) -> None:
     """Simulate every way an upgrade can go, on Spark.
 
     All bounce orders and leaders, slow and fast restarts, and a crash of any member at any step. DIR gets matrix.json
     (a verdict for each cell and plan), the rows of all runs as Parquet, and report.html. A sweep that was stopped goes
     on when its command is given again.
+
+    With --brokers it is the upgrade of a cluster: every order of the roll, every place to finalise metadata.version,
+    and faults, as KIP-584, KIP-778 and Kafka 4.x have it. It takes seconds and no Spark; without --from and --to it is
+    every line of Kafka to every later one. DIR gets matrix.json.
 
     Exit status 0 if every documented plan is safe and, where version probing belongs to the upgrade, a probe was seen;
     1 if not; 2 for wrong usage.
@@ -83,7 +91,11 @@ def sweep(out: Path, master: str, fresh: bool, as_json: bool, **chosen: Any) -> 
       streams-assignor sweep --matrix kip-268 --out sweep-results
       streams-assignor sweep --from 1.1 --to 2.0 --plan one_bounce --out one-bounce
       streams-assignor sweep --from 2.0 --to simulated-4 --members 5 --sample 500 --out five
+      streams-assignor sweep --brokers --from 3.9.2 --to 4.3.1 --out brokers
     """  # noqa: D301  # \b is the character by which click leaves lines alone
+    if brokers:
+        _sweep_brokers(out, faults, as_json=as_json, **chosen)
+        return
     wanted = _wanted(**chosen)
     from rich.console import Console
 
@@ -102,6 +114,25 @@ def sweep(out: Path, master: str, fresh: bool, as_json: bool, **chosen: Any) -> 
         f"Results in {out / MATRIX}, rows in {out / 'runs'}, page for the browser {out / REPORT}", soft_wrap=True
     )
     if not judge(results).good:
+        raise click.exceptions.Exit(1)
+
+
+def _sweep_brokers(
+    out: Path, faults: int, origin: str | None, target: str | None, members: int, *, as_json: bool, **others: Any
+) -> None:
+    if any(others[name] for name in ("matrix", "plan", "upgrade_from", "sample")) or bool(origin) != bool(target):
+        raise _Wrong(
+            "with --brokers say --from RELEASE and --to RELEASE, or neither of them, and no other part of a group"
+        )
+    from spark_sim.brokers.cli import sweep_brokers
+
+    with _one_line_errors():
+        good = sweep_brokers(out, origin, target, nodes=members, faults=faults, as_json=as_json)
+    _exit(good)
+
+
+def _exit(good: bool) -> None:
+    if not good:
         raise click.exceptions.Exit(1)
 
 
@@ -272,9 +303,13 @@ def report(folder: Path, html: Path | None) -> None:
     """  # noqa: D301  # \b is the character by which click leaves lines alone
     from rich.console import Console
 
+    from spark_sim.brokers.results import is_broker_sweep
     from spark_sim.report import read_matrix, write_html
     from spark_sim.results import REPORT
 
+    if is_broker_sweep(folder):
+        _report_brokers(folder, html)
+        return
     console = Console(highlight=False)
     page = html or folder / REPORT
     with _one_line_errors():
@@ -282,6 +317,15 @@ def report(folder: Path, html: Path | None) -> None:
         _show(console, results)
         write_html(results, page)
     console.print(f"Page for the browser: {page}", soft_wrap=True)
+
+
+def _report_brokers(folder: Path, html: Path | None) -> None:
+    from spark_sim.brokers.cli import report_brokers
+
+    if html:
+        raise _Wrong("there is no page of a sweep over brokers: leave out --html")
+    with _one_line_errors():
+        report_brokers(folder)
 
 
 # -- replay ----------------------------------------------------------------------------------------------------------
@@ -292,6 +336,8 @@ EVENT_STYLES: Final = {
     "crashed": "red",
     "expired": "dim",
     "dropped": "yellow",
+    "revoked": "yellow",
+    "follows": "yellow",
     "rejoins": "yellow",
     "died": "bold red",
     "violation": "bold white on red",
@@ -305,6 +351,7 @@ def replay(scenario: str, as_json: bool) -> None:
     """Run one SCENARIO again and explain it step by step.
 
     A scenario is one line: members in joining order, then steps. Exit status 1 if a property is violated, 0 if none.
+    If it says "level" before the first bar, it is about the nodes of a cluster (the last steps and example here).
 
     \b
     Steps:
@@ -316,13 +363,31 @@ def replay(scenario: str, as_json: bool) -> None:
       elect oldest|newest           who takes over when the leader has gone
 
     \b
+    Steps of a cluster (N is a node, R a release of Kafka, L a level such as 4.3-IV0 or group.version=1):
+      bounce N>R ..., stop N ..., start N[>R] ..., crash N ..., elect N, snapshot
+      register N@R ..., unregister N ...   a further broker comes, is forgotten
+      finalise L ..., downgrade [unsafe] L ...
+      race N@R finalise L ..., race finalise L ... N@R
+      stale N ..., fresh N ...      nodes that hear of no changes, and of all again
+      ask N, restart M ...          the leader of the group that watches asks a broker; members A, B, C restart
+
+    \b
     Examples:
       streams-assignor replay "A@2.0 B@2.0 C@2.0 | bounce A>simulated-4 B>simulated-4 C>simulated-4"
       streams-assignor replay "A@1.1 B@1.1 | bounce A>2.0,upgrade.from=1.1 B>2.0,upgrade.from=1.1 | bounce A>2.0 B>2.0"
+      streams-assignor replay "1@3.9 2@3.9 level 3.9 | bounce 1>4.3 2>4.3 | race finalise 4.3 3@3.9"
     """  # noqa: D301  # \b is the character by which click leaves lines alone
+    from spark_sim.brokers.reading import is_about_brokers
     from spark_sim.scenario import Scenario
     from spark_sim.story import tell
 
+    if is_about_brokers(scenario):
+        from spark_sim.brokers.cli import replay_brokers
+
+        with _one_line_errors():
+            good = replay_brokers(scenario, as_json=as_json)
+        _exit(good)
+        return
     try:
         story = tell(Scenario.parse(scenario))
     except UpgradeError as error:

@@ -38,6 +38,8 @@ TEXTS = {
     "assigned": "gets version {} (supported {}): active {}, standby {}",
     "dropped": "gets version {} (supported {}) and drops the assignment",
     "rejoins": "changes to version {} and rejoins ({})",
+    "revoked": "gives up {}, and rejoins so that others can have it",
+    "follows": "rejoins, because {} ({})",
     "died": "DIES: {}",
     "violation": "VIOLATION {}: {}",
 }

@@ -29,7 +29,7 @@ EXPLAINED: Final[Mapping[tuple[str, str], str]] = {
 }
 """What a step means, by verb and mode: {0} are its members, {1} what they are started as."""
 
-HAS_HAPPENED: Final = frozenset({"leads", "assigned", "dropped", "rejoins", "died", "violation"})
+HAS_HAPPENED: Final = frozenset({"leads", "assigned", "dropped", "revoked", "follows", "rejoins", "died", "violation"})
 """What happens once a generation is there; anything else after it belongs to the next one."""
 
 
@@ -181,8 +181,8 @@ def _add(generation: Generation, event: Event) -> None:
             part.received, _, part.active, part.standby = values
         case "dropped":
             part.received, part.dropped = values[0], True
-        case "rejoins":
-            part.rejoins = event.text
+        case "revoked" | "follows" | "rejoins":
+            part.rejoins = event.text if part.rejoins is None else f"{part.rejoins}; {event.text}"
         case "died":
             part.died = event.text
         case _:

@@ -2,7 +2,8 @@
 
 What ships is what is simulated: each process has its own ``StreamsPartitionAssignor``, and real encoded bytes travel
 between them. Everything is in the order of the scenario; there is no clock, no thread and no randomness.
-All members are eager (KIP-429 is not in this model): whoever joins has given up its tasks.
+Eager members have given up their tasks when they join; cooperative ones (KIP-429) keep them until they learn, each at
+its own time, that they have to give them up. Everybody's state is always as far as the changelog.
 """
 
 from __future__ import annotations
@@ -15,12 +16,15 @@ from uuid import UUID
 from attrs import define, field
 
 from assignor import FatalError, StreamsPartitionAssignor, Subtopology, Topology
+from assignor.cluster import Cluster
+from assignor.member import Received
 from probing import Rejoining
+from probing.follow_up import Reason
 from spark_sim.coordinator import Coordinator, Joined, Phase
 from spark_sim.history import Event, tasks_text
 from spark_sim.properties import ENDLESS, Violation, always, eventually
 from spark_sim.scenario import MODES, Instance, Scenario, Step
-from subscription_codec import TaskId
+from subscription_codec import TaskId, TopicPartition
 
 TOPOLOGY: Final = Topology.of(Subtopology(sources=("data",), changelogs=("counts-changelog",)))
 PARTITIONS: Final = {"data": 6}
@@ -46,6 +50,11 @@ class Process:
     def __attrs_post_init__(self) -> None:
         self.sendable = self.assignor.used_version
 
+    @property
+    def cooperative(self) -> bool:
+        """Whether it keeps its tasks while it rejoins."""
+        return self.assignor.member.cooperative
+
     def fork(self) -> Process:
         """Return an independent copy; what an assignor remembers is a value, so a shallow copy of it is enough."""
         twin = copy(self)
@@ -61,7 +70,7 @@ class World:
     ) -> None:
         self.scenario = scenario
         self.topology = topology
-        self.partitions = partitions
+        self.cluster = Cluster(partitions=partitions, offsets=dict.fromkeys(_changelogs(topology, partitions), 0))
         self.tasks = frozenset(topology.tasks(partitions))
         self.now = 0
         self.coordinator = Coordinator()
@@ -217,14 +226,17 @@ class World:
         for member_id, process in members.items():
             if process.alive:
                 self._deliver(process, answers[member_id])
-        self._report(always(self))
+                if any(each.cooperative for each in members.values()):
+                    self._report_new(always(self))
+        self._report_new(always(self))
 
     def _join_all(self) -> None:
         for process in list(self.living):
-            process.owned = frozenset()
+            if not process.cooperative:
+                process.owned = frozenset()
             process.wants_to_join = False
             try:
-                blob = process.assignor.subscription()
+                blob = process.assignor.subscription(sums=dict.fromkeys(process.assignor.member.stored, 0))
             except FatalError as error:
                 self._die(process, error)
                 continue
@@ -242,7 +254,7 @@ class World:
             return None
         self._note("leads", leader.name, len(joined.subscriptions))
         try:
-            answers = leader.assignor.assign(self.partitions, joined.subscriptions)
+            answers = leader.assignor.assign(self.cluster, joined.subscriptions)
         except FatalError as error:
             self._die(leader, error)
             return None
@@ -256,6 +268,7 @@ class World:
         except FatalError as error:
             self._die(process, error)
             return
+        revoked = process.owned - received.active.keys() if process.cooperative else frozenset()
         process.owned = frozenset(received.active)
         process.received = received.version
         self.probes += 3 <= received.version < sent
@@ -264,22 +277,43 @@ class World:
             self._note("dropped", process.name, *versions)
         else:
             self._note("assigned", process.name, *versions, tasks_text(received.active), tasks_text(received.standby))
-        if received.rejoin is not None:
-            self._rejoin(process, received.rejoin)
+        if revoked:
+            self._note("revoked", process.name, tasks_text(revoked))
+            process.wants_to_join = True
+        self._follow_up(process, received)
 
-    def _rejoin(self, process: Process, how: Rejoining) -> None:
+    def _follow_up(self, process: Process, received: Received) -> None:
+        """Let a member rejoin at once if it has to; one that shall later, to look for warm-ups, need not here."""
+        if received.rejoin is None:
+            return
         process.wants_to_join = True
-        self._note("rejoins", process.name, process.assignor.used_version, how.name.lower().replace("_", " "))
-        if how is Rejoining.LEAVE_AND_JOIN and process.member_id is not None:
+        how = received.rejoin.name.lower().replace("_", " ")
+        if received.follow_up is Reason.VERSION:
+            self._note("rejoins", process.name, process.assignor.used_version, how)
+        else:
+            self._note("follows", process.name, received.follow_up.value if received.follow_up else "-", how)
+        if received.rejoin is Rejoining.LEAVE_AND_JOIN and process.member_id is not None:
             self.coordinator.leave(process.member_id)
             process.member_id = None
+            if process.cooperative:  # to unsubscribe is to give up everything
+                process.owned = frozenset()
+                process.assignor.lost()
 
     # -- keeping record ------------------------------------------------------------------------------------------
 
     def _note(self, kind: str, member: str, *values: object) -> None:
         self.events.append(Event(self.now, self.coordinator.generation, kind, member, values))
 
+    def _report_new(self, violations: list[Violation]) -> None:
+        self._report([violation for violation in violations if violation not in self.violations])
+
     def _report(self, violations: list[Violation]) -> None:
         for violation in violations:
             self._note("violation", violation.member or "-", violation.property, violation.text)
         self.violations += violations
+
+
+def _changelogs(topology: Topology, partitions: Mapping[str, int]) -> Iterator[TopicPartition]:
+    """All changelog partitions that exist."""
+    for topic in {topic for each in topology.subtopologies for topic in each.changelogs}:
+        yield from (TopicPartition(topic, partition) for partition in range(partitions.get(topic, 0)))

@@ -1,0 +1,162 @@
+"""Who is who: a rejoin is not a restart, whatever happens to ids."""
+
+from uuid import UUID
+
+import pytest
+
+from spark_sim.conform.capture import NotACapture
+from spark_sim.conform.lives import Step, recognised
+from subscription_codec import Subscription, encode_subscription
+from subscription_codec.consumer_protocol import MemberSubscription, encode_member_subscription
+from tests.spark_sim.conform.recorded import parsed, record, seat
+
+HERE = UUID(int=1)
+
+
+def said(version, supported=None, unique=0, process=HERE, envelope=1, end_point=""):
+    """A subscription with these versions."""
+    userdata = encode_subscription(
+        Subscription(
+            version=version,
+            latest_supported=-1 if version < 3 else supported or version,
+            process_id=process,
+            unique_field=unique,
+            user_end_point=end_point,
+        )
+    )
+    return encode_member_subscription(MemberSubscription(("data",), userdata, version=envelope))
+
+
+def lives(*messages):
+    """Which life each of these (member id, subscription) is, when they come one after the other; numbered."""
+    records = [record(n, m, seat(m, "peer-0-x", blob)) for n, (m, blob) in enumerate(messages, 1)]
+    return [next(iter(seats.values())).number for seats in recognised(parsed(*records))]
+
+
+NEXT = [
+    ("the same member id", 1, ("m", said(9, unique=2)), ("m", said(9, unique=3))),
+    ("leaves and joins, up to 2.5", 1, ("m", said(5)), ("n", said(4, 5))),
+    ("a lowered version cannot be a fresh start's", 1, ("m", said(11, unique=2)), ("n", said(4, 11))),
+    ("another process", 2, ("m", said(5)), ("n", said(5, process=UUID(int=2)))),
+    (
+        "2.8 and later: the process id stays, the count begins again",
+        2,
+        ("m", said(9, unique=7)),
+        ("n", said(9, unique=2)),
+    ),
+    ("the count goes on: its session was lost", 1, ("m", said(9, unique=7)), ("n", said(9, unique=9))),
+    ("the count begins again, with more than two tries", 2, ("m", said(9, unique=7)), ("n", said(9, unique=3))),
+    ("the count wraps", 1, ("m", said(9, unique=-1)), ("n", said(9, unique=5))),
+    ("back to the latest under a new id: started again", 2, ("m", said(5, 9)), ("n", said(9, unique=4))),
+    ("another supported version", 2, ("m", said(9, unique=7)), ("n", said(11, unique=8))),
+    ("upgrade.from was taken away", 2, ("m", said(2)), ("n", said(11, unique=8))),
+]
+
+
+@pytest.mark.parametrize(("_why", "number", "first", "then"), NEXT, ids=[row[0] for row in NEXT])
+def test_a_member_with_another_id_is(_why, number, first, then):
+    assert [1, number] == lives(first, then)
+
+
+def test_what_cannot_be_read_is_the_same_under_the_same_member_id_only():
+    assert [1, 1, 2] == lives(("m", b"?"), ("m", b"!"), ("n", b"?"))
+
+
+def test_a_static_member_is_known_by_its_instance_id():
+    one = record(1, "m", seat("m", "old", said(9, unique=2), instance_id="static"))
+    two = record(2, "n", seat("n", "new", said(9, unique=9), instance_id="static"))
+
+    ((_, first), (_, second)) = (next(iter(seats.items())) for seats in recognised(parsed(one, two)))
+
+    assert first is second
+
+
+def test_threads_and_machines_have_names_of_their_own():
+    threads = [f"app-StreamThread-{number}-consumer" for number in (1, 2)]
+    one = record(1, "a", *(seat(name[-12:], name, said(9)) for name in threads))
+    everywhere = record(
+        1, "a", *(seat(name, "same", said(9, process=UUID(int=n << 96))) for n, name in enumerate("ab", 1))
+    )
+
+    assert ["app", "app-2"] == [life.name for life in recognised(parsed(one))[0].values()]
+    assert ["same (00000001)", "same (00000002)"] == [life.name for life in recognised(parsed(everywhere))[0].values()]
+
+
+def test_without_a_client_id_the_member_id_tells_it():
+    member = "app-1-00000000-0000-0000-0000-000000000001"
+
+    assert "app-1" == recognised(parsed(record(1, member, seat(member, "", said(9)))))[0][member].name
+
+
+# -- releases --------------------------------------------------------------------------------------------------------
+
+
+def steps(*messages, **more):
+    """What each life was started as."""
+    records = [record(n, m, seat(m, "peer-0-x", blob)) for n, (m, blob) in enumerate(messages, 1)]
+    found = [next(iter(seats.values())).step for seats in recognised(parsed(*records, **more))]
+    return [each and each.text for each in found]
+
+
+OLD, NEW = ("m", said(4, envelope=0)), ("n", said(11, unique=1, envelope=3, process=UUID(int=2)))
+
+
+def test_the_steps_are_taken_in_order_as_far_as_they_fit():
+    assert ["2.3.1", "3.9.2"] == steps(OLD, NEW, steps=["2.3.1", "3.9.2"])
+    assert ["2.3.1", "3.9.2"] == steps(OLD, NEW, steps=["2.0.1", "2.3.1", "2.8.2", "3.9.2"])
+    assert ["3.9.2"] == steps(NEW, steps=["2.3.1", "3.9.2", "3.9.2,upgrade.from=2.3"])
+
+
+def test_what_fits_nothing_is_what_was_started_next_so_that_the_difference_is_seen():
+    assert ["2.3.1", "2.8.2", "2.8.2"] == steps(OLD, NEW, ("o", said(10)), steps=["2.3.1", "2.8.2"])
+
+
+def test_without_steps_the_newest_release_that_fits_stands_in():
+    assert ["2.3.1", "4.3.1"] == steps(OLD, NEW)
+    assert ["0.10.0.1", "1.1.1"] == steps(("m", said(1, envelope=0)), ("n", said(2, envelope=0, process=UUID(int=2))))
+    assert [None, None] == steps(("m", b"?"), ("n", said(9, 9, envelope=0)))
+
+
+def test_snapshots_say_what_a_life_was_started_as_whatever_it_sends():
+    shots = [
+        {"step": text, "instance": 0, "members": [{"member_id": member}], "dead": []}
+        for text, member in (("2.3.1", "m"), ("2.8.2", "n"))
+    ]
+
+    assert ["2.3.1", "2.8.2"] == steps(OLD, NEW, snapshots=shots)
+    assert ["2.3.1", "2.8.2"] == steps(OLD, NEW, steps=["2.3.1", "3.9.2"], snapshots=shots)
+
+
+def test_a_snapshot_that_came_too_early_is_not_that_of_the_next_instance():
+    shots = [
+        {"step": "2.3.1", "instance": 0, "members": [], "settled": False},
+        {"step": "3.9.2", "instance": 1, "members": [{"member_id": "m"}]},
+    ]
+
+    assert ["2.3.1"] == steps(OLD, snapshots=shots)
+
+
+def test_a_step_is_read_with_what_matters_for_rebalancing():
+    step = Step.parse("2.8.2,num.standby.replicas=1,session.timeout.ms=10000,client.tag.zone=a")
+
+    assert ("2.8.2", 1, {"zone": "a"}) == (
+        step.release.name,
+        step.config.num_standby_replicas,
+        step.config.client_tags,
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "why"), [("9.9.9", "unknown release '9.9.9'"), ("2.8.2,num.standby.replicas=x", "num.standby.replicas")]
+)
+def test_a_step_that_cannot_be_is_named(text, why):
+    with pytest.raises(NotACapture, match=rf"step '{text}': .*{why}"):
+        Step.parse(text)
+
+
+def test_the_configuration_of_a_member_is_also_what_it_says_itself():
+    (seats,) = recognised(parsed(record(1, "m", seat("m", "c", said(9, end_point="host:9092")))))
+    (other,) = recognised(parsed(record(1, "m", seat("m", "c", said(9, end_point="nonsense")))))
+
+    assert "host:9092" == seats["m"].step.config.application_server
+    assert "" == other["m"].step.config.application_server

@@ -1,0 +1,324 @@
+"""What may come in a capture beside a smooth upgrade: what is compared then, and what is only told."""
+
+import json
+from contextlib import suppress
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assignor import StreamsPartitionAssignor, Subtopology, Topology
+from assignor.cluster import Cluster
+from spark_sim.conform.capture import Capture, NotACapture
+from spark_sim.conform.said import read_got, read_sent
+from spark_sim.conform.verdict import NOT_SEEN, STARTED_AGAIN, conform
+from subscription_codec import Assignment, TaskId, TopicPartition, decode_assignment, encode_assignment
+from subscription_codec.consumer_protocol import (
+    MemberAssignment,
+    MemberSubscription,
+    decode_member_assignment,
+    encode_member_assignment,
+    encode_member_subscription,
+    grouped,
+)
+from tests.spark_sim.conform.recorded import parsed, record, seat
+from upgrade import release_named
+
+CAPTURES = Path(__file__).parent.parent.parent / "captures"
+OTHERS = Path(__file__).parent / "captures"
+TOPOLOGY = Topology.of(Subtopology(sources=["data"], changelogs=["state"]))
+CLUSTER = Cluster(partitions={"data": 4, "state": 4}, offsets={TopicPartition("state", n): 0 for n in range(4)})
+MISSING = Cluster(partitions={}, offsets={})
+
+
+class Writer:
+    """Writes a capture: members join, the first one leads, all that are not deaf hear it."""
+
+    def __init__(self, **releases):
+        self.members = {
+            name: StreamsPartitionAssignor(TOPOLOGY, process_id=UUID(int=number), release=release_named(release))
+            for number, (name, release) in enumerate(releases.items(), 1)
+        }
+        self.records = []
+
+    def write(self, *names, cluster=CLUSTER, deaf=(), dying=(), unheard=None, **foreign):
+        """Add a generation; ``foreign`` are more subscriptions. The leader hears all but ``unheard``."""
+        subscriptions = {name: self.members[name].subscription() for name in names} | foreign
+        answers = self.members[names[0]].assign(cluster, {k: v for k, v in subscriptions.items() if k != unheard})
+        seats = [seat(name, name, blob, answers.get(name, b"")) for name, blob in subscriptions.items()]
+        self.records.append(record(len(self.records) + 1, names[0], *seats))
+        for name in names:
+            if name not in {*deaf, *dying}:
+                self.members[name].on_assignment(answers[name])
+        return self
+
+    def verdict(self, **more):
+        return conform(parsed(*self.records, **more))
+
+
+def notes(verdict):
+    return [note for scene in verdict.step_by_step.scenes for note in scene.notes]
+
+
+def differences(verdict):
+    return [(each.generation, each.member, each.what) for each in verdict.step_by_step.differences]
+
+
+# -- answers ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("release", "dies"), [("2.3.1", 2), ("2.8.2", 2), ("2.0.1", 0)])
+def test_that_a_topic_is_missing_is_seen_from_the_error_code(release, dies):
+    """1, INCOMPLETE_SOURCE_TOPIC_METADATA; 2.0 just leaves the tasks out."""
+    written = Writer(a=release, b=release).write("a", "b").write("a", "b", cluster=MISSING, dying="ab")
+    verdict = written.verdict(steps=[release])
+
+    assert (dies == 2) == verdict.agrees
+    assert dies == len(verdict.deaths)
+    assert {NOT_SEEN} >= {each.shown for each in verdict.deaths}
+
+
+def test_a_request_to_shut_down_travels_both_ways():
+    written = Writer(a="3.9.2", b="3.9.2").write("a", "b").write("a", "b")
+    written.members["b"].request_shutdown()
+    verdict = written.write("a", "b", dying="ab").verdict(steps=["3.9.2"])
+
+    assert verdict.agrees
+    assert 2 == len(verdict.deaths)
+
+
+def test_who_has_not_heard_an_answer_goes_on_as_if_there_had_been_none():
+    """It had begun to rejoin by then; the broker keeps the answer all the same."""
+    written = Writer(a="2.8.2", b="2.8.2").write("a").write("a", "b", deaf="a").write("a", "b").write("a", "b")
+    verdict = written.verdict(steps=["2.8.2"])
+
+    assert verdict.agrees
+    assert ["a had not heard the answer of generation 2"] == notes(verdict)
+
+
+def test_what_a_member_never_had_is_found():
+    written = Writer(a="2.8.2", b="2.8.2").write("a", "b").write("a", "b")
+    stranger = StreamsPartitionAssignor(TOPOLOGY, process_id=UUID(int=2), release=release_named("2.8.2"))
+    stranger.on_assignment(written.members["a"].assign(CLUSTER, {"b": stranger.subscription()})["b"])
+    stranger._member = stranger.member.joined().joined()
+    written.members["b"] = stranger
+    found = differences(written.write("a", "b").verdict(steps=["2.8.2"]))
+
+    assert [(3, "b", "ran tasks"), (3, "b", "owns partitions")] == found[:2]
+
+
+# -- who is not compared ---------------------------------------------------------------------------------------------
+
+FOREIGN = encode_member_subscription(MemberSubscription(("data",), b"not Streams"))
+NOBODY = encode_member_subscription(MemberSubscription(("data",)))
+FUTURE = encode_member_subscription(MemberSubscription(("data",), bytes.fromhex("0000000c0000000ccafe"), version=3))
+
+
+@pytest.mark.parametrize("blob", [FOREIGN, NOBODY, b"", b"\0"])
+def test_a_leader_that_answers_what_nobody_can_read_is_none_of_kafkas(blob):
+    verdict = Writer(a="3.9.2").write("a").write("a", x=blob, unheard="x").verdict(steps=["3.9.2"])
+
+    assert [(2, "a", "as leader")] == differences(verdict)
+    assert "dies: " in verdict.first.ours
+    assert any(note.startswith("x is not compared: ") for note in notes(verdict))
+
+
+def test_a_member_from_the_future_is_not_compared_and_the_rest_is():
+    verdict = Writer(a="3.9.2").write("a").write("a", x=FUTURE).verdict()
+
+    assert ["x is not compared: no release is known that it could be of"] == notes(verdict)
+    assert verdict.agrees
+    assert (2, 3) == (verdict.subscriptions, verdict.answers)  # what our leader answers it is compared
+
+
+def test_nothing_is_compared_where_nobody_is_known():
+    with pytest.raises(NotACapture, match="nothing in it can be compared: x is not compared: no release is known"):
+        conform(parsed(record(1, "x", seat("x", "x", FUTURE, b""))))
+    with pytest.raises(NotACapture, match="nothing in it can be compared: x is not compared: "):
+        conform(parsed(record(1, "x", seat("x", "x", FOREIGN, b""))))
+
+
+def test_a_generation_without_an_answer_or_a_leader_is_told():
+    written = Writer(a="3.9.2", b="3.9.2").write("a").write("a").write("a", "b").write("a", "b")
+    for each in written.records[1]["members"]:
+        each["assignment"] = ""
+    written.records[2]["leader"] = None
+    verdict = written.verdict(steps=["3.9.2"])
+
+    assert ["answers are not compared: the leader is not known"] == notes(verdict)
+    assert verdict.answers < verdict.subscriptions
+
+
+def test_a_member_whose_release_refuses_its_configuration_cannot_be_there():
+    written = Writer(a="3.5.1").write("a")
+    verdict = written.verdict(steps=["3.5.1,upgrade.from=3.4"])
+
+    assert "does not start" in verdict.first.ours
+    assert [(1, "a", "sends")] == differences(verdict)
+
+
+# -- how it ends -----------------------------------------------------------------------------------------------------
+
+
+def changed(path, change):
+    capture = json.loads(path.read_text())
+    change(capture)
+    return conform(Capture.parse(json.dumps(capture)))
+
+
+def test_a_group_that_is_said_to_rest_too_early_is_found():
+    def cut(capture):
+        last = capture["generations"][-2]
+        del capture["generations"][-1]
+        capture["snapshots"][-1]["members"] = [{"member_id": each["member_id"]} for each in last["members"]]
+
+    verdict = changed(CAPTURES / "2.0.1-to-2.3.1.json", cut)
+
+    # With version 3 answered and 4 promised, everybody whose version changes has yet to rejoin.
+    assert [(8, f"peer-{number}", "in the end") for number in range(3)] == differences(verdict)
+    assert verdict.end_to_end.agrees
+
+
+def test_who_dies_of_ours_but_lives_in_the_capture_is_found():
+    def nobody_died(capture):
+        for snapshot in capture["snapshots"]:
+            snapshot["dead"] = []
+
+    verdict = changed(OTHERS / "2.1.1-to-2.0.1-downgrade-kafka-8649.json", nobody_died)
+
+    assert [(5, "peer-0", "dies"), (7, "peer-1", "dies")] == differences(verdict)
+    assert () == verdict.deaths
+
+
+def test_who_was_started_again_by_the_next_snapshot_may_have_died_before():
+    def only_the_last(capture):
+        del capture["snapshots"][3:5]
+
+    (ending,) = changed(CAPTURES / "1.1.1-to-2.0.1-without-upgrade-from-leader-last.json", only_the_last).deaths
+
+    assert ("peer-0", 4, STARTED_AGAIN) == (ending.death.life.name, ending.death.number, ending.shown)
+
+
+def test_deaths_that_no_rule_explains_are_told_and_do_not_count():
+    verdict = changed(CAPTURES / "2.3.1-to-3.9.2-two-bounces-corrupt-stores.json", lambda _: None)
+
+    assert verdict.agrees
+    assert ((1, "3.9.2,upgrade.from=2.3"), (2, "3.9.2,upgrade.from=2.3")) == verdict.other_deaths
+
+
+def test_a_static_member_that_comes_back_in_time_needs_no_leader():
+    verdict = changed(OTHERS / "broker-4.3.1-2.4.1-to-2.8.2-static-members.json", lambda _: None)
+
+    assert 3 == len([note for note in notes(verdict) if "came back as a static member" in note])
+    assert verdict.agrees
+
+
+def test_a_leader_that_dies_end_to_end_ends_the_comparison():
+    text = (CAPTURES / "0.10.0.1-to-1.1.1-two-bounces.json").read_text().replace('"1.1.1', '"1.1.0')
+    run = conform(Capture.parse(text)).end_to_end
+
+    assert ("peer-2", "as leader", "answers everybody") == (
+        run.differences[-1].member,
+        run.differences[-1].what,
+        run.differences[-1].captured,
+    )
+    assert run.scenes[-1].number == run.differences[-1].generation
+
+
+# -- answers that are none -------------------------------------------------------------------------------------------
+
+SHORT = encode_member_assignment(MemberAssignment((), encode_assignment(Assignment(active_tasks=(TaskId(0, 0),)))))
+
+
+@pytest.mark.parametrize(
+    ("blob", "captured"),
+    [
+        (b"", "nothing"),
+        (b"\0", "what cannot be read (version at offset 0: "),
+        (SHORT, "what cannot be read (0 partitions, but 1 task ids)"),
+    ],
+)
+def test_an_answer_that_ours_does_not_give_is_found(blob, captured):
+    written = Writer(a="2.8.2", b="2.8.2").write("a", "b").write("a", "b")
+    written.records[1]["members"][1]["assignment"] = blob.hex()
+    found = [each for each in written.verdict(steps=["2.8.2"]).step_by_step.differences if each.member == "b"]
+
+    assert (2, "gets", "an answer in version 9/9") == (found[0].generation, found[0].what, found[0].ours)
+    assert found[0].captured.startswith(captured)
+
+
+def test_a_member_that_goes_on_after_ours_has_died_is_found_once():
+    """An answer from above what it sent kills ours; the file says that the member joined again, twice."""
+    written = Writer(a="2.8.2", b="2.8.2").write("a", "b").write("a", "b").write("a", "b").write("a", "b")
+    blob = decode_member_assignment(bytes.fromhex(written.records[1]["members"][1]["assignment"]))
+    above = decode_assignment(blob.user_data)._replace(version=10, latest_supported=10)
+    written.records[1]["members"][1]["assignment"] = encode_member_assignment(
+        blob._replace(user_data=encode_assignment(above))
+    ).hex()
+    found = differences(written.verdict(steps=["2.8.2"]))
+
+    assert [(2, "b", "gets version"), (2, "b", "gets supported version"), (3, "b", "sends")] == found
+
+
+def test_a_member_that_no_leader_has_made_leave_keeps_its_member_id():
+    """2.5 leaves and joins to change its version, so it has another member id then."""
+    written = Writer(a="2.4.1", b="2.5.1").write("a", "b").write("a", "b")
+    found = differences(written.verdict(steps=["2.4.1", "2.5.1"]))
+
+    assert [(2, "b", "owns partitions"), (2, "b", "rejoins")] == found
+
+
+def test_a_member_that_survives_a_promise_it_cannot_keep_is_found():
+    """KAFKA-8649: ours dies when it joins again, with version 4 that it does not have."""
+    written = Writer(a="2.1.1", b="2.0.1").write("a", "b", deaf="b").write("a", "b", deaf="b").write("a", "b", deaf="b")
+    found = written.verdict(steps=["2.1.1", "2.0.1"]).step_by_step.differences
+
+    assert [(2, "sends", "dies: IllegalArgumentException: version must be between 1 and 3; was: 4")] == [
+        (each.generation, each.what, each.ours) for each in found if each.member == "b"
+    ]
+
+
+def test_a_message_can_be_shown():
+    sent, got = read_sent(FUTURE), read_got(SHORT)
+
+    assert ("12/12", "0 partitions, but 1 task ids") == (str(sent), got.problem)
+
+
+# -- whatever is in the file -----------------------------------------------------------------------------------------
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_a_broken_file_is_judged_or_refused(data):
+    capture = json.loads((CAPTURES / data.draw(st.sampled_from(sorted(SMALL)))).read_text())
+    for _ in range(data.draw(st.integers(1, 3))):
+        group = data.draw(st.sampled_from([each for each in capture["generations"] if each["members"]]))
+        member = data.draw(st.sampled_from(group["members"]))
+        key = data.draw(st.sampled_from(["subscription", "assignment"]))
+        blob = bytearray.fromhex(member[key])
+        if blob:
+            blob[data.draw(st.integers(0, len(blob) - 1))] = data.draw(st.integers(0, 255))
+        member[key] = blob.hex()
+        group["leader"] = data.draw(st.sampled_from([group["leader"], None, "nobody"]))
+    with suppress(NotACapture):  # anything else is ours
+        json.dumps(conform(Capture.parse(json.dumps(capture))).as_json())
+
+
+SMALL = {"2.0.1-to-2.3.1.json", "4.3.1-to-2.4.1-downgrade.json", "1.1.1-to-2.0.1-without-upgrade-from-leader-last.json"}
+
+
+@pytest.mark.parametrize(
+    ("task", "partition", "why"),
+    [
+        (TaskId(0, 0), 2**31 - 1, "expected at most 100000 partitions, but topic 'data' has a 2147483647th"),
+        (TaskId(2**31 - 1, 0), 0, "expected at most 1000 subtopologies, got number 2147483647"),
+    ],
+)
+def test_more_than_anybody_has_is_refused_before_it_takes_for_ever(task, partition, why):
+    userdata = encode_assignment(Assignment(active_tasks=(task,)))
+    blob = encode_member_assignment(MemberAssignment(grouped([TopicPartition("data", partition)]), userdata))
+
+    with pytest.raises(NotACapture, match=why):
+        conform(parsed(record(1, "x", seat("x", "x", FUTURE, blob))))
