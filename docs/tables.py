@@ -15,23 +15,28 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
-from attrs import fields
+from attrs import evolve, fields
 
 from assignor.cli import cli
+from assignor.eras import ERAS
 from assignor.member_process import KINDS
 from probing.diagram import mermaid
 from probing.events import Content, MemberState, Verdict
+from probing.follow_up import Reason
 from probing.rules import BY_NAME, G0, KIP_268, TODAY, RuleSet, Speaks, Transitions
 from spark_sim import schema
 from subscription_codec import consumer_protocol, layout, quirks
 from subscription_codec._lists import List
 from subscription_codec._wire import Array, Struct
+from upgrade.features.dialects import DIALECTS, POINTS, Code
 from upgrade.matrix import FROM_LINES, TO_LINES, Plan, cells, documented_plan, upgrade_from_value
 from upgrade.releases import PINNED_VERSIONS, RELEASES, Release, release_named
 
 DOCS: Final = Path(__file__).parent
 PACKAGES: Final = ("subscription_codec", "probing", "upgrade", "assignor", "spark_sim")
 NOT_THERE: Final = "–"
+FEATURE_TESTS: Final = ("tests/upgrade", "tests/integration", "tests/assignor", "tests/spark_sim")
+_NAMED_BY_ROW: Final = re.compile(r"def test_([a-z])(\d+)_(\w+)")
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -140,17 +145,25 @@ def releases() -> str:
     """List the releases; neighbours that behave alike share a row."""
 
     def alike(release: Release) -> object:
-        return release.line, release.latest_version, release.rules, release.upgrade_from, release.note
+        return release.line, evolve(release, name="")
 
     rows = []
     for _, group in groupby(RELEASES.values(), key=alike):
         found = list(group)
         first, last = found[0], found[-1]
         names = f"`{first}`" if first is last else f"`{first}` to `{last}`"
-        values = first.upgrade_from
-        accepted = " ".join(f"`{value}`" for value in values) if values else "not known, ignored"
-        rows.append((names, first.latest_version, f"`{first.rules}`", accepted, first.note))
-    return table(("release", "latest version", "rules", "`upgrade.from`", "note"), rows)
+        protocols = " or ".join(reversed(first.rebalance_protocols))
+        about = (first.latest_version, f"`{first.rules}`", protocols, first.task_assignor)
+        rows.append((names, *about, _accepted(first.upgrade_from), first.note))
+    head = ("release", "latest version", "rules", "protocol", "task assignor", "`upgrade.from`", "note")
+    return table(head, rows)
+
+
+def _accepted(values: Sequence[str]) -> str:
+    """Name the first and the last: there are no gaps."""
+    if not values:
+        return "not known, ignored"
+    return " to ".join(f"`{value}`" for value in dict.fromkeys((values[0], values[-1])))
 
 
 def pinned() -> str:
@@ -171,6 +184,24 @@ def _plan(origin: Release, target: Release) -> str:
     if documented_plan(origin, target) is Plan.TWO_BOUNCES:
         return f"2, `{upgrade_from_value(origin, target)}`"
     return "1, probing" if origin.latest_version < target.latest_version else "1"
+
+
+def eras() -> str:
+    """Say what each era does with tasks, only what has changed since the one before."""
+    rows, before = [], None
+    for era in ERAS:
+        said = (
+            f"consumer protocol {era.envelope}" + (", cooperative" if era.cooperates else ", eager"),
+            f"below version 7 a member names its tasks: {era.names.value}",
+            "stateless tasks have standbys too" if era.standbys_without_state else "standbys of stateful tasks only",
+            "balanced by lag" if era.balances else "sticky",
+            f"dealt to members `{era.deal.__name__}`",
+            f"a standby of a task that is withheld: {era.interim.value}",
+        )
+        changes = said if before is None else [each for each in said if each not in before]
+        rows.append((_number(era.since), "; ".join(changes)))
+        before = said
+    return table(("from", "what"), rows)
 
 
 def events() -> str:
@@ -196,6 +227,37 @@ def _default(option: click.Option) -> str:
     if option.required:
         return "required"
     return f"`{option.default}`" if option.show_default else ""
+
+
+def dialects() -> str:
+    """Show what the dialects of the feature system differ in."""
+    rows = [
+        (rows, what, *(_said(getattr(dialect, point)) for dialect in DIALECTS))
+        for point, (rows, what) in POINTS.items()
+    ]
+    return table(("row", "point", *(dialect.name for dialect in DIALECTS)), rows)
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Code):
+        return f"{value.name} {value.value or '(no number)'}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{code} {word(kind)}" for code, kind in value.items())
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(getattr(value, "value", value))
+
+
+def requirements() -> str:
+    """List the tests of each row of the requirements; a test's name begins with its row."""
+    found: dict[tuple[str, int], list[str]] = {}
+    for path in sorted(path for folder in FEATURE_TESTS for path in (DOCS.parent / folder).rglob("test_*.py")):
+        link = path.relative_to(DOCS.parent).as_posix()
+        for letter, number, name in _NAMED_BY_ROW.findall(path.read_text(encoding="utf-8")):
+            test = f"[{name.replace('_', ' ')}](../../{link})"
+            found.setdefault((letter.upper(), int(number)), []).append(test)
+    rows = [(f"{letter}{number}", "<br>".join(found[letter, number])) for letter, number in sorted(found)]
+    return table(("row", "tests"), rows)
 
 
 def file_map() -> str:
@@ -236,6 +298,10 @@ BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
     "matrix": matrix,
     "columns": schema.markdown,
     "events": events,
+    "eras": eras,
+    "follow-ups": lambda: words(Reason),
+    "dialects": dialects,
+    "requirements": requirements,
     "file map": file_map,
     **{f"options of {command}": partial(options, *command.split()) for command in COMMANDS},
 }
