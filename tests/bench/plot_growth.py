@@ -4,8 +4,8 @@
     python -m tests.bench.plot_growth docs/reference/assignors-growth.svg
 
 n is the number of tasks and members together; there are ten members, in five clients, for each hundred tasks. Cold and
-warm as in `bench_assignors`, each the best of some runs. Lines are fitted to no point: n log n begins where the
-smallest group with a thousand tasks ends.
+warm are those of `bench_assignors`, each the median of some runs (one for the largest). The dotted lines are n log n
+through the point of 50 clients with 1000 tasks.
 """
 
 import sys
