@@ -6,7 +6,7 @@ Java: ``StreamsPartitionAssignor.assign``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 from uuid import UUID
 
@@ -88,13 +88,11 @@ def assign(settings: LeaderSettings, cluster: Cluster, subscriptions: Mapping[st
 
 
 def _assign(settings: LeaderSettings, cluster: Cluster, joined: Sequence[Joined]) -> Answered:
-    found = {Check.SHUTDOWN} if any(each.error_code == AssignorError.SHUTDOWN_REQUESTED for each in joined) else set()
     rules = rules_for(settings.latest_version)
     if not cluster.complete:
         rules = evolve(rules, answers_missing=False)
-    if rules.answers_missing and missing_sources(settings.topology, cluster.partitions):
-        found.add(Check.TOPICS)
-    decision = _decide(settings, joined, found)
+    missing = rules.answers_missing and missing_sources(settings.topology, cluster.partitions)
+    decision = _decide(settings, joined, {Check.TOPICS} if missing else set())
     if any(answer.content is Content.ERROR for answer in decision.answers.values()):
         return _refused(settings, decision)
     tasks = prepare(settings.topology, cluster.partitions, rules).tasks
@@ -109,10 +107,11 @@ def _refused(settings: LeaderSettings, decision: Decision) -> Answered:
     return Answered(_written(settings, decision, {}, {}, _ForAll()))
 
 
-def _decide(settings: LeaderSettings, joined: Sequence[Joined], found: Collection[Check]) -> Decision:
+def _decide(settings: LeaderSettings, joined: Sequence[Joined], found: set[Check]) -> Decision:
     heard = {each.member: each.heard for each in joined}
+    wish = {Check.SHUTDOWN} if any(each.error_code == AssignorError.SHUTDOWN_REQUESTED for each in joined) else set()
     try:
-        return decide(settings.rules.leader, settings.latest_version, heard, found)
+        return decide(settings.rules.leader, settings.latest_version, heard, found | wish)
     except ProbingError as error:
         raise FatalError(str(error.args[0]), error.kafka) from error
 
