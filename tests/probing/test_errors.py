@@ -14,12 +14,22 @@ from probing import (
     Heard,
     MemberVersion,
     RemoteProtocolError,
+    RuleSet,
     decide,
 )
 from probing.rules import BY_NAME, G0, G1, G1F, G4A, G4B, G4C, KAFKA_2_0, KAFKA_8649, KIP_268
 
 GROUP = {"old": Heard(4, 4), "new": Heard(11, 11)}
-ALL = pytest.mark.parametrize("rules", BY_NAME.values(), ids=str)
+
+
+def named(value):
+    """Sets and rule sets make test names that differ from process to process."""
+    return (
+        value.name if isinstance(value, RuleSet) else "-".join(sorted(value)) if isinstance(value, set) else str(value)
+    )
+
+
+ALL = pytest.mark.parametrize("rules", BY_NAME.values(), ids=named)
 found = st.sets(st.sampled_from(Check))
 
 
@@ -40,7 +50,7 @@ def codes(decision):
         (G4C, 11, 1),
         (TODAY, 11, 1),
     ],
-    ids=str,
+    ids=named,
 )
 def test_a_missing_topic_is_answered_with_code_1_since_2_1(rules, latest, expected):
     decision = decide(rules.leader, latest, {"a": Heard(2), "b": Heard(2)}, {Check.TOPICS})
@@ -51,13 +61,13 @@ def test_a_missing_topic_is_answered_with_code_1_since_2_1(rules, latest, expect
 @pytest.mark.parametrize(
     ("rules", "latest", "expected"),
     [(KAFKA_8649, 4, 0), (G4B, 8, 0), (G4C, 8, 0), (G4C, 9, 4), (TODAY, 11, 4)],
-    ids=str,
+    ids=named,
 )
 def test_the_wish_to_end_is_passed_on_since_2_8(rules, latest, expected):
     assert {expected} == codes(decide(rules.leader, latest, {"a": Heard(4, 4)}, {Check.SHUTDOWN}))
 
 
-@pytest.mark.parametrize(("rules", "expected"), [(G4C, [3, 4, 1]), (TODAY, [4, 1, 3])], ids=str)
+@pytest.mark.parametrize(("rules", "expected"), [(G4C, [3, 4, 1]), (TODAY, [4, 1, 3])], ids=named)
 def test_since_3_8_versions_are_looked_at_last(rules, expected):
     mixed = {"old": Heard(2), "new": Heard(12, 12)}
     fine = {"old": Heard(2), "new": Heard(11, 11)}
@@ -73,13 +83,13 @@ def test_since_3_8_versions_are_looked_at_last(rules, expected):
     assert [{min({3, 4, 1}, key=first.get)}, {4}, {1}, {min({3, 1}, key=first.get)}, {3}] == order
 
 
-@pytest.mark.parametrize("rules", [KAFKA_2_0, KAFKA_8649, G4A, G4B], ids=str)
+@pytest.mark.parametrize("rules", [KAFKA_2_0, KAFKA_8649, G4A, G4B], ids=named)
 def test_before_2_7_a_leader_dies_of_the_versions_before_it_looks_at_topics(rules):
     with pytest.raises(RemoteProtocolError, match="above 4 and another one below 3"):
         decide(rules.leader, 4, {"old": Heard(2), "new": Heard(5, 5)}, {Check.TOPICS})
 
 
-@pytest.mark.parametrize("rules", [KAFKA_8649, G4A, G4B, G4C, TODAY], ids=str)
+@pytest.mark.parametrize("rules", [KAFKA_8649, G4A, G4B, G4C, TODAY], ids=named)
 def test_l1_an_error_is_in_the_leaders_own_latest_version_which_others_may_not_know(rules):
     latest = 11 if rules is not KAFKA_8649 else 4
     answers = decide(
@@ -92,7 +102,7 @@ def test_l1_an_error_is_in_the_leaders_own_latest_version_which_others_may_not_k
 @pytest.mark.parametrize(
     ("rules", "told"),
     [(KAFKA_2_0, {"old"}), (KAFKA_8649, {"old"}), (G4A, {"old", "new"}), (TODAY, {"old", "new"})],
-    ids=str,
+    ids=named,
 )
 def test_l3_members_from_the_future_are_not_told_up_to_2_3(rules, told):
     assert told == decide(rules.leader, 4, {"old": Heard(4, 4), "new": Heard(11, 11)}, {Check.TOPICS}).answers.keys()
@@ -101,9 +111,9 @@ def test_l3_members_from_the_future_are_not_told_up_to_2_3(rules, told):
 @pytest.mark.parametrize(
     ("rules", "latest", "validates"),
     [(KAFKA_2_0, 4, False), (KAFKA_8649, 4, False), (G4A, 5, False), (G4A, 6, True), (G4B, 7, True), (TODAY, 11, True)],
-    ids=str,
+    ids=named,
 )
-@pytest.mark.parametrize("liar", [Heard(3, -1), Heard(4, 3), Heard(12, 11)], ids=str)
+@pytest.mark.parametrize("liar", [Heard(3, -1), Heard(4, 3), Heard(12, 11)], ids=named)
 def test_since_2_5_a_leader_dies_of_a_supported_version_below_the_used_one(rules, latest, validates, liar):
     heard = {"honest": Heard(3, 3), "old": Heard(3, 3), "liar": liar}
     if validates:
@@ -166,7 +176,7 @@ def test_what_a_member_does_about_an_error_code(name, code):
         assert (member, expected) == member.receive(event)
 
 
-@pytest.mark.parametrize("rules", [G0, G1, G1F, KIP_268], ids=str)
+@pytest.mark.parametrize("rules", [G0, G1, G1F, KIP_268], ids=named)
 def test_who_knows_no_error_codes_looks_at_the_versions_only(rules):
     member = MemberVersion.started(rules.member, 2)
 

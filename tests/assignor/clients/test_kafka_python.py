@@ -184,9 +184,9 @@ def test_it_probes_a_member_from_the_future_down_and_the_group_up_when_the_last_
 def test_it_leaves_and_joins_where_the_rules_say_unsubscribe(cluster: MockCluster, leader: str) -> None:
     # 2.1.1 follows the rules of 2.0, and those leave the group (KIP-268: "unsubscribe / subscribe / poll sequence").
     with a_group(cluster, leader, "2.1.1") as members:
-        eventually(lambda: owned(members) == TASKS)
+        # The first member may have all tasks before the second one is there.
+        eventually(lambda: owned(members) == TASKS and {3} == {member.version for member in members})
 
-        assert {3} == {member.version for member in members}
         assert [[], [Rejoining.LEAVE_AND_JOIN]] == [member.streams.rejoins for member in members]
         assert [[], []] == [member.errors for member in members]
 
