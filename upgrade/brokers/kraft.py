@@ -54,29 +54,34 @@ def snapshot(release: BrokerRelease, target: BrokerRelease) -> BrokerStep:
     Not in Kafka's notes, which ask for the level alone. But 4.3.1 dies of an older level anywhere in the log that it
     reads, also of one that has been raised since, and it reads what comes after the last snapshot.
     """
-    return BrokerStep(
-        do="wait until every controller and broker has taken a snapshot of the metadata since then (a newer "
-        ".checkpoint in __cluster_metadata-0; it takes up to metadata.log.max.snapshot.interval.ms, an hour if unset)",
+    return _wait_for_snapshot(
+        release,
         why=f"nodes of {target} know no level below {target.oldest}, and read the log from its last snapshot on",
         if_skipped=f'a node of {target} meets the old level in the log and dies of "Unsupported metadata version"',
-        release=release.name,
-        rolls=0,
-        way_back=WayBack(Verdict.OPEN, "nothing has changed"),
         source="seen with 3.9.2 and 4.3.1",
     )
 
 
 def _forget(origin: BrokerRelease, target: BrokerRelease, level: ProtocolVersion) -> BrokerStep:
     """Return the step between lowering a level and the older release, which Kafka's notes do not have either."""
+    return _wait_for_snapshot(
+        origin,
+        why=f"{target} reads the log from its last snapshot on, and {level} stands in it until then",
+        if_skipped=f'a node of {target} meets {level} in the log and dies of "Tried to apply FeatureLevelRecord"',
+        source="seen with 4.3.1 and 4.1.1",
+    )
+
+
+def _wait_for_snapshot(release: BrokerRelease, *, why: str, if_skipped: str, source: str) -> BrokerStep:
     return BrokerStep(
         do="wait until every controller and broker has taken a snapshot of the metadata since then (a newer "
         ".checkpoint in __cluster_metadata-0; it takes up to metadata.log.max.snapshot.interval.ms, an hour if unset)",
-        why=f"{target} reads the log from its last snapshot on, and {level} stands in it until then",
-        if_skipped=f'a node of {target} meets {level} in the log and dies of "Tried to apply FeatureLevelRecord"',
-        release=origin.name,
+        why=why,
+        if_skipped=if_skipped,
+        release=release.name,
         rolls=0,
         way_back=WayBack(Verdict.OPEN, "nothing has changed"),
-        source="seen with 4.3.1 and 4.1.1",
+        source=source,
     )
 
 
