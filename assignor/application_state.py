@@ -104,10 +104,7 @@ class ApplicationState:
             task: TaskInfo(
                 stateful=topology.stateful(task),
                 partitions=inputs,
-                changelogs=tuple(
-                    TopicPartition(topic, task.partition)
-                    for topic in topology.subtopologies[task.subtopology].changelogs
-                ),
+                changelogs=topology.changelogs_of(task),
             )
             for task, inputs in topology.tasks(partitions).items()
         }

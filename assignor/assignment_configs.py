@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
-from attrs import field, frozen
+from attrs import frozen
 
-from upgrade.config import RACK_AWARE_STRATEGIES, StreamsConfig, check_number
-from upgrade.values import ANY_NUMBER, check_one_of, check_size
-
-_MOST_TAGS = 5
-
-
-def _row(key: str, default: Any, check: Callable[[str, Any], None], **more: Any) -> Any:
-    def validate(_instance: object, _attribute: object, value: Any) -> None:
-        if value is not None or default is not None:
-            check(key, value)
-
-    return field(default=default, validator=validate, **more)
+from upgrade.config import MOST_TAGS, RACK_AWARE_STRATEGIES, StreamsConfig
+from upgrade.values import ANY_NUMBER, check_number, check_one_of, check_size, row
 
 
 def _number(key: str, default: int | None, least: int = 0, kind: str = "INT") -> Any:
-    return _row(key, default, partial(check_number, least=least, kind=kind))
+    return row(key, default, partial(check_number, least=least, kind=kind))
 
 
 def _in_this_order(tags: Iterable[str]) -> tuple[str, ...]:
@@ -50,10 +40,10 @@ class AssignmentConfigs:
     max_warmup_replicas: int = _number("max.warmup.replicas", 2, least=1)
     num_standby_replicas: int = _number("num.standby.replicas", 0)
     probing_rebalance_interval_ms: int = _number("probing.rebalance.interval.ms", 600_000, least=60_000, kind="LONG")
-    rack_aware_assignment_tags: tuple[str, ...] = _row(
-        "rack.aware.assignment.tags", (), partial(check_size, most=_MOST_TAGS), converter=_in_this_order
+    rack_aware_assignment_tags: tuple[str, ...] = row(
+        "rack.aware.assignment.tags", (), partial(check_size, most=MOST_TAGS), convert=_in_this_order
     )
-    rack_aware_assignment_strategy: str = _row(
+    rack_aware_assignment_strategy: str = row(
         "rack.aware.assignment.strategy", "none", partial(check_one_of, accepted=RACK_AWARE_STRATEGIES)
     )
     rack_aware_traffic_cost: int | None = _number("rack.aware.assignment.traffic_cost", None, least=ANY_NUMBER)

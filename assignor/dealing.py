@@ -94,7 +94,8 @@ def by_lag(crews: Sequence[Crew], _probing: bool) -> dict[str, Share]:
     somebody has.
     """
     return _shares(
-        (_with_stateless(_filled(*_split(crew), {}), crew), _filled(crew.standby, crew, {})) for crew in crews
+        (_with_stateless(_filled(crew.active & crew.stateful, crew, {}), crew), _filled(crew.standby, crew, {}))
+        for crew in crews
     )
 
 
@@ -103,7 +104,7 @@ def by_lag_and_load(crews: Sequence[Crew], _probing: bool) -> dict[str, Share]:
 
     def dealt(crew: Crew) -> tuple[_Hands, _Hands]:
         load: dict[str, int] = {}
-        stateful = _filled(*_split(crew), load)
+        stateful = _filled(crew.active & crew.stateful, crew, load)
         standby = _filled(crew.standby, crew, load)
         stateless = _filled(crew.active - crew.stateful, crew, load, forgetting=True)
         return {member: stateful[member] + stateless[member] for member in crew.members}, standby
@@ -117,10 +118,6 @@ def _shares(dealt: Iterable[tuple[_Hands, _Hands]]) -> dict[str, Share]:
         for active, standby in dealt
         for member, tasks in active.items()
     }
-
-
-def _split(crew: Crew) -> tuple[frozenset[TaskId], Crew]:
-    return crew.active & crew.stateful, crew
 
 
 def _in_turn(tasks: Iterable[TaskId], members: Sequence[str]) -> _Hands:

@@ -20,9 +20,7 @@ from attrs import Factory, frozen
 
 from assignor.errors import FatalError
 from assignor.topology import Tasks, Topology
-
-INCOMPLETE_SOURCE_TOPIC_METADATA: Final = 1
-"""The error code for all members when a source topic is missing (2.1)."""
+from probing.events import AssignorError
 
 REPARTITION_CONFIG: Final[Mapping[str, str]] = {
     "message.timestamp.type": "CreateTime",
@@ -130,7 +128,7 @@ def prepare(topology: Topology, partitions: Mapping[str, int], rules: TopicRules
     """
     missing = missing_sources(topology, partitions)
     if missing and rules.answers_missing:
-        return Prepared(missing=missing, error_code=INCOMPLETE_SOURCE_TOPIC_METADATA)
+        return Prepared(missing=missing, error_code=AssignorError.INCOMPLETE_SOURCE_TOPIC_METADATA)
     external = {topic: partitions[topic] for topic in topology.external_topics if topic in partitions}
     repartition = _copartitioned(topology, external, _counted(topology, external, missing), rules)
     known = external | repartition

@@ -27,6 +27,7 @@ from assignor.placement import STICKY, Placement, Work
 from assignor.topology import Tasks, Topology
 from probing import Answer, Content, Decision, ProbingError, RuleSet, decide
 from probing.events import AssignorError, Check
+from probing.leader import assignment_error
 from subscription_codec import (
     Assignment,
     EncodeError,
@@ -39,7 +40,6 @@ from subscription_codec import (
 from subscription_codec.assignment import FIRST_WITH_DICTIONARY, with_dictionary
 from subscription_codec.consumer_protocol import MemberAssignment, encode_member_assignment, grouped
 
-_FIRST_WITH_ERRORS: Final = 4
 _ANSWERED: Final = "TaskAssignmentException"
 """The exception that leaders since 2.7 turn into an error code; of all others they die."""
 
@@ -80,11 +80,10 @@ def assign(settings: LeaderSettings, cluster: Cluster, subscriptions: Mapping[st
     try:
         return _assign(settings, cluster, joined)
     except FatalError as error:
-        latest = settings.latest_version
-        if not settings.rules.leader.answers_errors or latest < _FIRST_WITH_ERRORS or error.kafka != _ANSWERED:
+        told = assignment_error(settings.rules.leader, settings.latest_version, [each.member for each in joined])
+        if told is None or error.kafka != _ANSWERED:
             raise
-        told = Answer(latest, latest, Content.ERROR, AssignorError.ASSIGNMENT_ERROR)
-        return _refused(settings, Decision({each.member: told for each in joined}))
+        return _refused(settings, told)
 
 
 def _assign(settings: LeaderSettings, cluster: Cluster, joined: Sequence[Joined]) -> Answered:

@@ -56,6 +56,4 @@ def end_sums(topology: Topology, cluster: Cluster, tasks: Tasks) -> dict[TaskId,
 
 
 def _changelogs(topology: Topology, partitions: Mapping[str, int], task: TaskId) -> Iterator[TopicPartition]:
-    for topic in topology.subtopologies[task.subtopology].changelogs:
-        if task.partition < partitions.get(topic, 0):
-            yield TopicPartition(topic, task.partition)
+    return (each for each in topology.changelogs_of(task) if task.partition < partitions.get(each.topic, 0))

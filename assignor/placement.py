@@ -5,7 +5,7 @@ Java: ``StreamsPartitionAssignor.assignTasksToClients``, ``createTaskAssignor``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 from uuid import UUID
 
@@ -28,7 +28,7 @@ from assignor.task_assignor import (
     validate,
 )
 from assignor.topology import Tasks, Topology
-from subscription_codec import TaskId, TopicPartition
+from subscription_codec import TaskId
 
 
 @frozen(kw_only=True)
@@ -46,16 +46,11 @@ class Work:
         """The tasks with state."""
         return frozenset(task for task in self.tasks if self.topology.stateful(task))
 
-    def changelogs_of(self, task: TaskId) -> tuple[TopicPartition, ...]:
-        """The partitions that a standby of a task reads."""
-        topics = self.topology.subtopologies[task.subtopology].changelogs
-        return tuple(TopicPartition(topic, task.partition) for topic in topics)
-
     def racks(self, clients: Sequence[Client]) -> Racks | None:
         """Say where everything is, if that is to count."""
         if self.configs.rack_aware_assignment_strategy == "none":
             return None
-        changelogs = {task: self.changelogs_of(task) for task in self.stateful}
+        changelogs = {task: self.topology.changelogs_of(task) for task in self.stateful}
         members = {client.process_id: [each.rack for each in client.members] for client in clients}
         return Racks.of(members, self.tasks, changelogs, self.cluster.racks)
 
@@ -98,14 +93,20 @@ def by_high_availability(rules: Rules = high_availability.NEWEST) -> Placement:
     def place(clients: Sequence[Client], work: Work) -> dict[UUID, int]:
         states, stateful = [client.state for client in clients], work.stateful
         if work.cluster.offsets is None:
-            wanted = fallback_prior.assign_tasks(states, work.tasks, stateful, work.configs.num_standby_replicas)
-        else:
-            wanted = high_availability.assign_tasks(
-                states, work.tasks, stateful, work.configs, rules, racks=work.racks(clients)
-            )
+            return by_fallback_prior(clients, work)
+        wanted = high_availability.assign_tasks(
+            states, work.tasks, stateful, work.configs, rules, racks=work.racks(clients)
+        )
         return work.follow_up if wanted else {}
 
     return place
+
+
+def by_fallback_prior(clients: Sequence[Client], work: Work) -> dict[UUID, int]:
+    """Let everybody go on with what it had, and look again later; a ``Placement`` itself."""
+    states = [client.state for client in clients]
+    fallback_prior.assign_tasks(states, work.tasks, work.stateful, work.configs.num_standby_replicas)
+    return work.follow_up
 
 
 def by(assignor: TaskAssignor) -> Placement:
@@ -117,10 +118,11 @@ def by(assignor: TaskAssignor) -> Placement:
         return _DIRECTLY[assignor.name]
 
     def place(clients: Sequence[Client], work: Work) -> dict[UUID, int]:
+        topology = work.topology
         state = ApplicationState(
             tasks={
                 task: TaskInfo(
-                    stateful=work.topology.stateful(task), partitions=inputs, changelogs=work.changelogs_of(task)
+                    stateful=topology.stateful(task), partitions=inputs, changelogs=topology.changelogs_of(task)
                 )
                 for task, inputs in work.tasks.items()
             },
@@ -162,4 +164,8 @@ def _as_the_interface_has_it(client: Client) -> KafkaStreamsState:
 STICKY: Final = by_sticky()
 """What our own members do who are not told otherwise: it needs no offsets."""
 
-_DIRECTLY: Final = {task_assignor.STICKY.name: STICKY, task_assignor.HIGH_AVAILABILITY.name: by_high_availability()}
+_DIRECTLY: Final[Mapping[str, Placement]] = {
+    task_assignor.STICKY.name: STICKY,
+    task_assignor.HIGH_AVAILABILITY.name: by_high_availability(),
+    task_assignor.FALLBACK_PRIOR.name: by_fallback_prior,
+}

@@ -114,6 +114,7 @@ def validate(state: ApplicationState, assignment: TaskAssignment) -> Verdict:
 
 def _errors(state: ApplicationState, assignment: TaskAssignment) -> Iterator[tuple[AssignmentError, str]]:
     shares = sorted(assignment.assignments.values(), key=lambda share: signed_order(share.process_id))
+    stateful = state.stateful
     owner: dict[TaskId, UUID] = {}
     for share in shares:
         for task in sorted(share.active | share.standby):
@@ -123,7 +124,7 @@ def _errors(state: ApplicationState, assignment: TaskAssignment) -> Iterator[tup
                 message = f"{task} is active in processes {owner[task]} and {share.process_id}"
                 yield AssignmentError.ACTIVE_TASK_ASSIGNED_MULTIPLE_TIMES, message
     for share in shares:
-        if stateless := share.standby - state.stateful:
+        if stateless := share.standby - stateful:
             message = f"process {share.process_id} has a standby of {_named(stateless)}, which has no state"
             yield AssignmentError.INVALID_STANDBY_TASK, message
     for client in state.ordered_clients:

@@ -26,12 +26,12 @@ def identity_assignment(state: ApplicationState) -> TaskAssignment:
     Left out is what ``validate`` would refuse: tasks that are gone or have lost their state, and all but the first
     claim to an active task. Kafka copies those too. Tasks that nobody had stay unassigned.
     """
-    taken: set[TaskId] = set()
+    free, stateful = set(state.tasks), state.stateful
     shares = []
     for client in state.ordered_clients:
-        active = (client.previous_active_tasks & set(state.tasks)) - taken
-        taken |= active
-        standby = (client.previous_standby_tasks & state.stateful) - active
+        active = client.previous_active_tasks & free
+        free -= active
+        standby = (client.previous_standby_tasks & stateful) - active
         shares.append(KafkaStreamsAssignment(client.process_id, active, standby))
     return TaskAssignment.of(shares)
 
@@ -43,34 +43,22 @@ def default_standby_assignment(state: ApplicationState, assignment: TaskAssignme
     that are there already stay and count (Kafka would add to them). Java:
     ``TaskAssignmentUtils.defaultStandbyTaskAssignment``.
     """
-    clients = in_order(state.client_states)
-    shares = [
-        assignment.assignments.get(client.process_id, KafkaStreamsAssignment(client.process_id)) for client in clients
-    ]
-    owner = {task: at for at, share in enumerate(shares) for task in share.active}
-    there: dict[TaskId, set[int]] = {}
-    for at, share in enumerate(shares):
-        for task in share.standby:
-            there.setdefault(task, set()).add(at)
+    group = _Group(state, assignment)
+    shares = [*map(group.share, group.clients)]
     missing: dict[int, list[TaskId]] = {}
-    for task in sorted(state.stateful & owner.keys()):
-        if (number := state.configs.num_standby_replicas - len(there.get(task, ()))) > 0:
+    for task in sorted(state.stateful & group.active.keys()):
+        if (number := state.configs.num_standby_replicas - len(group.standby.get(task, ()))) > 0:
             missing.setdefault(number, []).append(task)
     count = [len(share.active) + len(share.standby) for share in shares]
-    standby = [set(share.standby) for share in shares]
     for number, tasks in sorted(missing.items()):
-        placing = Placing.of(clients, tasks, explained=False)
-        placing.count, placing.owner = count, [owner[task] for task in tasks]
-        placing.standbys = [there.get(task, set()) for task in tasks]
+        placing = Placing.of(group.clients, tasks, explained=False)
+        placing.count, placing.owner = count, [max(group.active[task]) for task in tasks]
+        placing.standbys = [group.standby.setdefault(task, set()) for task in tasks]
         if state.configs.rack_aware_assignment_tags:
             add_standbys_by_tags(placing, number, state.configs.rack_aware_assignment_tags)
         else:
             add_standbys(placing, number)
-        for task, places in zip(tasks, placing.standbys, strict=True):
-            for at in places:
-                standby[at].add(task)
-    filled = [evolve(share, standby=tasks) for share, tasks in zip(shares, standby, strict=True)]
-    return TaskAssignment({**assignment.assignments, **TaskAssignment.of(filled).assignments})
+    return group.with_places([*group.standby], [*group.standby.values()], "standby")
 
 
 def why_not_rack_aware(
@@ -185,12 +173,13 @@ class _Group:
         """Look who has what; processes that are not in the group do not count."""
         self.clients = in_order(self.state.client_states)
         for at, client in enumerate(self.clients):
-            share = self._share(client)
+            share = self.share(client)
             for has, tasks in ((self.active, share.active), (self.standby, share.standby)):
                 for task in tasks:
                     has.setdefault(task, set()).add(at)
 
-    def _share(self, client: ClientState) -> KafkaStreamsAssignment:
+    def share(self, client: ClientState) -> KafkaStreamsAssignment:
+        """What a process has; nothing, if it is not in the assignment."""
         shares = self.assignment.assignments
         return shares.get(client.process_id, KafkaStreamsAssignment(client.process_id))
 
@@ -213,6 +202,6 @@ class _Group:
             for at in clients:
                 given[at].add(task)
         for client, tasks in zip(self.clients, given, strict=True):
-            share = self._share(client)
+            share = self.share(client)
             shares[client.process_id] = evolve(share, **{role: getattr(share, role) - {*ids} | tasks})
         return TaskAssignment(shares)

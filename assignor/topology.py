@@ -150,6 +150,10 @@ class Topology:
         """Whether a task has state."""
         return self.subtopologies[task.subtopology].stateful
 
+    def changelogs_of(self, task: TaskId) -> tuple[TopicPartition, ...]:
+        """Return the changelog partitions of a task, which its standbys read, whether they exist or not."""
+        return tuple(TopicPartition(topic, task.partition) for topic in self.subtopologies[task.subtopology].changelogs)
+
     def with_internal_topics(self, partitions: Mapping[str, int]) -> dict[str, int]:
         """Add the repartition topics: each has as many partitions as the largest source of those who write to it.
 

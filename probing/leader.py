@@ -116,12 +116,23 @@ def _said(latest: int, known: Sequence[Heard], everyone: Iterable[Heard]) -> Map
     }
 
 
+def assignment_error(rules: LeaderRules, latest: int, members: Iterable[str]) -> Decision | None:
+    """Tell everybody that the leader could not assign; None if leaders of these rules die of it instead (up to 2.6)."""
+    if not rules.answers_errors or latest < _CARRIES_ERRORS:
+        return None
+    return _told(latest, members, AssignorError.ASSIGNMENT_ERROR)
+
+
 def _refusal(
     rules: LeaderRules, latest: int, heard: Mapping[str, Heard], future: frozenset[str], check: Check
 ) -> Decision:
     """Answer a group that cannot be assigned to, or die of it. Java: ``errorAssignment``."""
-    if check is Check.VERSIONS and (not rules.answers_errors or latest < _CARRIES_ERRORS):
+    if check is Check.VERSIONS and assignment_error(rules, latest, heard) is None:
         message = f"a member sent a version above {latest} and another one below {EARLIEST_PROBEABLE_VERSION}"
         raise RemoteProtocolError(message, "IllegalStateException")
     told = heard if rules.tells_future else [member for member in heard if member not in future]
-    return Decision(dict.fromkeys(told, Answer(latest, latest, Content.ERROR, ANSWERED_WITH[check])), future)
+    return _told(latest, told, ANSWERED_WITH[check], future)
+
+
+def _told(latest: int, members: Iterable[str], error: AssignorError, future: frozenset[str] = frozenset()) -> Decision:
+    return Decision(dict.fromkeys(members, Answer(latest, latest, Content.ERROR, error)), future)

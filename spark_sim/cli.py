@@ -6,7 +6,6 @@ Nothing heavy is imported before a command runs, so that ``--help`` comes at onc
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 from attrs import evolve
+from click.core import ParameterSource
 
 from upgrade.errors import UpgradeError
 from upgrade.matrix import Plan, Upgrade, kip_268, plans
@@ -21,17 +21,16 @@ from upgrade.releases import release_named
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.text import Text
 
-    from spark_sim.history import Event
     from spark_sim.results import Sweep
     from spark_sim.runs import CellResult
     from spark_sim.story import Story
-    from spark_sim.sweep import Progress
+
+OF_GROUPS: Final = frozenset({"matrix", "plan", "upgrade_from", "sample", "seed", "master", "fresh"})
+"""Options of a sweep that mean nothing to brokers."""
 
 MATRICES: Final[dict[str, Callable[[], tuple[Upgrade, ...]]]] = {"kip-268": kip_268}
 EXAMPLES_SHOWN: Final = 3
-SECONDS_BETWEEN_LINES: Final = 5
 
 
 class _Wrong(click.ClickException):
@@ -93,9 +92,13 @@ def sweep(out: Path, master: str, fresh: bool, as_json: bool, *, brokers: bool, 
       streams-assignor sweep --from 2.0 --to simulated-4 --members 5 --sample 500 --out five
       streams-assignor sweep --brokers --from 3.9.2 --to 4.3.1 --out brokers
     """  # noqa: D301  # \b is the character by which click leaves lines alone
+    context = click.get_current_context()
+    said = {name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
     if brokers:
-        _sweep_brokers(out, faults, as_json=as_json, **chosen)
+        _sweep_brokers(out, faults, said, as_json=as_json, **chosen)
         return
+    if "faults" in said:
+        raise _Wrong("--faults belongs to --brokers: of a group every single crash is tried")
     wanted = _wanted(**chosen)
     from rich.console import Console
 
@@ -118,9 +121,17 @@ def sweep(out: Path, master: str, fresh: bool, as_json: bool, *, brokers: bool, 
 
 
 def _sweep_brokers(
-    out: Path, faults: int, origin: str | None, target: str | None, members: int, *, as_json: bool, **others: Any
+    out: Path,
+    faults: int,
+    said: set[str],
+    origin: str | None,
+    target: str | None,
+    members: int,
+    *,
+    as_json: bool,
+    **_of_groups: Any,
 ) -> None:
-    if any(others[name] for name in ("matrix", "plan", "upgrade_from", "sample")) or bool(origin) != bool(target):
+    if said & OF_GROUPS or bool(origin) != bool(target):
         raise _Wrong(
             "with --brokers say --from RELEASE and --to RELEASE, or neither of them, and no other part of a group"
         )
@@ -184,13 +195,14 @@ def _upgrades(origin: str, target: str, plan: str | None, upgrade_from: str | No
 
 
 def _swept(wanted: Sweep, out: Path, master: str, console: Console, *, fresh: bool) -> list[CellResult]:
+    from spark_sim.screen import watched
     from spark_sim.sweep import run_sweep
 
     def tell(line: str) -> None:
         console.print(line, markup=False, soft_wrap=True)
 
     try:
-        with _one_line_errors(), _watched(console) as on_progress:
+        with _one_line_errors(), watched(console) as on_progress:
             return run_sweep(wanted, out, master=master, fresh=fresh, on_progress=on_progress, tell=tell)
     except KeyboardInterrupt:
         kept = (
@@ -222,68 +234,18 @@ def _one_line_errors() -> Iterator[None]:
         raise _Failed(str(error)) from error
 
 
-@contextmanager
-def _watched(console: Console) -> Iterator[Callable[[Progress], None]]:
-    """Show how far a sweep is: a bar and the matrix filling on a terminal, and now and then a line elsewhere."""
-    if not console.is_terminal:
-        yield _Lines(console).show
-        return
-    from rich.console import Group
-    from rich.live import Live
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
-
-    from spark_sim.report import legend, matrix_table
-
-    columns = (SpinnerColumn(), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
-    bar = Progress(*columns, console=console, auto_refresh=False)
-    task = bar.add_task("blocks; starting", total=None)
-    with Live(bar, console=console, transient=True) as live:
-
-        def show(progress: Any) -> None:
-            bar.update(task, completed=progress.blocks, total=progress.all_blocks, description=_how_far(progress))
-            table = matrix_table(progress.results, progress.unfinished, ascii_only=_ascii(console))
-            live.update(Group(table, legend(ascii_only=_ascii(console)), bar))
-
-        yield show
-
-
-class _Lines:
-    """Progress where nothing can be drawn: a line every few seconds."""
-
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._next = 0.0
-
-    def show(self, progress: Progress) -> None:
-        if time.monotonic() >= self._next:
-            self._next = time.monotonic() + SECONDS_BETWEEN_LINES
-            self._console.print(f"{progress.blocks} of {progress.all_blocks} {_how_far(progress)}", soft_wrap=True)
-
-
-def _how_far(progress: Progress) -> str:
-    """Say ``blocks, 12,345 runs, about 1:20 left``."""
-    left = f", about {_minutes(progress.seconds_left)} left" if progress.seconds_left else ""
-    return f"blocks, {progress.runs:,} runs{left}"
-
-
-def _minutes(seconds: float) -> str:
-    return f"{round(seconds) // 60}:{round(seconds) % 60:02}"
-
-
-def _ascii(console: Console) -> bool:
-    return bool(console.options.ascii_only)
-
-
 def _show(console: Console, results: list[CellResult]) -> None:
     """Print the matrix, a few examples of what goes wrong, and what it comes to."""
     from spark_sim.report import example_lines, judge, legend, matrix_table, notes
+    from spark_sim.screen import style_of
 
-    console.print(matrix_table(results, ascii_only=_ascii(console)))
-    console.print(legend(ascii_only=_ascii(console)), soft_wrap=True)
+    ascii_only = bool(console.options.ascii_only)
+    console.print(matrix_table(results, ascii_only=ascii_only))
+    console.print(legend(ascii_only=ascii_only), soft_wrap=True)
     for line in (*notes(results), *example_lines(results, EXAMPLES_SHOWN)):
         console.print(line, markup=False, soft_wrap=True, style="dim")
     judgement = judge(results)
-    console.print(judgement.text, markup=False, soft_wrap=True, style="bold green" if judgement.good else "bold red")
+    console.print(judgement.text, markup=False, soft_wrap=True, style=style_of(judgement.good))
 
 
 # -- report ----------------------------------------------------------------------------------------------------------
@@ -402,24 +364,15 @@ def replay(scenario: str, as_json: bool) -> None:
 
 def _print_story(story: Story) -> None:
     from rich.console import Console
-    from rich.text import Text
+
+    from spark_sim.screen import show_chapters, style_of
 
     console = Console(highlight=False)
-    for chapter in story.chapters:
-        console.print(Text.assemble((chapter.step, "bold"), (f"  {chapter.meaning}", "dim")), soft_wrap=True)
-        for event in chapter.events:
-            console.print(_line(event), soft_wrap=True)
-        console.print()
+    show_chapters(console, story.chapters, EVENT_STYLES)
     world = story.world
     good = not world.violations
     told = (
         f"{'safe' if good else 'unsafe'}: {world.coordinator.generation} generations, "
         f"at most {world.most_rebalances} after one step, members probed {world.probes} times"
     )
-    console.print(told, style="bold green" if good else "bold red", soft_wrap=True)
-
-
-def _line(event: Event) -> Text:
-    from rich.text import Text
-
-    return Text(f"  {event}", EVENT_STYLES.get(event.kind, ""))
+    console.print(told, style=style_of(good), soft_wrap=True)

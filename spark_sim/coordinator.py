@@ -27,7 +27,7 @@ class Phase(enum.Enum):
 
 
 @frozen
-class Joined:
+class CompletedJoin:
     """What JoinGroup answers when a generation begins. ``subscriptions`` go to the leader only."""
 
     generation: int
@@ -90,7 +90,7 @@ class Coordinator:
             self.leave(member_id)
         return gone
 
-    def complete_join(self) -> Joined | None:
+    def complete_join(self) -> CompletedJoin | None:
         """Begin the next generation, if a rebalance is prepared and everybody has joined."""
         if self.phase is not Phase.PREPARING or self.waits_for:
             return None
@@ -101,7 +101,7 @@ class Coordinator:
         self.phase = Phase.COMPLETING
         if self.leader is None:
             self.leader = self.members[-1 if self.elects_newest else 0]
-        return Joined(self.generation, self.leader, dict(self._subscriptions))
+        return CompletedJoin(self.generation, self.leader, dict(self._subscriptions))
 
     def sync(self, member_id: str, generation: int) -> bool:
         """SyncGroup of the leader: the generation is assigned. False if it comes too late or from someone else."""

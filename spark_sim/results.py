@@ -36,7 +36,16 @@ MATRIX: Final = "matrix.json"
 REPORT: Final = "report.html"
 RUNS: Final = "runs"
 UNFINISHED: Final = ".unfinished"
-OURS: Final = frozenset({MANIFEST, MATRIX, REPORT, RUNS, UNFINISHED})
+
+
+def _draft_of(name: str) -> str:
+    return f".{name}.unfinished"
+
+
+DRAFTS: Final = frozenset(map(_draft_of, (MATRIX, REPORT)))
+"""What a kill leaves of a file that was being written as a whole."""
+
+OURS: Final = frozenset({MANIFEST, MATRIX, REPORT, RUNS, UNFINISHED}) | DRAFTS
 
 
 class ResultsError(Exception):
@@ -128,6 +137,11 @@ class Results:
         try:
             manifest = json.loads((self.folder / MANIFEST).read_text(encoding="utf-8"))
         except FileNotFoundError:
+            if (self.folder / MATRIX).exists():
+                raise ResultsError(
+                    f"{self.folder} holds another sweep ({MATRIX} without {MANIFEST}): "
+                    "take another --out, or --fresh to throw that one away"
+                ) from None
             return
         except ValueError as error:
             raise ResultsError(
@@ -199,7 +213,7 @@ def matrix_json(results: Iterable[CellResult]) -> str:
 
 def write_whole(path: Path, text: str, by_way_of: Path | None = None) -> None:
     """Write a file so that nobody ever sees half of it."""
-    draft = by_way_of or path.with_name(f".{path.name}.unfinished")
+    draft = by_way_of or path.with_name(_draft_of(path.name))
     try:
         with draft.open("w", encoding="utf-8") as stream:
             stream.write(text)
@@ -236,7 +250,7 @@ def _refuse_what_is_not_a_sweep(folder: Path) -> None:
 
 
 def _throw_away(folder: Path) -> None:
-    for path in (folder / MATRIX, folder / MANIFEST, folder / REPORT):
+    for path in (folder / MATRIX, folder / MANIFEST, folder / REPORT, *map(folder.joinpath, DRAFTS)):
         path.unlink(missing_ok=True)
     if (folder / RUNS).exists():
         shutil.rmtree(folder / RUNS)

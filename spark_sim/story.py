@@ -87,12 +87,12 @@ def tell(scenario: Scenario) -> Story:
 
     world.begin()
     names = [name for name, _ in scenario.members]
-    chapters = [chapter(str(scenario).partition(" | ")[0], f"start {_and(names)}")]
+    chapters = [chapter(str(scenario).partition(" | ")[0], f"start {anded(names)}")]
     for step in scenario.steps:
         world.play(step)
         chapters.append(chapter(str(step), meaning_of(step)))
     world.finish()
-    return Story(world, (*chapters, chapter("the end", _judgement(world))))
+    return Story(world, (*chapters, chapter("the end", judgement(world.violations))))
 
 
 def meaning_of(step: Step) -> str:
@@ -103,16 +103,19 @@ def meaning_of(step: Step) -> str:
     """
     names = [name for name, _ in step.members]
     started_as = {str(instance).replace(",", " with ") for _, instance in step.members if instance is not None}
-    return EXPLAINED[step.verb, step.mode].format(_and(names), f" as {_and(sorted(started_as))}" if started_as else "")
+    return EXPLAINED[step.verb, step.mode].format(
+        anded(names), f" as {anded(sorted(started_as))}" if started_as else ""
+    )
 
 
-def _judgement(world: World) -> str:
-    if not world.violations:
-        return "every property holds"
-    return f"violated: {'; '.join(dict.fromkeys(violation.property for violation in world.violations))}"
+def judgement(violations: Iterable[Any]) -> str:
+    """Say what was violated, each property once."""
+    broken = dict.fromkeys(violation.property for violation in violations)
+    return f"violated: {'; '.join(broken)}" if broken else "every property holds"
 
 
-def _and(words: list[str]) -> str:
+def anded(words: list[str]) -> str:
+    """Write a list as prose does."""
     return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
 
 

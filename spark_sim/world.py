@@ -20,7 +20,7 @@ from assignor.cluster import Cluster
 from assignor.member import Received
 from probing import Rejoining
 from probing.follow_up import Reason
-from spark_sim.coordinator import Coordinator, Joined, Phase
+from spark_sim.coordinator import CompletedJoin, Coordinator, Phase
 from spark_sim.history import Event, tasks_text
 from spark_sim.properties import ENDLESS, Violation, always, eventually
 from spark_sim.scenario import MODES, Instance, Scenario, Step
@@ -248,7 +248,7 @@ class World:
         by_id = {process.member_id: process for process in self.living}
         return {member_id: by_id[member_id] for member_id in self.coordinator.members}
 
-    def _answers(self, joined: Joined, leader: Process) -> dict[str, bytes] | None:
+    def _answers(self, joined: CompletedJoin, leader: Process) -> dict[str, bytes] | None:
         """Let the leader assign; None if it is dead or dies of it."""
         if not leader.alive:
             return None

@@ -12,6 +12,8 @@ from typing import Final
 
 from attrs import frozen
 
+from upgrade.values import invalid
+
 PINNED_VERSIONS: Final[Mapping[str, int]] = {
     "0.10.0": 1,
     "0.10.1": 2,
@@ -134,9 +136,8 @@ def outcome_of(value: str | None, accepted: tuple[str, ...], number: tuple[int, 
     if not accepted:
         return Outcome(Fate.IGNORED)
     if value not in accepted:
-        known = ", ".join(("null", *accepted))
-        text = f"Invalid value {value} for configuration upgrade.from: String must be one of: {known}"
-        return Outcome(Fate.REFUSED, "ConfigException", text)
+        why = f"String must be one of: {', '.join(('null', *accepted))}"
+        return Outcome(Fate.REFUSED, "ConfigException", str(invalid("upgrade.from", value, why)))
     for trap in TRAPS:
         if value in trap.values and trap.since <= number < trap.until:
             return Outcome(Fate.CRASHES, trap.exception, trap.text.format(value=value))

@@ -24,7 +24,7 @@ _LONGEST_NAME: Final = 249
 
 def number(key: str, default: int | None, least: int = 0, kind: str = "INT") -> Any:
     """Make a row for a number from ``least`` on; ``kind`` is its type in Kafka."""
-    return _row(key, default, lambda _, value: check_number(key, value, least, kind), _from_text)
+    return row(key, default, lambda _, value: check_number(key, value, least, kind), _from_text)
 
 
 def text(key: str, default: str | None = "", check: Check | None = None) -> Any:
@@ -36,12 +36,12 @@ def text(key: str, default: str | None = "", check: Check | None = None) -> Any:
         if check is not None:
             check(key, value)
 
-    return _row(key, default, check_text, lambda value: value.strip() if isinstance(value, str) else value)
+    return row(key, default, check_text, lambda value: value.strip() if isinstance(value, str) else value)
 
 
 def names(key: str, most: int) -> Any:
     """Make a row for a list of at most ``most`` names."""
-    return _row(key, (), lambda _, value: check_size(key, value, most), _split)
+    return row(key, (), lambda _, value: check_size(key, value, most), _split)
 
 
 def by_prefix(prefix: str, check: Check) -> Any:
@@ -50,10 +50,12 @@ def by_prefix(prefix: str, check: Check) -> Any:
     def copied(value: Mapping[str, object]) -> dict[str, str]:
         return {name: str(each) for name, each in value.items()}
 
-    return _row(f"{prefix}*", {}, check, copied, hash=False)
+    return row(f"{prefix}*", {}, check, copied, hash=False)
 
 
-def _row(key: str, default: Any, check: Check, convert: Callable[[Any], Any], **more: Any) -> Any:
+def row(key: str, default: Any, check: Check, convert: Callable[[Any], Any] | None = None, **more: Any) -> Any:
+    """Make a row for anything; None is a value only where it is the default."""
+
     def validate(_instance: object, _attribute: object, value: Any) -> None:
         if value is not None or default is not None:
             check(key, value)

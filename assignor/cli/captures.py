@@ -1,6 +1,7 @@
 """Captures: what every member of a group sent and received, generation by generation, as rows and as tables.
 
-A capture is a JSON file with the records of ``__consumer_offsets``; tests/captures/README.md describes it.
+A capture is a JSON file with the records of ``__consumer_offsets``; docs/guide/conformance.md describes it. Here every
+member is shown, whatever else is broken; ``spark_sim.conform.capture`` is the reader that refuses.
 """
 
 from __future__ import annotations

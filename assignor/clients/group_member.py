@@ -136,7 +136,6 @@ class _Telling(StreamsPartitionAssignor):
         super().__init__(*arguments, sums=self._nothing_restored, **settings)
         self.joining = True
         self._emit = emit
-        self._leading = False
 
     def _nothing_restored(self) -> dict[TaskId, int]:
         """Say that it would begin at the start: said it nothing, no leader up to 3.1 would ever find it caught up."""
@@ -144,13 +143,9 @@ class _Telling(StreamsPartitionAssignor):
 
     def metadata(self, topics: Iterable[str]) -> bytes:
         subscription = super().metadata(topics)
-        self.joining, self._leading = True, False
+        self.joining = True
         self._emit(Subscribed(self.core.used_version, self.core.latest_version))
         return subscription
-
-    def assign(self, cluster: Any, members: Iterable[Any]) -> dict[str, bytes]:
-        self._leading = True
-        return super().assign(cluster, members)
 
     def on_assignment(self, assignment: Any, generation: int) -> None:
         super().on_assignment(assignment, generation)
@@ -161,7 +156,7 @@ class _Telling(StreamsPartitionAssignor):
             Assigned(
                 generation=generation,
                 member_id=self.consumer.group_metadata().member_id,
-                leader=self._leading,
+                leader=self._leads,
                 version=received.version,
                 supported=received.supported,
                 active=[str(task) for task in sorted(received.active)],

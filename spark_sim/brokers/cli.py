@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,13 +19,12 @@ from spark_sim.brokers.reading import read_scenario
 from spark_sim.brokers.results import Row, example_lines, judge, matrix_json, prepare, read_rows, write_rows
 from spark_sim.brokers.story import tell
 from spark_sim.brokers.sweep import all_pairs, keys, run
-from spark_sim.brokers.world import Told
 from spark_sim.report import ASCII_MARKS, MARKS, STYLES
 from spark_sim.results import MATRIX
 from spark_sim.runs import SAFE
+from spark_sim.screen import Lines, show_chapters, style_of
 
 EXAMPLES_SHOWN: Final = 3
-SECONDS_BETWEEN_LINES: Final = 5
 EVENT_STYLES: Final = {
     "elected": "cyan",
     "stopped": "dim",
@@ -59,9 +57,9 @@ def sweep_brokers(out: Path, origin: str | None, target: str | None, *, nodes: i
     return good
 
 
-def report_brokers(folder: Path) -> bool:
-    """Show a finished sweep once more; say if all is well."""
-    return show(Console(highlight=False), read_rows(folder))
+def report_brokers(folder: Path) -> None:
+    """Show a finished sweep once more."""
+    show(Console(highlight=False), read_rows(folder))
 
 
 def replay_brokers(line: str, *, as_json: bool) -> bool:
@@ -71,37 +69,26 @@ def replay_brokers(line: str, *, as_json: bool) -> bool:
         click.echo(json.dumps(story.as_json(), ensure_ascii=False))
         return not story.world.violations
     console = Console(highlight=False)
-    for chapter in story.chapters:
-        console.print(Text.assemble((chapter.step, "bold"), (f"  {chapter.meaning}", "dim")), soft_wrap=True)
-        for event in chapter.events:
-            console.print(_line(event), soft_wrap=True)
-        console.print()
+    show_chapters(console, story.chapters, EVENT_STYLES)
     good = not story.world.violations
     finalized = ", ".join(f"{name} {level}" for name, level in story.world.cluster.finalized.items())
-    console.print(
-        f"{story.verdict}: finalised is {finalized}", style="bold green" if good else "bold red", soft_wrap=True
-    )
+    console.print(f"{story.verdict}: finalised is {finalized}", style=style_of(good), soft_wrap=True)
     return good
-
-
-def _line(event: Told) -> Text:
-    return Text(f"  {event}", EVENT_STYLES.get(event.kind, ""))
 
 
 @contextmanager
 def _watched(console: Console, cells: int) -> Iterator[Callable[[Row], None]]:
     """Show how far a sweep is: a bar on a terminal, now and then a line elsewhere."""
-    done, next_line = 0, time.monotonic() + SECONDS_BETWEEN_LINES
+    done, lines = 0, Lines(console)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("cells", total=cells)
 
         def show_row(row: Row) -> None:
-            nonlocal done, next_line
+            nonlocal done
             done += 1
             progress.update(task, completed=done, description=row.title)
-            if not console.is_terminal and time.monotonic() >= next_line:
-                next_line = time.monotonic() + SECONDS_BETWEEN_LINES
-                console.print(f"{done} of {cells} cells", soft_wrap=True)
+            if not console.is_terminal:
+                lines.show(f"{done} of {cells} cells")
 
         yield show_row
 
@@ -122,7 +109,7 @@ def show(console: Console, rows: Sequence[Row]) -> bool:
     judgement = judge(rows)
     states, schedules = sum(row.states for row in rows), sum(row.schedules for row in rows)
     console.print(f"{states:,} states, {schedules:,} schedules", soft_wrap=True)
-    console.print(judgement.text, markup=False, soft_wrap=True, style="bold green" if judgement.good else "bold red")
+    console.print(judgement.text, markup=False, soft_wrap=True, style=style_of(judgement.good))
     return judgement.good
 
 

@@ -9,20 +9,24 @@ from typing import Final
 from attrs import evolve
 
 from spark_sim.brokers.scenario import BY_NAME, MEMBERS, VERBS, BrokerScenario, Level, Step, Takes, number_of
-from spark_sim.scenario import ScenarioError
+from spark_sim.scenario import MODES, ScenarioError
 from upgrade.brokers.versions import BrokerRelease, broker_release, version_named
 from upgrade.errors import UnknownLevel
 from upgrade.features.dialects import KIP_584
 from upgrade.features.levels import INT16, METADATA
 
 _NODE: Final = re.compile(r"[bc]?[1-9][0-9]{0,3}", re.ASCII)
-_FIRST_LINE: Final = (3, 3)
+FIRST_LINE: Final = (3, 3)
+"""The first line of Kafka that can finalise features."""
+
 _KEYWORDS: Final = ("level", "dialect", "watch")
 
 
 def is_about_brokers(line: str) -> bool:
-    """Tell a cluster from a Streams group, whose line says no ``level``."""
-    return "level" in line.partition("|")[0].split()
+    """Tell a cluster from a Streams group, whose line says no ``level`` and has none of the steps of a cluster."""
+    head, *steps = line.split("|")
+    verbs = {text.split()[0] for text in steps if text.split()}
+    return "level" in head.split() or not verbs.isdisjoint(VERBS.keys() - MODES.keys())
 
 
 def read_scenario(line: str) -> BrokerScenario:
@@ -86,12 +90,13 @@ def _newcomer(word: str, known: Sequence[str]) -> tuple[str, BrokerRelease]:
         raise ScenarioError(f"expected NODE@RELEASE such as 1@3.9.2, c1@3.9.2 or b1@3.9.2, got {word!r}")
     if number_of(name) in map(number_of, known):
         raise ScenarioError(f"expected nodes with different numbers, got {number_of(name)} twice")
-    return name, _release(release)
+    return name, kraft_release(release)
 
 
-def _release(text: str) -> BrokerRelease:
+def kraft_release(text: str) -> BrokerRelease:
+    """Read a release that can finalise its features; ``UpgradeError`` if it is none."""
     release = broker_release(text)
-    if release.number < _FIRST_LINE:
+    if release.number < FIRST_LINE:
         raise ScenarioError(f"expected a release of Kafka that can finalise its features, 3.3 or later, got {text}")
     return release
 
@@ -180,7 +185,7 @@ def _target(verb: str, word: str, known: Sequence[str]) -> tuple[str, BrokerRele
         raise ScenarioError(f"expected {verb} {name}>RELEASE, got {word!r}")
     if arrow and takes not in (Takes.MOVED, Takes.STARTED):
         raise ScenarioError(f"{verb} takes nodes without a release, got {word!r}")
-    return name, _release(release) if arrow else None
+    return name, kraft_release(release) if arrow else None
 
 
 def _member(word: str, *, watched: bool) -> str:

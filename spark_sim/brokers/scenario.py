@@ -19,6 +19,7 @@ from typing import Final
 
 from attrs import frozen
 
+from spark_sim.story import anded
 from upgrade.brokers.versions import VERSIONS, BrokerRelease
 from upgrade.features.dialects import DIALECTS, KAFKA_4, Dialect
 from upgrade.features.levels import METADATA
@@ -130,9 +131,9 @@ class Step:
             VERBS[self.verb]
             .means[self.mode]
             .format(
-                nodes=_and([name for name, _ in self.nodes]),
-                as_release=f" as {_and(releases)}" if releases else "",
-                levels=_and(list(map(level_text, self.levels))),
+                nodes=anded([name for name, _ in self.nodes]),
+                as_release=f" as {anded(releases)}" if releases else "",
+                levels=anded(list(map(level_text, self.levels))),
             )
         )
 
@@ -178,7 +179,3 @@ def level_text(level: Level) -> str:
     """
     feature, number = level
     return _LEVEL_NAMES[number] if feature == METADATA and number in _LEVEL_NAMES else f"{feature}={number}"
-
-
-def _and(words: list[str]) -> str:
-    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))

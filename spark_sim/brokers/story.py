@@ -9,6 +9,7 @@ from attrs import asdict, frozen
 from spark_sim.brokers.scenario import BrokerScenario
 from spark_sim.brokers.steps import begin, finish, play
 from spark_sim.brokers.world import Told, World
+from spark_sim.story import judgement
 
 
 @frozen
@@ -58,16 +59,10 @@ def tell(scenario: BrokerScenario) -> Story:
         chapters.append(Chapter(str(step), step.meaning, after.events[len(world.events) :]))
         world = after
     judged = finish(world)
-    chapters.append(Chapter("the end", _judgement(judged), judged.events[len(world.events) :]))
+    chapters.append(Chapter("the end", judgement(judged.violations), judged.events[len(world.events) :]))
     return Story(scenario, judged, tuple(chapters))
 
 
 def _setting(scenario: BrokerScenario) -> str:
     group = f", and a Streams group watches {scenario.watched}" if scenario.watched else ""
     return f"a cluster that speaks {scenario.dialect.name}{group}"
-
-
-def _judgement(world: World) -> str:
-    if not world.violations:
-        return "every property holds"
-    return f"violated: {'; '.join(dict.fromkeys(violation.property for violation in world.violations))}"

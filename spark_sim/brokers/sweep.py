@@ -16,15 +16,16 @@ from typing import Final, NamedTuple
 
 from spark_sim.brokers.phases import Pair
 from spark_sim.brokers.plans import PLANS
+from spark_sim.brokers.reading import FIRST_LINE, kraft_release
 from spark_sim.brokers.results import Row
 from spark_sim.brokers.scenario import BY_NAME
 from spark_sim.brokers.search import Cell, explore
 from spark_sim.scenario import ScenarioError
-from upgrade.brokers.versions import NEWEST_OF_LINE, BrokerRelease, broker_release
+from upgrade.brokers.versions import NEWEST_OF_LINE, broker_release
 from upgrade.features.dialects import KIP_584
 
 LINES: Final = tuple(
-    line for line in NEWEST_OF_LINE if not line.startswith("0.") and broker_release(line).number >= (3, 3)
+    line for line in NEWEST_OF_LINE if not line.startswith("0.") and broker_release(line).number >= FIRST_LINE
 )
 """The release lines whose features can be finalised, the oldest first."""
 
@@ -53,7 +54,7 @@ def keys(origin: str, target: str, *, nodes: int = 3, faults: int = 1) -> Iterat
 
     ``UpgradeError`` if this is no upgrade of brokers that can finalise features.
     """
-    before, after = _kraft(origin), _kraft(target)
+    before, after = kraft_release(origin), kraft_release(target)
     if nodes > MOST_NODES:
         raise ScenarioError(f"expected at most {MOST_NODES} nodes, as all their states are tried, got {nodes}")
     if before.newest >= after.newest:
@@ -68,13 +69,6 @@ def keys(origin: str, target: str, *, nodes: int = 3, faults: int = 1) -> Iterat
 def all_pairs() -> Iterator[tuple[str, str]]:
     """Yield every line with every later one."""
     yield from combinations(LINES, 2)
-
-
-def _kraft(text: str) -> BrokerRelease:
-    release = broker_release(text)
-    if release.number < (3, 3):
-        raise ScenarioError(f"expected a release of Kafka that can finalise its features, 3.3 or later, got {text}")
-    return release
 
 
 def _roles(nodes: int) -> tuple[tuple[str, ...], ...]:

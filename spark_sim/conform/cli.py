@@ -108,7 +108,7 @@ def _told(judged: Judged, *, verbose: bool) -> Iterator[str]:
 
 
 def _row(name: str, verdict: Verdict) -> Sequence[str]:
-    deaths = len(verdict.deaths), len(verdict.deaths) + len(verdict.other_deaths)
+    deaths = verdict.seen_deaths, verdict.seen_deaths + len(verdict.other_deaths)
     return (
         printable(name),
         str(verdict.generations),

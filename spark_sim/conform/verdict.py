@@ -45,7 +45,6 @@ class Ending:
 class Verdict:
     """All that was found out. ``other_deaths`` are instances, and the step they died in, whose end no rule explains."""
 
-    capture: Capture
     step_by_step: Run
     end_to_end: Run
     deaths: tuple[Ending, ...]
@@ -61,6 +60,11 @@ class Verdict:
     def first(self) -> Difference | None:
         """The first difference, step by step if there is one that way."""
         return next(iter(self.step_by_step.differences + self.end_to_end.differences), None)
+
+    @property
+    def seen_deaths(self) -> int:
+        """How many of our deaths the capture shows; the others it only does not refute."""
+        return sum(ending.shown == DEAD for ending in self.deaths)
 
     @property
     def subscriptions(self) -> int:
@@ -133,7 +137,6 @@ def conform(capture: Capture) -> Verdict:
     ]
     deaths = tuple(ending for ending in endings if isinstance(ending, Ending))
     verdict = Verdict(
-        capture=capture,
         step_by_step=Run(scenes, tuple(differences)),
         end_to_end=_end_to_end(Replay(capture, cast, around, after=stepwise), settled=settled),
         deaths=deaths,

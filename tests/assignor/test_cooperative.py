@@ -488,6 +488,18 @@ def test_our_own_members_can_be_told_to_balance_by_lag():
     assert {"a": 2, "b": 2} == {name: len(each.active) for name, each in group.settle(leader="a").items()}
 
 
+def test_a_fallback_that_was_chosen_asks_the_leaders_process_to_look_again():
+    """As one that was fallen back on does; it once asked the first process, whoever led."""
+    group = Group(COUNTS, SIZES)
+    for name, process in {"a": 1, "b": 2}.items():
+        group.add(name, "3.9.2", process=process, task_assignor=BUILT_IN["fallback-prior"])
+    group.settle(leader="b")
+
+    assert {"a": False, "b": True} == {
+        name: each.rejoin_at_ms is not None for name, each in group.rebalance(leader="b").items()
+    }
+
+
 def test_a_next_rebalance_is_none_unless_somebody_asks():
     group = Group(COUNTS, SIZES, a="3.9.2")
     group.settle()

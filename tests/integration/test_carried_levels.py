@@ -5,7 +5,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
 from attrs import evolve
@@ -15,9 +14,9 @@ from assignor.carried_levels import Levels
 from assignor.clients.kafka_python import StreamsPartitionAssignor
 from assignor.topology import Subtopology, Topology
 from tests.integration.applications import SESSION_MS, TASKS, Application, partitions
-from tests.integration.children import JavaMember
+from tests.integration.children import JavaMember, JavaStreams
 from tests.integration.clusters import NEWEST, Cluster
-from tests.integration.kafka_jars import Unavailable, class_path, counting
+from tests.integration.kafka_jars import Unavailable, class_path
 from upgrade.features.client import FeatureClient
 from upgrade.features.rpc import Described, FeatureUpdate, Listener, UpgradeType
 
@@ -101,7 +100,6 @@ class Watcher:
 
 
 Start = Callable[..., Watcher]
-StartJava = Callable[[str], JavaMember]
 
 
 @pytest.fixture(name="cluster", scope="module")
@@ -127,20 +125,6 @@ def fixture_start(cluster: Cluster, application: Application) -> Iterator[Start]
         def start(level: int = 0) -> Watcher:
             closing.callback((watcher := Watcher(cluster, application, level)).close)
             return watcher
-
-        yield start
-
-
-@pytest.fixture(name="start_java")
-def fixture_start_java(application: Application, tmp_path: Path) -> Iterator[StartJava]:
-    with ExitStack() as closing:
-
-        def start(release: str) -> JavaMember:
-            try:
-                counting(release)
-            except Unavailable as missing:
-                pytest.skip(f"no Kafka Streams {release}: {missing}")
-            return closing.enter_context(application.java(release, tmp_path / "state"))
 
         yield start
 
@@ -193,14 +177,14 @@ def check_that_all_work(application: Application, java: JavaMember, *watchers: W
 
 @pytest.mark.parametrize("release", ["3.9.2", "4.3.1"])
 def test_g2_g4_g6_g8_a_raise_reaches_our_members_beside_java(
-    cluster: Cluster, application: Application, start: Start, start_java: StartJava, release: str
+    cluster: Cluster, application: Application, start: Start, java_streams: JavaStreams, release: str
 ) -> None:
     finalize(cluster, 1)
     leader = start()
     settle(leader)
     follower = start()
     settle(leader, follower)
-    java = start_java(release)
+    java = java_streams(release)
     settle(leader, follower, java)
     eventually(lambda: leader.level == follower.level == 1, leader, follower, java)
 
@@ -228,10 +212,10 @@ def test_g2_g4_g6_g8_a_raise_reaches_our_members_beside_java(
 
 @pytest.mark.parametrize("release", ["2.4.1", "4.3.1"])
 def test_g9_a_java_leader_minds_nothing_that_our_member_carries(
-    application: Application, start: Start, start_java: StartJava, release: str
+    application: Application, start: Start, java_streams: JavaStreams, release: str
 ) -> None:
     """And hands nothing on: as long as it leads nobody asks, and everybody keeps what they have."""
-    java = start_java(release)
+    java = java_streams(release)
     settle(java)
     ahead, new = start(level=2), start()
     settle(java, ahead, new)

@@ -1,12 +1,7 @@
-import java.io.BufferedReader;
-import java.io.InputStreamReader;
-import java.io.PrintStream;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.Field;
-import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -19,7 +14,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
-import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.UUID;
@@ -43,25 +37,7 @@ public final class AssignorOracle {
     private static final Class<?> NODE = optional("org.apache.kafka.common.Node");
 
     public static void main(String[] arguments) throws Exception {
-        PrintStream answers = System.out;
-        System.setOut(System.err); // whatever the jar wants to say
-        BufferedReader groups = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
-        for (String line = groups.readLine(); line != null; line = groups.readLine()) {
-            answers.println(answer(line));
-            answers.flush();
-        }
-    }
-
-    private static String answer(String line) {
-        try {
-            return Json.write(answer((Map<?, ?>) Json.read(line)));
-        } catch (Throwable error) {
-            Throwable cause = error instanceof InvocationTargetException ? error.getCause() : error;
-            Map<String, Object> answer = new LinkedHashMap<>();
-            answer.put("error", cause.getClass().getName());
-            answer.put("message", String.valueOf(cause.getMessage()));
-            return Json.write(answer);
-        }
+        Answers.give(AssignorOracle::answer);
     }
 
     private static Map<String, Object> answer(Map<?, ?> group) throws Exception {

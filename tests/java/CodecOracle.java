@@ -1,11 +1,7 @@
-import java.io.BufferedReader;
-import java.io.InputStreamReader;
-import java.io.PrintStream;
 import java.lang.reflect.Field;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
@@ -41,25 +37,7 @@ public final class CodecOracle {
     private static final Map<Class<?>, Map<String, Optional<Method>>> METHODS = new HashMap<>();
 
     public static void main(String[] arguments) throws Exception {
-        PrintStream answers = System.out;
-        System.setOut(System.err); // whatever a jar wants to say
-        BufferedReader questions = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
-        for (String line = questions.readLine(); line != null; line = questions.readLine()) {
-            answers.println(answer(line));
-            answers.flush();
-        }
-    }
-
-    /** Any error is an answer: running out of memory is what some releases do with a large count. */
-    private static String answer(String line) {
-        try {
-            return Json.write(answer((Map<?, ?>) Json.read(line)));
-        } catch (Throwable error) {
-            Map<String, Object> answer = new LinkedHashMap<>();
-            answer.put("error", error.getClass().getName());
-            answer.put("message", error.getMessage());
-            return Json.write(answer);
-        }
+        Answers.give(CodecOracle::answer);
     }
 
     private static Map<String, Object> answer(Map<?, ?> question) throws Throwable {

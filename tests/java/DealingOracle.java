@@ -1,8 +1,4 @@
-import java.io.BufferedReader;
-import java.io.InputStreamReader;
-import java.io.PrintStream;
 import java.lang.reflect.Method;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -25,13 +21,7 @@ public final class DealingOracle {
     private static final String PROCESSOR = "org.apache.kafka.streams.processor.";
 
     public static void main(String[] arguments) throws Exception {
-        PrintStream answers = System.out;
-        System.setOut(System.err); // whatever the jar wants to say
-        BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
-        for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-            answers.println(Json.write(dealt((Map<?, ?>) Json.read(line))));
-            answers.flush();
-        }
+        Answers.give(DealingOracle::dealt);
     }
 
     private static Map<String, Object> dealt(Map<?, ?> given) throws Exception {

@@ -13,7 +13,14 @@ from typing import Final, Self
 
 from attrs import frozen
 
-from upgrade.brokers.versions import OLDEST_IN_4, BrokerRelease, Mode, ProtocolVersion, version_named
+from upgrade.brokers.versions import (
+    MESSAGE_FORMATS,
+    OLDEST_IN_4,
+    BrokerRelease,
+    Mode,
+    ProtocolVersion,
+    version_named,
+)
 from upgrade.errors import ConfigException, UnknownLevel
 
 IBP: Final = "inter.broker.protocol.version"
@@ -147,7 +154,7 @@ def _check_format(
     told = settings.get(LMF, message_format.name)
     if release.number >= _BY_FORMAT_SINCE:
         if protocol.message_format < message_format.message_format:
-            first = {1: "0.10.0", 2: "0.11.0"}[message_format.message_format]
+            first = MESSAGE_FORMATS[message_format.message_format].line
             raise ConfigException(f"{LMF} {told} can only be used when {IBP} is set to version {first} or higher")
     elif protocol < message_format:
         raise ConfigException(f"{LMF} {told} cannot be used when {IBP} is set to {settings[IBP]}")

@@ -46,7 +46,7 @@ class ProtocolVersion:
     @property
     def message_format(self) -> int:
         """The newest format of records (Kafka's RecordVersion: 0, 1 or 2) that it has."""
-        return max(number for number, first in _MESSAGE_FORMATS.items() if first <= self)
+        return max(number for number, first in MESSAGE_FORMATS.items() if first <= self)
 
     @property
     def schemas(self) -> tuple[int, int]:
@@ -95,7 +95,7 @@ def version_named(text: str) -> ProtocolVersion:
     return found
 
 
-_MESSAGE_FORMATS: Final = {0: VERSIONS[0], 1: version_named("0.10.0-IV0"), 2: version_named("0.11.0-IV0")}
+MESSAGE_FORMATS: Final = {0: VERSIONS[0], 1: version_named("0.10.0-IV0"), 2: version_named("0.11.0-IV0")}
 """Java: ``MetadataVersion.highestSupportedRecordVersion``."""
 
 _SCHEMAS: Final = (
