@@ -16,6 +16,7 @@ from attrs import frozen
 from upgrade.brokers.versions import (
     MESSAGE_FORMATS,
     OLDEST_IN_4,
+    OLDEST_KRAFT,
     BrokerRelease,
     Mode,
     ProtocolVersion,
@@ -36,7 +37,6 @@ _GONE_SINCE: Final[Mapping[str, tuple[int, ...]]] = {IBP: (4,), LMF: (4,)}
 _BY_FORMAT_SINCE: Final = (1, 0, 1)  # KAFKA-6238; until then the versions themselves had to be in order
 _PINNED_SINCE: Final = (3, 3)  # KIP-778
 _FORMAT_3_0: Final = version_named("3.0-IV1")  # KIP-724: from this protocol on the message format is always 3.0
-_OLDEST_KRAFT: Final = version_named("3.0-IV1")
 
 
 @frozen(kw_only=True)
@@ -74,7 +74,7 @@ class BrokerConfig:
         pinned = mode is Mode.KRAFT and release.number >= _PINNED_SINCE
         if pinned:
             _check_kraft(protocol, texts)
-            protocol = OLDEST_IN_4 if not _has(release, IBP) else _OLDEST_KRAFT
+            protocol = OLDEST_IN_4 if not _has(release, IBP) else OLDEST_KRAFT
         says_format = LMF in keys and protocol < _FORMAT_3_0
         message_format = given.get(LMF, _default_format(release)) if says_format else None
         if message_format:
@@ -142,9 +142,9 @@ def _default_format(release: BrokerRelease) -> ProtocolVersion:
 
 
 def _check_kraft(protocol: ProtocolVersion, settings: Mapping[str, str]) -> None:
-    if protocol < _OLDEST_KRAFT:
+    if protocol < OLDEST_KRAFT:
         raise ConfigException(
-            f"A non-KRaft version {settings[IBP]} given for {IBP}. The minimum version is {_OLDEST_KRAFT}"
+            f"A non-KRaft version {settings[IBP]} given for {IBP}. The minimum version is {OLDEST_KRAFT}"
         )
 
 

@@ -16,7 +16,7 @@ from upgrade.brokers import kraft, zookeeper
 from upgrade.brokers.advice import BrokerAdvice, BrokerStep, NoWay
 from upgrade.brokers.migration import migration_steps
 from upgrade.brokers.notes import notes_between
-from upgrade.brokers.versions import BrokerRelease, Mode, ProtocolVersion, broker_release, version_named
+from upgrade.brokers.versions import OLDEST_KRAFT, BrokerRelease, Mode, ProtocolVersion, broker_release
 from upgrade.errors import UpgradeError
 
 BRIDGE: Final = broker_release("3.9.2")
@@ -26,7 +26,6 @@ BRIDGE: Final = broker_release("3.9.2")
 in KRaft mode with versions older than 3.3.x, we recommend upgrading to 3.9.x before" (upgrade notes of 4.0).
 """
 _STRAIGHT_TO_4: Final = (3, 3)
-_OLDEST_KRAFT: Final = version_named("3.0-IV1")
 
 
 def advise_brokers(
@@ -62,7 +61,7 @@ def _mode(origin: BrokerRelease, mode: Mode | None) -> Mode:
 
 
 def _check(origin: BrokerRelease, target: BrokerRelease, mode: Mode, level: ProtocolVersion) -> None:
-    oldest = origin.oldest if mode is Mode.ZOOKEEPER else max(origin.oldest, _OLDEST_KRAFT)
+    oldest = origin.oldest if mode is Mode.ZOOKEEPER else max(origin.oldest, OLDEST_KRAFT)
     if not oldest <= level <= origin.newest:
         raise UpgradeError(f"a cluster of {origin} can be at {oldest} to {origin.newest}, not at {level}")
     if target.number < origin.number and mode not in target.modes:

@@ -15,7 +15,7 @@ from typing import Final
 from attrs import field, frozen
 
 from upgrade.errors import UnknownLevel, UnknownRelease
-from upgrade.features.levels import BEFORE_KRAFT, CATALOGS, METADATA
+from upgrade.features.levels import BEFORE_KRAFT, CATALOGS, METADATA, version_key
 
 
 class Mode(Enum):
@@ -87,7 +87,7 @@ def version_named(text: str) -> ProtocolVersion:
 
     So ``2.1.0-IV0`` is 2.1-IV2 as well. ``UnknownLevel`` for what is none.
     """
-    found = _BY_NAME.get(".".join(text.split(".")[: 3 if text.startswith("0.") else 2]))
+    found = _BY_NAME.get(version_key(text))
     if found is None:
         raise UnknownLevel(
             f"Version {text} is not a valid version; known are {VERSIONS[0]} to {VERSIONS[-1]}, as 2.1-IV0 or as 2.1"
@@ -108,6 +108,8 @@ Java: ``GroupMetadataManager.groupMetadataValue`` and ``offsetCommitValue`` of 2
 one throws IllegalStateException("Unknown group metadata message version"): the groups of that partition are lost to it.
 """
 
+OLDEST_KRAFT: Final = version_named("3.0-IV1")
+"""The protocol with which KRaft begins."""
 OLDEST_IN_4: Final = version_named("3.3-IV3")
 """What a metadata.version must have reached before brokers of 4.0 or later start (upgrade notes of 4.0)."""
 

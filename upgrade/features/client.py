@@ -13,12 +13,12 @@ from typing import Any, Final
 from attrs import field, frozen
 
 from upgrade.features.connection import Connection, Deadline, Nodes
+from upgrade.features.dialects import Code
 from upgrade.features.rpc import Described, FeatureUpdate, Listener, NoSuchNode, Refused, Unreachable, UpdateRefused
 
 SECONDS: Final = 60.0
 """How long a call may take; Java: ``default.api.timeout.ms``."""
 
-NOT_CONTROLLER: Final = 41
 _PAUSE: Final = 0.1  # seconds between two looks for an active controller
 
 
@@ -80,7 +80,7 @@ class FeatureClient:
                 with self._to_controller(deadline) as connection:
                     return connection.update(updates, deadline, dry_run=dry_run)
             except Refused as error:
-                if error.code != NOT_CONTROLLER:
+                if error.code != Code.NOT_CONTROLLER.value:
                     raise
                 refused = error  # nothing has been changed, and there is, or will be, another controller
             except Unreachable:

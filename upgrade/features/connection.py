@@ -20,11 +20,11 @@ from kafka.net.selector import NetworkSelector
 from kafka.protocol.admin import DescribeClusterRequest, UpdateFeaturesRequest
 from kafka.protocol.metadata import ApiVersionsRequest, MetadataRequest
 
+from upgrade.features.dialects import Code
 from upgrade.features.rpc import Described, FeatureUpdate, Listener, OutcomeUnknown, Refused, Unreachable, UpgradeType
 
 _PROBLEMS: Final = (KafkaError, OSError, ValueError)  # OSError: nobody listens, or no such file of certificates
 _CONTROLLERS: Final = 2  # DescribeCluster's endpoint type
-_UNSUPPORTED: Final = 35
 # A broker says so and hangs up; kafka-python (3.0.12) mostly sees but the latter.
 _LOGIN: Final = " during the login with SASL: are the mechanism, the name and the password right?"
 _JAVA_NAMES: Final = {
@@ -193,7 +193,8 @@ def _refused(answer: Any) -> Refused | None:
 
 
 def _unsupported(message: str) -> Refused:
-    return Refused(_UNSUPPORTED, for_code(_UNSUPPORTED).message, message)
+    code = Code.UNSUPPORTED_VERSION
+    return Refused(code.value, code.name, message)
 
 
 def _milliseconds(deadline: Deadline) -> int:

@@ -19,6 +19,18 @@ KRAFT: Final = "kraft.version"
 INT16: Final = range(-(2**15), 2**15)
 
 
+def version_key(text: str) -> str:
+    """Return what counts of a version as text; what follows a release's second number (0.x: third) does not.
+
+    Java: ``MetadataVersion.fromVersionString``, whose ``split`` leaves out empty parts at the end.
+
+    >>> version_key("4.0.1"), version_key("0.10.2.1"), version_key("4.0-IV1"), version_key("4.0.")
+    ('4.0', '0.10.2', '4.0-IV1', '4.0.')
+    """
+    counts, parts = 3 if text.startswith("0.") else 2, text.rstrip(".").split(".")
+    return ".".join(parts[:counts]) if len(parts) > counts else text
+
+
 @frozen
 class Level:
     """One level of one feature.
@@ -88,9 +100,8 @@ class Catalog:
         raise UnknownLevel(f"{feature}: expected a number, got {text!r}")
 
     def _of_release(self, text: str) -> int:
-        # Java: MetadataVersion.fromVersionString. What follows a release's second number does not matter there.
         known = self._production(METADATA)
-        release = ".".join(text.split(".")[:2])
+        release = version_key(text)
         for level in reversed(known):
             if release in (level.name, level.line):
                 return level.number

@@ -14,7 +14,7 @@ from typing import Any, Final
 from attrs import frozen
 
 from upgrade.errors import UpgradeError
-from upgrade.features.levels import INT16, METADATA, NEWEST, Catalog
+from upgrade.features.levels import INT16, METADATA, NEWEST, Catalog, version_key
 from upgrade.features.rpc import Described, FeatureUpdate, Refused, UpgradeType
 
 Updates = Mapping[str, FeatureUpdate]
@@ -37,9 +37,7 @@ def metadata_level(text: str, catalog: Catalog = NEWEST) -> int:
     known = catalog.levels[METADATA]
     numbers = {str(level.number): level.number for level in known} | {level.name: level.number for level in known}
     numbers |= {level.line: level.number for level in known if level.production}
-    # Java's split leaves out empty parts at the end, and two parts are taken as they came.
-    parts = text.rstrip(".").split(".")
-    found = numbers.get(".".join(parts[:2]) if len(parts) > 2 else text)
+    found = numbers.get(version_key(text))
     if found is None:
         names = ", ".join(level.name for level in known)
         raise ToolError(f"Unknown {METADATA} '{text}'. Supported {METADATA} are: {names}")
