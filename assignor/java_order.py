@@ -23,6 +23,16 @@ def hash_order(tasks: Iterable[TaskId]) -> list[TaskId]:
     return in_buckets(list(hashes), hashes)
 
 
+def old_hash_order(tasks: Iterable[TaskId]) -> list[TaskId]:
+    """Return tasks in the order of a ``HashSet`` before Kafka 3.0; those in one bucket by their number.
+
+    >>> [str(task) for task in old_hash_order([TaskId(1, 0), TaskId(0, 2), TaskId(0, 0)])]
+    ['0_0', '1_0', '0_2']
+    """
+    hashes = {task: _spread(((task.subtopology << 32) + task.partition) % 0xFFFFFFFF) for task in sorted(tasks)}
+    return in_buckets(list(hashes), hashes)
+
+
 def in_buckets(keys: Sequence[Key], hashes: Mapping[Key, int]) -> list[Key]:
     """Sort keys, given in the order in which they came into a hash set, by the bucket that each of them is in."""
     buckets = 16

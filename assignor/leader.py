@@ -6,7 +6,7 @@ Java: ``StreamsPartitionAssignor.assign``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 from uuid import UUID
 
@@ -22,6 +22,7 @@ from assignor.errors import FatalError
 from assignor.group import Client, Joined
 from assignor.handover import Given, hand_over
 from assignor.internal_topics import missing_sources, prepare, rules_for
+from assignor.java_order import old_hash_order
 from assignor.offsets import end_sums
 from assignor.placement import STICKY, Placement, Work
 from assignor.topology import Tasks, Topology
@@ -35,6 +36,7 @@ from subscription_codec import (
     HostPartitions,
     StandbyTask,
     TaskId,
+    TopicPartition,
     encode_assignment,
 )
 from subscription_codec.assignment import FIRST_WITH_DICTIONARY, with_dictionary
@@ -97,7 +99,7 @@ def _assign(settings: LeaderSettings, cluster: Cluster, joined: Sequence[Joined]
     tasks = prepare(settings.topology, cluster.partitions, rules).tasks
     clients, follow_ups = _placed(settings, cluster, tasks, [each for each in joined if _takes_part(each, decision)])
     given = _dealt(settings, clients, tasks, decision, follow_ups)
-    everybody = evolve(_ForAll.of(clients, tasks), trailing=_levels(settings, cluster, joined))
+    everybody = _ForAll.of(clients, tasks, _levels(settings, cluster, joined))
     return Answered(_written(settings, decision, given, tasks, everybody), decision.completes)
 
 
@@ -201,11 +203,12 @@ class _ForAll:
     trailing: bytes = b""
 
     @classmethod
-    def of(cls, clients: Iterable[Client], tasks: Tasks) -> _ForAll:
+    def of(cls, clients: Iterable[Client], tasks: Tasks, trailing: bytes) -> _ForAll:
         served = [(host, client.state) for client in clients if (host := client.host)]
         return cls(
             _partitions_by_host(((host, state.active) for host, state in served), tasks),
             _partitions_by_host(((host, state.standby) for host, state in served), tasks),
+            trailing,
         )
 
 
@@ -226,7 +229,7 @@ def _written(
     try:
         alike = {answer: _common(answer, everybody) for answer in set(decision.answers.values())}
         return {
-            member: _write(alike[answer], given.get(member, Given()), tasks, settings)
+            member: _write(alike[answer], given.get(member, Given()), tasks, settings, _names(settings, answer))
             for member, answer in sorted(decision.answers.items())
         }
     except EncodeError as error:
@@ -246,11 +249,35 @@ def _common(answer: Answer, everybody: _ForAll) -> Assignment:
     return with_dictionary(assignment) if answer.version >= FIRST_WITH_DICTIONARY else assignment
 
 
-def _write(common: Assignment, given: Given, tasks: Tasks, settings: LeaderSettings) -> bytes:
-    """Write the answer for one member: one task id for each partition, in the order of the partitions."""
+_Owned = Sequence[tuple[TopicPartition, TaskId]]
+
+
+def _by_partition(owned: _Owned) -> tuple[TaskId, ...]:
+    """Name one task for each partition, in the order of the partitions."""
+    return tuple(task for _, task in owned)
+
+
+def _by_task(owned: _Owned) -> tuple[TaskId, ...]:
+    """Name each task once, in no sensible order: what leaders up to 2.2.1 and of 2.3.0 did while probing."""
+    return tuple(old_hash_order({task for _, task in owned}))
+
+
+def _names(settings: LeaderSettings, answer: Answer) -> Callable[[_Owned], tuple[TaskId, ...]]:
+    wrong = answer.content is Content.PREVIOUS and settings.rules.leader.previous_of_process
+    return _by_task if wrong else _by_partition
+
+
+def _write(
+    common: Assignment,
+    given: Given,
+    tasks: Tasks,
+    settings: LeaderSettings,
+    names: Callable[[_Owned], tuple[TaskId, ...]],
+) -> bytes:
+    """Write the answer for one member, whose active tasks are named as ``names`` does."""
     owned = sorted((partition, task) for task in given.share.active for partition in tasks[task])
     assignment = common._replace(
-        active_tasks=tuple(task for _, task in owned),
+        active_tasks=names(owned),
         standby_tasks=tuple(StandbyTask(task, tasks[task]) for task in given.share.standby),
         next_rebalance_ms=given.next_rebalance_ms,
     )

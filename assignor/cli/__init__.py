@@ -27,6 +27,7 @@ COMMANDS: Final = {
     "bounce": _Command("assignor.cli.bounce", "A live rolling bounce of real member processes."),
     "conform": _Command("spark_sim.conform.cli", "Captures of real groups, held against our members."),
     "features": _Command("upgrade.features.cli", "Show, raise and lower the feature versions of a cluster."),
+    "group": _Command("assignor.cli.group", "A live group: versions, tasks, where its upgrade stands."),
     "member": _Command("assignor.cli.member", "A small real member of a group, printing JSON events."),
     "plan": _Command("assignor.cli.plan", "The steps of a safe upgrade from one release to another."),
     "replay": _Command("spark_sim.cli", "One simulated scenario, explained step by step."),

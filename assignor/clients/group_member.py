@@ -30,6 +30,7 @@ from assignor.member_process import (
     Stopped,
     Subscribed,
 )
+from assignor.task_listener import TaskListener
 from assignor.topology import Subtopology, Topology
 from subscription_codec import TaskId
 from upgrade import StreamsConfig
@@ -50,6 +51,7 @@ def run(settings: MemberSettings, emit: Emit, stopping: Flag) -> bool:
     """Be a member until `stopping` is set; say whether it ended well.  ``UpgradeError`` for settings Kafka refuses."""
     streams = _assignor(settings, emit)
     logging.getLogger("kafka").setLevel(logging.CRITICAL)  # what matters arrives as an exception
+    logging.getLogger("assignor").addHandler(logging.NullHandler())  # likewise, so nothing on stderr
     emit(Started(settings.release, settings.upgrade_from, str(streams.core.member.process_id)))
     try:
         consumer = _consumer(settings, streams)
@@ -133,13 +135,9 @@ class _Telling(StreamsPartitionAssignor):
     """Says what passes through."""
 
     def __init__(self, emit: Emit, *arguments: Any, **settings: Any) -> None:
-        super().__init__(*arguments, sums=self._nothing_restored, **settings)
+        super().__init__(*arguments, listener=NothingRestored(lambda: self.core.member.stored), **settings)
         self.joining = True
         self._emit = emit
-
-    def _nothing_restored(self) -> dict[TaskId, int]:
-        """Say that it would begin at the start: said it nothing, no leader up to 3.1 would ever find it caught up."""
-        return dict.fromkeys(self.core.member.stored, 0)
 
     def metadata(self, topics: Iterable[str]) -> bytes:
         subscription = super().metadata(topics)
@@ -166,6 +164,16 @@ class _Telling(StreamsPartitionAssignor):
         )
         if received.rejoin:
             self._emit(Rejoin(received.rejoin.name.lower()))
+
+
+class NothingRestored(TaskListener):
+    """Says that it would begin at the start: said it nothing, no leader up to 3.1 would ever find it caught up."""
+
+    def __init__(self, stored: Callable[[], Iterable[TaskId]]) -> None:
+        self._stored = stored
+
+    def offset_sums(self) -> dict[TaskId, int]:
+        return dict.fromkeys(self._stored(), 0)
 
 
 class _Listener(ConsumerRebalanceListener):  # type: ignore[misc]  # kafka-python has no type information

@@ -1,9 +1,9 @@
 """kafka-python (3.x): plug the Streams assignor into a ``KafkaConsumer``.
 
 ``partition_assignment_strategy`` takes an instance, userdata travels both ways, and `metadata` is asked for at every
-rejoin; so this file only hands bytes over.  Four things kafka-python does not offer in public: to rejoin while keeping
-the member id, to leave and join again from a callback, to do something later, and not to create topics by looking at
-them.  All are at the end of this file.
+rejoin; so this file only hands bytes over.  Some things kafka-python does not offer in public: to rejoin while keeping
+the member id, to leave and join again from a callback, to do something later, to look at topics without creating them,
+and to hear of a rebalance beside the user's own listener.  All are at the end of this file.
 
 What kafka-python does with exceptions (run with 3.0.12): those of `metadata`, `assign` and `on_assignment` come out of
 the ``poll`` under way, and the next ``poll`` goes on as if nothing had happened.  A member that must die may not, so a
@@ -16,86 +16,23 @@ with pauses never get an assignment.  Poll with a timeout longer than a rebalanc
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
-from uuid import UUID
 
-from attrs import evolve
 from kafka import KafkaConsumer
 from kafka.coordinator.assignors.abstract import AbstractPartitionAssignor, RebalanceProtocol
 
-from assignor import streams_assignor
-from assignor.carried_levels import NO_LEVELS, Levels, highest
-from assignor.clients.feature_watch import EVERY_SECONDS, Features, FeatureWatch
-from assignor.clients.looking_up import Admin, look_up
-from assignor.cluster import Cluster
-from assignor.member import Received
-from assignor.task_assignor import HIGH_AVAILABILITY, TaskAssignor
-from assignor.topology import Topology
-from probing import Rejoining
-from subscription_codec import TaskId, TopicPartition
-from upgrade import OURS, Release, StreamsConfig
-
-Tasks = Mapping[TaskId, frozenset[TopicPartition]]
+from assignor.clients.plugged import Plugged, partition_counts
+from subscription_codec import TopicPartition
 
 
-class StreamsPartitionAssignor(AbstractPartitionAssignor):  # type: ignore[misc]  # kafka-python has no type information
+class StreamsPartitionAssignor(Plugged, AbstractPartitionAssignor):  # type: ignore[misc]  # no type information
     """The Streams assignor for one consumer: pass it as ``partition_assignment_strategy=[streams]``, then `bind`.
 
-    `on_tasks(active, standby)` is called with every new assignment, on the client's I/O thread: it must not call
-    blocking methods of the consumer.  `sync_grace_seconds` delays the leader's answer; only the mock cluster needs it.
-    What ends the member (`FatalError`) comes out of ``poll``, and out of every later one; it stays in `failure`.
-
-    With an `admin` (`kafka_python_admin.KafkaPythonAdmin`) a leader creates missing internal topics and looks how far
-    everybody is behind, and so balances tasks by lag (KIP-441) unless a `task_assignor` says otherwise; `sums` tells
-    how far this member's own state is: the sum of the offsets of its changelog partitions for each task.
-
-    The levels of the features that it `watches` are carried through the group, and `on_levels(levels)` is called when
-    they have risen, like `on_tasks` and before it. A leader asks `features` (`upgrade.features.client.FeatureClient`)
-    for them; without, it hands on what others carry.
+    Its arguments: see ``Plugged``. Everything is called on the client's I/O thread, which must not wait for the
+    consumer itself: methods of the listener that commit are ``async def`` and await ``consumer.commit_async``.
+    What ends the member (`FatalError`) comes out of ``poll``, and out of every later one.
     """
-
-    name = streams_assignor.StreamsPartitionAssignor.name
-
-    def __init__(
-        self,
-        topology: Topology,
-        config: StreamsConfig | None = None,
-        *,
-        process_id: UUID | None = None,
-        release: Release = OURS,
-        on_tasks: Callable[[Tasks, Tasks], None] | None = None,
-        task_assignor: TaskAssignor | None = None,
-        admin: Admin | None = None,
-        sums: Callable[[], Mapping[TaskId, int]] | None = None,
-        watches: Iterable[str] = (),
-        features: Features | None = None,
-        features_every_seconds: float = EVERY_SECONDS,
-        on_levels: Callable[[Levels], None] | None = None,
-        sync_grace_seconds: float = 0.0,
-    ) -> None:
-        self.core = streams_assignor.StreamsPartitionAssignor(
-            topology,
-            config,
-            process_id=process_id,
-            release=release,
-            task_assignor=task_assignor or (HIGH_AVAILABILITY if admin and release is OURS else None),
-            watches=watches,
-        )
-        if features and not self.core.member.watches:
-            raise ValueError("expected names of features to watch beside the features to ask, got none")
-        self.received: Received | None = None
-        self.failure: Exception | None = None
-        self._on_tasks = on_tasks
-        self._admin = admin
-        self._sums = sums
-        self._sync_grace_seconds = sync_grace_seconds
-        self._on_levels = on_levels
-        self._told = self._seen = NO_LEVELS
-        self._leads = False
-        self._watch = FeatureWatch(features, self._see, self._later, features_every_seconds) if features else None
-        self.consumer: Any = None
 
     def supported_protocols(self) -> list[RebalanceProtocol]:
         """Say whether this member keeps its partitions while it rejoins (KIP-429)."""
@@ -114,90 +51,44 @@ class StreamsPartitionAssignor(AbstractPartitionAssignor):  # type: ignore[misc]
                 )
             _never_create_topics(consumer)
         self.consumer = consumer
+        _listen(consumer, self)
+
+    def named(self) -> dict[str, str]:
+        """Beside its process, its group and its client id, as soon as it is bound."""
+        config = self.consumer.config if self.consumer else {}
+        return {**super().named(), **{key: str(config[key]) for key in ("group_id", "client_id") if key in config}}
 
     def metadata(self, topics: Iterable[str]) -> bytes:
         """Write this member's subscription, for JoinGroup."""
         # Without a consumer the first probing would fail; better to say so at the first poll.
         if self.consumer is None:
             raise RuntimeError("call bind(consumer) before the first poll")
-        self._leads = False
-        owned = [TopicPartition(*partition) for partition in self.consumer.assignment() or ()]
-        with self._dying():
-            return self.core.subscription(topics, sums=self._sums and self._sums(), owned=owned)
+        return self.subscription(topics, [TopicPartition(*partition) for partition in self.consumer.assignment() or ()])
 
     def assign(self, cluster: Any, members: Iterable[Any]) -> dict[str, bytes]:
         """Answer all members as their leader, for SyncGroup."""
-        self._leads = True
         subscriptions = {member.member_id: member.metadata.encode() for member in members}
         topics = sorted({topic for member in members for topic in member.metadata.topics})
-        with self._dying():
-            plan = self.core.assign(self._cluster(_partition_counts(cluster, topics)), subscriptions)
+        plan = self.answers(self.look_up(partition_counts(cluster, topics)), subscriptions)
         time.sleep(self._sync_grace_seconds)
         return plan
 
-    def on_assignment(self, assignment: Any, generation: int) -> None:  # noqa: ARG002  # kafka-python's signature
+    def on_assignment(self, assignment: Any, generation: int) -> None:
         """Take the leader's answer, and rejoin if the negotiation of the version asks for it."""
-        with self._dying():
-            self.received = self.core.on_assignment(assignment.encode())
-        if self.received.rejoin:
-            _rejoin(self.consumer, self.received.rejoin)
-        elif self.received.rejoin_at_ms is not None:
-            self._rejoin_later(self.received, self.received.rejoin_at_ms)
-        self._go_on_watching()
-        if self._on_levels and self.received.levels != self._told:
-            self._on_levels(self.received.levels)
-            self._told = self.received.levels
-        if self._on_tasks:
-            self._on_tasks(self.received.active, self.received.standby)
+        self._generation = generation
+        self.take(assignment.encode())
 
-    def _cluster(self, known: Mapping[str, int]) -> Cluster:
-        now_ms = time.time_ns() // 1_000_000
-        if self._admin is None:
-            return Cluster(partitions=known, complete=False, now_ms=now_ms, levels=self._seen)
-        return evolve(look_up(self.core, known, self._admin, now_ms), levels=self._seen)
+    def rejoin(self) -> None:
+        """Let the next ``poll`` rejoin."""
+        _rejoin(self.consumer)
 
-    def _go_on_watching(self) -> None:
-        """Watch features only while leading; do not ask at once for what others carry already (KIP-584)."""
-        if self._watch and self._leads:
-            self._watch.lead(at_once=not self.core.member.watches <= self.core.member.levels.keys())
-        elif self._watch:
-            self._watch.follow()
+    def leave_and_join(self) -> None:
+        """Let the next ``poll`` leave the group and join it again."""
+        _leave(self.consumer)
 
-    def _see(self, levels: Levels) -> None:
-        """Remember finalised levels, and let the group know if it does not. Not on the I/O thread."""
-        self._seen = highest(self._seen, levels)
-        if self.core.raised_by(self._seen):
-            _rejoin(self.consumer, Rejoining.KEEP_MEMBER_ID)
-
-    def _rejoin_later(self, received: Received, at_ms: int) -> None:
-        """Rejoin at a time, unless there has been another assignment by then."""
-
-        def due() -> None:
-            if self.received is received:
-                _rejoin(self.consumer, Rejoining.KEEP_MEMBER_ID)
-
-        self._later(max(0.0, at_ms / 1000 - time.time()), due)
-
-    def _later(self, seconds: float, call: Callable[[], None]) -> None:
+    def call_later(self, seconds: float, call: Callable[[], None]) -> None:
+        """Call something on the I/O thread."""
         _call_later(self.consumer, seconds, call)
-
-    @contextmanager
-    def _dying(self) -> Iterator[None]:
-        """Remember what ends this member, and make the next ``poll`` come here again instead of going on."""
-        if self.failure:
-            raise self.failure
-        try:
-            yield
-        except Exception as error:
-            self.failure = error
-            _rejoin(self.consumer, Rejoining.KEEP_MEMBER_ID)
-            raise
-
-
-def _partition_counts(cluster: Any, topics: Iterable[str]) -> dict[str, int]:
-    """Count the partitions of the topics the client knows; it asks about the others, and rejoins when it has learnt."""
-    found = {topic: cluster.partitions_for_topic(topic) for topic in topics}
-    return {topic: len(partitions) for topic, partitions in found.items() if partitions}
 
 
 # What follows is all that touches what kafka-python keeps private.
@@ -209,17 +100,74 @@ def _never_create_topics(consumer: Any) -> None:
 
 
 def _call_later(consumer: Any, seconds: float, call: Callable[[], None]) -> None:
-    """Call something on the I/O thread; kafka-python takes a function for that, but nothing else that can be called."""
-    consumer._coordinator._manager._net.call_later(seconds, lambda: call())
+    """Call something on the I/O thread, which alone may set its timers.
+
+    Those take a function, but nothing else that can be called.
+    """
+    manager = consumer._coordinator._manager
+
+    def set_timer() -> None:
+        manager._net.call_later(seconds, lambda: call())
+
+    manager.call_soon(set_timer)
 
 
-def _rejoin(consumer: Any, how: Rejoining) -> None:
-    """Let the next ``poll`` rejoin.
+def _rejoin(consumer: Any) -> None:
+    consumer._coordinator.request_rejoin()
 
-    ``unsubscribe(); subscribe()`` would be the public way to leave, but it blocks, and callbacks may not.
+
+def _leave(consumer: Any) -> None:
+    """``unsubscribe(); subscribe()`` would be the public way, but it blocks, and callbacks may not."""
+    coordinator = consumer._coordinator
+    coordinator._manager.call_soon(coordinator.maybe_leave_group_async)
+
+
+def _listen(consumer: Any, streams: Plugged) -> None:
+    """Hear of rebalances beside the user's own listener.
+
+    A listener of ours would take its place, and hears nothing where no partition comes or goes: only standbys change.
     """
     coordinator = consumer._coordinator
-    if how is Rejoining.LEAVE_AND_JOIN:
-        coordinator._manager.call_soon(coordinator.maybe_leave_group_async)
-    else:
-        coordinator.request_rejoin()
+
+    def lost() -> bool:
+        return bool(coordinator._generation.is_lost())
+
+    async def before_join() -> None:
+        _forget_late_answers(coordinator)
+        await streams.before_join(lost=lost())
+
+    _before(coordinator, "_on_join_prepare_async", before_join)
+    _after(coordinator, "_on_join_complete_async", streams.joined)
+    _before(coordinator, "_on_close_prepare_async", lambda: streams.ends(lost=lost()))
+
+
+def _forget_late_answers(coordinator: Any) -> None:
+    """Let no answer about committed offsets wait for the next who asks for the same partitions.
+
+    3.0.12 keeps one that came after its ``poll`` had ended; a partition that was away for 79 s began 79 s back.
+    """
+    coordinator._offset_fetch_futures.clear()
+
+
+def _before(coordinator: Any, name: str, call: Callable[[], Awaitable[None]]) -> None:
+    theirs = getattr(coordinator, name)
+
+    async def both(*arguments: Any, **settings: Any) -> None:
+        try:
+            await call()
+        finally:
+            await theirs(*arguments, **settings)
+
+    setattr(coordinator, name, both)
+
+
+def _after(coordinator: Any, name: str, call: Callable[[], Awaitable[None]]) -> None:
+    theirs = getattr(coordinator, name)
+
+    async def both(*arguments: Any, **settings: Any) -> None:
+        try:
+            await theirs(*arguments, **settings)
+        finally:
+            await call()
+
+    setattr(coordinator, name, both)

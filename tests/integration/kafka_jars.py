@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-COUNTING = Path(__file__).parent / "java" / "Counting.java"
+JAVA = Path(__file__).parent / "java"
 _BUILD_CLASSPATH = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:build-classpath"
 _POM = """\
 <project xmlns="http://maven.apache.org/POM/4.0.0">
@@ -85,30 +85,22 @@ def _resolved(maven: str, coordinates: str, known: Path) -> str:
 
 
 def counting(release: str) -> list[str]:
-    """The command that runs `Counting` on a release of Kafka Streams, up to its arguments."""
+    """The command that runs `Counting` on a release of Kafka Streams, up to its arguments (`Early` before 1.0)."""
+    return driver("Early" if release.startswith("0.") else "Counting", release)
+
+
+def driver(name: str, release: str) -> list[str]:
+    """The command that runs one of the programs in ``java/`` on a release of Kafka Streams, up to its arguments."""
     jars = class_path(f"org.apache.kafka:kafka-streams:{release}")
-    source = hashlib.sha256(COUNTING.read_bytes()).hexdigest()[:12]
-    classes = cache_folder() / f"counting_{release}_{source}"
+    sources = b"".join((JAVA / f"{each}.java").read_bytes() for each in ("Instance", "Counting", "Early", name))
+    classes = cache_folder() / f"{name}_{release}_{hashlib.sha256(sources).hexdigest()[:12]}"
     if not classes.exists():
         with tempfile.TemporaryDirectory(dir=cache_folder()) as scratch:
-            subprocess.run(
-                [
-                    program("javac"),
-                    "-nowarn",
-                    "--release",
-                    "11",
-                    "-d",
-                    f"{scratch}/classes",
-                    "-cp",
-                    jars,
-                    str(COUNTING),
-                ],
-                check=True,
-                timeout=120,
-            )
+            where = ["-d", f"{scratch}/classes", "-cp", jars, "-sourcepath", str(JAVA), str(JAVA / f"{name}.java")]
+            subprocess.run([program("javac"), "-nowarn", "--release", "11", *where], check=True, timeout=120)
             with suppress(OSError):  # another run was faster
                 Path(scratch, "classes").rename(classes)
-    return [*jvm(f"{classes}{os.pathsep}{jars}", "128m", "warn"), "Counting"]
+    return [*jvm(f"{classes}{os.pathsep}{jars}", "128m", "warn"), name]
 
 
 def jvm(class_path: str, heap: str, log_level: str) -> list[str]:

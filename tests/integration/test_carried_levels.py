@@ -11,6 +11,7 @@ from attrs import evolve
 from kafka import KafkaConsumer
 
 from assignor.carried_levels import Levels
+from assignor.clients.group_member import NothingRestored
 from assignor.clients.kafka_python import StreamsPartitionAssignor
 from assignor.topology import Subtopology, Topology
 from tests.integration.applications import SESSION_MS, TASKS, Application, partitions
@@ -48,7 +49,7 @@ class Watcher:
         self.errors: list[Exception] = []
         self.streams = StreamsPartitionAssignor(
             Topology.of(Subtopology(sources=[application.source], changelogs=[f"{application.name}-store-changelog"])),
-            sums=lambda: dict.fromkeys(self.streams.core.member.stored, 0),
+            listener=NothingRestored(lambda: self.streams.core.member.stored),
             watches=[FEATURE],
             features=self.asking,
             features_every_seconds=0.5,

@@ -19,11 +19,14 @@ from assignor.errors import FatalError
 from assignor.internal_topics import NewTopic
 from assignor.topology import Subtopology, Topology
 from subscription_codec import TaskId, TopicPartition
+from tests.assignor.clients.listening import Recorder, Rival
 from upgrade import StreamsConfig
 
 pytestmark = [pytest.mark.broker, pytest.mark.slow]
 
 SECONDS = 60.0
+MAX_POLL_MS = 8_000
+POLL_MS = 4_000  # longer than a rebalance whose leader looks things up, or kafka-python 3.0.12 throws the join away
 TASKS = [TaskId(subtopology, partition) for subtopology in (0, 1) for partition in range(4)]
 
 
@@ -32,6 +35,7 @@ class Application:
 
     def __init__(self, broker: str) -> None:
         self.broker = broker
+        self.listeners: list[Recorder] = []
         self.name = f"stateful-{uuid4().hex[:8]}"
         self.source, self.repartition, self.changelog = (f"{self.name}-{what}" for what in ("orders", "r", "changelog"))
         self.topology = Topology.of(
@@ -52,13 +56,13 @@ class Member(ConsumerRebalanceListener):
         self.owned: set[TopicPartition] = set()
         self.revoked: list[TopicPartition] = []
         self.errors: list[Exception] = []
-        self.sums: dict[TaskId, int] = {}
+        self.tasks = Rival(application.listeners, sums={})
         self.admin = KafkaPythonAdmin(application.name, bootstrap_servers=application.broker)
         self.streams = StreamsPartitionAssignor(
             application.topology,
             StreamsConfig(application_server=f"{name}:1", num_standby_replicas=1, **config),
             admin=self.admin,
-            sums=lambda: self.sums,
+            listener=self.tasks,
         )
         self._consumer = KafkaConsumer(
             bootstrap_servers=application.broker,
@@ -68,17 +72,20 @@ class Member(ConsumerRebalanceListener):
             session_timeout_ms=6000,
             heartbeat_interval_ms=300,
             group_instance_id=config.get("group_instance_id"),
+            max_poll_interval_ms=MAX_POLL_MS,
         )
         self.streams.bind(self._consumer)
         self._consumer.subscribe(application.topology.source_topics, listener=self)
         self._closing = threading.Event()
+        self.dawdle_seconds = 0.0
         self._thread = threading.Thread(target=self._poll)
         self._thread.start()
 
     def _poll(self) -> None:
         try:
             while not self._closing.is_set():
-                self._consumer.poll(timeout_ms=1000)
+                self._consumer.poll(timeout_ms=POLL_MS)
+                time.sleep(self.dawdle_seconds)
         except Exception as error:
             self.errors.append(error)
         self._consumer.close()
@@ -168,6 +175,25 @@ def test_a_group_creates_its_topics_shares_its_tasks_and_hands_them_over(
 
     first.close()
     eventually(lambda: TASKS == second.active, second)
+    second.close()
+    for member in (first, second):
+        assert [] == member.errors
+        assert {"assigned", "revoked", "standby_added", "standby_removed"} == set(member.tasks.words)
+        assert set() == member.tasks.contested
+        assert not member.tasks.held.active
+        assert not member.tasks.held.standby
+
+
+def test_who_does_not_poll_has_lost_its_tasks_and_gets_others(start: Callable[..., Member]) -> None:
+    first, second = start("a"), start("b")
+    eventually(share_all(first, second), first, second)
+    first.dawdle_seconds = MAX_POLL_MS / 1000 + 2
+    eventually(lambda: TASKS == second.active, second)
+    first.dawdle_seconds = 0
+    eventually(share_all(first, second), first, second)
+
+    assert 1 == first.tasks.words.count("lost")
+    assert "lost" not in second.tasks.words
 
 
 def test_who_joins_warms_up_before_it_takes_over(application: Application, start: Callable[..., Member]) -> None:
@@ -182,13 +208,11 @@ def test_who_joins_warms_up_before_it_takes_over(application: Application, start
 
     second = start("b")
     eventually(lambda: bool(second.standby), first, second)
+    eventually(lambda: first.streams.received.rejoin_at_ms is not None, first, second)  # type: ignore[union-attr]
 
     stateful = [task for task in TASKS if task.subtopology == 1]
     assert stateful == [task for task in first.active if task.subtopology == 1]
     assert not [task for task in second.active if task.subtopology == 1]
-    leader = first.streams.received
-    assert leader is not None
-    assert leader.rejoin_at_ms is not None
 
 
 def test_a_static_member_that_comes_back_elsewhere_tells_the_others(start: Callable[..., Member]) -> None:

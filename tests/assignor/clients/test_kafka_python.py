@@ -10,14 +10,20 @@ from typing import Any
 
 import pytest
 from attrs import evolve
-from kafka import ConsumerRebalanceListener, KafkaConsumer
+from kafka import ConsumerRebalanceListener, KafkaConsumer, KafkaProducer, OffsetAndMetadata
+from kafka import TopicPartition as KafkaTopicPartition
+from kafka.future import Future
 
-from assignor.clients.kafka_python import StreamsPartitionAssignor, _call_later, _rejoin
+from assignor.clients.kafka_python import StreamsPartitionAssignor
 from assignor.clients.mock_cluster import KAFKA_PYTHON_API_VERSION, SYNC_GRACE_SECONDS, MockCluster
 from assignor.errors import FatalError
+from assignor.observing import Cause
+from assignor.task_listener import Tasks
 from assignor.topology import Subtopology, Topology
 from probing import Rejoining
+from probing.follow_up import Reason
 from subscription_codec import TaskId, TopicPartition
+from tests.assignor.clients.listening import Recorder
 from upgrade import StreamsConfig, release_named
 
 TOPOLOGY = Topology.of(Subtopology(sources=["orders"], changelogs=["orders-store-changelog"]))
@@ -67,7 +73,7 @@ class Running:
         self.errors: list[Exception] = []
         self.listener = Listener()
         self.consumer = a_consumer(cluster, streams)
-        self.consumer.subscribe(TOPOLOGY.source_topics, listener=self.listener)
+        self.consumer.subscribe(streams.core.topology.source_topics, listener=self.listener)
         self._closing = Event()
         self._thread = Thread(target=self._poll)
         streams.bind(self.consumer)
@@ -191,14 +197,87 @@ def test_it_leaves_and_joins_where_the_rules_say_unsubscribe(cluster: MockCluste
         assert [[], []] == [member.errors for member in members]
 
 
-def test_it_tells_which_tasks_are_active_and_standby(cluster: MockCluster) -> None:
-    told = []
-    streams = an_assignor(on_tasks=lambda active, standby: told.append((active, standby)))
-    member = Running(cluster, streams)
-    eventually(lambda: len(member.active) == len(TASKS))
+def test_a_cooperative_member_is_told_what_comes_and_goes_and_nothing_of_what_stays(cluster: MockCluster) -> None:
+    listener = Recorder()
+    member = Running(cluster, an_assignor(listener=listener))
+    eventually(lambda: TASKS == sorted(listener.held.active))
+    other = Running(cluster, an_assignor(listener=(others := Recorder())))
+    eventually(lambda: len(others.held.active) == 2 == len(listener.held.active))
+    kept = dict(listener.held.active)
+    other.close()
+    eventually(lambda: TASKS == sorted(listener.held.active))
     member.close()
 
-    assert ({task: {TopicPartition("orders", task.partition)} for task in TASKS}, {}) == told[-1]
+    assert {TaskId(0, 1): {TopicPartition("orders", 1)}}.items() <= dict(listener.heard[0][1]).items()
+    assert ["assigned", "revoked", "assigned", "revoked"] == listener.words
+    assert ["assigned", "revoked"] == others.words
+    assert not kept.keys() & listener.heard[1][1].keys()
+    assert listener.heard[1][1] == others.heard[0][1] == listener.heard[2][1]
+
+
+def test_an_eager_member_gives_up_everything_before_it_rejoins(cluster: MockCluster) -> None:
+    listener = Recorder()
+    member = Running(cluster, an_assignor("streams-assignor-3", listener=listener))
+    eventually(lambda: TASKS == sorted(listener.held.active))
+    member.streams.rejoin()
+    eventually(lambda: listener.words == ["assigned", "revoked", "assigned"])
+    member.close()
+
+    assert [TASKS] * 4 == [sorted(tasks) for _, tasks in listener.heard]
+
+
+@pytest.mark.parametrize("release", ["streams-assignor", "streams-assignor-3"])
+def test_tasks_of_a_session_that_has_ended_are_lost(cluster: MockCluster, release: str) -> None:
+    listener = Recorder()
+    member = Running(cluster, an_assignor(release, listener=listener))
+    eventually(lambda: TASKS == sorted(listener.held.active))
+    member.streams.leave_and_join()  # the client has the same state as if the group had thrown it out
+    eventually(lambda: listener.words == ["assigned", "lost", "assigned"])
+    member.close()
+
+
+def test_it_is_told_of_standbys_even_if_no_partition_moves(cluster: MockCluster) -> None:
+    """The second member gets nothing but copies, so no partition moves, and kafka-python has nothing to tell."""
+    topology = Topology.of(Subtopology(sources=["single"], changelogs=["single-store"]))
+    cluster.create_topic("single", 1)
+    streams = [
+        Remembering(
+            topology,
+            StreamsConfig(num_standby_replicas=1),
+            listener=Recorder(),
+            sync_grace_seconds=SYNC_GRACE_SECONDS,
+        )
+        for _ in range(2)
+    ]
+    task = TaskId(0, 0)
+    first = Running(cluster, streams[0])
+    listeners = [each._teller._listener for each in streams]
+    eventually(lambda: [task] == sorted(listeners[0].held.active))
+    second = Running(cluster, streams[1])
+    eventually(lambda: [task] == sorted(listeners[1].held.standby))
+    second.close()
+    first.close()
+
+    assert ["standby_added", "standby_removed"] == listeners[1].words
+    assert ["assigned", "revoked"] == listeners[0].words
+
+
+def test_a_listener_may_await_a_commit(cluster: MockCluster) -> None:
+    """Which kafka-python allows on its I/O thread only to coroutines."""
+
+    class Committing(Recorder):
+        async def revoked(self, tasks: Tasks) -> None:
+            await member.consumer.commit_async({partition: OffsetAndMetadata(7, "", -1)})
+            super().revoked(tasks)
+
+    partition = KafkaTopicPartition("orders", 0)
+    listener = Committing()
+    member = Running(cluster, an_assignor("streams-assignor-3", listener=listener))
+    eventually(lambda: TASKS == sorted(listener.held.active))
+    member.streams.rejoin()
+    eventually(lambda: listener.words == ["assigned", "revoked", "assigned"])
+    member.close()
+    assert [] == member.errors
 
 
 def test_it_hands_out_standbys(cluster: MockCluster) -> None:
@@ -231,24 +310,25 @@ def test_a_follower_that_must_die_raises_from_every_poll(cluster: MockCluster) -
     assert "Unknown assignment data version" in str(follower.errors[0])
 
 
-def test_a_callback_of_the_user_that_fails_is_no_failure_of_the_member(cluster: MockCluster) -> None:
-    def fail_once(*_tasks: object) -> None:
-        calls.append(None)
-        if len(calls) == 1:
-            raise LookupError("no store here")
+def test_a_listener_that_fails_is_no_failure_of_the_member_and_is_told_what_follows(cluster: MockCluster) -> None:
+    class Failing(Recorder):
+        def assigned(self, tasks: Tasks) -> None:
+            super().assigned(tasks)
+            if self.words == ["assigned"]:
+                raise LookupError("no store here")
 
-    calls: list[None] = []
-    member = Running(cluster, an_assignor(on_tasks=fail_once))
+    listener = Failing()
+    member = Running(cluster, an_assignor("streams-assignor-3", listener=listener))
     eventually(lambda: len(member.errors) == 1)
-    _rejoin(member.consumer, Rejoining.KEEP_MEMBER_ID)
-    eventually(lambda: len(calls) == 2)
+    member.streams.rejoin()
+    eventually(lambda: listener.words == ["assigned", "revoked", "assigned"])
     member.close()
 
     assert ["no store here"] == [error.args[0] for error in member.errors]
     assert member.streams.failure is None
 
 
-# What `_rejoin` takes from kafka-python is private: a release that moves it fails here.
+# What this takes from kafka-python is private: a release that moves it fails here.
 # (Not seen by member ids: the mock makes them of addresses, and may use one again.)
 @pytest.mark.parametrize(
     ("release", "how", "heard"),
@@ -266,7 +346,7 @@ def test_it_rejoins_as_a_member_or_leaves_first(
         follower = members[1]
         before = follower.consumer.group_metadata().generation_id
         follower.listener.heard.clear()
-        _rejoin(follower.consumer, how)
+        follower.streams._again(Cause.ASKED, how)
         eventually(lambda: follower.consumer.group_metadata().generation_id > before and owned(members) == TASKS)
 
         assert heard == follower.listener.heard
@@ -276,7 +356,7 @@ def test_it_does_something_later(cluster: MockCluster) -> None:
     with a_group(cluster, "streams-assignor") as (member,):
         eventually(lambda: member.active == TASKS)
         called = Event()
-        _call_later(member.consumer, 0.05, called.set)
+        member.streams.call_later(0.05, called.set)
         assert called.wait(SECONDS)
 
 
@@ -284,8 +364,10 @@ def test_it_rejoins_at_a_time_unless_there_was_another_assignment(cluster: MockC
     with a_group(cluster, "streams-assignor") as (member,):
         eventually(lambda: member.active == TASKS)
         before = member.consumer.group_metadata().generation_id
-        member.streams._rejoin_later(evolve(member.streams.received, version=11), 0)  # of another assignment
-        member.streams._rejoin_later(member.streams.received, 0)
+        due = evolve(member.streams.received, follow_up=Reason.PROBING, rejoin_at_ms=0)
+        member.streams._follow_up(due)  # which is not the last one
+        member.streams.received = due
+        member.streams._follow_up(due)
         eventually(lambda: member.consumer.group_metadata().generation_id == before + 1)
 
 
@@ -303,6 +385,28 @@ def test_a_consumer_that_looks_for_internal_topics_does_not_create_them(cluster:
     with pytest.raises(ValueError, match="before subscribe"):
         late.bind(consumer)
     consumer.close()
+
+
+def test_it_does_not_begin_where_the_group_was_long_ago(cluster: MockCluster) -> None:
+    """kafka-python kept a late answer about committed offsets: a partition regained after 79 s began 79 s back."""
+    streams = an_assignor()
+    consumer = a_consumer(cluster, streams)
+    partitions = [KafkaTopicPartition("orders", number) for number in range(len(TASKS))]
+    producer = KafkaProducer(bootstrap_servers=cluster.bootstrap, api_version=KAFKA_PYTHON_API_VERSION)
+    for partition in partitions:
+        producer.send(partition.topic, b"", partition=partition.partition)
+    producer.close()
+    late = Future()
+    late.success(dict.fromkeys(partitions, OffsetAndMetadata(0, "", -1)))
+    consumer._coordinator._offset_fetch_futures[frozenset(partitions)] = late
+    streams.bind(consumer)
+    consumer.subscribe(TOPOLOGY.source_topics)
+    try:
+        read = [consumer.poll(timeout_ms=1500) for _ in range(3)]
+        assert consumer.assignment()
+        assert [{}, {}, {}] == read  # nothing is committed, so it begins at the end
+    finally:
+        consumer.close()
 
 
 def test_it_must_be_bound_before_the_first_poll(cluster: MockCluster) -> None:

@@ -1,0 +1,370 @@
+"""``streams-assignor group`` with a cluster that is made up; tests/integration has the real one."""
+
+import io
+import json
+import socket
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+from click.testing import CliRunner
+from rich.console import Console
+
+from assignor.cli import cli, group_view
+from assignor.cli import group as command
+from assignor.inspect import NoSuchGroup, RawMember, inspect
+from subscription_codec import TaskId, TopicPartition
+from tests.assignor.seen_groups import group, member, of_range
+from upgrade.features.rpc import Refused, Unreachable
+
+BROKER = ("--bootstrap-servers", "a:1")
+FINE = member("a", active="0_0")
+GOOD = group(FINE, member("b", active="0_1"))
+BAD = group(member("a", active="0_0"), member("b", active="0_0"))
+
+
+class Lookup:
+    """In the place of a client: gives each answer once, and the last one again; an error is raised."""
+
+    answers = (GOOD,)
+
+    def __init__(self, bootstrap, settings, seconds):
+        self.to = (bootstrap, dict(settings), seconds)
+        self.asked = []
+        self._left = list(self.answers)
+        Lookup.last = self
+
+    def group(self, name):
+        self.asked.append(name)
+        answer = self._left.pop(0) if len(self._left) > 1 else self._left[0]
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+    def groups(self):
+        answer = self.group(None)
+        return answer if isinstance(answer, list) else [answer]
+
+
+@pytest.fixture(name="lookup", autouse=True)
+def fixture_lookup(monkeypatch):
+    """The class, for tests that change what it answers; `last` is the one that was made."""
+    one = type("OneLookup", (Lookup,), {})
+    module = SimpleNamespace(GroupLookup=one, SECONDS=10.0)
+    monkeypatch.setattr(command.importlib, "import_module", lambda _: module)
+    monkeypatch.setattr(command, "EVERY_SECONDS", 0.0)
+    return one
+
+
+@pytest.fixture(name="run")
+def fixture_run():
+    """Runs the command itself: `cli` finds it by an import, and imports are made up here."""
+    from assignor.cli.group import group as it
+
+    def run(*arguments, width="100"):
+        return CliRunner(env={"COLUMNS": width}).invoke(it, arguments)
+
+    return run
+
+
+def test_it_shows_a_group(run, lookup):
+    done = run("app", *BROKER)
+
+    assert (0, "") == (done.exit_code, done.stderr)
+    assert "app  Stable  stream" in done.stdout
+    assert "all on version 11" in done.stdout
+    assert "active 0_1" in done.stdout
+    assert (["app"], ("a:1", {}, 10.0)) == (lookup.last.asked, lookup.last.to)
+
+
+def test_json_is_the_object_of_the_guide(run):
+    found = json.loads(run("app", *BROKER, "--json").stdout)
+
+    assert inspect(GOOD).as_json() == found
+
+
+def test_all_groups_are_a_table_or_a_list(run, lookup):
+    lookup.answers = ([GOOD, group(name="empty", state="Empty", protocol="")],)
+
+    shown = run("--all", *BROKER).stdout
+    assert ["app", "empty"] == [line.split()[0] for line in shown.splitlines()[3:5]]
+    assert "2 × 11" in shown
+    assert ["app", "empty"] == [each["group"] for each in json.loads(run("--all", *BROKER, "--json").stdout)]
+
+
+@pytest.mark.parametrize(("raw", "flags", "status"), [(GOOD, ["--check"], 0), (BAD, ["--check"], 1), (BAD, [], 0)])
+def test_only_check_makes_a_problem_an_exit_status(run, lookup, raw, flags, status):
+    lookup.answers = (raw,)
+
+    done = run("app", *BROKER, *flags)
+
+    assert status == done.exit_code
+    assert ("! task 0_0 is active twice" in done.stdout) == (raw is BAD)
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (NoSuchGroup("no group 'app' at a:1, its coordinator"), "Error: no group 'app' at a:1, its coordinator\n"),
+        (Unreachable("a:1: nobody"), "Error: a:1: nobody\n"),
+        (
+            Refused(30, "GROUP_AUTHORIZATION_FAILED", "Not authorized."),
+            "Error: GROUP_AUTHORIZATION_FAILED: Not authorized. (to look at a group needs DESCRIBE on it)\n",
+        ),
+        (Refused(15, "COORDINATOR_NOT_AVAILABLE", "Not yet."), "Error: COORDINATOR_NOT_AVAILABLE: Not yet.\n"),
+    ],
+)
+def test_what_goes_wrong_is_one_line(run, lookup, error, said):
+    lookup.answers = (error,)
+
+    done = run("app", *BROKER)
+
+    assert (1, "", said) == (done.exit_code, done.stdout, done.stderr)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "expected either the NAME of a group or --all"),
+        (("app", "--all"), "expected either the NAME of a group or --all"),
+        (("app",), "expected --bootstrap-servers, or bootstrap.servers in the file of --command-config"),
+        (("app", *BROKER, "--command-config", "/nowhere"), "'/nowhere' does not exist"),
+        (("app", *BROKER, "--timeout", "0"), "--timeout"),
+    ],
+)
+def test_wrong_usage_is_said(run, arguments, said):
+    done = run(*arguments)
+
+    assert 2 == done.exit_code
+    assert said in done.stderr
+
+
+def test_the_file_says_how_to_connect(run, lookup, tmp_path):
+    file = tmp_path / "client.properties"
+    file.write_text("bootstrap.servers=b:2\nsecurity.protocol=SSL\ndefault.api.timeout.ms=3000\n")
+
+    assert 0 == run("app", "--command-config", str(file)).exit_code
+    assert ("b:2", {"security_protocol": "SSL"}, 3.0) == lookup.last.to
+    assert 0 == run("app", "--command-config", str(file), *BROKER, "--timeout", "2.5").exit_code
+    assert ("a:1", {"security_protocol": "SSL"}, 2.5) == lookup.last.to
+
+
+def test_a_key_that_is_not_understood_is_refused(run, tmp_path):
+    file = tmp_path / "client.properties"
+    file.write_text("ssl.what=secret\n")
+
+    done = run("app", *BROKER, "--command-config", str(file))
+    assert 2 == done.exit_code
+    assert "ssl.what is not known here" in done.stderr
+    assert "secret" not in done.stderr
+
+
+def test_the_second_client_is_asked_if_the_first_is_not_there(run, monkeypatch):
+    tried = []
+
+    def find(name):
+        tried.append(name)
+        if name.endswith("group_lookup"):
+            raise ImportError("no kafka")
+        return SimpleNamespace(GroupLookup=Lookup, SECONDS=10.0)
+
+    monkeypatch.setattr(command.importlib, "import_module", find)
+
+    assert 0 == run("app", *BROKER).exit_code
+    assert list(command.CLIENTS.values()) == tried
+    done = run("app", *BROKER, "--client", "kafka-python")
+    assert (1, "Error: no kafka; pip install 'streams-assignor[kafka-python]'\n") == (done.exit_code, done.stderr)
+
+
+# -- watching --------------------------------------------------------------------------------------------------------
+
+STOP = KeyboardInterrupt()
+REBALANCING = group(name="app", state="PreparingRebalance", protocol="")
+
+
+def test_watching_tells_what_changes_and_ends_with_ctrl_c(run, lookup):
+    moved = group(member("a"), member("b", active="0_0 0_1"))
+    away = Unreachable("a:1: nobody")
+    lookup.answers = (GOOD, GOOD, REBALANCING, away, away, moved, STOP)
+
+    done = run("app", *BROKER, "--watch")
+
+    assert 0 == done.exit_code
+    assert [
+        "Stable with 2 members",
+        "Stable → PreparingRebalance",
+        "left: 61000000 and 62000000",
+        "a:1: nobody",
+        "PreparingRebalance → Stable",
+        "joined: 61000000 and 62000000",
+        "task 0_0: 61000000 → 62000000",
+    ] == [line.partition("  ")[2] for line in done.stdout.splitlines()]
+
+
+def test_watching_all_names_the_groups(run, lookup):
+    lookup.answers = ([GOOD], [], STOP)
+
+    done = run("--all", *BROKER, "--watch")
+
+    assert ["app: Stable with 2 members", "app: gone"] == [line[10:] for line in done.stdout.splitlines()]
+
+
+def test_watching_as_json_is_a_line_for_each_look(run, lookup):
+    lookup.answers = (GOOD, Unreachable("a:1: nobody"), BAD, STOP)
+
+    done = run("app", *BROKER, "--watch", "--json", "--check")
+
+    first, away, second = map(json.loads, done.stdout.splitlines())
+    assert 1 == done.exit_code, "as of the last look"
+    assert {"time", *inspect(GOOD).as_json()} == set(first) == set(second)
+    assert {"time", "error", "message"} == set(away)
+    assert ("Unreachable", "a:1: nobody") == (away["error"], away["message"])
+
+
+def test_all_groups_as_json_are_in_one_object_a_line(run, lookup):
+    lookup.answers = ([GOOD], STOP)
+
+    (line,) = run("--all", *BROKER, "--watch", "--json").stdout.splitlines()
+    assert [inspect(GOOD).as_json()] == json.loads(line)["groups"]
+
+
+def test_on_a_terminal_it_is_drawn_anew_with_the_story_below():
+    console = Console(force_terminal=True, width=80, height=40, record=True, legacy_windows=False)
+    with group_view.drawing(console) as draw:
+        draw(group_view.picture(inspect(GOOD)), ["one"])
+        draw(group_view.picture(inspect(BAD)), ["two"])
+    shown = console.export_text()
+
+    assert shown.index("one") < shown.index("two")
+    assert "is active twice" in shown
+
+
+def test_ctrl_c_at_a_terminal_is_status_0_for_the_whole_script():
+    """What nobody answers is looked for until Ctrl-C; nothing else ends it."""
+    script = "from assignor.cli import main; main()"
+    arguments = ["group", "app", "--bootstrap-servers", "127.0.0.1:1", "--watch", "--timeout", "1"]
+    process = subprocess.Popen([sys.executable, "-c", script, *arguments], stdout=subprocess.PIPE, text=True)
+    with process:
+        line = process.stdout.readline()
+        process.send_signal(2)
+
+    assert "127.0.0.1:1" in line
+    assert 0 == process.returncode
+
+
+@pytest.mark.parametrize("client", ["kafka-python", "confluent-kafka"])
+@pytest.mark.parametrize("which", ["app", "--all"])
+def test_a_broker_that_says_nothing_is_not_waited_for_long(client, which):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        script = "from assignor.cli import main; main()"
+        arguments = ["group", which, "--bootstrap-servers", address, "--timeout", "1", "--client", client]
+        done = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True, timeout=120)
+
+    assert (1, "") == (done.returncode, done.stdout)
+    assert done.stderr.startswith(f"Error: {address}: ")
+    assert 1 == len(done.stderr.splitlines())
+
+
+# -- pictures --------------------------------------------------------------------------------------------------------
+
+
+def drawn(raw, width=80):
+    console = Console(width=width, record=True, file=io.StringIO())
+    console.print(group_view.picture(inspect(raw)))
+    return console.export_text()
+
+
+FULL = group(
+    member(
+        "a",
+        4,
+        11,
+        answered=4,
+        active="0_0 0_1 0_2 1_0",
+        standby="0_5",
+        owned="0_0",
+        end_point="host:7070",
+        rack="r1",
+        process=None,
+    ),
+    member("b", 11, 11, answered=4, had="0_3", sums={"0_4": 12_000, "0_5": -3}, tags=[("zone", "z1")], error=3),
+    member("c", active="0_3", standby="0_4", next_ms=1_700_000_000_000, instance="static-c"),
+    member("d", next_ms=0, host="evil\x1b[31m"),
+    limit=None,
+)
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_a_picture_fits_the_terminal_and_never_plays_with_it(width):
+    shown = drawn(FULL, width)
+
+    assert width >= max(map(len, shown.splitlines()))
+    assert "\x1b" not in shown
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "4 / 11",
+        "answered 4",
+        "active 0_0–2 1_0",
+        "sums 1 running, 1 at 12,000, 1 unknown",
+        "end point host:7070",
+        "rack r1",
+        "tags zone=z1",
+        "error 3",
+        "rejoins at 2023-11-1",
+        "rejoins at once",
+        "standby or warm-up 0_4",
+        "static-c",
+        "10.0.0.1 static",
+        "leader   in process 63000000…",
+        "Kafka's default",
+        "evil\\x1b[31m",
+    ],
+)
+def test_a_picture_says(said):
+    assert said in drawn(FULL, 200)
+
+
+def test_a_member_that_shows_nothing_has_a_row():
+    shown = drawn(group(RawMember(member_id="quiet"), FINE))
+
+    assert ["quiet", "–", "no", "tasks"] == next(line.split() for line in shown.splitlines() if "quiet" in line)
+
+
+def test_other_groups_show_what_there_is():
+    shown = drawn(group(of_range("a", [0, 1, 3]), protocol="range"))
+
+    assert "orders 0–1,3" in shown
+    assert "sends" not in shown
+    assert "consumer" in drawn(group(type="consumer", protocol=""))
+
+
+def test_of_a_large_group_those_with_problems_are_shown_first():
+    many = [member(f"m{number:03}") for number in range(120)]
+    shown = drawn(group(*many, member("z", error=3)), 200)
+
+    assert shown.index("7a000000") < shown.index("6d303030")
+    assert "… and 21 more; --json has all" in shown
+
+
+def test_a_time_that_no_calendar_has_is_a_number():
+    assert "rejoins at 9000000000000000000 ms" in drawn(group(member("a", next_ms=9 * 10**18)), 200)
+
+
+def test_lists_are_written_as_runs():
+    named = TaskId(0, 1, "name")
+
+    assert "0_1–2,4 1_0 name__0_1" == group_view.task_runs(
+        [TaskId(0, 1), TaskId(0, 2), TaskId(0, 4), TaskId(1, 0), named]
+    )
+    assert "a 1, b 0–1" == group_view.partition_runs(
+        [TopicPartition("a", 1), TopicPartition("b", 0), TopicPartition("b", 1)]
+    )
+
+
+def test_it_is_in_the_script():
+    assert "group" in cli.list_commands(None)

@@ -1,0 +1,65 @@
+"""``python -m tests.chaos``: runs, one seed after the other, and a table of what became of the records."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from tests.chaos.course import KINDS
+from tests.chaos.report import as_json, table
+from tests.chaos.whole import whole_run
+from tests.chaos.worker import KINDS as WORKERS
+from tests.integration.clusters import NEWEST, OLDER
+
+
+@click.command
+@click.option("--seed", type=int, default=0, show_default=True, help="The same seed is the same course of faults.")
+@click.option(
+    "--runs", type=click.IntRange(1), default=1, show_default=True, help="This many, each with the next seed."
+)
+@click.option("--faults", type=click.IntRange(0), default=12, show_default=True)
+@click.option("--kind", "kinds", multiple=True, type=click.Choice([*KINDS]), help="Only these faults; may be repeated.")
+@click.option("--worker", type=click.Choice([*WORKERS]), default="kafka-python", show_default=True)
+@click.option("--members", type=click.IntRange(2, 26), default=3, show_default=True)
+@click.option("--partitions", type=click.IntRange(1), default=6, show_default=True)
+@click.option("--records-per-second", "per_second", type=click.IntRange(1), default=300, show_default=True)
+@click.option("--broker", type=click.Choice([NEWEST, OLDER]), default=NEWEST, show_default=True)
+@click.option("--keep", type=click.Path(path_type=Path), help="Leave the logs of members and nodes in this folder.")
+@click.option("--json", "json_lines", is_flag=True, help="Print one JSON object for each run, instead of the table.")
+def main(seed: int, runs: int, keep: Path | None, json_lines: bool, **how: object) -> None:
+    """Upgrade a group under load on three brokers while members, brokers, network and clocks fail.
+
+    Exit status 1 if a record was lost (or doubled, with exactly-once), a member died of itself, or a group got stuck.
+    """
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that blocks end and nothing is left running
+    outcomes = []
+    for number in range(seed, seed + runs):
+        with ExitStack() as stack:
+            folder = keep / f"{number}-{time.time_ns()}" if keep else stack.enter_context(_scratch())
+            folder.mkdir(parents=True, exist_ok=True)
+            outcome = whole_run(number, folder, say=lambda line: click.echo(line, err=True), **how)
+        outcomes.append(outcome)
+        if json_lines:
+            print(json.dumps(as_json(outcome)), flush=True)
+    if not json_lines:
+        Console(width=160).print(table(outcomes))
+    sys.exit(any(outcome.problems for outcome in outcomes))
+
+
+@contextmanager
+def _scratch() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="chaos-") as folder:
+        yield Path(folder)
+
+
+if __name__ == "__main__":
+    main()

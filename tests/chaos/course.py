@@ -1,0 +1,132 @@
+"""What is done to a group, step by step: drawn from a seed, so that the same seed is the same course."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Iterator
+from itertools import cycle, islice
+from typing import Final
+
+from attrs import frozen
+
+SESSION_SECONDS: Final = 3.0
+LONGER: Final = SESSION_SECONDS + 2.0  # by then the group has given a silent member up
+
+KINDS: Final = {
+    "kill": "SIGKILL of a member, which is started again",
+    "freeze": "SIGSTOP of a member past its session, then SIGCONT: a zombie",
+    "stumble": "SIGSTOP of a member for less than its session",
+    "cut": "the network of a member is gone for longer than its session",
+    "cut-leader": "the same, of the member that leads",
+    "clock": "the wall clock of a member jumps, and back again",
+    "slow": "every assignment takes long, in one half of the cases longer than the session",
+    "dying-leader": "the leader is killed in the middle of its assignment",
+    "node": "a broker stops in peace and comes back",
+    "node-kill": "SIGKILL of a broker, which is started again",
+    "coordinator": "the broker that coordinates the group stops in peace and comes back",
+    "coordinator-kill": "SIGKILL of the broker that coordinates the group",
+}
+NODES: Final = 3
+_JUMPS: Final = (3600.0, -3600.0, 30.0, -30.0, 86400.0)  # seconds
+
+
+@frozen
+class Fault:
+    """One thing that goes wrong for ``seconds``; ``target`` is a member or the number of a node, if it matters."""
+
+    kind: str
+    target: str = ""
+    seconds: float = 0.0
+    amount: float = 0.0
+
+    def __str__(self) -> str:
+        amount = f" by {self.amount:+.1f} s" if self.amount else ""
+        return " ".join(filter(None, [self.kind, self.target])) + f" {self.seconds:.1f} s{amount}"
+
+
+@frozen
+class Speaks:
+    """What a member is started as."""
+
+    release: str
+    upgrade_from: str | None = None
+
+    def __str__(self) -> str:
+        return self.release + (f" with upgrade.from={self.upgrade_from}" if self.upgrade_from else "")
+
+
+OLD: Final = Speaks("streams-assignor-3")  # metadata version 3, eager
+ON_THE_WAY: Final = Speaks("streams-assignor", "2.3")  # version 11 and probing, still eager
+NEW: Final = Speaks("streams-assignor")  # version 11, cooperative
+
+
+@frozen
+class Step:
+    """A fault, and ``gap`` seconds later perhaps a bounce of a member, before the group has got over the fault."""
+
+    fault: Fault | None
+    gap: float = 0.0
+    bounce: str | None = None
+    to: Speaks = NEW
+
+    def __str__(self) -> str:
+        bounce = f"bounce {self.bounce} to {self.to}" if self.bounce else ""
+        return f" and {self.gap:.1f} s later ".join(filter(None, [self.fault and str(self.fault), bounce]))
+
+
+def course(seed: int, members: Collection[str], faults: int, kinds: Collection[str] = tuple(KINDS)) -> list[Step]:
+    """Draw an upgrade in two rounds with a fault at each of its bounces, and the faults that are left before and after.
+
+    Every kind comes once before one comes twice.
+
+    >>> [step.bounce for step in course(7, "AB", 6)]
+    [None, 'A', 'B', 'B', 'A', None]
+    """
+    chance = random.Random(seed)
+    drawn = list(islice(_faults(chance, sorted(members), list(kinds)), faults)) if kinds else []
+    bounces = [(member, to) for to in (ON_THE_WAY, NEW) for member in chance.sample(sorted(members), len(members))]
+    alone = max(0, faults - len(bounces))
+    before, between, after = drawn[: alone // 2], drawn[alone // 2 : faults - alone + alone // 2], []
+    after = drawn[len(before) + len(between) :]
+    pairs = [*between, *[None] * (len(bounces) - len(between))]
+    return [
+        *(Step(fault) for fault in before),
+        *(
+            Step(fault, _some(chance, 0.0, SESSION_SECONDS), *bounce)
+            for fault, bounce in zip(pairs, bounces, strict=True)
+        ),
+        *(Step(fault) for fault in after),
+    ]
+
+
+def _faults(chance: random.Random, members: list[str], kinds: list[str]) -> Iterator[Fault]:
+    for _ in cycle([None]):
+        for kind in chance.sample(kinds, len(kinds)):
+            yield _fault(kind, chance, members)
+
+
+def _fault(kind: str, chance: random.Random, members: list[str]) -> Fault:
+    member, node = chance.choice(members), str(chance.randint(1, NODES))
+    short, amount = _some(chance, 0.2, 2.0), chance.choice(_JUMPS)
+    match kind:
+        case "kill":
+            return Fault(kind, member, short)
+        case "stumble":
+            return Fault(kind, member, short / 2)
+        case "freeze" | "cut":
+            return Fault(kind, member, LONGER)
+        case "cut-leader":
+            return Fault(kind, "", LONGER)
+        case "clock":
+            return Fault(kind, member, LONGER, amount)
+        case "slow" | "dying-leader":
+            return Fault(kind, "", chance.choice([1.5, LONGER]) if kind == "slow" else 1.5)
+        case "node" | "node-kill":
+            return Fault(kind, node, short)
+        case "coordinator" | "coordinator-kill":
+            return Fault(kind, "", short)
+    raise ValueError(f"expected one of {', '.join(KINDS)} as a kind of fault, got {kind!r}")
+
+
+def _some(chance: random.Random, low: float, high: float) -> float:
+    return round(chance.uniform(low, high), 1)

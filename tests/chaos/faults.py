@@ -1,0 +1,120 @@
+"""How each kind of fault is brought about, and undone."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import MappingProxyType
+from typing import Final
+
+from tests.chaos.course import Fault
+from tests.chaos.run import Chaos
+
+
+def strike(chaos: Chaos, fault: Fault) -> None:
+    """Begin a fault; its end is on the agenda."""
+    FAULTS[fault.kind](chaos, fault)
+
+
+def _kill(chaos: Chaos, fault: Fault) -> None:
+    chaos.group.kill(fault.target)
+    chaos.later(fault.seconds, partial(chaos.group.start, fault.target))
+
+
+def _freeze(chaos: Chaos, fault: Fault) -> None:
+    worker = chaos.group.workers[fault.target]
+    worker.signal(signal.SIGSTOP)
+    chaos.group.able(fault.target, False)
+
+    def thaw() -> None:
+        worker.signal(signal.SIGCONT)
+        chaos.group.able(fault.target, True)
+
+    chaos.later(fault.seconds, thaw)
+
+
+def _cut(chaos: Chaos, fault: Fault) -> None:
+    assert chaos.network
+    name = fault.target or chaos.group.leader
+    chaos.network.cut(name)
+    chaos.group.able(name, False)
+
+    def mend() -> None:
+        chaos.network.mend(name)
+        chaos.group.able(name, True)
+
+    chaos.later(fault.seconds, mend)
+
+
+def _clock(chaos: Chaos, fault: Fault) -> None:
+    worker = chaos.group.workers[fault.target]
+    worker.order(f"clock {fault.amount}")
+    chaos.later(fault.seconds, partial(worker.order, "clock 0"))
+
+
+def _slow(chaos: Chaos, fault: Fault) -> None:
+    chaos.group.slow_down(fault.seconds)
+    _rebalance(chaos)
+    chaos.later(2 * fault.seconds, partial(chaos.group.slow_down, 0.0))
+
+
+def _dying_leader(chaos: Chaos, fault: Fault) -> None:
+    chaos.group.slow_down(fault.seconds)
+
+    def die(leader: str) -> None:
+        chaos.group.on_assigning = None
+        chaos.say(f"  {leader} assigns, and dies")
+        chaos.group.kill(leader)
+        chaos.group.slow_down(0.0)
+        chaos.later(fault.seconds, partial(chaos.group.start, leader))
+
+    chaos.group.on_assigning = die
+    _rebalance(chaos)
+
+
+def _rebalance(chaos: Chaos) -> None:
+    """Bounce somebody who does not lead: the group has to assign anew."""
+    chaos.bounce(next(name for name in chaos.settings.members if name != chaos.group.leader))
+
+
+def _node(chaos: Chaos, fault: Fault, end: Callable[[int], None], node: int) -> None:
+    chaos.say(f"  node {node} goes")
+    end(node)
+
+    def come_back() -> None:
+        chaos.cluster.restart(node)
+        chaos.later(0.5, look)
+
+    def look() -> None:
+        if not chaos.cluster.ready(node):
+            chaos.later(0.5, look)
+
+    chaos.later(fault.seconds, come_back)
+
+
+def _this_node(chaos: Chaos, fault: Fault) -> None:
+    _node(chaos, fault, chaos.cluster.kill if "kill" in fault.kind else chaos.cluster.stop, int(fault.target))
+
+
+def _coordinator(chaos: Chaos, fault: Fault) -> None:
+    end = chaos.cluster.kill if "kill" in fault.kind else chaos.cluster.stop
+    _node(chaos, fault, end, chaos.cluster.coordinator())
+
+
+FAULTS: Final[Mapping[str, Callable[[Chaos, Fault], None]]] = MappingProxyType(
+    {
+        "kill": _kill,
+        "freeze": _freeze,
+        "stumble": _freeze,
+        "cut": _cut,
+        "cut-leader": _cut,
+        "clock": _clock,
+        "slow": _slow,
+        "dying-leader": _dying_leader,
+        "node": _this_node,
+        "node-kill": _this_node,
+        "coordinator": _coordinator,
+        "coordinator-kill": _coordinator,
+    }
+)

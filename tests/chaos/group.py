@@ -1,0 +1,158 @@
+"""The members of a run: started, bounced, killed; and what they have told."""
+
+from __future__ import annotations
+
+import queue
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from assignor.member_process import Assigned, Failed, Processed
+from tests.chaos.course import SESSION_SECONDS, Speaks
+from tests.chaos.events import Assigning, Fenced, Owns, WorkerSettings
+from tests.chaos.ledger import Owners, Records
+from tests.chaos.members import Heard, Worker
+from tests.chaos.network import Network
+from tests.chaos.outcome import ChaosSettings
+
+
+class Group:
+    """All that is known of the members, from their own words."""
+
+    def __init__(
+        self,
+        name: str,
+        settings: ChaosSettings,
+        brokers: str,
+        network: Network | None,
+        folder: Path,
+        say: Callable[[str], None],
+    ) -> None:
+        self.name: Final = name
+        self.output: Final = f"{name}-out"
+        self.workers: dict[str, Worker] = {}
+        self.records, self.fenced = Records(), Counter[str]()
+        self.owners = Owners(tuple(f"{name}-{number}" for number in range(settings.partitions)))
+        self.deaths: list[str] = []
+        self.assignments: dict[str, Assigned] = {}
+        self.leader = settings.members[0]
+        self.on_assigning: Callable[[str], None] | None = None
+        self._settings, self._brokers, self._network, self._folder = settings, brokers, network, folder
+        self._say = say
+        self._slow = 0.0
+        self._speaks = dict.fromkeys(settings.members, settings.begin)
+        self._heard: queue.SimpleQueue[Heard] = queue.SimpleQueue()
+
+    # -- what is done to them -----------------------------------------------------------------------------------------
+
+    def start(self, name: str) -> None:
+        """Start a member, as what it is to be by now; who is there already stays."""
+        if (known := self.workers.get(name)) and not known.ended:
+            return
+        speaks = self._speaks[name]
+        settings = WorkerSettings(
+            kind=self._settings.worker,
+            bootstrap_servers=self._brokers,
+            group=self.name,
+            topic=self.name,
+            output=self.output,
+            name=name,
+            session_ms=int(SESSION_SECONDS * 1000),
+            release=speaks.release,
+            upgrade_from=speaks.upgrade_from,
+        )
+        self._forget(name, time.monotonic())
+        self.workers[name] = Worker(
+            settings,
+            life=known.life + 1 if known else 1,
+            heard=self._heard,
+            log=self._folder / f"{name}.log",
+            prefix=self._network.inside(name) if self._network else (),
+        )
+        self.workers[name].order(f"slow {self._slow}")
+
+    def becomes(self, name: str, speaks: Speaks) -> None:
+        """From its next start on."""
+        self._speaks[name] = speaks
+
+    def kill(self, name: str) -> None:
+        self.workers[name].kill()
+        self._forget(name, time.monotonic())
+
+    def stop(self, name: str, seconds: float) -> None:
+        """Let it leave; after a while it has no choice."""
+        if not self.workers[name].stop(seconds):
+            self._say(f"  {name} did not end by itself")
+        self.listen()
+        self._forget(name, time.monotonic())
+
+    def slow_down(self, seconds: float) -> None:
+        """Let every assignment take that long."""
+        self._slow = seconds
+        for worker in self.workers.values():
+            worker.order(f"slow {seconds}")
+
+    def dump(self) -> None:
+        """Let everybody write into its log where each of its threads is."""
+        for worker in self.workers.values():
+            worker.signal(signal.SIGUSR1)
+
+    def able(self, name: str, able: bool) -> None:
+        """Whether it can work, as far as we have to do with it."""
+        self.owners.able(time.monotonic(), name, able)
+
+    # -- what they tell -----------------------------------------------------------------------------------------------
+
+    @property
+    def settled(self) -> bool:
+        """Whether all live in one generation, and every partition has one owner."""
+        alive = all(not worker.ended for worker in self.workers.values())
+        generations = {assigned.generation for assigned in self.assignments.values()}
+        return alive and len(self.assignments) == len(self.workers) and len(generations) == 1 and self.owners.settled
+
+    @property
+    def generation(self) -> int:
+        return max((assigned.generation for assigned in self.assignments.values()), default=0)
+
+    @property
+    def picture(self) -> str:
+        """For whom has to find out why it does not settle."""
+        ended = [name for name, worker in self.workers.items() if worker.ended]
+        generations = {name: assigned.generation for name, assigned in self.assignments.items()}
+        return f"generations {generations}, ended {ended}, owners {self.owners.owners}"
+
+    def listen(self, seconds: float = 0.0) -> None:
+        """Take note of all that was told; wait so long for the first of it."""
+        with suppress(queue.Empty):
+            self._take(self._heard.get(timeout=seconds) if seconds else self._heard.get_nowait())
+            while True:
+                self._take(self._heard.get_nowait())
+
+    def _take(self, heard: Heard) -> None:
+        name, worker = heard.name, self.workers[heard.name]
+        current = heard.life == worker.life
+        match heard.event:
+            case Processed(partition, first, last):
+                self.records.enter(partition, range(first, last + 1))
+            case Fenced(error):
+                self.fenced[error] += 1
+            case Owns(partitions) if current:
+                self.owners.claim(heard.seconds, name, partitions)
+            case Assigned() as assigned if current:
+                self.assignments[name] = assigned
+                self.leader = name if assigned.leader else self.leader
+            case Assigning() if current and self.on_assigning:
+                self.on_assigning(name)
+            case Failed(error) if not worker.told_to_end:
+                self.deaths.append(f"{name} died: {error}")
+                self._say(f"  {self.deaths[-1]}")
+            case None if current:
+                self._forget(name, heard.seconds)
+
+    def _forget(self, name: str, now: float) -> None:
+        self.owners.claim(now, name, ())
+        self.assignments.pop(name, None)

@@ -1,0 +1,119 @@
+"""The workers of a run as processes: started, listened to, frozen, killed."""
+
+from __future__ import annotations
+
+import json
+import queue
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from threading import Thread
+from typing import NamedTuple
+
+from attrs import asdict
+
+from assignor.member_process import Failed
+from tests.chaos.events import Event, WorkerSettings, from_line
+
+_COMMAND = (sys.executable, "-m", "tests.chaos.worker")
+STOP_SECONDS = 15.0
+
+
+class Heard(NamedTuple):
+    """What a worker has told; `event` is None when it has ended."""
+
+    seconds: float
+    name: str
+    life: int
+    event: Event | None
+
+
+class Worker:
+    """One life of a member: a process. What it tells goes into a queue, with the time at which it was heard."""
+
+    def __init__(
+        self,
+        settings: WorkerSettings,
+        life: int,
+        heard: queue.SimpleQueue[Heard],
+        log: Path,
+        prefix: Sequence[str] = (),
+    ) -> None:
+        self.settings = settings
+        self.life = life
+        self.told_to_end = False
+        self._heard = heard
+        self._events = log.with_suffix(".events")
+        with log.open("ab") as errors:
+            self._process = subprocess.Popen(
+                [*prefix, *_COMMAND, json.dumps(asdict(settings))],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                start_new_session=True,  # Ctrl-C is ours to hand on
+            )
+        self._reader = Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def ended(self) -> bool:
+        return self._process.poll() is not None
+
+    def order(self, words: str) -> None:
+        """Write a line to it; who is dead or frozen may miss it."""
+        with suppress(OSError, ValueError):
+            self._process.stdin.write(f"{words}\n")
+            self._process.stdin.flush()
+
+    def signal(self, number: signal.Signals) -> None:
+        with suppress(ProcessLookupError):
+            self._process.send_signal(number)
+
+    def kill(self) -> None:
+        self.told_to_end = True
+        self.signal(signal.SIGKILL)
+        self._finish()
+
+    def ask_to_end(self) -> None:
+        self.told_to_end = True
+        self.signal(signal.SIGTERM)
+
+    def stop(self, seconds: float = STOP_SECONDS) -> bool:
+        """Let it leave the group; False if it had to be killed after a while."""
+        self.ask_to_end()
+        try:
+            self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            return False
+        self._finish()
+        return True
+
+    def _finish(self) -> None:
+        self._process.wait()
+        self._reader.join()
+        with suppress(OSError):
+            self._process.stdin.close()
+
+    def _read(self) -> None:
+        name = self.settings.name
+        with self._process.stdout as lines, self._events.open("a") as events:
+            for line in lines:
+                seconds = time.monotonic()
+                events.write(line)
+                try:
+                    event = from_line(line)
+                except ValueError as error:
+                    event = Failed(str(error))
+                self._heard.put(Heard(seconds, name, self.life, event))
+        self._process.wait()
+        self._heard.put(Heard(time.monotonic(), name, self.life, None))

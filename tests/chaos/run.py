@@ -1,0 +1,190 @@
+"""A chaos run: a cluster, a group under load, and a course of faults and bounces; then the books are balanced."""
+
+from __future__ import annotations
+
+import heapq
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from itertools import count
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+from uuid import uuid4
+
+from tests.chaos.cluster import Flow, ThreeNodes
+from tests.chaos.course import Fault, Step
+from tests.chaos.group import Group
+from tests.chaos.ledger import Balance, Records
+from tests.chaos.members import STOP_SECONDS
+from tests.chaos.network import Network
+from tests.chaos.outcome import ChaosSettings, Outcome, StepResult
+
+_PATIENCE: Final = 180.0  # on a quiet machine ten seconds are enough
+_QUIET: Final = 0.5
+
+
+class Stuck(Exception):
+    """The group did not come to rest; the message says what it looks like."""
+
+
+class Chaos:
+    """Use it as a context manager: whatever happens, nothing is left running."""
+
+    cluster: ThreeNodes
+    group: Group
+    network: Network | None
+    _flow: Flow
+
+    def __init__(self, settings: ChaosSettings, folder: Path, say: Callable[[str], None] = lambda _: None) -> None:
+        self.settings = settings
+        self._folder = folder
+        self._say = say
+        self._begun = time.monotonic()
+        self._cleanup = ExitStack()
+        self._agenda: list[tuple[float, int, Callable[[], None]]] = []
+        self._number = count()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._cleanup.close()
+
+    def build(self, network: Network | None) -> None:
+        """Start the cluster, the flow and the members, and wait until everything has its owner."""
+        settings, name = self.settings, f"chaos-{uuid4().hex[:8]}"
+        host = network.host if network else "127.0.0.1"
+        self.network = network
+        self.cluster = self._cleanup.enter_context(ThreeNodes(self._folder / "nodes", host, settings.broker))
+        self.cluster.start_all()
+        self.group = Group(name, settings, self.cluster.brokers, network, self._folder, self.say)
+        self.cluster.create(**{self.group.name: settings.partitions, self.group.output: settings.partitions})
+        self.say("the cluster is there")
+        self._flow = Flow(self.cluster.brokers, name, settings.partitions, settings.per_second)
+        self._cleanup.callback(self._end_members)
+        for member in settings.members:
+            self.group.start(member)
+        self.settle()
+        self.say("every partition has an owner")
+
+    def step(self, step: Step, strike: Callable[[Chaos, Fault], None]) -> StepResult:
+        """Do one step, and wait until the group has got over it."""
+        before, begun = self._books(), time.monotonic()
+        self.say(str(step))
+        if step.fault:
+            strike(self, step.fault)
+        if step.bounce:
+            self.pause(step.gap)
+            self.group.becomes(step.bounce, step.to)
+            self.bounce(step.bounce)
+        self.settle()
+        after = self._books()
+        spent = {what: round(after[what] - before[what], 1) for what in after}
+        result = StepResult(step=step, seconds=round(time.monotonic() - begun, 1), **spent)
+        self.say(
+            f"  well again after {result.seconds} s, {result.generations} generations, "
+            f"{result.without_owner} partition-seconds without owner"
+        )
+        return result
+
+    def finish(self, results: Sequence[StepResult], stuck: str | None, skipped: Sequence[str]) -> Outcome:
+        """Let the last records through, end everybody, and balance the books."""
+        self._flow.stop()
+        ends = self.cluster.ends(self.group.name, self.settings.partitions)
+        assert self._flow.acknowledged == sum(ends.values()), "the flow itself has lost or doubled records"
+        deadline = time.monotonic() + (_PATIENCE if stuck is None else 10)
+        while self._records().lost(ends) and time.monotonic() < deadline:
+            self.pause(_QUIET)
+        versions = {name: assigned.version for name, assigned in self.group.assignments.items()}
+        self.group.owners.until(time.monotonic())
+        for name in self.settings.members:
+            self.group.stop(name, STOP_SECONDS)
+        return Outcome(
+            settings=self.settings,
+            results=results,
+            balance=self._balance(ends),
+            seconds=round(time.monotonic() - self._begun, 1),
+            versions=versions,
+            deaths=self.group.deaths,
+            stuck=stuck,
+            skipped=skipped,
+        )
+
+    def say(self, what: str) -> None:
+        self._say(f"{time.monotonic() - self._begun:6.1f} s  {what}")
+
+    def later(self, seconds: float, call: Callable[[], None]) -> None:
+        """Do something in a while; a step is not over before."""
+        heapq.heappush(self._agenda, (time.monotonic() + seconds, next(self._number), call))
+
+    def pause(self, seconds: float) -> None:
+        """Wait, and do meanwhile what is due and hear what is told."""
+        until = time.monotonic() + seconds
+        while (now := time.monotonic()) < until:
+            if self._agenda and self._agenda[0][0] <= now:
+                heapq.heappop(self._agenda)[2]()
+            self.group.listen(min(0.1, until - now))
+
+    def settle(self) -> None:
+        """Wait until nothing is due any more and every partition has one owner; `Stuck` if that does not come."""
+        deadline = time.monotonic() + _PATIENCE
+        quiet = 0.0
+        while quiet < _QUIET:
+            if time.monotonic() > deadline:
+                self.group.dump()
+                raise Stuck(f"the group does not come to rest: {self.group.picture}")
+            self.pause(0.1)
+            quiet = quiet + 0.1 if not self._agenda and self.group.settled else 0.0
+
+    def bounce(self, name: str) -> None:
+        """Let a member leave and start it again; what is due goes on meanwhile, for example the end of its freezing."""
+        worker, deadline = self.group.workers[name], time.monotonic() + STOP_SECONDS
+        worker.ask_to_end()
+        while not worker.ended and time.monotonic() < deadline:
+            self.pause(0.05)
+        self.group.stop(name, 0.0)
+        self.group.start(name)
+
+    def _end_members(self) -> None:
+        for worker in self.group.workers.values():
+            worker.kill()
+
+    def _books(self) -> dict[str, Any]:
+        self.group.owners.until(time.monotonic())
+        return {
+            "generations": self.group.generation,
+            "without_owner": self.group.owners.without.total(),
+            "fenced": self.group.fenced.total(),
+            "duplicates": self.group.records.duplicates,
+        }
+
+    def _records(self) -> Records:
+        """What was processed: as told, or with exactly-once what is in the output and committed."""
+        if not self.settings.exactly_once:
+            return self.group.records
+        records = Records()
+        for value in self.cluster.committed(self.group.output, self.settings.partitions):
+            partition, _, offset = value.decode().rpartition(":")
+            records.enter(partition, [int(offset)])
+        return records
+
+    def _balance(self, ends: dict[str, int]) -> Balance:
+        records, owners = self._records(), self.group.owners
+        without, twice = (
+            {name.rpartition("-")[2]: round(seconds, 1) for name, seconds in sorted(book.items())}
+            for book in (owners.without, owners.twice)
+        )
+        return Balance(
+            produced=sum(ends.values()),
+            processed=records.processed,
+            lost=len(records.lost(ends)),
+            duplicates=records.duplicates,
+            invented=records.invented(ends),
+            fenced=dict(sorted(self.group.fenced.items())),
+            without_owner=without,
+            owned_twice=twice,
+            exactly_once=self.settings.exactly_once,
+        )

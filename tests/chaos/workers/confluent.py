@@ -1,0 +1,64 @@
+"""At least once, on confluent-kafka: consume, process, commit; and commit what was processed before tasks go."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import Any
+
+from confluent_kafka import KafkaException, Message
+
+from assignor.clients.confluent import StreamsConsumer
+from assignor.member_process import Processed
+from tests.chaos.events import Fenced, WorkerSettings
+from tests.chaos.worker import Surroundings
+from tests.chaos.workers.watching import Owned, assignor_settings, topology, watch
+
+AT_ONCE = 500
+
+
+def configuration(settings: WorkerSettings) -> dict[str, Any]:
+    optional = {"upgrade.from": settings.upgrade_from, "group.instance.id": settings.instance_id}
+    return {
+        "bootstrap.servers": settings.bootstrap_servers,
+        "client.id": settings.name,
+        "group.id": settings.group,
+        "enable.auto.commit": False,
+        "auto.offset.reset": "earliest",
+        "session.timeout.ms": settings.session_ms,
+        "heartbeat.interval.ms": settings.session_ms // 10,
+        **{key: value for key, value in optional.items() if value is not None},
+    }
+
+
+def run(settings: WorkerSettings, surroundings: Surroundings) -> None:
+    watch(surroundings)
+    with StreamsConsumer(
+        configuration(settings),
+        topology(settings),
+        listener=Owned(surroundings),
+        admin=False,
+        **assignor_settings(settings),
+    ) as consumer:
+        while not surroundings.stopping.is_set():
+            messages = [message for message in consumer.consume(AT_ONCE, settings.batch_seconds) if not message.error()]
+            for partition, first, last in ranges(messages):
+                surroundings.tell(Processed(partition, first, last))
+            if messages:
+                _commit(consumer, surroundings)
+
+
+def ranges(messages: list[Message]) -> list[tuple[str, int, int]]:
+    """Partition, first and last offset of what was read; offsets of a partition have no gaps."""
+    in_order = sorted(messages, key=lambda message: (message.partition(), message.offset()))
+    found = []
+    for partition, several in groupby(in_order, key=lambda message: f"{message.topic()}-{message.partition()}"):
+        offsets = [message.offset() for message in several]
+        found.append((partition, offsets[0], offsets[-1]))
+    return found
+
+
+def _commit(consumer: StreamsConsumer, surroundings: Surroundings) -> None:
+    try:
+        consumer.commit(asynchronous=False)
+    except KafkaException as error:
+        surroundings.tell(Fenced(error.args[0].name()))

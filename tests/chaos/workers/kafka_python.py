@@ -1,0 +1,58 @@
+"""At least once, on kafka-python: poll, process, commit."""
+
+from __future__ import annotations
+
+from kafka import KafkaConsumer
+from kafka.errors import KafkaError
+
+from assignor.clients.kafka_python import StreamsPartitionAssignor
+from assignor.member_process import Processed
+from tests.chaos.events import Fenced, WorkerSettings
+from tests.chaos.worker import Surroundings
+from tests.chaos.workers.watching import Owned, assignor_settings, topology, watch
+from upgrade import StreamsConfig
+
+_POLL_MS = 1000  # a poll that ends during a join loses it
+_COMMIT_MS = 2000
+_CLOSE_MS = 5000
+
+
+def run(settings: WorkerSettings, surroundings: Surroundings) -> None:
+    watch(surroundings)
+    streams = StreamsPartitionAssignor(
+        topology(settings),
+        StreamsConfig(upgrade_from=settings.upgrade_from, group_instance_id=settings.instance_id),
+        listener=Owned(surroundings),
+        **assignor_settings(settings),
+    )
+    consumer = KafkaConsumer(
+        bootstrap_servers=settings.bootstrap_servers.split(","),
+        client_id=settings.name,
+        group_id=settings.group,
+        group_instance_id=settings.instance_id,
+        partition_assignment_strategy=[streams],
+        enable_auto_commit=False,
+        auto_offset_reset="earliest",
+        session_timeout_ms=settings.session_ms,
+        heartbeat_interval_ms=settings.session_ms // 10,
+        max_poll_records=50,
+    )
+    try:
+        streams.bind(consumer)
+        consumer.subscribe([settings.topic])
+        while not surroundings.stopping.is_set():
+            batch = consumer.poll(timeout_ms=_POLL_MS)
+            for (topic, number), records in batch.items():
+                surroundings.tell(Processed(f"{topic}-{number}", records[0].offset, records[-1].offset))
+            if batch:
+                _commit(consumer, surroundings)
+    finally:
+        consumer.close(timeout_ms=_CLOSE_MS)
+
+
+def _commit(consumer: KafkaConsumer, surroundings: Surroundings) -> None:
+    """If it is refused, the records come again, perhaps to someone else."""
+    try:
+        consumer.commit(timeout_ms=_COMMIT_MS)
+    except KafkaError as error:
+        surroundings.tell(Fenced(type(error).__name__))

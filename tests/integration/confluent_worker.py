@@ -1,0 +1,130 @@
+"""A process with a ``StreamsConsumer``: prints what happens to it, one line each, and ends with its standard input.
+
+``owns TASK...``, ``revoked ...``, ``lost ...``, ``read PARTITION OFFSET``, ``refused CODE`` (a commit), ``died ERROR``.
+With an output topic it copies each record to it, exactly once: ``open`` in the middle of each transaction.
+"""
+
+import json
+import sys
+import time
+from threading import Event, Thread
+
+from confluent_kafka import KafkaException, Message, Producer, TopicPartition
+
+from assignor import FatalError, Subtopology, Topology
+from assignor.clients.confluent import StreamsConsumer
+from assignor.task_listener import TaskListener, Tasks
+
+COMMIT_SECONDS = 0.2
+IN_TRANSACTION_SECONDS = 0.1
+
+
+def say(*words: object) -> None:
+    print(*words, flush=True)
+
+
+class Telling(TaskListener):
+    def __init__(self) -> None:
+        self.consumer: StreamsConsumer | None = None
+        self.tasks: set[str] = set()
+
+    def assigned(self, tasks: Tasks) -> None:
+        self.tasks |= set(map(str, tasks))
+        say("owns", *sorted(self.tasks))
+
+    def revoked(self, tasks: Tasks) -> None:
+        if self.consumer is not None:
+            commit(self.consumer)
+        self._gone("revoked", tasks)
+
+    def lost(self, tasks: Tasks) -> None:
+        self._gone("lost", tasks)
+
+    def offset_sums(self) -> dict[object, int]:
+        return {}
+
+    def _gone(self, what: str, tasks: Tasks) -> None:
+        self.tasks -= set(map(str, tasks))
+        say(what, *sorted(map(str, tasks)))
+        say("owns", *sorted(self.tasks))
+
+
+def commit(consumer: StreamsConsumer) -> None:
+    try:
+        consumer.commit(asynchronous=False)
+    except KafkaException as error:
+        if error.args[0].name() != "_NO_OFFSET":
+            say("refused", error.args[0].name())
+
+
+def read_and_commit(consumer: StreamsConsumer, stopping: Event) -> None:
+    due = time.monotonic()
+    while not stopping.is_set():
+        message = consumer.poll(0.1)
+        if message is not None and not message.error():
+            say("read", message.partition(), message.offset())
+        if time.monotonic() > due:
+            commit(consumer)
+            due = time.monotonic() + COMMIT_SECONDS
+
+
+def copy_exactly_once(consumer: StreamsConsumer, stopping: Event, producer: Producer, output: str) -> None:
+    producer.init_transactions(30)
+    while not stopping.is_set():
+        messages = [message for message in consumer.consume(50, 0.1) if not message.error()]
+        if not messages:
+            continue
+        producer.begin_transaction()
+        for message in messages:
+            producer.produce(output, message.value(), key=f"{message.partition()}:{message.offset()}")
+        producer.flush(30)
+        say("open", len(messages))
+        time.sleep(IN_TRANSACTION_SECONDS)
+        try:
+            producer.send_offsets_to_transaction(behind(messages), consumer.consumer_group_metadata())
+            producer.commit_transaction(30)
+        except KafkaException as error:
+            say("refused", error.args[0].name())
+            producer.abort_transaction(30)
+            begin_again(consumer, messages)
+
+
+def behind(messages: list[Message]) -> list[TopicPartition]:
+    ends = {(message.topic(), message.partition()): message.offset() + 1 for message in messages}
+    return [TopicPartition(*name, offset) for name, offset in ends.items()]
+
+
+def begin_again(consumer: StreamsConsumer, messages: list[Message]) -> None:
+    """Where the transaction began, unless others have that partition by now."""
+    starts: dict[tuple[str, int], int] = {}
+    for message in messages:
+        starts.setdefault((message.topic(), message.partition()), message.offset())
+    mine = {(partition.topic, partition.partition) for partition in consumer.assignment()}
+    for name, offset in starts.items():
+        if name in mine:
+            consumer.seek(TopicPartition(*name, offset))
+
+
+def main() -> None:
+    given = json.loads(sys.argv[1])
+    topology = Topology.of(Subtopology(sources=[given["source"]], changelogs=given.get("changelogs", ())))
+    stopping = Event()
+    Thread(target=lambda: (sys.stdin.read(), stopping.set()), daemon=True).start()
+    listener = Telling()
+    try:
+        with StreamsConsumer(given["config"], topology, listener=listener) as consumer:
+            if output := given.get("output"):
+                servers = given["config"]["bootstrap.servers"]
+                producer = Producer({"bootstrap.servers": servers, "transactional.id": given["transactional_id"]})
+                copy_exactly_once(consumer, stopping, producer, output)
+            else:
+                listener.consumer = consumer
+                read_and_commit(consumer, stopping)
+    except (FatalError, KafkaException) as error:
+        say("died", error)
+        sys.exit(1)
+    say("ended")
+
+
+if __name__ == "__main__":
+    main()

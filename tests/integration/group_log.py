@@ -1,0 +1,145 @@
+"""Every generation of a group, as the broker has stored it in ``__consumer_offsets``: who led, sent and received what.
+
+Kafka: ``GroupMetadataKey`` and ``GroupMetadataValue.json``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from confluent_kafka import Consumer, TopicPartition
+
+from subscription_codec import EARLIEST_PROBEABLE_VERSION, LATEST_SUPPORTED_VERSION, decode_assignment
+from subscription_codec._text import Utf8
+from subscription_codec._wire import INT_32, INT_64, Array, NullableBytes, Reader, Struct
+from subscription_codec.consumer_protocol import decode_member_assignment, decode_member_subscription
+
+_TOPIC = "__consumer_offsets"
+_GROUP_KEY = 2  # 0 and 1 are keys of committed offsets
+_SECONDS = 10
+_NAME, _OPTIONAL_NAME = Utf8(2), Utf8(2, nullable=True)
+_VERSION = 3  # since 2.3, and what 4.x writes
+
+
+class Seat(NamedTuple):
+    """A member in a generation, its messages whole."""
+
+    member_id: str
+    group_instance_id: str | None
+    client_id: str
+    client_host: str
+    rebalance_timeout_ms: int
+    session_timeout_ms: int
+    subscription: bytes
+    assignment: bytes
+
+    @property
+    def name(self) -> str:
+        """What ``client.id`` its process was given; Kafka Streams adds the thread."""
+        return self.client_id.partition("-StreamThread")[0]
+
+    @property
+    def envelope(self) -> int:
+        """The version of the consumer protocol that it speaks."""
+        return decode_member_subscription(self.subscription).version
+
+    @property
+    def sent(self) -> str:
+        """Version and supported version of its subscription, such as 3/4."""
+        return _versions(decode_member_subscription(self.subscription).user_data)
+
+    @property
+    def got(self) -> str:
+        """Those of its assignment; "" while its leader has not answered."""
+        return _versions(decode_member_assignment(self.assignment).user_data) if self.assignment else ""
+
+    @property
+    def standbys(self) -> int:
+        """How many standby tasks it has."""
+        userdata = decode_member_assignment(self.assignment).user_data
+        used = min(
+            LATEST_SUPPORTED_VERSION, Reader(userdata).integer(4)
+        )  # what comes next looks like it, in these tests
+        return len(decode_assignment(used.to_bytes(4, "big") + userdata[4:]).standby_tasks)
+
+
+class Generation(NamedTuple):
+    """One record of the group; without a leader nobody is there."""
+
+    protocol_type: str
+    number: int
+    protocol: str | None
+    leader: str | None
+    changed_ms: int
+    seats: tuple[Seat, ...]
+
+    @property
+    def leading(self) -> str:
+        """The name of the leader's process."""
+        return next((seat.name for seat in self.seats if seat.member_id == self.leader), "")
+
+
+_SEAT = Struct(
+    "Seat",
+    Seat,
+    member_id=_NAME,
+    group_instance_id=_OPTIONAL_NAME,
+    client_id=_NAME,
+    client_host=_NAME,
+    rebalance_timeout_ms=INT_32,
+    session_timeout_ms=INT_32,
+    subscription=NullableBytes(),
+    assignment=NullableBytes(),
+)
+_GENERATION = Struct(
+    "Generation",
+    Generation,
+    protocol_type=_NAME,
+    number=INT_32,
+    protocol=_OPTIONAL_NAME,
+    leader=_OPTIONAL_NAME,
+    changed_ms=INT_64,
+    seats=Array(_SEAT),
+)
+
+
+def generations(brokers: str, group: str) -> list[Generation]:
+    """All generations of a group that have members, oldest first."""
+    return [each for each in _records(brokers, group) if each.seats]
+
+
+def _records(brokers: str, group: str) -> Iterator[Generation]:
+    reader = Consumer({"bootstrap.servers": brokers, "group.id": "group-log", "enable.auto.commit": False})
+    try:
+        for number in reader.list_topics(_TOPIC, timeout=_SECONDS).topics[_TOPIC].partitions:
+            at, end = reader.get_watermark_offsets(TopicPartition(_TOPIC, number), timeout=_SECONDS)
+            reader.assign([TopicPartition(_TOPIC, number, at)])
+            while at < end:
+                message = reader.poll(_SECONDS)
+                assert message, f"nothing came from {_TOPIC}-{number} at {at}"
+                assert not message.error(), message.error()
+                at = message.offset() + 1
+                if message.value() and _group_of(message.key()) == group:
+                    yield _generation(message.value())
+    finally:
+        reader.close()
+
+
+def _versions(userdata: bytes) -> str:
+    """Whatever comes behind them: it may be of a version that nobody knows here."""
+    reader = Reader(userdata)
+    used = reader.integer(4)
+    return f"{used}/{reader.integer(4)}" if used >= EARLIEST_PROBEABLE_VERSION else str(used)
+
+
+def _group_of(key: bytes) -> str | None:
+    reader = Reader(key)
+    return _NAME.read(reader) if reader.integer(2) == _GROUP_KEY else None
+
+
+def _generation(value: bytes) -> Generation:
+    reader = Reader(value)
+    version = reader.integer(2)
+    assert version == _VERSION, f"GroupMetadataValue version {version}"
+    return _GENERATION.read(reader)

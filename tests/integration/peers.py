@@ -1,0 +1,234 @@
+"""One application with real members of either kind on a real broker: they come and go, and records go through."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Self
+from uuid import uuid4
+
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from tests.integration.children import Child
+from tests.integration.counting import BY_PYTHON
+from tests.integration.kafka_jars import counting, driver
+from tests.integration.shapes import KEYS, PARTITIONS, Topics, counted_in, tasks
+
+RECORDS = 10
+"""How many of each key are sent at a time."""
+PATIENCE = 120  # seconds
+_SESSION_MS = 6000  # the least that a broker takes without being told to
+_SESSION_MS_0_10_0 = 10_000  # it sends its heartbeats when it polls
+_STILL_SECONDS = 1.0
+_LOOK_SECONDS = 0.05
+
+
+class Member(Child):
+    """A process of either kind; they print alike."""
+
+    @property
+    def tasks(self) -> set[str]:
+        """Its active tasks; none while it rebalances."""
+        return set(self._last("owns"))
+
+    @property
+    def hosts(self) -> dict[str, set[str]]:
+        """What it knows of the hosts of the group: the partitions of each."""
+        pairs = (host.split("=") for host in self._last("hosts"))
+        return {host: set(partitions.split(",")) - {""} for host, partitions in pairs}
+
+    def _last(self, word: str) -> list[str]:
+        found = [line.split()[1:] for line in self.lines if line.split()[:1] == [word]]
+        return found[-1] if found else []
+
+    @property
+    def last_words(self) -> str:
+        """Why it died, if it said so."""
+        died = [line for line in self.lines if line.startswith(("died", "Caused by"))]
+        return " ".join(died or self.lines[-1:])[:500]
+
+
+Written = tuple[str, bool]
+"""A key, and whether one of ours wrote the record."""
+
+
+class Output:
+    """What the members have written so far."""
+
+    def __init__(self, brokers: str, topic: str) -> None:
+        self.highest: Counter[str] = Counter()
+        self._records: Counter[Written] = Counter()
+        self._consumer = Consumer({"bootstrap.servers": brokers, "group.id": "unused", "enable.auto.commit": False})
+        self._consumer.assign([TopicPartition(topic, 0, 0)])
+
+    def read(self) -> Counter[Written]:
+        """How many records of each kind there are by now."""
+        while message := self._consumer.poll(_LOOK_SECONDS):
+            assert not message.error(), message.error()
+            key = message.key().decode()
+            self._records[key, message.headers() == BY_PYTHON] += 1
+            self.highest[key] = max(self.highest[key], int.from_bytes(message.value(), "big"))
+        return self._records.copy()
+
+    def close(self) -> None:
+        self._consumer.close()
+
+
+class Failed(AssertionError):
+    """It did not go as it should."""
+
+
+class Group:
+    """One application on a broker, its topics, its members."""
+
+    def __init__(self, brokers: str, shape: str, folder: Path) -> None:
+        self.brokers = brokers
+        self._folder = folder
+        name = f"group-{uuid4().hex[:8]}"
+        self.topics = Topics(shape, name, f"{name}-data", f"{name}-output")
+        self.members: dict[str, Member] = {}
+        self.sent = 0
+        inner = filter(None, (self.topics.source, self.topics.changelog, self.topics.repartition))
+        wanted = {self.topics.output: 1, **dict.fromkeys(inner, PARTITIONS)}
+        admin = AdminClient({"bootstrap.servers": brokers})
+        made = admin.create_topics([NewTopic(topic, count, 1) for topic, count in wanted.items()])
+        for future in made.values():
+            future.result(PATIENCE)
+        self._output = Output(brokers, self.topics.output)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with ExitStack() as stack:
+            stack.callback(self._output.close)
+            for member in self.members.values():
+                stack.callback(member.stop)
+
+    def stop(self, name: str) -> None:
+        """End a member in peace."""
+        member = self.members.pop(name)
+        if status := member.stop():
+            raise Failed(f"{name} ended with status {status}: {member.last_words}")
+
+    def start(self, name: str, release: str, **given: str) -> None:
+        """Start a member of a release, with settings of Kafka's names."""
+        python = is_ours(name)
+        session = _SESSION_MS_0_10_0 if release.startswith("0.10.0") else _SESSION_MS
+        settings = {
+            "bootstrap.servers": self.brokers,
+            "application.id": self.topics.application,
+            "client.id": name,
+            "session.timeout.ms": session,
+            "shape": self.topics.shape,
+            **({"release": release} if python else self._of_java(name)),
+            **given,
+        }
+        program = [sys.executable, "-m", "tests.integration.counting"] if python else _java(release)
+        pairs = (f"{key}={value}" for key, value in settings.items())
+        command = [*program, self.topics.source, self.topics.output, *pairs]
+        self.members[name] = Member(f"{name}@{release}", command)
+
+    def _of_java(self, name: str) -> dict[str, Any]:
+        state = self._folder / self.topics.application / f"{name}-{self.sent}"
+        state.mkdir(parents=True)  # 0.10.0 makes one folder, not those above it
+        return {
+            "state.dir": state,
+            "heartbeat.interval.ms": 500,
+            "commit.interval.ms": 500,
+            "cache.max.bytes.buffering": 0,  # every count is written, not every last one
+            "statestore.cache.max.bytes": 0,  # its name since 3.4
+        }
+
+    def settle(self) -> None:
+        """Wait until every member has tasks and every task has one member, and for a while nothing changes."""
+        everything = sorted(tasks(self.topics))
+        seen: list[tuple[float, list[set[str]]]] = []
+
+        def settled() -> bool:
+            owned = [member.tasks for member in self.members.values()]
+            if not all(owned) or everything != sorted(task for tasks in owned for task in tasks):
+                seen.clear()
+            elif not seen or seen[0][1] != owned:
+                seen[:] = [(time.monotonic(), owned)]
+            return bool(seen) and time.monotonic() - seen[0][0] >= _STILL_SECONDS
+
+        self._eventually(settled, lambda: f"tasks did not settle: {self._owned()}")
+
+    def know_hosts(self) -> None:
+        """Wait until everybody knows who reads which partition of the source."""
+
+        def mine(found: dict[str, set[str]]) -> dict[str, set[str]]:
+            sources = {f"{self.topics.source}-{number}" for number in range(PARTITIONS)}
+            return {host: partitions & sources for host, partitions in found.items()}
+
+        expected = {
+            f"{name}:1": {f"{self.topics.source}-{task[2:]}" for task in member.tasks if task.startswith("0_")}
+            for name, member in self.members.items()
+        }
+        self._eventually(
+            lambda: all(mine(member.hosts) == expected for member in self.members.values()),
+            lambda: f"hosts should be {expected}: { {name: member.hosts for name, member in self.members.items()} }",
+        )
+
+    def count(self) -> int:
+        """Send records, wait until each is counted by the owner of its task; return how many ours have counted."""
+        before = self._output.read()
+        self._send()
+        counted: Counter[Written] = Counter()
+
+        def done() -> bool:
+            counted.update(self._output.read() - before - counted)
+            return all(counted[key, True] + counted[key, False] >= RECORDS for key in KEYS)
+
+        self._eventually(done, lambda: f"counted {dict(counted)} of {RECORDS} each")
+        ours = {task for name, member in self.members.items() if is_ours(name) for task in member.tasks}
+        expected = {key: task in ours for key, task in counted_in(self.topics).items()}
+        if wrong := {key for key, python in counted if python != expected[key]}:
+            raise Failed(
+                f"records of {sorted(wrong)} were counted by others: Python has {sorted(ours)}, {dict(counted)}"
+            )
+        return sum(number for (_, python), number in counted.items() if python)
+
+    def lost_and_twice(self) -> tuple[int, int]:
+        """Compare what was counted with what was sent, in all."""
+        written = self._output.read()
+        each = [written[key, True] + written[key, False] for key in KEYS]
+        ends = [self.sent if self.topics.shape == "stateless" else self._output.highest[key] for key in KEYS]
+        lost = sum(max(0, self.sent - min(found, end)) for found, end in zip(each, ends, strict=True))
+        return lost, sum(max(0, found - self.sent) for found in each)
+
+    def _send(self) -> None:
+        producer = Producer({"bootstrap.servers": self.brokers})
+        for key in KEYS:
+            for _ in range(RECORDS):
+                producer.produce(self.topics.source, key=key, value=b"x", partition=int(key))
+        assert 0 == producer.flush(PATIENCE)
+        self.sent += RECORDS
+
+    def _owned(self) -> dict[str, list[str]]:
+        return {name: sorted(member.tasks) for name, member in self.members.items()}
+
+    def _eventually(self, happened: Callable[[], bool], why: Callable[[], str]) -> None:
+        deadline = time.monotonic() + PATIENCE
+        while not happened():
+            for name, member in self.members.items():
+                if member.ended:
+                    raise Failed(f"{name} has ended: {member.last_words}")
+            if time.monotonic() > deadline:
+                raise Failed(f"not within {PATIENCE} s: {why()}")
+            time.sleep(_LOOK_SECONDS)
+
+
+def is_ours(name: str) -> bool:
+    return name.startswith("python")
+
+
+def _java(release: str) -> list[str]:
+    """``3.9.2+1`` is that release as if it were from the future."""
+    return driver("Future", release.removesuffix("+1")) if release.endswith("+1") else counting(release)

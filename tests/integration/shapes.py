@@ -1,0 +1,62 @@
+"""The topologies that `counting.py` and `java/Counting.java` have in common, and their topics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import frozen
+from kafka.partitioner.default import murmur2
+
+from assignor.topology import Subtopology, Topology
+from subscription_codec import TaskId
+
+SHAPES = ("stateless", "stateful", "repartition")
+PARTITIONS = 6
+KEYS = tuple(map(str, range(PARTITIONS)))  # the source has them in the partitions of their names
+
+
+@frozen
+class Topics:
+    """The topics of one application; "" for what its shape does not have."""
+
+    shape: str
+    application: str
+    source: str
+    output: str
+
+    @property
+    def changelog(self) -> str:
+        return "" if self.shape == "stateless" else f"{self.application}-store-changelog"
+
+    @property
+    def repartition(self) -> str:
+        return f"{self.application}-store-repartition" if self.shape == "repartition" else ""
+
+
+def topology(topics: Topics) -> Topology:
+    changelogs = [topics.changelog] if topics.changelog else []
+    if not topics.repartition:
+        return Topology.of(Subtopology(sources=[topics.source], changelogs=changelogs))
+    return Topology.of(
+        Subtopology(sources=[topics.source], repartition_sinks=[topics.repartition]),
+        Subtopology(repartition_sources=[topics.repartition], changelogs=changelogs),
+    )
+
+
+def tasks(topics: Topics) -> tuple[str, ...]:
+    """The names of all tasks."""
+    found = topology(topics).tasks({topics.source: PARTITIONS})
+    return tuple(map(str, found))
+
+
+def task_of(active: Mapping[TaskId, Any], partition: Any) -> TaskId:
+    """The task that reads a partition."""
+    return next(task for task, inputs in active.items() if tuple(partition) in inputs)
+
+
+def counted_in(topics: Topics) -> dict[str, str]:
+    """For each key the name of the task that writes its records to the output."""
+    if not topics.repartition:
+        return {key: f"0_{key}" for key in KEYS}
+    return {key: f"1_{(murmur2(key.encode()) & 0x7FFFFFFF) % PARTITIONS}" for key in KEYS}

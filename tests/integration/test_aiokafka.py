@@ -1,0 +1,214 @@
+"""Our members on aiokafka, which are always eager, on a real broker and beside real Kafka Streams instances."""
+
+import asyncio
+import json
+import sys
+import time
+from collections.abc import Callable, Coroutine
+from contextlib import nullcontext
+from pathlib import Path
+
+import aiokafka
+import pytest
+from aiokafka import AIOKafkaConsumer
+from attrs import asdict
+
+from assignor.clients.aiokafka import StreamsPartitionAssignor
+from assignor.clients.aiokafka_admin import AiokafkaAdmin
+from assignor.clients.looking_up import LookupFailed
+from assignor.errors import FatalError
+from assignor.internal_topics import NewTopic
+from assignor.member_process import Assigned, MemberSettings, Subscribed
+from assignor.topology import Subtopology, Topology
+from subscription_codec import TopicPartition
+from tests.assignor.clients.listening import Recorder, Rival
+from tests.integration.applications import SESSION_MS, Application, settle
+from tests.integration.children import Child, JavaStreams, PythonMember
+from tests.integration.test_real_broker import check_that_both_work, only
+from upgrade import StreamsConfig, release_named
+
+pytestmark = [pytest.mark.broker, pytest.mark.slow]
+
+ROOT = Path(__file__).parents[2]
+SECONDS = 60.0
+
+
+class AiokafkaMember(PythonMember):
+    """``streams-assignor member`` on aiokafka."""
+
+    def __init__(self, application: Application, broker: str, **settings: str) -> None:
+        told = MemberSettings(
+            bootstrap_servers=broker,
+            group=application.name,
+            topic=(application.source,),
+            session_timeout_ms=SESSION_MS,
+            **settings,
+        )
+        command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r}); {_MAIN}"]
+        Child.__init__(self, "the aiokafka member", [*command, json.dumps(asdict(told))])
+
+
+_MAIN = "import runpy; runpy.run_module('tests.integration.aiokafka_member', run_name='__main__')"
+
+
+@pytest.mark.java
+@pytest.mark.parametrize("first", ["java", "aiokafka"])
+@pytest.mark.parametrize(
+    "release",
+    [
+        "2.0.1",
+        "2.3.1",
+        "2.4.1",
+        "4.3.1",
+        *(pytest.param(each, marks=pytest.mark.exhaustive) for each in ("2.8.2", "3.9.2")),
+    ],
+)
+def test_members_lead_and_follow_each_other(
+    application: Application, broker: str, java_streams: JavaStreams, release: str, first: str
+) -> None:
+    """The first one leads. Where Java is cooperative it keeps what it has, while the eager one gives up everything."""
+    latest = release_named(release).latest_version
+    with AiokafkaMember(application, broker) if first == "aiokafka" else nullcontext() as early:
+        if early is not None:
+            settle(early)
+        java = java_streams(release)
+        settle(*filter(None, (early, java)))
+        with AiokafkaMember(application, broker) if early is None else nullcontext(early) as python:
+            settle(java, python)
+
+            assert {first == "aiokafka"} == {event.leader for event in only(Assigned, python)}
+            assert latest == only(Assigned, python)[-1].version
+            assert 11 == only(Subscribed, python)[0].used
+            check_that_both_work(application, java, python)
+            assert 0 == python.stop()
+
+
+# -- a group of its own ------------------------------------------------------------------------------------------------
+
+
+class Member:
+    """A consumer with an admin, in this loop."""
+
+    def __init__(self, broker: str, group: str, topology: Topology, rivals: list[Recorder], **settings: int) -> None:
+        self.listener = Rival(rivals, {})
+        self.admin = AiokafkaAdmin(group, replication_factor=1, bootstrap_servers=broker)
+        self.streams = StreamsPartitionAssignor(
+            topology, StreamsConfig(num_standby_replicas=1), admin=self.admin, listener=self.listener
+        )
+        self.consumer = AIOKafkaConsumer(
+            *topology.source_topics,
+            bootstrap_servers=broker,
+            group_id=group,
+            partition_assignment_strategy=[self.streams],
+            enable_auto_commit=False,
+            session_timeout_ms=6000,
+            heartbeat_interval_ms=300,
+            **settings,
+        )
+        self.streams.bind(self.consumer)
+
+    async def start(self) -> None:
+        await self.consumer.start()
+
+    async def stop(self) -> None:
+        await self.consumer.stop()
+        await self.admin.close()
+
+
+def run(scenario: Coroutine[None, None, None]) -> None:
+    asyncio.run(asyncio.wait_for(scenario, 2 * SECONDS))
+
+
+async def eventually(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + SECONDS
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        await asyncio.sleep(0.05)
+
+
+def test_a_group_creates_its_topics_shares_its_tasks_and_hands_them_over(application: Application, broker: str) -> None:
+    repartition, changelog = (f"{application.name}-{what}" for what in ("r-repartition", "r-changelog"))
+    topology = Topology.of(
+        Subtopology(sources=[application.source], repartition_sinks=[repartition]),
+        Subtopology(repartition_sources=[repartition], changelogs=[changelog]),
+    )
+    tasks = set(topology.tasks({application.source: 6, repartition: 6}))
+
+    async def scenario() -> None:
+        first, second = (Member(broker, application.name, topology, listeners) for _ in range(2))
+        await first.start()
+        assert tasks == first.listener.held.active.keys()
+        counts = await asyncio.to_thread(first.admin.partitions, [repartition, changelog, "nowhere"])
+        assert {repartition: 6, changelog: 6} == counts
+        await second.start()
+        await eventually(lambda: len(first.listener.held.active) == len(second.listener.held.active) == 6)
+        await eventually(lambda: {task.subtopology for task in second.listener.held.standby} == {1})
+        assert tasks == {*first.listener.held.active, *second.listener.held.active}
+        await first.stop()
+        assert not first.listener.held.active
+        await eventually(lambda: tasks == second.listener.held.active.keys())
+        await second.stop()
+        assert "lost" not in [*first.listener.words, *second.listener.words]
+        assert set() == first.listener.contested | second.listener.contested
+        assert first.streams._complaint is second.streams._complaint is None
+
+    listeners: list[Recorder] = []
+    run(scenario())
+
+
+def test_who_does_not_ask_for_records_has_lost_its_tasks_and_comes_back(application: Application, broker: str) -> None:
+    topology = Topology.of(Subtopology(sources=[application.source]))
+
+    async def scenario() -> None:
+        member = Member(broker, application.name, topology, [], max_poll_interval_ms=2000)
+        await member.start()
+        await eventually(lambda: ["assigned", "lost"] == member.listener.words)
+        assert not member.streams.failure
+        await member.consumer.getmany(timeout_ms=10)
+        await eventually(lambda: ["assigned", "lost", "assigned"] == member.listener.words)
+        await member.stop()
+
+    run(scenario())
+
+
+def test_the_admin_says_what_there_is_or_that_it_cannot(application: Application, broker: str) -> None:
+    source, missing = TopicPartition(application.source, 0), f"{application.name}-nowhere"
+
+    async def scenario() -> None:
+        settings = {"bootstrap_servers": broker, "group_id": application.name, "enable_auto_commit": False}
+        async with AIOKafkaConsumer(**settings) as consumer:
+            partition = aiokafka.TopicPartition(*source)
+            consumer.assign([partition])
+            await consumer.commit({partition: 7})
+        admin = AiokafkaAdmin(application.name, replication_factor=1, bootstrap_servers=broker)
+        application.send(3)
+        await asyncio.to_thread(ask, admin)
+        await admin.close()
+        with pytest.raises(ValueError, match="replication factor of at least 1, got -1"):
+            AiokafkaAdmin(application.name, replication_factor=-1)
+
+    def ask(admin: AiokafkaAdmin) -> None:
+        assert {} == admin.partitions([]) == admin.ends([]) == admin.committed([]) == admin.racks([])
+        assert {application.source: 6} == admin.partitions([application.source, missing])
+        assert {source: 3} == admin.ends([source])
+        assert {source: 7, TopicPartition(application.source, 1): 0} == admin.committed(
+            [source, TopicPartition(application.source, 1)]
+        )
+        assert {None} == admin.racks([application.source])[source]  # a broker without one
+        admin.create([NewTopic(application.source, 6, {}), NewTopic(missing, 1, {"cleanup.policy": "compact"})])
+        assert {missing: 1} == admin.partitions([missing])
+        with pytest.raises(FatalError, match="could not create topics not/allowed: InvalidTopicError"):
+            admin.create([NewTopic("not/allowed", 1, {})])
+
+    run(scenario())
+
+
+def test_an_admin_that_reaches_nobody_fails_as_a_lookup_each_time() -> None:
+    async def scenario() -> None:
+        admin = AiokafkaAdmin("g", replication_factor=1, bootstrap_servers="127.0.0.1:1")
+        for _ in range(2):
+            with pytest.raises(LookupFailed):
+                await asyncio.to_thread(admin.partitions, ["t"])
+        await admin.close()
+
+    run(scenario())

@@ -1,0 +1,53 @@
+"""Upgrades of live groups while members, brokers, network and clocks fail: nothing is lost, and nothing twice."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.chaos.course import KINDS
+from tests.chaos.outcome import Outcome
+from tests.chaos.whole import whole_run
+from tests.integration.clusters import NEWEST, OLDER
+from tests.integration.kafka_jars import Unavailable, class_path, java
+
+pytestmark = [pytest.mark.broker, pytest.mark.slow]
+
+EXACTLY_ONCE, AT_LEAST_ONCE, BRIDGED = "exactly-once", "kafka-python", "confluent"
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(
+    ("worker", "kinds"),
+    [
+        (AT_LEAST_ONCE, ["kill", "freeze", "dying-leader"]),
+        (EXACTLY_ONCE, ["kill", "freeze", "coordinator-kill"]),
+    ],
+)
+def test_an_upgrade_survives_the_worst_of_it(worker: str, kinds: list[str], tmp_path: Path) -> None:
+    check(run(1, tmp_path, worker=worker, kinds=kinds, faults=len(kinds)))
+
+
+@pytest.mark.exhaustive
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("broker", [NEWEST, OLDER])
+@pytest.mark.parametrize("worker", [AT_LEAST_ONCE, BRIDGED, EXACTLY_ONCE])
+@pytest.mark.parametrize("seed", range(11, 14))
+def test_an_upgrade_survives_all_of_it(seed: int, worker: str, broker: str, tmp_path: Path) -> None:
+    check(run(seed, tmp_path, worker=worker, broker=broker, faults=len(KINDS)))
+
+
+def run(seed: int, folder: Path, broker: str = NEWEST, **how: object) -> Outcome:
+    try:
+        java()
+        class_path(f"org.apache.kafka:kafka_2.13:{broker}")
+    except Unavailable as missing:
+        pytest.skip(f"no brokers: {missing}")
+    return whole_run(seed, folder, say=print, broker=broker, **how)
+
+
+def check(outcome: Outcome) -> None:
+    assert [] == outcome.problems
+    assert len(outcome.settings.steps) == len(outcome.results)
+    balance = outcome.balance
+    assert 0 == balance.lost < balance.produced == balance.processed
+    assert 0 == balance.duplicates or not balance.exactly_once

@@ -1,0 +1,181 @@
+"""``StreamsConsumer`` on a real broker: processes that come, go, die and sleep, alone and beside Kafka Streams."""
+
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from assignor.clients.feed import Feed
+from tests.integration.applications import PARTITIONS, Application, partitions, settle
+from tests.integration.children import PATIENCE, JavaStreams, wait_until
+from tests.integration.clusters import Cluster
+from tests.integration.confluent_members import ConfluentMember, read_by
+
+pytestmark = [pytest.mark.broker, pytest.mark.slow]
+
+PER_SECOND = 400
+RECORDS = 20
+Start = Callable[..., ConfluentMember]
+
+
+@pytest.fixture(name="start")
+def fixture_start(application: Application) -> Iterator[Start]:
+    with ExitStack() as stack:
+        yield lambda **settings: stack.enter_context(ConfluentMember(application, **settings))
+
+
+def numbers(produced: dict[str, int]) -> dict[int, int]:
+    return {int(name.rpartition("-")[2]): count for name, count in produced.items()}
+
+
+def wait_for_all(produced: dict[int, int], members: list[ConfluentMember], *alive: ConfluentMember) -> None:
+    wanted = sum(produced.values())
+    wait_until(lambda: len(read_by(members)) >= wanted, *alive)
+
+
+def test_no_record_is_lost_when_members_come_and_go_and_die_and_sleep(application: Application, start: Start) -> None:
+    """SIGKILL, a newcomer, SIGSTOP past the session timeout and SIGCONT, a clean end.
+
+    Records come again only after the first and the third, and only those of the time between two commits.
+    """
+    first, killed, sleeper = start(), start(), start()
+    settle(first, killed, sleeper)
+    with Feed(application._broker, application.source, PARTITIONS, PER_SECOND) as feed:
+        for member in (first, killed, sleeper):
+            member.wait_for("read", 100)
+        killed.signal(signal.SIGKILL)
+        newcomer = start()
+        settle(first, newcomer, sleeper)
+        sleeper.signal(signal.SIGSTOP)
+        settle(first, newcomer)
+        asleep = len(sleeper.lines)
+        sleeper.signal(signal.SIGCONT)
+        settle(first, newcomer, sleeper)
+        assert 0 == newcomer.stop()
+        settle(first, sleeper)
+        produced = numbers(feed.stop())
+    members = [first, killed, sleeper, newcomer]
+    wait_for_all(produced, members, first, sleeper)
+    assert 0 == first.stop() == sleeper.stop()
+
+    read = read_by(members)
+    assert {(partition, offset) for partition, count in produced.items() for offset in range(count)} == set(read)
+    assert any(line.startswith("lost") for line in sleeper.lines[asleep:])
+    twice = sum(count - 1 for count in read.values())
+    assert twice < PER_SECOND
+    refused = [len(member.said("refused")) for member in members]
+    print(f"produced {sum(produced.values())}, lost 0, twice {twice}, refused commits {refused}")
+
+
+def test_a_clean_handover_repeats_nothing(application: Application, start: Start) -> None:
+    """Records that were committed in ``revoked`` do not come again."""
+    check_a_clean_handover(application, start)
+
+
+def test_a_clean_handover_on_the_newest_broker(tmp_path: Path) -> None:
+    with Cluster(tmp_path) as cluster, ExitStack() as stack:
+        cluster.start(1, settings={"group.initial.rebalance.delay.ms": "0"})
+        application = Application(cluster.brokers)
+        check_a_clean_handover(application, lambda: stack.enter_context(ConfluentMember(application)))
+
+
+def check_a_clean_handover(application: Application, start: Start) -> None:
+    first = start()
+    settle(first)
+    with Feed(application._broker, application.source, PARTITIONS, PER_SECOND) as feed:
+        first.wait_for("read", 100)
+        second = start()
+        settle(first, second)
+        second.wait_for("read", 100)
+        assert 0 == second.stop()
+        settle(first)
+        produced = numbers(feed.stop())
+    wait_for_all(produced, [first, second], first)
+    assert 0 == first.stop()
+
+    read = read_by([first, second])
+    assert sum(produced.values()) == len(read) == sum(read.values())
+    assert [] == first.said("refused") + second.said("refused") + first.said("lost")
+
+
+def test_a_zombie_in_a_transaction_is_fenced(application: Application, start: Start) -> None:
+    """Each record is in the output exactly once, though a member slept in the middle of a transaction."""
+    output = f"{application.name}-copy"
+    admin = AdminClient({"bootstrap.servers": application._broker})
+    admin.create_topics([NewTopic(output, 1, 1)])[output].result(PATIENCE)
+    zombie = start(output=output)
+    settle(zombie)
+    with Feed(application._broker, application.source, PARTITIONS, PER_SECOND) as feed:
+        zombie.wait_for("open", 3)
+        zombie.signal(signal.SIGSTOP)
+        other = start(output=output)
+        settle(other)
+        other.wait_for("open", 3)
+        zombie.signal(signal.SIGCONT)
+        zombie.wait_for("lost")
+        settle(zombie, other)
+        produced = numbers(feed.stop())
+    wanted = {f"{partition}:{offset}" for partition, count in produced.items() for offset in range(count)}
+    copied = read_committed(application._broker, output, len(wanted))
+    assert 0 == zombie.stop() == other.stop()
+    copied += read_committed(application._broker, output, 0, start=len(copied))
+
+    assert sorted(wanted) == sorted(copied)
+    assert zombie.said("refused")[0][0] in {"UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION"}
+    print(f"produced {len(wanted)}, copied {len(copied)}, refused {zombie.said('refused')} {other.said('refused')}")
+
+
+def read_committed(broker: str, topic: str, at_least: int, start: int = 0) -> list[str]:
+    """The keys, from the `start`-th on, as soon as there are so many, and all that there are then."""
+    reader = Consumer({"bootstrap.servers": broker, "group.id": "unused", "isolation.level": "read_committed"})
+    deadline, found = time.monotonic() + PATIENCE, []
+    try:
+        reader.assign([TopicPartition(topic, 0, 0)])
+        while True:
+            message = reader.poll(1)
+            if message is None:
+                if len(found) >= at_least + start:
+                    return found[start:]
+                assert time.monotonic() < deadline, f"only {len(found)} of {at_least}"
+            elif not message.error():
+                found.append(message.key().decode())
+    finally:
+        reader.close()
+
+
+@pytest.mark.java
+@pytest.mark.parametrize(
+    ("release", "config"), [("2.0.1", {"upgrade.from": "2.0"}), ("4.3.1", {})], ids=["eager", "cooperative"]
+)
+@pytest.mark.parametrize("first", ["java", "python"])
+def test_it_shares_the_tasks_with_java(
+    application: Application,
+    java_streams: JavaStreams,
+    start: Start,
+    release: str,
+    config: dict[str, str],
+    first: str,
+) -> None:
+    if first == "java":
+        java = java_streams(release)
+        settle(java)
+        python = start(**config)
+    else:
+        python = start(**config)
+        settle(python)
+        java = java_streams(release)
+    settle(java, python)
+
+    application.send(RECORDS)
+    application.counts(partitions(java.tasks), RECORDS)
+    settle(java, python)  # an eager member has nothing in the middle of a rebalance, though it gets the same again
+    mine = {(int(partition), offset) for partition in partitions(python.tasks) for offset in range(RECORDS)}
+    wait_until(lambda: mine <= set(read_by([python])), python, java)
+    assert mine == set(read_by([python]))
+    assert 0 == python.stop()
+    settle(java)

@@ -1,0 +1,358 @@
+"""``streams-assignor group`` on real brokers, with real members of Kafka Streams and of ours beside them."""
+
+import json
+import logging
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from attrs import evolve
+from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from assignor.clients import group_lookup, group_lookup_confluent
+from assignor.inspect import RawGroup
+from assignor.inspect.size import group_bytes
+from tests.integration.applications import PARTITIONS, TASKS, Application, settle
+from tests.integration.brokers import _free_ports, a_broker
+from tests.integration.children import PATIENCE, JavaMember, JavaStreams, wait_until
+from tests.integration.clusters import NEWEST, Cluster
+from tests.integration.kafka_jars import Unavailable, counting
+
+pytestmark = [pytest.mark.broker, pytest.mark.slow]
+
+
+@pytest.fixture(name="broker", scope="module", params=["a broker", NEWEST])
+def fixture_broker(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Bootstrap address of a broker of 3.9.2 (or what the container has), and of one of the newest release."""
+    logging.getLogger("kafka").setLevel(logging.CRITICAL)
+    with ExitStack() as stack:
+        try:
+            if request.param == NEWEST:
+                cluster = stack.enter_context(Cluster(tmp_path_factory.mktemp("newest")))
+                cluster.start(1, settings={"group.initial.rebalance.delay.ms": "0"})
+                yield cluster.brokers
+            else:
+                yield stack.enter_context(a_broker())
+        except Unavailable as missing:
+            pytest.skip(f"no real broker: {missing}")
+
+
+def told(broker: str, name: str, *flags: str) -> Any:
+    """What the command says of a group, as JSON."""
+    done = said(broker, name, "--json", *flags)
+    assert 0 == done.returncode, done.stderr
+    return json.loads(done.stdout)
+
+
+def said(broker: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    script = "from assignor.cli import main; main()"
+    command = [sys.executable, "-c", script, "group", *arguments, "--bootstrap-servers", broker]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+
+def codes(found: Any) -> list[str]:
+    return [finding["code"] for finding in found["findings"]]
+
+
+def active(found: Any) -> list[str]:
+    return sorted(task for member in found["members"] for task in member["active"])
+
+
+@pytest.mark.java
+def test_a_group_in_the_middle_of_an_upgrade(application: Application, java_streams: JavaStreams, broker: str) -> None:
+    """2.0.1 holds the others back, one of ours among them; when it has gone, they go up to their own version."""
+    old = java_streams("2.0.1")
+    settle(old)
+    with application.python(upgrade_from="2.0") as python:
+        settle(old, python)
+
+        found = told(broker, application.name, "--check")
+        by_release = {member["releases"].partition(" ")[0]: member for member in found["members"]}
+        assert ("waiting", 3, {"3": 2}) == tuple(found["upgrade"][key] for key in ("stage", "common", "used"))
+        assert [by_release["2.0.0"]["name"]] == found["upgrade"]["waiting_for"]
+        assert ("eager", 3, 0) == facts(by_release["2.0.0"])
+        assert ("unknown", 11, 3) == facts(by_release["3.4.0"])
+        assert old.tasks == set(by_release["2.0.0"]["active"])
+        assert python.tasks == set(by_release["3.4.0"]["active"])
+        assert [] == found["findings"]
+        old.stop()
+        settle(python)
+        assert {"11": 1} == told(broker, application.name)["upgrade"]["used"]
+
+
+def facts(member: Any) -> tuple[str, int, int]:
+    return member["rebalance_protocol"], member["supported_version"], member["consumer_protocol_version"]
+
+
+@pytest.mark.java
+def test_members_of_two_releases_and_one_of_ours(
+    application: Application, java_streams: JavaStreams, broker: str
+) -> None:
+    members = [java_streams("2.8.2")]
+    settle(*members)
+    members.append(java_streams("4.3.1"))
+    settle(*members)
+    with application.python(standbys=1) as python:
+        settle(*members, python)
+
+        found = told(broker, application.name)
+        assert {"9": 3} == found["upgrade"]["used"]
+        assert sorted(TASKS) == active(found)
+        assert {frozenset(each.tasks) for each in (*members, python)} == {
+            frozenset(member["active"]) for member in found["members"]
+        }
+        assert {"2.8.0 to 2.8.2", "3.4.0 to 4.3.1 or streams-assignor"} == {
+            member["releases"] for member in found["members"]
+        }
+        assert not [finding for finding in found["findings"] if finding["kind"] == "problem"]
+        check_that_both_clients_see_the_same(broker, application.name)
+
+
+@pytest.mark.java
+def test_upgrade_from_that_is_still_set(application: Application, java_streams: JavaStreams, broker: str) -> None:
+    """1.1.1 and one of ours that was told so: the two versions are the same, the envelopes are not."""
+    old = java_streams("1.1.1")
+    settle(old)
+    with application.python(upgrade_from="1.1") as python:
+        settle(old, python)
+
+        found = told(broker, application.name, "--check")
+        assert {"2": 2} == found["upgrade"]["used"]
+        assert {"upgrade-from", "maybe-upgrade-from"} == set(codes(found))
+        (pinned,) = [finding["members"] for finding in found["findings"] if finding["code"] == "upgrade-from"]
+        assert [3] == [member["consumer_protocol_version"] for member in found["members"] if member["name"] in pinned]
+
+
+def test_members_of_ours_with_standbys(application: Application, broker: str) -> None:
+    with application.python(standbys=1) as one, application.python(standbys=1) as other:
+        settle(one, other)
+        wait_until(lambda: bool(one.status.standby and other.status.standby), one, other)
+
+        found = told(broker, application.name, "--check")
+        assert sorted(TASKS) == active(found)
+        assert {frozenset(one.status.standby), frozenset(other.status.standby)} == {
+            frozenset(task for kind in ("standby", "warm_up", "standby_or_warm_up") for task in member[kind])
+            for member in found["members"]
+        }
+        check_that_the_size_is_right(broker, application.name, found["metadata_bytes"])
+
+
+@pytest.mark.parametrize("assignor", ["range", "cooperative-sticky"])
+def test_plain_consumers_an_empty_group_and_all(broker: str, assignor: str) -> None:
+    name = f"plain-{uuid4().hex[:8]}"
+    with plain(broker, name, assignor):
+        found = told(broker, name, "--check")
+        assert ("Stable", assignor, "unknown") == (found["state"], found["protocol"], found["upgrade"]["stage"])
+        assert [f"{name}-{each}" for each in range(3)] == sorted(found["members"][0]["partitions"])
+        assert ["not-streams"] == codes(found)
+        check_that_both_clients_see_the_same(broker, name)
+        assert name in said(broker, "--all").stdout
+    found = told(broker, name, "--check")
+
+    assert ("Empty", [], ["unsettled"]) == (found["state"], found["members"], codes(found))
+    assert name in {each["group"] for each in json.loads(said(broker, "--all", "--json").stdout)}
+
+
+def plain(broker: str, name: str, assignor: str = "range", **settings: str) -> ExitStack:
+    """One consumer that has got its partitions; it has a topic of the group's name."""
+    admin = AdminClient({"bootstrap.servers": broker})
+    admin.create_topics([NewTopic(name, 3, 1)])[name].result(PATIENCE)
+    classic = {} if settings else {"partition.assignment.strategy": assignor, "session.timeout.ms": 6000}
+    consumer = Consumer({"bootstrap.servers": broker, "group.id": name, **classic, **settings})
+    stack = ExitStack()
+    stack.callback(consumer.close)
+    consumer.subscribe([name])
+    for _ in range(PATIENCE):
+        consumer.poll(1)
+        if consumer.assignment():
+            # So that something is left of the group when nobody is in it.
+            consumer.commit(offsets=[TopicPartition(name, 0, 0)], asynchronous=False)
+            return stack
+    raise AssertionError("got no partitions")
+
+
+def test_a_group_that_is_not_there(broker: str) -> None:
+    done = said(broker, "nobody")
+
+    assert (1, "") == (done.returncode, done.stdout)
+    assert done.stderr.startswith("Error: no group 'nobody' at ")
+    assert 1 == len(done.stderr.splitlines())
+    assert 1 == said(broker, "nobody", "--client", "confluent-kafka").returncode
+
+
+def test_a_group_of_the_new_protocol(broker: str, request: pytest.FixtureRequest) -> None:
+    """KIP-848: the broker has it, and has nothing of it to decode."""
+    if request.node.callspec.params["broker"] != NEWEST:
+        pytest.skip("only the newest broker has it switched on")
+    name = f"kip-848-{uuid4().hex[:8]}"
+    with plain(broker, name, **{"group.protocol": "consumer"}):
+        found = told(broker, name, "--check")
+
+    assert ("consumer", "Stable", ["not-classic"]) == (found["type"], found["state"], codes(found))
+    assert "KIP-848" in found["findings"][0]["text"]
+
+
+@pytest.mark.java
+def test_warm_ups_and_the_process_of_the_leader(application: Application, broker: str, tmp_path: Path) -> None:
+    """With no lag accepted, a second instance gets two warm-ups first; the first one leads and plans the next look."""
+    settings = {"acceptable.recovery.lag": "0", "commit.interval.ms": "100", "session.timeout.ms": "6000"}
+    with newest_java(application, broker, tmp_path / "1", settings) as first:
+        settle(first)
+        application.send(20)
+        application.counts({task.removeprefix("0_") for task in TASKS}, 20)
+        leader = told(broker, application.name)["members"][0]["process_id"]
+        with newest_java(application, broker, tmp_path / "2", settings):
+            deadline = time.monotonic() + PATIENCE
+            while not (found := told(broker, application.name))["leading_process"]:
+                assert time.monotonic() < deadline, found
+                time.sleep(0.3)
+    assert leader == found["leading_process"]
+    assert [2, 0] == sorted((len(member["warm_up"]) for member in found["members"]), reverse=True)
+    assert not any(member["standby"] or member["standby_or_warm_up"] for member in found["members"])
+    assert sorted(TASKS) == active(found)
+
+
+@pytest.mark.java
+def test_a_group_of_kip_1071(tmp_path: Path) -> None:
+    """Kafka Streams with ``group.protocol=streams``: the broker assigns its tasks."""
+    with Cluster(tmp_path, metadata="4.3-IV0") as cluster:
+        try:
+            cluster.start(1)
+        except Unavailable as missing:
+            pytest.skip(f"no real broker: {missing}")
+        application = Application(cluster.brokers)
+        with newest_java(application, cluster.brokers, tmp_path / "s", {"group.protocol": "streams"}) as java:
+            wait_until(lambda: java.tasks == TASKS, java)
+            found = told(cluster.brokers, application.name, "--check")
+
+    assert ("streams", "Stable", ["not-classic"]) == (found["type"], found["state"], codes(found))
+    assert "KIP-1071" in found["findings"][0]["text"]
+
+
+def newest_java(application: Application, broker: str, state: Path, more: dict[str, str]) -> JavaMember:
+    """The newest Kafka Streams, with settings that others of the application do not have."""
+    usual = {"bootstrap.servers": broker, "application.id": application.name, "state.dir": str(state)}
+    settings = [f"{key}={value}" for key, value in {**usual, "statestore.cache.max.bytes": "0", **more}.items()]
+    try:
+        program = counting(NEWEST)
+    except Unavailable as missing:
+        pytest.skip(f"no Kafka Streams {NEWEST}: {missing}")
+    return JavaMember(f"Kafka Streams in {state.name}", [*program, application.source, application.output, *settings])
+
+
+def test_nobody_answers() -> None:
+    done = said("127.0.0.1:1", "app", "--timeout", "2")
+
+    assert (1, "") == (done.returncode, done.stdout)
+    assert done.stderr.startswith("Error: 127.0.0.1:1: ")
+
+
+def check_that_both_clients_see_the_same(broker: str, name: str) -> None:
+    """kafka-python's requests and confluent-kafka's deprecated call, byte for byte."""
+    found = [lookup(broker).group(name) for lookup in (group_lookup.GroupLookup, group_lookup_confluent.GroupLookup)]
+
+    assert ordered(found[0]) == ordered(found[1])
+    assert found[0].members
+
+
+def ordered(group: RawGroup) -> RawGroup:
+    return evolve(group, members=tuple(sorted(group.members, key=lambda member: member.member_id)))
+
+
+def check_that_the_size_is_right(broker: str, name: str, told_bytes: int) -> None:
+    """Within a twentieth of the record that the broker has really stored."""
+    raw = group_lookup.GroupLookup(broker).group(name)
+    stored = 0
+    reader = Consumer({"bootstrap.servers": broker, "group.id": "unused", "enable.auto.commit": False})
+    try:
+        reader.assign([TopicPartition("__consumer_offsets", 0, 0)])
+        while message := reader.poll(2):
+            if (key := message.key()) and key[:2] == b"\0\2" and key[4:].decode() == name and message.value():
+                stored = len(key) + len(message.value())
+    finally:
+        reader.close()
+
+    assert group_bytes(raw) == told_bytes
+    assert stored <= told_bytes <= 1.05 * stored + 100
+
+
+def test_the_limit_of_the_broker_is_asked(broker: str) -> None:
+    name = f"limit-{uuid4().hex[:8]}"
+    with plain(broker, name):
+        found = told(broker, name)
+
+    assert (1_048_588, True) == (found["metadata_limit"], found["metadata_limit_known"])
+
+
+def test_a_picture_shows_the_tasks(application: Application, broker: str) -> None:
+    with application.python() as python:
+        settle(python)
+        assert PARTITIONS == len(python.tasks)
+        shown = said(broker, application.name).stdout
+
+    assert f"{application.name}  Stable  stream" in shown
+    assert "active 0_0–5" in shown
+
+
+def test_over_sasl_and_without_the_right_to_look(tmp_path: Path) -> None:
+    """The file of ``--command-config`` logs in; who may not look is told so in one line, as is a wrong password."""
+    with Cluster(tmp_path) as cluster:
+        (port,) = _free_ports(1)
+        try:
+            cluster.start(1, settings=secured(cluster, port))
+        except Unavailable as missing:
+            pytest.skip(f"no real broker: {missing}")
+        name = f"secret-{uuid4().hex[:8]}"
+        with plain(cluster.brokers, name):
+            answers = {}
+            for user in ("anna", "bert"):
+                file = tmp_path / f"{user}.properties"
+                file.write_text(login(user, "right"))
+                for client in ("kafka-python", "confluent-kafka"):
+                    answers[user, client] = said_to(port, name, "--command-config", str(file), "--client", client)
+            wrong = tmp_path / "wrong.properties"
+            wrong.write_text(login("anna", "wrong-password"))
+            refused = said_to(port, name, "--command-config", str(wrong), "--timeout", "5")
+
+    reasons = {"kafka-python": "GROUP_AUTHORIZATION_FAILED: ", "confluent-kafka": " that one may see "}
+    for client in reasons:
+        assert name in answers["anna", client].stdout, answers["anna", client]
+        assert (1, "") == (answers["bert", client].returncode, answers["bert", client].stdout)
+        assert reasons[client] in answers["bert", client].stderr
+        assert 1 == len(answers["bert", client].stderr.splitlines())
+    assert (1, 1) == (refused.returncode, len(refused.stderr.splitlines())), refused
+    assert "wrong-password" not in refused.stderr
+
+
+def said_to(port: int, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return said(f"127.0.0.1:{port}", *arguments)
+
+
+def secured(cluster: Cluster, port: int) -> dict[str, str]:
+    """A second listener with SASL; on the first everybody may do everything, as the broker itself."""
+    jaas = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+    return {
+        "listeners": f"PLAINTEXT://{cluster.broker(1)},CONTROLLER://{cluster.controller(1)},SASL://127.0.0.1:{port}",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SASL:SASL_PLAINTEXT",
+        "inter.broker.listener.name": "PLAINTEXT",
+        "sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.sasl.plain.sasl.jaas.config": f'{jaas} user_anna="right" user_bert="right";',
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": "User:ANONYMOUS;User:anna",
+        "group.initial.rebalance.delay.ms": "0",
+    }
+
+
+def login(user: str, password: str) -> str:
+    module = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+    return (
+        "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\n"
+        f'sasl.jaas.config={module} username="{user}" password="{password}";\n'
+    )
