@@ -69,7 +69,8 @@ class MemberVersion:
         state, actions = self.rules.transitions[self.state, word]
         told = event.supported if state is _BELIEVES_ANYTHING else min(event.supported, self.latest)
         used = self.used if word in _KEEPS_THE_VERSION else told
-        return evolve(self, used=used, state=state), _settled(actions, event.completes)
+        after = self if (used, state) == (self.used, self.state) else evolve(self, used=used, state=state)
+        return after, _settled(actions, event.completes)
 
     def _refused(self, code: int, other: OnError) -> tuple[Action, ...]:
         reaction = self.rules.errors.get(code, other)

@@ -35,9 +35,10 @@ class LeaderRules:
 
     ``reads_future``: it can tell a subscription from the future from garbage. ``validates_from``: with this latest
     version or a later one it refuses a supported version below the used one. ``previous_of_process``: "previous" tasks
-    are those of the whole process, for each of its members. ``checks`` come before everything else, in this order;
-    ``answers_errors``: versions that do not go together get an answer with an error code, instead of the leader's
-    death. ``tells_future``: members from the future get such an answer too.
+    are those of the whole process, for each of its members, and are named once each, where a member expects one name
+    for each partition. ``checks`` come before everything else, in this order; ``answers_errors``: versions that do not
+    go together get an answer with an error code, instead of the leader's death. ``tells_future``: members from the
+    future get such an answer too.
     """
 
     version: Speaks

@@ -16,21 +16,30 @@ from attrs import evolve
 from click.core import ParameterSource
 
 from upgrade.errors import UpgradeError
-from upgrade.matrix import Plan, Upgrade, kip_268, plans
+from upgrade.matrix import Plan, Upgrade, everything, kip_268, plans
 from upgrade.releases import release_named
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from spark_sim.cell_result import CellResult
+    from spark_sim.jobs import Extent
     from spark_sim.results import Sweep
-    from spark_sim.runs import CellResult
     from spark_sim.story import Story
 
-OF_GROUPS: Final = frozenset({"matrix", "plan", "upgrade_from", "sample", "seed", "master", "fresh"})
+OF_GROUPS: Final = frozenset(
+    {
+        *("matrix", "plan", "upgrade_from", "sample", "seed", "master", "fresh"),
+        *("crashes", "lates", "patient", "runs", "tasks", "standbys"),
+    }
+)
 """Options of a sweep that mean nothing to brokers."""
 
-MATRICES: Final[dict[str, Callable[[], tuple[Upgrade, ...]]]] = {"kip-268": kip_268}
+HISTORY: Final = "history"
+MATRICES: Final[dict[str, Callable[[], tuple[Upgrade, ...]]]] = {"kip-268": kip_268, "all": everything}
 EXAMPLES_SHOWN: Final = 3
+RUNS: Final = 40
+RUNS_OF_MANY: Final = 4
 
 
 class _Wrong(click.ClickException):
@@ -49,13 +58,43 @@ class _Failed(click.ClickException):
 
 
 @click.command
-@click.option("--matrix", type=click.Choice(list(MATRICES)), help="All cells and plans of a test matrix.")
+@click.option(
+    "--matrix",
+    type=click.Choice([*MATRICES, HISTORY]),
+    help="All cells and plans of a test matrix: that of KIP-268, or all pairs of Kafka's releases with all plans. Or "
+    "history: Kafka's own bugs, in releases that had them and in releases that did not.",
+)
 @click.option("--from", "origin", metavar="RELEASE", help="Or one upgrade: the release that runs now.")
 @click.option("--to", "target", metavar="RELEASE", help="The release to come to.")
 @click.option("--plan", type=click.Choice([plan.value for plan in Plan]), help="One plan only; without it, all three.")
 @click.option("--upgrade-from", metavar="VERSION", help="upgrade.from of the (first) bounce, right or wrong.")
-@click.option("--members", type=click.IntRange(1, 26), default=3, show_default=True, help="Members of the group.")
-@click.option("--sample", type=click.IntRange(1), help="Draw so many schedules of each upgrade instead of trying all.")
+@click.option("--members", type=click.IntRange(1, 1_000), default=3, show_default=True, help="Members of the group.")
+@click.option("--tasks", type=click.IntRange(1, 10_000), default=6, show_default=True, help="Tasks of the group.")
+@click.option("--standbys", type=click.IntRange(0, 100), default=0, show_default=True, help="num.standby.replicas.")
+@click.option(
+    "--crashes", type=click.IntRange(0, 3), default=1, show_default=True, help="Most crashes in one schedule."
+)
+@click.option(
+    "--lates",
+    type=click.IntRange(0, 3),
+    default=1,
+    show_default=True,
+    help="Most times in one schedule that a member misses the rebalance timeout.",
+)
+@click.option(
+    "--patient/--impatient",
+    default=None,
+    help="The operator waits until the group rests before the next restart. Default: not, but for --matrix all.",
+)
+@click.option(
+    "--runs",
+    type=click.IntRange(0),
+    help="So many schedules of each upgrade are then run with real members, which have to agree. Default: 40, and 4 "
+    "for --matrix all.",
+)
+@click.option(
+    "--sample", type=click.IntRange(1), help="Draw so many schedules of each upgrade instead of exploring all."
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Of what is drawn; equal seeds, equal rows.")
 @click.option(
     "--master",
@@ -74,9 +113,11 @@ class _Failed(click.ClickException):
 def sweep(out: Path, master: str, fresh: bool, as_json: bool, *, brokers: bool, faults: int, **chosen: Any) -> None:
     """Simulate every way an upgrade can go, on Spark.
 
-    All bounce orders and leaders, slow and fast restarts, and a crash of any member at any step. DIR gets matrix.json
-    (a verdict for each cell and plan), the rows of all runs as Parquet, and report.html. A sweep that was stopped goes
-    on when its command is given again.
+    Up to five members every schedule is explored: all orders of restarts and messages, all leaders, slow and fast
+    restarts, a crash of any member and a member that is late at any moment. Then some schedules are run with real
+    members and real bytes, which have to agree. Larger groups are sampled. DIR gets matrix.json (a verdict for each
+    pair and plan), guide.json (the least that is safe, pair by pair), the rows of all runs as Parquet, and report.html.
+    A sweep that was stopped goes on when its command is given again.
 
     With --brokers it is the upgrade of a cluster: every order of the roll, every place to finalise metadata.version,
     and faults, as KIP-584, KIP-778 and Kafka 4.x have it. It takes seconds and no Spark; without --from and --to it is
@@ -89,7 +130,9 @@ def sweep(out: Path, master: str, fresh: bool, as_json: bool, *, brokers: bool, 
     Examples:
       streams-assignor sweep --matrix kip-268 --out sweep-results
       streams-assignor sweep --from 1.1 --to 2.0 --plan one_bounce --out one-bounce
-      streams-assignor sweep --from 2.0 --to simulated-4 --members 5 --sample 500 --out five
+      streams-assignor sweep --matrix all --out every-release
+      streams-assignor sweep --matrix history --out history
+      streams-assignor sweep --from 2.3 --to 3.9 --members 200 --tasks 1000 --standbys 1 --sample 100 --out large
       streams-assignor sweep --brokers --from 3.9.2 --to 4.3.1 --out brokers
     """  # noqa: D301  # \b is the character by which click leaves lines alone
     context = click.get_current_context()
@@ -97,12 +140,16 @@ def sweep(out: Path, master: str, fresh: bool, as_json: bool, *, brokers: bool, 
     if brokers:
         _sweep_brokers(out, faults, said, as_json=as_json, **chosen)
         return
+    if chosen["matrix"] == HISTORY:
+        _sweep_history(out, said, as_json=as_json)
+        return
     if "faults" in said:
-        raise _Wrong("--faults belongs to --brokers: of a group every single crash is tried")
+        raise _Wrong("--faults belongs to --brokers; of a group say --crashes and --lates")
     wanted = _wanted(**chosen)
     from rich.console import Console
 
-    from spark_sim.report import judge, write_html
+    from spark_sim.page import write_html
+    from spark_sim.report import judge
     from spark_sim.results import MATRIX, REPORT
 
     console = Console(stderr=as_json, highlight=False)
@@ -142,6 +189,16 @@ def _sweep_brokers(
     _exit(good)
 
 
+def _sweep_history(out: Path, said: set[str], *, as_json: bool) -> None:
+    if unused := said - {"matrix", "out", "as_json"}:
+        raise _Wrong(f"--matrix {HISTORY} knows by itself what to search for: leave out --{min(unused)}")
+    from spark_sim.known.cli import sweep_history
+
+    with _one_line_errors():
+        good = sweep_history(out, as_json=as_json)
+    _exit(good)
+
+
 def _exit(good: bool) -> None:
     if not good:
         raise click.exceptions.Exit(1)
@@ -153,15 +210,16 @@ def _wanted(
     target: str | None,
     plan: str | None,
     upgrade_from: str | None,
-    **numbers: int,
+    **how_far: Any,
 ) -> Sweep:
     """Say what is to be swept; whatever does not fit together is wrong usage."""
     from spark_sim.results import Sweep
 
+    extent = _extent(many=matrix == "all", **how_far)
     if matrix is not None:
         if origin or target or plan or upgrade_from:
             raise _Wrong("--matrix names all upgrades by itself: leave out --from, --to, --plan and --upgrade-from")
-        return Sweep(matrix, MATRICES[matrix](), **numbers)
+        return Sweep(matrix, MATRICES[matrix](), extent)
     if not origin or not target:
         raise _Wrong("say what to sweep: --matrix kip-268, or --from RELEASE --to RELEASE")
     try:
@@ -169,7 +227,17 @@ def _wanted(
     except UpgradeError as error:
         raise _Wrong(str(error)) from error
     name = ", ".join(map(_name, upgrades))
-    return Sweep(f"{upgrades[0].origin} to {upgrades[0].target}: {name}", upgrades, **numbers)
+    return Sweep(f"{upgrades[0].origin} to {upgrades[0].target}: {name}", upgrades, extent)
+
+
+def _extent(*, many: bool, patient: bool | None, runs: int | None, crashes: int, lates: int, **numbers: Any) -> Extent:
+    """Say how far to go into each upgrade: less far by itself if they are as many as all pairs of releases."""
+    from spark_sim.explore import Faults
+    from spark_sim.jobs import Extent
+
+    patient = many if patient is None else patient
+    runs = (RUNS_OF_MANY if many else RUNS) if runs is None else runs
+    return Extent(faults=Faults(crashes, lates), patient=patient, runs=runs, **numbers)
 
 
 def _name(upgrade: Upgrade) -> str:
@@ -235,14 +303,29 @@ def _one_line_errors() -> Iterator[None]:
 
 
 def _show(console: Console, results: list[CellResult]) -> None:
-    """Print the matrix, a few examples of what goes wrong, and what it comes to."""
-    from spark_sim.report import example_lines, judge, legend, matrix_table, notes
+    """Print the matrix (or the guide, if that is too large), a few examples of what goes wrong, what it comes to."""
+    from spark_sim.guide_page import summary
+    from spark_sim.report import (
+        Grid,
+        example_lines,
+        guide_legend,
+        guide_table,
+        judge,
+        legend,
+        matrix_table,
+        measures,
+        notes,
+    )
     from spark_sim.screen import style_of
 
     ascii_only = bool(console.options.ascii_only)
-    console.print(matrix_table(results, ascii_only=ascii_only))
-    console.print(legend(ascii_only=ascii_only), soft_wrap=True)
-    for line in (*notes(results), *example_lines(results, EXAMPLES_SHOWN)):
+    if Grid(results).large:
+        console.print(guide_table(summary(results)))
+        console.print(guide_legend(), soft_wrap=True)
+    else:
+        console.print(matrix_table(results, ascii_only=ascii_only))
+        console.print(legend(ascii_only=ascii_only), soft_wrap=True)
+    for line in (*notes(results), *measures(results), *example_lines(results, EXAMPLES_SHOWN)):
         console.print(line, markup=False, soft_wrap=True, style="dim")
     judgement = judge(results)
     console.print(judgement.text, markup=False, soft_wrap=True, style=style_of(judgement.good))
@@ -266,7 +349,8 @@ def report(folder: Path, html: Path | None) -> None:
     from rich.console import Console
 
     from spark_sim.brokers.results import is_broker_sweep
-    from spark_sim.report import read_matrix, write_html
+    from spark_sim.page import write_html
+    from spark_sim.report import read_matrix
     from spark_sim.results import REPORT
 
     if is_broker_sweep(folder):
@@ -302,6 +386,13 @@ EVENT_STYLES: Final = {
     "follows": "yellow",
     "rejoins": "yellow",
     "died": "bold red",
+    "ended": "yellow",
+    "late": "red",
+    "lost": "red",
+    "unheard": "yellow",
+    "asked": "yellow",
+    "looks": "dim",
+    "remark": "yellow",
     "violation": "bold white on red",
 }
 
@@ -322,7 +413,12 @@ def replay(scenario: str, as_json: bool) -> None:
       start M[>R] ...               start members together
       crash [mid|late] M ...        at once, or between JoinGroup and SyncGroup of the next rebalance (mid)
                                     or of the one after it (late)
-      elect oldest|newest           who takes over when the leader has gone
+      elect oldest|newest|M         who takes over when the leader has gone
+      lose T, find T, shutdown M    a source topic goes or comes back; M asks that all end (KIP-663)
+      with threads=2 standbys=1 topology=join partitions=4 static lag
+                                    before the steps: what the group is like
+      hold, settle                  in between nothing happens by itself, only single moves:
+      join|lead|take|expire|late M  JoinGroup, the leader's answer, its arrival, an end of a session, too late to join
 
     \b
     Steps of a cluster (N is a node, R a release of Kafka, L a level such as 4.3-IV0 or group.version=1):
@@ -340,6 +436,7 @@ def replay(scenario: str, as_json: bool) -> None:
       streams-assignor replay "1@3.9 2@3.9 level 3.9 | bounce 1>4.3 2>4.3 | race finalise 4.3 3@3.9"
     """  # noqa: D301  # \b is the character by which click leaves lines alone
     from spark_sim.brokers.reading import is_about_brokers
+    from spark_sim.known.what_if import imagined
     from spark_sim.scenario import Scenario
     from spark_sim.story import tell
 
@@ -351,7 +448,8 @@ def replay(scenario: str, as_json: bool) -> None:
         _exit(good)
         return
     try:
-        story = tell(Scenario.parse(scenario))
+        with imagined():  # releases that never were have examples, too
+            story = tell(Scenario.parse(scenario))
     except UpgradeError as error:
         raise _Wrong(str(error)) from error
     if as_json:

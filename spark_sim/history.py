@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
 from subscription_codec import TaskId
@@ -33,7 +34,13 @@ TEXTS = {
     "crashed": "crashes",
     "left": "leaves the group",
     "expired": "its session times out",
+    "late": "has not joined in time, and is put out of the group",
+    "lost": "topic is gone",
+    "found": "topic is back",
+    "asked": "asks that the whole application ends",
+    "looks": "rejoins to see whether warm-ups are done",
     "joined": "joins, sends version {}, supports {}",
+    "unheard": "has said nothing new, and gets the running generation back",
     "leads": "leads a group of {}",
     "assigned": "gets version {} (supported {}): active {}, standby {}",
     "dropped": "gets version {} (supported {}) and drops the assignment",
@@ -41,12 +48,19 @@ TEXTS = {
     "revoked": "gives up {}, and rejoins so that others can have it",
     "follows": "rejoins, because {} ({})",
     "died": "DIES: {}",
+    "ended": "ends as it is told: {}",
+    "remark": "REMARK {}: {}",
     "violation": "VIOLATION {}: {}",
 }
 
 
 def tasks_text(tasks: Iterable[TaskId]) -> str:
     """Write tasks as Kafka does: ``0_0,0_3``, or ``-`` for none."""
+    return _text(frozenset(tasks))
+
+
+@lru_cache(maxsize=4096)
+def _text(tasks: frozenset[TaskId]) -> str:
     return ",".join(map(str, sorted(tasks))) or "-"
 
 

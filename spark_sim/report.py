@@ -1,27 +1,27 @@
-"""Shows a sweep: the matrix as a table for the terminal, and one page of HTML that needs no network.
+"""Shows a sweep in a terminal: what it comes to, and the matrix, or the guide that follows from it if it is large.
 
-All of it comes from ``matrix.json``, so a report needs no Spark; the examples are run again and told step by step.
+All of it comes from ``matrix.json``, so a report needs no Spark; ``page`` draws the same for a browser.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from attrs import asdict, frozen
+from attrs import frozen
 from rich.table import Table
 from rich.text import Text
 
+from spark_sim.cell_result import SAFE, UNSAFE, CellResult
+from spark_sim.guide import Pair
+from spark_sim.guide_page import matrix_rows
 from spark_sim.properties import PROBED
-from spark_sim.results import MANIFEST, MATRIX, ResultsError, write_whole
-from spark_sim.runs import SAFE, UNSAFE, CellResult
-from spark_sim.scenario import Scenario
-from spark_sim.schedules import schedules
-from spark_sim.story import Story, generations, tell
+from spark_sim.results import MANIFEST, MATRIX, ResultsError
+from spark_sim.watched import MOST_BYTES_OF_A_GROUP
 from upgrade.matrix import Plan, Upgrade
-from upgrade.releases import release_named
+from upgrade.releases import Release, release_named
 
 
 @frozen
@@ -41,6 +41,13 @@ PLANS: Final = {
     Plan.OFFLINE: PlanWords("o", "offline", "stop all members, then start them all"),
 }
 
+MOST_NAMED: Final = 12
+"""So many upgrades are named in a line, and so many lines of releases stand beside each other in a matrix."""
+NUMBERS: Final = (
+    *("states", "transitions", "schedules", "members"),
+    *("moved", "unowned_task_ms", "member_bytes", "group_bytes", "kinds_possible"),
+)
+"""Numbers of ``matrix.json`` that older sweeps do not have."""
 OPEN: Final = "open"
 RUNNING: Final = "running"
 MARKS: Final = {SAFE: "✓", UNSAFE: "✗", RUNNING: "…", OPEN: "·"}
@@ -71,6 +78,9 @@ def _from_json(plain: dict[str, Any]) -> CellResult:
         example=plain["example"],
         violated=plain["property"],
         message=plain["message"],
+        **{key: plain.get(key, 0) for key in NUMBERS},
+        faults=plain.get("faults") or {},
+        kinds=frozenset(f"kind {number}" for number in range(plain.get("kinds", 0))),
     )
 
 
@@ -88,30 +98,49 @@ class Judgement:
 def judge(results: Sequence[CellResult]) -> Judgement:
     """Judge a sweep: every documented plan is safe, and where probing belongs to the upgrade it really happened."""
     broken = [_title(result) for result in results if result.upgrade.documented and result.verdict != SAFE]
-    unproven = [_title(result) for result in results if result.should_probe and not result.probes]
+    unproven = [_title(result) for result in results if result.should_probe and result.runs and not result.probes]
     unsafe = sum(result.verdict != SAFE for result in results)
     documented = sum(result.upgrade.documented for result in results)
     if broken:
-        return Judgement(False, f"documented, and yet unsafe: {', '.join(broken)}")
+        return Judgement(False, f"documented, and yet unsafe: {_few(broken)}")
     if unproven:
-        return Judgement(False, f"{PROBED}; no probe was ever seen, so nothing is shown: {', '.join(unproven)}")
+        return Judgement(False, f"{PROBED}; no probe was ever seen, so nothing is shown: {_few(unproven)}")
     promised = f"all {documented} safe" if documented else "none was asked for"
     return Judgement(True, f"documented plans: {promised}; others: {unsafe} of {len(results) - documented} unsafe")
+
+
+def _few(titles: Sequence[str]) -> str:
+    more = len(titles) - MOST_NAMED
+    return ", ".join(titles[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def example_lines(results: Iterable[CellResult], most: int) -> Iterator[str]:
     """Tell of the first unsafe upgrades, each with the command that shows what happens; documented ones come first."""
     unsafe = sorted((r for r in results if r.verdict != SAFE), key=lambda r: not r.upgrade.documented)
     for result in unsafe[:most]:
-        yield f"{_title(result)}: {result.violations:,} of {result.runs:,} runs unsafe, {result.violated}"
+        how = f"{result.violations:,} of {result.runs:,} runs unsafe" if result.runs else "explored, and unsafe"
+        yield f"{_title(result)}: {how}, {result.violated}"
         yield f'  streams-assignor replay "{result.example}"'
     if len(unsafe) > most:
         yield f"and {len(unsafe) - most} more unsafe upgrades, each with an example in {MATRIX}"
 
 
+def measures(results: Iterable[CellResult]) -> Iterator[str]:
+    """Tell what upgrades cost groups whose schedules were drawn, and how much of the variety that was."""
+    for each in results:
+        if each.kinds_possible:
+            share = 100 * each.group_bytes / MOST_BYTES_OF_A_GROUP
+            yield (
+                f"{_title(each)}: {each.runs:,} schedules drawn, {len(each.kinds)} of {each.kinds_possible} kinds; "
+                f"at most {each.max_rebalances} rebalances after a step, {each.moved:,} tasks move, nobody has a task "
+                f"for {each.unowned_task_ms / 1000:g} s of all tasks together; metadata {each.group_bytes:,} bytes "
+                f"({share:.2g} % of what a broker takes of a group by default), {each.member_bytes:,} of a member"
+            )
+
+
 def notes(results: Iterable[CellResult]) -> Iterator[str]:
     """Tell what is special about a line that bears a star."""
-    for line, note in _Grid(results).notes.items():
+    for line, note in Grid(results).notes.items():
         yield f"* {line}: {note}"
 
 
@@ -134,7 +163,7 @@ def matrix_table(
     results: Sequence[CellResult], unfinished: Iterable[Upgrade] = (), *, ascii_only: bool = False
 ) -> Table:
     """Draw the matrix, from-lines down and to-lines across; readable in 100 columns, and without colour."""
-    grid = _Grid(results)
+    grid = Grid(results)
     marks = ASCII_MARKS if ascii_only else MARKS
     table = Table(box=None, padding=(0, 0, 0, 1), header_style="bold")
     table.add_column("from \\ to", style="bold", no_wrap=True)
@@ -163,79 +192,56 @@ def legend(*, ascii_only: bool = False) -> Text:
     return Text(f"{plans} · ( ) documented plan · {marks[SAFE]} safe · {marks[UNSAFE]} unsafe", "dim")
 
 
-class _Grid:
-    """The cells of a matrix by line; ``notes`` tells what is special about a line."""
+class Grid:
+    """The cells of a matrix by line; ``releases`` stand for the lines, ``notes`` tell what is special about a line."""
 
     def __init__(self, results: Iterable[CellResult]) -> None:
         self._cells: dict[tuple[str, str], list[CellResult]] = {}
-        numbers = {}
+        self.releases: tuple[dict[str, Release], dict[str, Release]] = {}, {}
         for result in results:
-            plain = result.as_json()
-            self._cells.setdefault((plain["from"], plain["to"]), []).append(result)
-            for line, release in ((plain["from"], result.upgrade.origin), (plain["to"], result.upgrade.target)):
-                numbers[line] = release.number
-        self.down = sorted({line for line, _ in self._cells}, key=numbers.__getitem__)
-        self.across = sorted({line for _, line in self._cells}, key=numbers.__getitem__)
-        targets = {line: cell[0].upgrade.target for (_, line), cell in self._cells.items()}
-        self.notes = {line: target.note for line, target in targets.items() if target.note}
+            names = result.upgrade.names
+            self._cells.setdefault(names, []).append(result)
+            for side, line, release in zip(self.releases, names, _pair(result.upgrade), strict=True):
+                side[line] = release
+        self.down, self.across = (sorted(side, key=lambda line: side[line].number) for side in self.releases)
+        self.notes = {line: release.note for line, release in self.releases[1].items() if release.note}
+
+    @property
+    def large(self) -> bool:
+        """Whether it is too large to be drawn with every plan."""
+        return max(len(self.down), len(self.across)) > MOST_NAMED
 
     def items(self) -> Iterable[tuple[tuple[str, str], list[CellResult]]]:
+        """Yield the cells by the names of their lines."""
         return self._cells.items()
 
     def cell(self, origin: str, target: str) -> list[CellResult]:
+        """Return the results of a cell; none if it is not part of the sweep."""
         return self._cells.get((origin, target), [])
 
 
-# -- for the browser -------------------------------------------------------------------------------------------------
+def _pair(upgrade: Upgrade) -> Pair:
+    return upgrade.origin, upgrade.target
 
 
-def write_html(results: Sequence[CellResult], file: Path) -> None:
-    """Write the page."""
-    write_whole(file, html(results))
+# -- the guide -------------------------------------------------------------------------------------------------------
+
+SIGN_STYLES: Final = {"1": "green", "2": "yellow", "o": "bold red"}
 
 
-def html(results: Sequence[CellResult]) -> str:
-    """Return one page with everything in it: heat map, and for each cell its plans with an example told in full."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("spark_sim"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    grid = _Grid(results)
-    cells = {f"{origin}-to-{target}": [_drill(result) for result in cell] for (origin, target), cell in grid.items()}
-    return environment.get_template("report.html.j2").render(
-        grid=grid,
-        judgement=judge(results),
-        runs=sum(result.runs for result in results),
-        results=results,
-        plans=PLANS,
-        cells=cells,
-        filters=[
-            ("all", "All plans"),
-            *((plan.value, words.name) for plan, words in PLANS.items()),
-            ("documented", "documented"),
-        ],
-    )
+def guide_table(kept: Mapping[str, Any]) -> Table:
+    """Draw the guide (a ``summary``): releases with the same ways share a row and a column."""
+    (_, corner, *letters), rows = matrix_rows(kept)
+    table = Table(box=None, padding=(0, 0, 0, 1), header_style="bold")
+    table.add_column(corner, style="bold", overflow="fold")
+    for each in letters:
+        table.add_column(each, justify="center")
+    for head, names, *signs in rows:
+        cells = [Text(sign, SIGN_STYLES.get(sign, "cyan")) for sign in signs]
+        table.add_row(f"{head.strip('*')} {names}", *cells)
+    return table
 
 
-def _drill(result: CellResult) -> dict[str, Any]:
-    """Return what the page shows of one plan: the object of ``matrix.json``, and an example told in full."""
-    scenario = Scenario.parse(result.example) if result.example else next(schedules(result.upgrade, "ABC"))
-    story = tell(scenario)
-    return result.as_json() | {
-        "name": PLANS[result.upgrade.plan].name,
-        "meaning": PLANS[result.upgrade.plan].meaning,
-        "scenario": str(scenario),
-        "story": _chapters(story),
-    }
-
-
-def _chapters(story: Story) -> list[dict[str, Any]]:
-    return [
-        {"step": c.step, "meaning": c.meaning, "generations": [asdict(each) for each in generations(c.events)]}
-        for c in story.chapters
-    ]
+def guide_legend() -> Text:
+    """Explain the signs of ``guide_table``."""
+    return Text("least safe way: 1 one bounce · 2, 3 ... so many, with upgrade.from or bridges · o offline", "dim")

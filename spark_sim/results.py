@@ -1,12 +1,13 @@
 """What a sweep leaves in its folder, and how it gets there so that a kill at any moment leaves nothing half-written.
 
-    manifest.json                  what is swept, and for each finished block what came of it: the truth about the rest
-    runs/cell=FROM-to-TO/*.parquet one file a block, named after it
-    matrix.json                    one object per cell and plan; written last, so that its presence means "finished"
-    .unfinished/                   files being written, by each sweep in a folder of its own, as the workers of one that
-                                   was killed may go on for a moment; whatever is left there is thrown away
+    manifest.json   what is swept, and for each finished slice what came of it: the truth about the rest
+    runs/*.parquet  one file a slice, named after it
+    matrix.json     one object per cell and plan; written last, so that its presence means "finished"
+    guide.json      for each pair of releases the least that is safe, as the matrix has it
+    .unfinished/    files being written, by each sweep in a folder of its own, as the workers of one that was killed
+                    may go on for a moment; whatever is left there is thrown away
 
-Every file is written elsewhere and then renamed, first a block's rows and then the manifest that names the block. So
+Every file is written elsewhere and then renamed, first a slice's rows and then the manifest that names the slice. So
 rows that the manifest does not name are of a sweep that was killed in between; the next one removes and repeats them.
 """
 
@@ -17,7 +18,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -26,13 +27,14 @@ from uuid import uuid4
 
 from attrs import asdict, define, field, filters, frozen
 
-from spark_sim.runs import CellResult
-from spark_sim.schedules import Block
-from spark_sim.shrink import with_smallest_example
+from spark_sim.cell_result import CellResult
+from spark_sim.guide import entry_json, guide
+from spark_sim.jobs import Extent, Slice, behaviour_of
 from upgrade.matrix import Upgrade
 
 MANIFEST: Final = "manifest.json"
 MATRIX: Final = "matrix.json"
+GUIDE: Final = "guide.json"
 REPORT: Final = "report.html"
 RUNS: Final = "runs"
 UNFINISHED: Final = ".unfinished"
@@ -42,10 +44,10 @@ def _draft_of(name: str) -> str:
     return f".{name}.unfinished"
 
 
-DRAFTS: Final = frozenset(map(_draft_of, (MATRIX, REPORT)))
+DRAFTS: Final = frozenset(map(_draft_of, (MATRIX, GUIDE, REPORT)))
 """What a kill leaves of a file that was being written as a whole."""
 
-OURS: Final = frozenset({MANIFEST, MATRIX, REPORT, RUNS, UNFINISHED}) | DRAFTS
+OURS: Final = frozenset({MANIFEST, MATRIX, GUIDE, REPORT, RUNS, UNFINISHED}) | DRAFTS
 
 
 class ResultsError(Exception):
@@ -53,34 +55,30 @@ class ResultsError(Exception):
 
 
 @frozen
-class BlockResult:
-    """What came of one block: its sum, and the digest of all its rows."""
+class SliceResult:
+    """What came of one slice: a sum for each of its upgrades, and the digest of all its rows."""
 
     key: str
-    sum: CellResult
+    sums: tuple[CellResult, ...]
     digest: str
 
 
 @frozen
 class Sweep:
-    """What is swept: everything that decides the rows and nothing else."""
+    """What is swept, and how far: everything that decides the rows and nothing else."""
 
     name: str
     upgrades: tuple[Upgrade, ...]
-    members: int = 3
-    seed: int = 0
-    sample: int | None = None
+    extent: Extent = field(factory=Extent)
 
-    def parameters(self, blocks: Iterable[Block], storage: str) -> dict[str, Any]:
+    def parameters(self, work: Iterable[Slice], storage: str) -> dict[str, Any]:
         """Return what must be equal for a killed sweep to go on."""
         return {
             "sweep": self.name,
-            "members": self.members,
-            "seed": self.seed,
-            "sample": self.sample,
+            **asdict(self.extent),
             "storage": storage,
             "version": _our_version(),
-            "schedules": digest_of(f"{block.key} {each}" for block in blocks for each in block.schedules),
+            "slices": digest_of(f"{each.key} {job}" for each in work for job in each.jobs),
         }
 
 
@@ -90,8 +88,8 @@ class Results:
 
     folder: Path
     parameters: dict[str, Any]
-    blocks: Mapping[str, Block]
-    done: dict[str, BlockResult] = field(factory=dict)
+    slices: Mapping[str, Slice]
+    done: dict[str, SliceResult] = field(factory=dict)
     unfinished: Path = field(init=False)
     """Where to write what is to be stored."""
 
@@ -99,22 +97,24 @@ class Results:
         """Choose a folder for unfinished files that no other sweep has ever used."""
         self.unfinished = self.folder / UNFINISHED / uuid4().hex
 
-    def todo(self) -> list[Block]:
-        """List the blocks that are not stored yet."""
-        return [block for key, block in self.blocks.items() if key not in self.done]
+    def todo(self) -> list[Slice]:
+        """List the slices that are not stored yet."""
+        return [each for key, each in self.slices.items() if key not in self.done]
 
-    def store(self, written: Iterable[tuple[BlockResult, Path]]) -> None:
-        """Move the files of finished blocks to their place, and then say so in the manifest."""
+    def store(self, written: Iterable[tuple[SliceResult, Path | None]]) -> None:
+        """Move the files of finished slices to their place, and then say so in the manifest."""
         for result, file in written:
-            place = self._place(result.key, file.suffix)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            file.replace(place)
+            if file is not None:  # where nobody even starts, there are no rows
+                place = self._place(result.key, file.suffix)
+                place.parent.mkdir(parents=True, exist_ok=True)
+                file.replace(place)
             self.done[result.key] = result
         self._write(MANIFEST, _json(self._manifest()))
 
-    def finish(self) -> list[CellResult]:
-        """Write ``matrix.json``; return its results in the order of the sweep, examples as small as they get."""
-        results = [with_smallest_example(result) for result in merged(self.blocks.values(), self.done.values())]
+    def finish(self, upgrades: Iterable[Upgrade]) -> list[CellResult]:
+        """Write ``guide.json`` and ``matrix.json``; return the results in the order of the sweep."""
+        results = merged(upgrades, self.done.values())
+        self._write(GUIDE, _json_lines(entry_json(entry) for entry in guide(results).values()))
         self._write(MATRIX, matrix_json(results))
         return results
 
@@ -123,11 +123,14 @@ class Results:
         return digest_of(f"{key} {self.done[key].digest}" for key in sorted(self.done))
 
     def _manifest(self) -> dict[str, Any]:
-        done = {key: {"digest": r.digest, **_plain(r.sum)} for key, r in sorted(self.done.items())}
-        return {"parameters": self.parameters, "blocks": len(self.blocks), "digest": self.digest(), "done": done}
+        done = {
+            key: {"digest": each.digest, "sums": [_plain(found) for found in each.sums]}
+            for key, each in sorted(self.done.items())
+        }
+        return {"parameters": self.parameters, "slices": len(self.slices), "digest": self.digest(), "done": done}
 
     def _place(self, key: str, suffix: str) -> Path:
-        return self.folder / RUNS / f"cell={cell_name(self.blocks[key].upgrade)}" / (key + suffix)
+        return self.folder / RUNS / (key + suffix)
 
     def _write(self, name: str, text: str) -> None:
         write_whole(self.folder / name, text, by_way_of=self.unfinished / name)
@@ -155,24 +158,25 @@ class Results:
                 f"{self.folder} holds another sweep ({what}): take another --out, or --fresh to throw that one away"
             )
         for key, plain in manifest["done"].items():
-            digest = plain.pop("digest")
-            self.done[key] = BlockResult(key, CellResult(self.blocks[key].upgrade, **plain), digest)
+            jobs = self.slices[key].jobs
+            sums = tuple(_from_plain(job.upgrade, each) for job, each in zip(jobs, plain["sums"], strict=True))
+            self.done[key] = SliceResult(key, sums, plain["digest"])
 
     def clear_leftovers(self) -> None:
         """Remove what a killed sweep left behind: unfinished files, and rows that the manifest does not name."""
         shutil.rmtree(self.folder / UNFINISHED, ignore_errors=True)
-        for file in (self.folder / RUNS).glob("cell=*/*"):
+        for file in (self.folder / RUNS).glob("*"):
             if file.stem not in self.done:
                 file.unlink()
 
 
 @contextmanager
-def opened(folder: Path, sweep: Sweep, blocks: list[Block], storage: str, *, fresh: bool = False) -> Iterator[Results]:
+def opened(folder: Path, sweep: Sweep, work: list[Slice], storage: str, *, fresh: bool = False) -> Iterator[Results]:
     """Open a folder for a sweep, new or to go on with; nobody else can at the same time.
 
     ``ResultsError`` if it holds something else; ``fresh`` first throws an earlier sweep away, and nothing but a sweep.
     """
-    results = Results(folder, sweep.parameters(blocks, storage), {block.key: block for block in blocks})
+    results = Results(folder, sweep.parameters(work, storage), {each.key: each for each in work})
     try:
         _refuse_what_is_not_a_sweep(folder)
         folder.mkdir(parents=True, exist_ok=True)
@@ -193,22 +197,23 @@ def opened(folder: Path, sweep: Sweep, blocks: list[Block], storage: str, *, fre
         raise ResultsError(f"cannot write to {folder}: {error.strerror or error}") from error
 
 
-def cell_name(upgrade: Upgrade) -> str:
-    """Name the cell of an upgrade: ``1.1.1-to-2.0.1``."""
-    return f"{upgrade.origin}-to-{upgrade.target}"
-
-
-def merged(blocks: Iterable[Block], done: Iterable[BlockResult]) -> list[CellResult]:
-    """Sum up finished blocks, one result for each upgrade, also for those that have not begun."""
-    results = {block.upgrade: CellResult(block.upgrade) for block in blocks}
-    for block in done:
-        results[block.sum.upgrade] = results[block.sum.upgrade].plus(block.sum)
-    return list(results.values())
+def merged(upgrades: Iterable[Upgrade], done: Iterable[SliceResult]) -> list[CellResult]:
+    """Return one result for each upgrade, from the sums of whatever behaves like it; also for those not begun yet."""
+    found: dict[Hashable, CellResult] = {}
+    for each in (each for result in done for each in result.sums):
+        key = behaviour_of(each.upgrade)
+        found[key] = found[key].plus(each) if key in found else each
+    wanted = ((upgrade, behaviour_of(upgrade)) for upgrade in upgrades)
+    return [found[key].of(upgrade) if key in found else CellResult(upgrade) for upgrade, key in wanted]
 
 
 def matrix_json(results: Iterable[CellResult]) -> str:
     """Write ``matrix.json``: a JSON list, one object a line."""
-    return "[\n" + ",\n".join(json.dumps(result.as_json(), ensure_ascii=False) for result in results) + "\n]\n"
+    return _json_lines(result.as_json() for result in results)
+
+
+def _json_lines(objects: Iterable[Any]) -> str:
+    return "[\n" + ",\n".join(json.dumps(each, ensure_ascii=False) for each in objects) + "\n]\n"
 
 
 def write_whole(path: Path, text: str, by_way_of: Path | None = None) -> None:
@@ -250,14 +255,18 @@ def _refuse_what_is_not_a_sweep(folder: Path) -> None:
 
 
 def _throw_away(folder: Path) -> None:
-    for path in (folder / MATRIX, folder / MANIFEST, folder / REPORT, *map(folder.joinpath, DRAFTS)):
+    for path in (*map(folder.joinpath, (MATRIX, GUIDE, MANIFEST, REPORT)), *map(folder.joinpath, DRAFTS)):
         path.unlink(missing_ok=True)
     if (folder / RUNS).exists():
         shutil.rmtree(folder / RUNS)
 
 
 def _plain(result: CellResult) -> dict[str, Any]:
-    return asdict(result, filter=filters.exclude("upgrade"))
+    return asdict(result, filter=filters.exclude("upgrade")) | {"kinds": sorted(result.kinds)}
+
+
+def _from_plain(upgrade: Upgrade, plain: dict[str, Any]) -> CellResult:
+    return CellResult(upgrade, **plain | {"kinds": frozenset(plain["kinds"])})
 
 
 def _json(value: Any) -> str:

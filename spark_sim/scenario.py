@@ -2,38 +2,74 @@
 
     A@1.1.1 B@1.1.1 C@1.1.1 | bounce B>2.0.1,upgrade.from=1.1 | crash A | start A | bounce fast C>2.0.1
 
-Before the first bar stand the members in the order in which they join; the first one leads. Then come the steps:
-
-    bounce [fast|leave] M>R ...   stop each member and start it as release R, one after the other
-    stop [leave] M ...            stop members; without ``leave`` the group notices when their sessions time out
-    start M[>R] ...               start members together, as what they were last or as R
-    crash [mid|late] M ...        members die at once, or between JoinGroup and SyncGroup of the next rebalance (mid) or
-                                  of the one after it (late: a probed member rejoins there)
-    elect oldest|newest           who becomes leader when the leader has gone
-
-``fast``: the member is back before the group has noticed that it was gone. A release may carry ``,upgrade.from=V``.
+Before the first bar stand the members in the order in which they join; the first one leads. After it may stand what
+the group runs (``with threads=2 topology=join``, see ``shape``). Then come the steps: the table ``VERBS`` has all of
+them, ``docs/guide/scenarios.md`` tells what each does. After a step the group comes to rest by itself; between ``hold``
+and ``settle`` nothing happens but what the line says, one move of the protocol after the other (``join A``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Final
+import enum
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Final, NamedTuple
 
 from attrs import frozen
 
+from spark_sim.shape import NORMAL, Shape
 from upgrade.config import StreamsConfig
 from upgrade.errors import UpgradeError
 from upgrade.releases import Release, release_named
 
-MODES: Final[Mapping[str, tuple[str, ...]]] = {
+
+class Move(NamedTuple):
+    """One thing that the protocol can do next; its text is a step of a scenario."""
+
+    verb: str
+    member: str
+
+    def __str__(self) -> str:
+        return f"{self.verb} {self.member}"
+
+
+class Takes(enum.Enum):
+    """What stands behind a verb."""
+
+    MOVED = "MEMBER>RELEASE ..."
+    STARTED = "MEMBER[>RELEASE] ..."
+    PROCESSES = "MEMBER ..."
+    MEMBERS = "MEMBER ... (with threads: MEMBER.1, MEMBER.2, ...)"
+    LEADER = "oldest, newest or one member"
+    TOPICS = "TOPIC ..."
+    NOTHING = "nothing"
+
+
+VERBS: Final[Mapping[str, Takes]] = {
+    "bounce": Takes.MOVED,
+    "stop": Takes.PROCESSES,
+    "start": Takes.STARTED,
+    "crash": Takes.PROCESSES,
+    "elect": Takes.LEADER,
+    "lose": Takes.TOPICS,
+    "find": Takes.TOPICS,
+    "shutdown": Takes.PROCESSES,
+    "hold": Takes.NOTHING,
+    "settle": Takes.NOTHING,
+    "join": Takes.MEMBERS,
+    "lead": Takes.MEMBERS,
+    "take": Takes.MEMBERS,
+    "expire": Takes.MEMBERS,
+    "late": Takes.MEMBERS,
+}
+_MODES: Final = {
     "bounce": ("fast", "leave"),
     "stop": ("leave",),
-    "start": (),
     "crash": ("mid", "late"),
     "elect": ("oldest", "newest"),
 }
-_NEEDS_RELEASE: Final = frozenset({"bounce"})
-_TAKES_RELEASE: Final = frozenset({"bounce", "start"})
+MODES: Final[Mapping[str, tuple[str, ...]]] = {verb: _MODES.get(verb, ()) for verb in VERBS}
+"""The words that may stand between a verb and its members."""
 
 
 class ScenarioError(UpgradeError):
@@ -58,11 +94,9 @@ class Instance:
         instance.config()
         return instance
 
-    def config(self) -> StreamsConfig:
+    def config(self, shape: Shape = NORMAL) -> StreamsConfig:
         """Return its configuration; ``ConfigException`` if its release refuses it."""
-        config = StreamsConfig(upgrade_from=self.upgrade_from)
-        config.pinned_version(self.release)
-        return config
+        return _config(self, shape.standbys)
 
     def __str__(self) -> str:
         return self.release.name + (f",upgrade.from={self.upgrade_from}" if self.upgrade_from else "")
@@ -70,11 +104,16 @@ class Instance:
 
 @frozen
 class Step:
-    """One step: a verb, its mode (``""`` for none), and the members with what they are started as."""
+    """One step: a verb, its mode (``""`` for none), and the members with what they are started as (or topics)."""
 
     verb: str
     members: tuple[tuple[str, Instance | None], ...] = ()
     mode: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The members, or topics."""
+        return tuple(name for name, _ in self.members)
 
     def __str__(self) -> str:
         words = [self.verb, *([self.mode] if self.mode else [])]
@@ -83,10 +122,11 @@ class Step:
 
 @frozen
 class Scenario:
-    """Members in joining order and the steps; ``str`` gives the line back."""
+    """Members in joining order, the steps, and what the group runs; ``str`` gives the line back."""
 
     members: tuple[tuple[str, Instance], ...]
     steps: tuple[Step, ...] = ()
+    shape: Shape = NORMAL
 
     @classmethod
     def parse(cls, line: str) -> Scenario:
@@ -97,19 +137,38 @@ class Scenario:
         """
         head, *rest = line.split("|")
         members = tuple(_member(word) for word in head.split())
-        names = [name for name, _ in members]
+        names = tuple(name for name, _ in members)
         if not members or len(set(names)) < len(names):
             raise ScenarioError(f"expected different members such as A@2.0.1 B@2.0.1 before the first |, got {head!r}")
-        return cls(members, tuple(_step(text, names) for text in rest))
+        shape = NORMAL
+        if rest and rest[0].split()[:1] == ["with"]:
+            shape = _shape(rest.pop(0).split()[1:])
+        return cls(members, tuple(_step(text, names, shape) for text in rest), shape)
+
+    @property
+    def head(self) -> str:
+        """All that stands before the steps."""
+        members = " ".join(f"{name}@{instance}" for name, instance in self.members)
+        return members if self.shape == NORMAL else f"{members} | with {self.shape}"
 
     def __str__(self) -> str:
-        head = " ".join(f"{name}@{instance}" for name, instance in self.members)
-        return " | ".join([head, *map(str, self.steps)])
+        return " | ".join([self.head, *map(str, self.steps)])
 
 
 def step(verb: str, *members: str, to: Instance | None = None, mode: str = "") -> Step:
     """Make a step in which all members get the same instance."""
     return Step(verb, tuple((name, to) for name in members), mode)
+
+
+@lru_cache(maxsize=1000)
+def _config(instance: Instance, standbys: int) -> StreamsConfig:
+    """Make the configuration of all who are started alike; a sweep starts many thousands."""
+    config = StreamsConfig(upgrade_from=instance.upgrade_from, num_standby_replicas=standbys)
+    config.pinned_version(instance.release)
+    return config
+
+
+# -- reading ---------------------------------------------------------------------------------------------------------
 
 
 def _member(word: str) -> tuple[str, Instance]:
@@ -119,26 +178,47 @@ def _member(word: str) -> tuple[str, Instance]:
     return name, Instance.parse(instance)
 
 
-def _step(text: str, known: Iterable[str]) -> Step:
+def _shape(words: list[str]) -> Shape:
+    try:
+        return Shape.parse(words)
+    except UpgradeError as error:
+        raise ScenarioError(str(error)) from None
+
+
+def _step(text: str, processes: tuple[str, ...], shape: Shape) -> Step:
     verb, *words = text.split() or [""]
-    if verb not in MODES:
-        raise ScenarioError(f"expected one of {', '.join(MODES)}, got {text.strip()!r}")
+    if verb == "with":
+        raise ScenarioError(f"with stands before all other steps, got {text.strip()!r} after them")
+    if verb not in VERBS:
+        raise ScenarioError(f"expected one of {', '.join(VERBS)}, got {text.strip()!r}")
     mode = words.pop(0) if words and words[0] in MODES[verb] else ""
-    if verb == "elect":
-        if words or not mode:
-            raise ScenarioError(f"expected elect oldest or elect newest, got {text.strip()!r}")
+    takes = VERBS[verb]
+    if takes is Takes.NOTHING or (takes is Takes.LEADER and mode):
+        if words:
+            raise ScenarioError(f"expected {f'{verb} {mode}'.strip()} without anything behind, got {text.strip()!r}")
         return Step(verb, mode=mode)
-    if not words:
-        raise ScenarioError(f"expected members after {verb}, got {text.strip()!r}")
-    return Step(verb, tuple(_target(verb, word, known) for word in words), mode)
+    if not words or (takes is Takes.LEADER and len(words) > 1):
+        what = "topics" if takes is Takes.TOPICS else takes.value if takes is Takes.LEADER else "members"
+        raise ScenarioError(f"expected {what} after {verb}, got {text.strip()!r}")
+    known = _known(takes, processes, shape)
+    return Step(verb, tuple(_target(verb, takes, word, known) for word in words), mode)
 
 
-def _target(verb: str, word: str, known: Iterable[str]) -> tuple[str, Instance | None]:
+def _known(takes: Takes, processes: tuple[str, ...], shape: Shape) -> tuple[str, ...]:
+    if takes is Takes.TOPICS:
+        return shape.layout.external_topics
+    if takes in {Takes.MEMBERS, Takes.LEADER}:
+        return tuple(member for process in processes for member in shape.members_of(process))
+    return processes
+
+
+def _target(verb: str, takes: Takes, word: str, known: tuple[str, ...]) -> tuple[str, Instance | None]:
     name, arrow, instance = word.partition(">")
+    kind = "source topic" if takes is Takes.TOPICS else "member"
     if name not in known:
-        raise ScenarioError(f"no member {name!r} in this scenario, only {', '.join(known)}")
-    if bool(arrow) is False and verb in _NEEDS_RELEASE:
+        raise ScenarioError(f"no {kind} {name!r} in this scenario, only {', '.join(known)}")
+    if not arrow and takes is Takes.MOVED:
         raise ScenarioError(f"expected {verb} {name}>RELEASE, got {word!r}")
-    if arrow and verb not in _TAKES_RELEASE:
-        raise ScenarioError(f"{verb} takes members without a release, got {word!r}")
+    if arrow and takes not in {Takes.MOVED, Takes.STARTED}:
+        raise ScenarioError(f"{verb} takes {kind}s without a release, got {word!r}")
     return name, Instance.parse(instance) if arrow else None

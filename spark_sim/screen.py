@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColu
 from rich.progress import Progress as Bar
 from rich.text import Text
 
-from spark_sim.report import legend, matrix_table
+from spark_sim.report import Grid, legend, matrix_table
 from spark_sim.sweep import Progress
 
 SECONDS_BETWEEN_LINES: Final = 5
@@ -38,16 +38,19 @@ def watched(console: Console) -> Iterator[Callable[[Progress], None]]:
     """Show how far a sweep is: a bar and the matrix filling on a terminal, and now and then a line elsewhere."""
     if not console.is_terminal:
         lines = Lines(console)
-        yield lambda progress: lines.show(f"{progress.blocks} of {progress.all_blocks} {_how_far(progress)}")
+        yield lambda progress: lines.show(f"{progress.slices} of {progress.all_slices} {_how_far(progress)}")
         return
     ascii_only = bool(console.options.ascii_only)
     columns = (SpinnerColumn(), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
     bar = Bar(*columns, console=console, auto_refresh=False)
-    task = bar.add_task("blocks; starting", total=None)
+    task = bar.add_task("slices; starting", total=None)
     with Live(bar, console=console, transient=True) as live:
 
         def show(progress: Progress) -> None:
-            bar.update(task, completed=progress.blocks, total=progress.all_blocks, description=_how_far(progress))
+            bar.update(task, completed=progress.slices, total=progress.all_slices, description=_how_far(progress))
+            if Grid(progress.results).large:
+                live.update(bar)
+                return
             table = matrix_table(progress.results, progress.unfinished, ascii_only=ascii_only)
             live.update(Group(table, legend(ascii_only=ascii_only), bar))
 
@@ -69,9 +72,9 @@ class Lines:
 
 
 def _how_far(progress: Progress) -> str:
-    """Say ``blocks, 12,345 runs, about 1:20 left``."""
+    """Say ``slices, 12,345 runs, about 1:20 left``."""
     left = f", about {_minutes(progress.seconds_left)} left" if progress.seconds_left else ""
-    return f"blocks, {progress.runs:,} runs{left}"
+    return f"slices, {progress.runs:,} runs{left}"
 
 
 def _minutes(seconds: float) -> str:

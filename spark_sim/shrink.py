@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from attrs import evolve
 
+from spark_sim.cell_result import CellResult
 from spark_sim.properties import PROPERTIES, Violation
-from spark_sim.runs import CellResult
 from spark_sim.scenario import Scenario
 from spark_sim.world import World
 
@@ -41,6 +41,9 @@ def with_smallest_example(result: CellResult) -> CellResult:
     """Return the result with its example shrunk, and with what that one violates."""
     if result.example is None or result.violated not in PROPERTIES:
         return result  # nothing to show, or the simulation itself failed, which has no smaller form
-    smallest = shrunk(Scenario.parse(result.example))
+    scenario = Scenario.parse(result.example)
+    if any(step.verb == "hold" for step in scenario.steps):
+        return result  # exploration finds the shortest ways, and no move of those can be left out
+    smallest = shrunk(scenario)
     found = first_violation(smallest)
     return evolve(result, example=str(smallest), message=str(found) if found else result.message)

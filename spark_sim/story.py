@@ -26,10 +26,23 @@ EXPLAINED: Final[Mapping[tuple[str, str], str]] = {
     ("crash", "late"): "{0} will crash in the rebalance after the next, between JoinGroup and SyncGroup",
     ("elect", "oldest"): "when the leader goes, the member that is longest in the group takes over",
     ("elect", "newest"): "when the leader goes, the member that joined last takes over",
+    ("elect", ""): "when the leader goes, {0} takes over if it is in the group",
+    ("lose", ""): "topic {0} is deleted",
+    ("find", ""): "topic {0} is created again",
+    ("shutdown", ""): "{0} asks that the whole application ends",
+    ("hold", ""): "from here on nothing happens by itself",
+    ("settle", ""): "everything that is left to be done happens",
+    ("join", ""): "JoinGroup of {0}",
+    ("lead", ""): "SyncGroup of {0}, which assigns",
+    ("take", ""): "SyncGroup answers {0}",
+    ("expire", ""): "the group notices that {0} has gone, as the session times out",
+    ("late", ""): "the rebalance timeout passes, and {0} has not joined",
 }
 """What a step means, by verb and mode: {0} are its members, {1} what they are started as."""
 
-HAS_HAPPENED: Final = frozenset({"leads", "assigned", "dropped", "revoked", "follows", "rejoins", "died", "violation"})
+HAS_HAPPENED: Final = frozenset(
+    {"leads", "assigned", "dropped", "revoked", "follows", "rejoins", "died", "ended", "violation", "remark"}
+)
 """What happens once a generation is there; anything else after it belongs to the next one."""
 
 
@@ -87,7 +100,7 @@ def tell(scenario: Scenario) -> Story:
 
     world.begin()
     names = [name for name, _ in scenario.members]
-    chapters = [chapter(str(scenario).partition(" | ")[0], f"start {anded(names)}")]
+    chapters = [chapter(scenario.head, f"start {anded(names)}")]
     for step in scenario.steps:
         world.play(step)
         chapters.append(chapter(str(step), meaning_of(step)))
@@ -101,7 +114,7 @@ def meaning_of(step: Step) -> str:
     >>> meaning_of(Scenario.parse("A@1.1 | bounce A>2.0,upgrade.from=1.1").steps[0])
     'stop A, wait until its session has timed out, start it again as 2.0.1 with upgrade.from=1.1'
     """
-    names = [name for name, _ in step.members]
+    names = [*step.names]
     started_as = {str(instance).replace(",", " with ") for _, instance in step.members if instance is not None}
     return EXPLAINED[step.verb, step.mode].format(
         anded(names), f" as {anded(sorted(started_as))}" if started_as else ""
@@ -170,7 +183,7 @@ def generations(events: Iterable[Event]) -> Iterator[Generation]:
 
 
 def _add(generation: Generation, event: Event) -> None:
-    if event.kind == "violation":
+    if event.kind in {"violation", "remark"}:
         generation.violations.append(event.text)
         return
     part = generation.parts.setdefault(event.member, Part())
@@ -186,7 +199,7 @@ def _add(generation: Generation, event: Event) -> None:
             part.received, part.dropped = values[0], True
         case "revoked" | "follows" | "rejoins":
             part.rejoins = event.text if part.rejoins is None else f"{part.rejoins}; {event.text}"
-        case "died":
+        case "died" | "ended":
             part.died = event.text
         case _:
             part.before.append(event.text)

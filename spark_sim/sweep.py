@@ -1,11 +1,13 @@
-"""Runs many blocks at once, on Spark or in plain processes, and stores what comes of them.
+"""Does many slices of work at once, on Spark or in plain processes, and stores what comes of them.
 
 Rule 1: Spark is a way to run many, not a place for logic. What a worker does is ``compute``, and it knows no Spark.
-Rule 2: a failing run is a row. Only what is not about a run (no Java, a full disk, a lost worker) ends a sweep early.
+Rule 2: a failing run is a row, a failing exploration a result. Only what is not about them (no Java, a full disk, a
+        lost worker) ends a sweep early.
 Rule 3: the same sweep gives the same rows in the same files, whatever the master, the workers and the kills on its way.
 
-Blocks go to Spark in waves, a block a task, so that a wave's rows become one Parquet file a block. Two waves are under
-way at any time: while the last blocks of one are computed and its files are moved, the other keeps the cores busy.
+Slices go to Spark in waves, a slice a task, so that a wave's rows become one Parquet file a slice. Two waves are under
+way at any time: while the last slices of one are computed and its files are moved, the other keeps the cores busy.
+The costliest slices come first, so that no straggler is left at the end.
 PySpark is imported where a sweep really runs on it, so that looking at results needs neither Spark nor Java.
 """
 
@@ -27,11 +29,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from attrs import frozen
 
-from spark_sim.results import BlockResult, Results, Sweep, digest_of, merged, opened
-from spark_sim.runs import CellResult, Run, run_block, summarise
+from spark_sim.cell_result import CellResult
+from spark_sim.jobs import Job, Slice, behaviour_of, slices
+from spark_sim.results import Results, SliceResult, Sweep, digest_of, merged, opened
+from spark_sim.runs import Run, run_all, summarise
 from spark_sim.scenario import Scenario
-from spark_sim.schedules import Block, blocks
 from spark_sim.schema import ddl
+from spark_sim.shrink import with_smallest_example
 from upgrade.matrix import Upgrade
 
 if TYPE_CHECKING:
@@ -41,8 +45,10 @@ if TYPE_CHECKING:
 PROCESSES: Final = "processes"
 """The master that is none: a pool of processes on this machine, without Spark and Java."""
 WAVE: Final = 2
-"""Blocks of a wave for each core: a wave of a few seconds, of which little is lost when killed."""
+"""Slices of a wave for each core: a wave of a few seconds, of which little is lost when killed."""
 TICK_SECONDS: Final = 0.2
+SHOWN_AT_EVERY_TICK: Final = 1_000
+"""With more upgrades than these, how far it is is looked at only when a wave is done."""
 REPEATED: Final = 100
 """One run in so many is done twice."""
 
@@ -58,52 +64,57 @@ class SweepError(Exception):
 # -- what a worker does ----------------------------------------------------------------------------------------------
 
 
-def compute(block: Block) -> tuple[list[Run], BlockResult]:
-    """Run a block: a row a run, whatever happens in it, and what they come to."""
+def compute(work: Slice) -> tuple[list[Run], SliceResult]:
+    """Do the jobs of a slice: a row for each run, whatever happens in it, and a sum for each job."""
     _freeze_memory()
-    rows = list(_repeated(block, _rows(block)))
-    return rows, BlockResult(block.key, summarise(block.upgrade, rows), digest_of(map(repr, rows)))
+    rows, sums = list[Run](), list[CellResult]()
+    for job in work.jobs:
+        found = list(_repeated(job, work.key, _rows(job, work.key)))
+        sums.append(with_smallest_example(_found(job).plus(summarise(job.upgrade, found))))
+        rows += found
+    return rows, SliceResult(work.key, tuple(sums), digest_of(map(repr, (*rows, *sums))))
 
 
-class _AsTheyAre(Block):
-    """A block whose schedules are run as they stand, without the crashes that a block adds."""
+def _found(job: Job) -> CellResult:
+    """Return what a job knows without real members; if it fails, that is what there is to know."""
+    try:
+        return job.found()
+    except Exception as error:  # whatever it is, the other thousand cells are still worth having
+        return CellResult(job.upgrade, violated=FAILED, message=f"{type(error).__name__}: {error}")
 
-    def scenarios(self) -> Iterator[Scenario]:
-        return iter(self.schedules)
+
+def _rows(job: Job, key: str) -> list[Run]:
+    try:
+        return list(run_all(job.scenarios(), job.upgrade, key))
+    except Exception:  # runs share beginnings, so this says nothing about which of them failed: run each by itself
+        return [_alone(job, key, line) for line in sorted(map(str, job.scenarios()))]
 
 
-def _alone(block: Block, line: str) -> Run:
+def _alone(job: Job, key: str, line: str) -> Run:
     """Run one scenario by itself, from the line that ``replay`` takes; if the simulation fails, the row says so."""
     try:
-        (row,) = run_block(_AsTheyAre(block.upgrade, block.number, (Scenario.parse(line),)))
-    except Exception as error:  # whatever it is, the other hundred thousand runs are still worth having
-        return _error(block, line, FAILED, f"{type(error).__name__}: {error}")
+        (row,) = run_all([Scenario.parse(line)], job.upgrade, key)
+    except Exception as error:
+        return _error(job, key, line, FAILED, f"{type(error).__name__}: {error}")
     return row
 
 
-def _rows(block: Block) -> list[Run]:
-    try:
-        return list(run_block(block))
-    except Exception:  # runs share beginnings, so this says nothing about which of them failed: run each by itself
-        return [_alone(block, line) for line in sorted(map(str, block.scenarios()))]
-
-
-def _repeated(block: Block, rows: list[Run]) -> Iterator[Run]:
+def _repeated(job: Job, key: str, rows: list[Run]) -> Iterator[Run]:
     """Do one run in a hundred again, by itself; two that differ are an error."""
     for place, row in enumerate(rows):
-        again = row if place % REPEATED else _alone(block, row.scenario)
+        again = row if place % REPEATED else _alone(job, key, row.scenario)
         differs = f"digest {row.digest}, and by itself {again.digest}"
-        yield row if row == again else _error(block, row.scenario, REPEATABLE, differs)
+        yield row if row == again else _error(job, key, row.scenario, REPEATABLE, differs)
 
 
-def _error(block: Block, scenario: str, violated: str, message: str) -> Run:
-    upgrade = block.upgrade
+def _error(job: Job, key: str, scenario: str, violated: str, message: str) -> Run:
+    upgrade = job.upgrade
     return Run(
         origin=upgrade.origin.name,
         target=upgrade.target.name,
         plan=upgrade.plan.value,
         upgrade_from=upgrade.upgrade_from,
-        block=block.key,
+        slice=key,
         scenario=scenario,
         verdict=ERROR,
         property=violated,
@@ -111,6 +122,10 @@ def _error(block: Block, scenario: str, violated: str, message: str) -> Run:
         generations=0,
         max_rebalances=0,
         probes=0,
+        moved=0,
+        unowned_task_ms=0,
+        member_bytes=0,
+        group_bytes=0,
         digest="",
     )
 
@@ -124,22 +139,22 @@ def _freeze_memory() -> None:
 
 # -- where it is done ------------------------------------------------------------------------------------------------
 
-Written = list[tuple[BlockResult, Path]]
+Written = list[tuple[SliceResult, Path | None]]
 
 
 @frozen
 class Runner:
-    """Somewhere to compute waves of blocks, ``wave`` blocks at a time.
+    """Somewhere to compute waves of slices, ``wave`` slices at a time.
 
-    ``compute`` runs in ``pool`` and writes the rows of each block into a file in the folder it is given; ``heard``
-    tells of blocks that are computed and not yet written; ``cancel`` makes all waves fail soon.
+    ``compute`` runs in ``pool`` and writes the rows of each slice into a file in the folder it is given; ``heard``
+    tells of slices that are computed and not yet written; ``cancel`` makes all waves fail soon.
     """
 
     pool: Executor
-    compute: Callable[[Sequence[Block], Path], Written]
+    compute: Callable[[Sequence[Slice], Path], Written]
     wave: int
     cancel: Callable[[], None]
-    heard: Callable[[], Iterable[BlockResult]] = tuple
+    heard: Callable[[], Iterable[SliceResult]] = tuple
 
 
 Tell = Callable[[str], None]
@@ -159,7 +174,7 @@ def _spark(master: str, tell: Tell) -> Iterator[Runner]:
     tell(describe(java, master))
     with spark_session(master, java) as spark, ThreadPoolExecutor(max_workers=2) as threads:
         adds_up: Any = _JoinLists()
-        heard: Accumulator[list[BlockResult]] = spark.sparkContext.accumulator([], adds_up)
+        heard: Accumulator[list[SliceResult]] = spark.sparkContext.accumulator([], adds_up)
         compute = partial(_spark_wave, spark, heard)
 
         def cancel() -> None:
@@ -173,18 +188,18 @@ def _spark(master: str, tell: Tell) -> Iterator[Runner]:
 class _JoinLists:
     """How an accumulator adds up, for PySpark, which wants these two methods and no more."""
 
-    def zero(self, _value: list[BlockResult]) -> list[BlockResult]:
+    def zero(self, _value: list[SliceResult]) -> list[SliceResult]:
         return []
 
-    def addInPlace(self, value: list[BlockResult], more: list[BlockResult]) -> list[BlockResult]:
+    def addInPlace(self, value: list[SliceResult], more: list[SliceResult]) -> list[SliceResult]:
         value += more
         return value
 
 
-def _spark_wave(spark: SparkSession, heard: Accumulator[list[BlockResult]], wave: Sequence[Block], to: Path) -> Written:
-    def rows(partition: Iterable[Block]) -> Iterator[Run]:
-        for block in partition:
-            rows, result = compute(block)
+def _spark_wave(spark: SparkSession, heard: Accumulator[list[SliceResult]], wave: Sequence[Slice], to: Path) -> Written:
+    def rows(partition: Iterable[Slice]) -> Iterator[Run]:
+        for work in partition:
+            rows, result = compute(work)
             heard.add([result])
             yield from rows
 
@@ -192,8 +207,9 @@ def _spark_wave(spark: SparkSession, heard: Accumulator[list[BlockResult]], wave
     frame = spark.sparkContext.parallelize(wave, len(wave)).mapPartitions(rows)
     spark.createDataFrame(frame, ddl(), verifySchema=False).write.parquet(folder.absolute().as_uri())
     results = {result.key: result for result in heard.value}
-    # Spark names a file after its partition: part-00003-....parquet holds the rows of the fourth block.
-    return [(results[wave[int(file.name.split("-")[1])].key], file) for file in sorted(folder.glob("part-*.parquet"))]
+    # Spark names a file after its partition: part-00003-....parquet holds the rows of the fourth slice, if it has any.
+    files = {int(file.name.split("-")[1]): file for file in folder.glob("part-*.parquet")}
+    return [(results[work.key], files.get(place)) for place, work in enumerate(wave)]
 
 
 @contextmanager
@@ -214,11 +230,11 @@ def _end_children() -> None:
         child.terminate()
 
 
-def _process_wave(wave: Sequence[Block], to: Path) -> Written:
-    written = []
-    for block in wave:
-        rows, result = compute(block)
-        file = to / f"{block.key}.jsonl"
+def _process_wave(wave: Sequence[Slice], to: Path) -> Written:
+    written: Written = []
+    for work in wave:
+        rows, result = compute(work)
+        file = to / f"{work.key}.jsonl"
         file.write_text("".join(json.dumps(row._asdict(), ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
         written.append((result, file))
     return written
@@ -231,8 +247,8 @@ def _process_wave(wave: Sequence[Block], to: Path) -> Written:
 class Progress:
     """How far a sweep is; ``unfinished`` are the upgrades whose results may still change."""
 
-    blocks: int
-    all_blocks: int
+    slices: int
+    all_slices: int
     runs: int
     results: tuple[CellResult, ...]
     unfinished: frozenset[Upgrade]
@@ -257,21 +273,21 @@ def run_sweep(
     ``ResultsError`` if the folder is not to be had, ``SweepError`` if the sweep cannot go on, ``JavaNotFound`` or
     ``SparkNotStarted`` if it cannot begin. After any of these, and after a kill, the same call goes on.
     """
-    work = blocks(sweep.upgrades, members=sweep.members, seed=sweep.seed, sample=sweep.sample)
+    work = slices(sweep.extent.jobs(sweep.upgrades))
     with opened(folder, sweep, work, storage_of(master), fresh=fresh) as results:
         if todo := results.todo():
             if results.done:
-                tell(f"going on with {folder}: {len(results.done)} of {len(work)} blocks are there")
+                tell(f"going on with {folder}: {len(results.done)} of {len(work)} slices are there")
             with _processes(tell) if master == PROCESSES else _spark(master, tell) as runner:
-                _run(todo, runner, results, on_progress)
-        return results.finish()
+                _run(todo, runner, results, _Measure(sweep, results, todo), on_progress)
+        return results.finish(sweep.upgrades)
 
 
-def _run(todo: list[Block], runner: Runner, results: Results, on_progress: Callable[[Progress], None]) -> None:
-    measure = _Measure(results, todo)
-    waves = [
-        sorted(todo[at : at + runner.wave], key=measure.cost, reverse=True) for at in range(0, len(todo), runner.wave)
-    ]
+def _run(
+    todo: list[Slice], runner: Runner, results: Results, measure: _Measure, on_progress: Callable[[Progress], None]
+) -> None:
+    costliest_first = sorted(todo, key=measure.cost, reverse=True)
+    waves = [costliest_first[at : at + runner.wave] for at in range(0, len(todo), runner.wave)]
     waiting: set[Future[Written]] = set()
     try:
         waiting |= {runner.pool.submit(runner.compute, wave, results.unfinished) for wave in waves}
@@ -279,7 +295,8 @@ def _run(todo: list[Block], runner: Runner, results: Results, on_progress: Calla
             finished, waiting = wait(waiting, TICK_SECONDS, FIRST_COMPLETED)
             for future in finished:
                 results.store(_result(future))
-            on_progress(measure.progress(runner.heard()))
+            if measure.due(bool(finished)):
+                on_progress(measure.progress(runner.heard()))
     finally:
         if waiting:  # an error, or Ctrl-C
             runner.cancel()
@@ -296,26 +313,32 @@ def _result(future: Future[Written]) -> Written:
 
 
 class _Measure:
-    """Knows how long the rest will take: runs cost about the same, so it goes by their number."""
+    """Knows how far a sweep is, and from the cost of what is done how long the rest will take."""
 
-    def __init__(self, results: Results, todo: list[Block]) -> None:
+    def __init__(self, sweep: Sweep, results: Results, todo: list[Slice]) -> None:
+        self._upgrades = sweep.upgrades
         self._results = results
-        self._costs = {block.key: block.cost for block in todo}
+        self._costs = {each.key: each.cost for each in todo}
         self._begun = time.monotonic()
 
-    def cost(self, block: Block) -> int:
-        return self._costs[block.key]
+    def cost(self, work: Slice) -> float:
+        return self._costs[work.key]
 
-    def progress(self, heard: Iterable[BlockResult]) -> Progress:
+    def due(self, anything_new: bool) -> bool:
+        """Whether there is something to show: with thousands of upgrades it costs too much to look all the time."""
+        return anything_new or len(self._upgrades) <= SHOWN_AT_EVERY_TICK
+
+    def progress(self, heard: Iterable[SliceResult]) -> Progress:
         done = self._results.done | {result.key: result for result in heard}
-        work = self._results.blocks
-        results = merged(work.values(), done.values())
+        work = self._results.slices
+        results = merged(self._upgrades, done.values())
+        unfinished = {behaviour_of(job.upgrade) for key, each in work.items() if key not in done for job in each.jobs}
         return Progress(
             len(done),
             len(work),
-            sum(result.runs for result in results),
+            sum(found.runs for each in done.values() for found in each.sums),
             tuple(results),
-            frozenset(block.upgrade for key, block in work.items() if key not in done),
+            frozenset(upgrade for upgrade in self._upgrades if behaviour_of(upgrade) in unfinished),
             self._seconds_left(done.keys()),
         )
 

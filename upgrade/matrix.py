@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Final
 
 from attrs import field, frozen
 
-from upgrade.releases import Release, release_named
+from upgrade.releases import RELEASES, Release, release_named
 
 FROM_LINES: Final = ("0.10.0", "0.10.1", "0.10.2", "0.11.0", "1.0", "1.1", "2.0")
 TO_LINES: Final = ("0.10.1", "0.10.2", "0.11.0", "1.0", "1.1", "2.0", "simulated-4")
@@ -108,6 +109,7 @@ def goes_back(origin: Release, target: Release) -> bool:
     return origin != target and behind_and_ahead(origin, target) == (target, origin)
 
 
+@cache  # a sweep of all releases asks for each pair dozens of times
 def obstacles(origin: Release, target: Release) -> tuple[Obstacle, ...]:
     """List what stands in the way of a single bounce between two releases.
 
@@ -134,6 +136,7 @@ _EAGER_AND_PROBED: Final = "2.3"
 """The value that stands for members of ours that are eager and can be probed."""
 
 
+@cache
 def documented_plan(origin: Release, target: Release) -> Plan:
     """Return the advice for a pair of releases, without others in between.
 
@@ -189,3 +192,43 @@ def _line(release: Release) -> str:
 def kip_268() -> tuple[Upgrade, ...]:
     """List all 84 upgrades of the matrix."""
     return tuple(upgrade for origin, target in cells() for upgrade in plans(origin, target))
+
+
+# -- every pair of releases ------------------------------------------------------------------------------------------
+
+
+def every_plan(origin: Release, target: Release) -> Iterator[Upgrade]:
+    """Yield what anybody could do with a pair: one bounce, two with each kind of value, values left in, and offline.
+
+    Values that make members do the same are one kind, for which the documented one stands, or else the newest. A value
+    that changes nothing in members is left out, unless it is the documented one (it may change records).
+
+    >>> found = every_plan(release_named("2.3.1"), release_named("2.4.1"))
+    >>> [f"{each.plan.value} {each.upgrade_from}" for each in found][:4]
+    ['one_bounce None', 'one_bounce 2.3', 'two_bounces 2.3', 'one_bounce 0.10.0']
+    """
+    called = (origin.name, target.name)
+    yield Upgrade(origin, target, Plan.ONE_BOUNCE, called=called)
+    held_back = origin if goes_back(origin, target) else target
+    for value in _kinds_of_values(held_back, upgrade_from_value(origin, target)):
+        if target.starts_with(value):
+            yield Upgrade(origin, target, Plan.ONE_BOUNCE, value, called)
+        yield Upgrade(origin, target, Plan.TWO_BOUNCES, value, called)
+    yield Upgrade(origin, target, Plan.OFFLINE, called=called)
+
+
+def _kinds_of_values(release: Release, documented: str | None) -> tuple[str, ...]:
+    """List one value of each kind with which a release starts, the documented one first."""
+    kinds: dict[object, str] = {}
+    for value in ([documented] if documented else []) + list(release.upgrade_from[::-1]):
+        if release.starts_with(value):
+            kinds.setdefault((release.pinned_version(value), release.protocol(value)), value)
+    nothing = (None, release.protocol())
+    return tuple(value for kind, value in kinds.items() if kind != nothing or value == documented)
+
+
+def everything() -> tuple[Upgrade, ...]:
+    """List all plans for all pairs of the releases of Kafka."""
+    released = [release for release in RELEASES.values() if release.released]
+    pairs = ((origin, target) for origin in released for target in released if origin != target)
+    return tuple(upgrade for pair in pairs for upgrade in every_plan(*pair))

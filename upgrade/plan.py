@@ -17,6 +17,7 @@ from upgrade.matrix import (
     KAFKA_8649_RULES,
     Obstacle,
     Plan,
+    Upgrade,
     behind_and_ahead,
     documented_plan,
     goes_back,
@@ -70,22 +71,32 @@ def advise(origin: Release, target: Release, *, offline: bool = False) -> Advice
     >>> advise(RELEASES["2.3.1"], RELEASES["4.3.1"]).via
     ('3.9.2',)
     """
-    if origin == target:
-        raise UpgradeError(f"{origin} is already {target}: nothing to do")
-    bridge = None if offline else bridge_between(origin, target)
-    stops = [origin, *([bridge] if bridge else []), target]
-    hops = list(pairwise(stops))
-    plans = [Plan.OFFLINE if offline else documented_plan(*hop) for hop in hops]
-    values = [upgrade_from_value(*hop) for hop, plan in zip(hops, plans, strict=True) if plan is Plan.TWO_BOUNCES]
+    hops = hops_between(origin, target, offline=offline)
+    values = [hop.upgrade_from for hop in hops if hop.upgrade_from]
     return Advice(
         origin.name,
         target.name,
-        Plan.TWO_BOUNCES if values else plans[0],
+        Plan.TWO_BOUNCES if values else hops[0].plan,
         values[0] if values else None,
-        tuple(step for hop, plan in zip(hops, plans, strict=True) for step in _STEPS[plan](*hop)),
-        tuple(dict.fromkeys(text for hop, plan in zip(hops, plans, strict=True) for text in _warnings(*hop, plan))),
-        (bridge.name,) if bridge else (),
+        tuple(step for hop in hops for step in _STEPS[hop.plan](hop.origin, hop.target)),
+        tuple(dict.fromkeys(text for hop in hops for text in _warnings(hop.origin, hop.target, hop.plan))),
+        tuple(hop.target.name for hop in hops[:-1]),
     )
+
+
+def hops_between(origin: Release, target: Release, *, offline: bool = False) -> tuple[Upgrade, ...]:
+    """Return the documented way as upgrades, one after the other; ``UpgradeError`` if there is nothing to do.
+
+    >>> [str(hop.target) for hop in hops_between(RELEASES["2.3.1"], RELEASES["4.3.1"])]
+    ['3.9.2', '4.3.1']
+    """
+    if origin == target:
+        raise UpgradeError(f"{origin} is already {target}: nothing to do")
+    if offline:
+        return (Upgrade(origin, target, Plan.OFFLINE),)
+    bridge = bridge_between(origin, target)
+    hops = pairwise([origin, *([bridge] if bridge else []), target])
+    return tuple(Upgrade(*hop, documented_plan(*hop), upgrade_from_value(*hop)) for hop in hops)
 
 
 def bridge_between(origin: Release, target: Release) -> Release | None:

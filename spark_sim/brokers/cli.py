@@ -19,9 +19,9 @@ from spark_sim.brokers.reading import read_scenario
 from spark_sim.brokers.results import Row, example_lines, judge, matrix_json, prepare, read_rows, write_rows
 from spark_sim.brokers.story import tell
 from spark_sim.brokers.sweep import all_pairs, keys, run
+from spark_sim.cell_result import SAFE
 from spark_sim.report import ASCII_MARKS, MARKS, STYLES
 from spark_sim.results import MATRIX
-from spark_sim.runs import SAFE
 from spark_sim.screen import Lines, show_chapters, style_of
 
 EXAMPLES_SHOWN: Final = 3

@@ -15,9 +15,9 @@ from attrs import asdict, fields, frozen
 from spark_sim.brokers.plans import PLANS
 from spark_sim.brokers.scenario import NAMES
 from spark_sim.brokers.search import Explored
+from spark_sim.cell_result import SAFE, UNSAFE
 from spark_sim.report import Judgement
 from spark_sim.results import MANIFEST, MATRIX, OURS, ResultsError, write_whole
-from spark_sim.runs import SAFE, UNSAFE
 
 _NAMES_OF_KEYS: Final = {"origin": "from", "target": "to", "violated": "property"}
 

@@ -14,8 +14,8 @@ import time
 from pathlib import Path
 
 from spark_sim.java import find_java
+from spark_sim.jobs import slices
 from spark_sim.results import Sweep
-from spark_sim.schedules import blocks
 from spark_sim.session import spark_session
 from spark_sim.sweep import PROCESSES, compute, run_sweep
 from upgrade.matrix import kip_268
@@ -37,7 +37,7 @@ def swept(sweep, master):
 
 def main(every=4):
     sweep = Sweep("bench", kip_268()[::every])
-    alone, computed = seconds(lambda: [compute(block)[0] for block in blocks(sweep.upgrades)])
+    alone, computed = seconds(lambda: [compute(work)[0] for work in slices(sweep.extent.jobs(sweep.upgrades))])
     runs = sum(map(len, computed))
     rebalances = sum(row.generations for rows in computed for row in rows)
 

@@ -12,13 +12,15 @@ import pytest
 from click.testing import CliRunner
 
 from spark_sim import cli
-from spark_sim.runs import CellResult
+from spark_sim.cell_result import CellResult
 from spark_sim.sweep import SweepError
 
 ROOT = Path(__file__).parent.parent.parent
 UNSAFE = "A@1.1.1 B@1.1.1 | bounce fast A>2.0.1"
 SAFE = "A@2.0.1 B@2.0.1 | bounce A>simulated-4 B>simulated-4"
-SMALL = ["--members", "1", "--master", "processes"]
+SMALL = ["--members", "1", "--master", "processes", "--patient", "--runs", "5"]
+
+PAIR = ["--members", "2", "--master", "processes", "--patient", "--runs", "20"]
 
 
 def run(command, *arguments):
@@ -81,11 +83,13 @@ def test_a_sweep_writes_the_verdicts_the_rows_and_the_page(tmp_path):
     )  # with one member nobody is left to be probed, and a sweep without a probe shows nothing
     assert "no probe was ever seen" in result.output
     assert ["one_bounce", "two_bounces", "offline"] == [cell["plan"] for cell in matrix]
-    assert {"matrix.json", "manifest.json", "report.html", "runs"} == {path.name for path in out.iterdir()}
+    assert {"guide.json", "matrix.json", "manifest.json", "report.html", "runs"} == {
+        path.name for path in out.iterdir()
+    }
 
 
 def test_a_plan_that_nobody_documents_may_be_unsafe_and_its_example_replays(tmp_path):
-    chosen = ["--plan", "one_bounce", "--members", "2", "--master", "processes"]
+    chosen = ["--plan", "one_bounce", *PAIR]
     result = run(cli.sweep, "--from", "1.1", "--to", "2.0", *chosen, "--json", "--out", tmp_path)
     (cell,) = json.loads(result.stdout)
 
@@ -95,17 +99,46 @@ def test_a_plan_that_nobody_documents_may_be_unsafe_and_its_example_replays(tmp_
 
 @pytest.mark.parametrize(("origin", "target"), [("2.0.1", "2.2.1"), ("2.0.x", "post-2.0")])
 def test_a_cell_goes_by_the_names_it_was_asked_for(tmp_path, origin, target):
-    chosen = ["--plan", "offline", "--members", "2", "--master", "processes", "--json"]
+    chosen = ["--plan", "offline", *PAIR, "--json"]
     (cell,) = json.loads(run(cli.sweep, "--from", origin, "--to", target, *chosen, "--out", tmp_path).stdout)
 
     assert (origin, target) == (cell["from"], cell["to"])
 
 
 def test_a_single_bounce_whose_upgrade_from_is_never_removed_stays_on_the_old_version(tmp_path):
-    chosen = ["--plan", "one_bounce", "--upgrade-from", "1.1", "--members", "2", "--master", "processes", "--json"]
+    chosen = ["--plan", "one_bounce", "--upgrade-from", "1.1", *PAIR, "--json"]
     (cell,) = json.loads(run(cli.sweep, "--from", "1.1", "--to", "2.0", *chosen, "--out", tmp_path).stdout)
 
     assert ("1.1", "safe", False) == (cell["upgrade_from"], cell["verdict"], cell["documented"])
+
+
+def test_a_cell_says_how_much_was_explored_in_whole_numbers(tmp_path):
+    chosen = ["--plan", "offline", *PAIR, "--crashes", "2", "--lates", "0", "--json"]
+    (cell,) = json.loads(run(cli.sweep, "--from", "1.1", "--to", "2.0", *chosen, "--out", tmp_path).stdout)
+
+    assert {"crashes": 2, "lates": 0, "nudges": 0, "patient": True} == cell["faults"]
+    assert (2, 20) == (cell["members"], cell["runs"])
+    assert 0 < cell["states"] < cell["transitions"] < cell["schedules"]
+
+
+def test_a_larger_group_is_sampled_and_says_what_it_costs(tmp_path):
+    chosen = ["--plan", "one_bounce", "--members", 14, "--tasks", 30, "--standbys", 1, "--sample", 3]
+    result = run(cli.sweep, "--from", "3.8", "--to", "3.9", *chosen, "--master", "processes", "--out", tmp_path)
+    (cell,) = json.loads((tmp_path / "matrix.json").read_text())
+
+    assert (14, 3, "safe") == (cell["members"], cell["runs"], cell["verdict"])
+    assert 0 < cell["kinds"] <= 3 < cell["kinds_possible"]
+    assert cell["member_bytes"] < cell["group_bytes"]
+    assert f"{cell['group_bytes']:,} bytes" in result.output
+    assert f"{cell['group_bytes']:,} bytes" in run(cli.report, tmp_path).output
+
+
+def test_the_guide_of_a_sweep_stands_beside_its_matrix(tmp_path):
+    chosen = ["--plan", "two_bounces", *PAIR, "--out", tmp_path]
+    assert 0 == run(cli.sweep, "--from", "1.1", "--to", "2.0", *chosen).exit_code
+    (entry,) = json.loads((tmp_path / "guide.json").read_text())
+
+    assert (2, ["1.1"], [], None) == (entry["bounces"], entry["upgrade_from"], entry["via"], entry["otherwise"])
 
 
 def test_a_documented_plan_that_is_unsafe_gives_status_1(tmp_path, monkeypatch):
@@ -125,6 +158,8 @@ WRONG = [
     (["--from", "1.1", "--to", "9"], "unknown release '9'"),
     (["--matrix", "kip-268", "--plan", "offline"], "leave out"),
     (["--from", "1.1", "--to", "2.0", "--upgrade-from", "7"], "upgrade.from"),
+    (["--brokers", "--from", "3.9.2", "--to", "4.3.1", "--crashes", "2"], "with --brokers"),
+    (["--from", "1.1", "--to", "2.0", "--faults", "2"], "--crashes and --lates"),
 ]
 
 
@@ -193,7 +228,7 @@ def test_ctrl_c_leaves_nothing_half_written_and_says_how_to_go_on(tmp_path):
     assert 130 == process.returncode, errors
     assert "the same command goes on with it" in only_line(errors)
     assert {"manifest.json", "runs"} == {path.name for path in tmp_path.iterdir()}
-    assert sorted(done) == sorted(path.stem for path in tmp_path.glob("runs/*/*"))
+    assert sorted(done) == sorted(path.stem for path in tmp_path.glob("runs/*"))
 
 
 # -- report ----------------------------------------------------------------------------------------------------------
@@ -206,7 +241,7 @@ def test_report_draws_the_matrix_and_writes_the_page_where_it_is_asked_to(tmp_pa
 
     assert 0 == result.exit_code
     assert "o✓" in result.output
-    assert '"1.1-to-2.0"' in (tmp_path / "page.html").read_text()
+    assert '["1.1", "1.1.1"]' in (tmp_path / "page.html").read_text()
     assert not (tmp_path / "report.html").exists()
 
 

@@ -1,34 +1,18 @@
-"""The matrix, for a terminal and for a browser."""
+"""What a sweep comes to, and the matrix for a terminal."""
 
-import json
 import re
-from html.parser import HTMLParser
 from io import StringIO
 
 import pytest
 from attrs import evolve
 from rich.console import Console
 
-from spark_sim.report import example_lines, html, judge, legend, matrix_table, notes, read_matrix, state
+from spark_sim.cell_result import CellResult
+from spark_sim.report import example_lines, judge, legend, matrix_table, notes, read_matrix, state
 from spark_sim.results import ResultsError, matrix_json
-from spark_sim.runs import CellResult
-from spark_sim.scenario import Scenario
-from spark_sim.world import World
-from upgrade.matrix import Plan, kip_268
+from tests.spark_sim.made_up import EXAMPLE, MATRIX
+from upgrade.matrix import Plan
 
-EXAMPLE = "A@1.1.1 B@1.1.1 C@1.1.1 | elect newest | bounce A>2.0.1"
-
-
-def found(upgrade):
-    """What a sweep finds, more or less: whatever cannot be read is unsafe."""
-    safe = upgrade.documented or upgrade.plan is not Plan.ONE_BOUNCE
-    result = CellResult(upgrade, runs=100, max_rebalances=3, probes=7)
-    if safe:
-        return result
-    return evolve(result, violations=92, example=EXAMPLE, violated="always: nobody dies", message="B: </script> & <b>")
-
-
-MATRIX = [found(upgrade) for upgrade in kip_268()]
 ONE = next(each for each in MATRIX if not each.violations)
 
 
@@ -150,71 +134,3 @@ def test_a_documented_plan_that_is_unsafe_is_the_first_example():
 def test_the_line_that_was_never_released_is_flagged():
     assert any("0.10.1: never released" in note for note in notes(MATRIX))
     assert "0.10.1*" in drawn(matrix_table(MATRIX))
-
-
-# -- browser ---------------------------------------------------------------------------------------------------------
-
-
-class Page(HTMLParser):
-    """What matters of a page: where its elements point, its buttons, its data."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.addresses, self.buttons, self.data, self._in_data = [], [], "", False
-        self.feed(text)
-
-    def handle_starttag(self, tag, attributes):
-        named = dict(attributes)
-        self.addresses += [named[key] for key in ("src", "href", "action") if key in named]
-        if named.get("class") == "cell":
-            self.buttons.append((named["data-cell"], named["aria-label"]))
-        self._in_data = tag == "script" and named.get("type") == "application/json"
-
-    def handle_data(self, data):
-        if self._in_data:
-            self.data += data
-
-    def handle_endtag(self, _tag):
-        self._in_data = False
-
-
-@pytest.fixture(scope="module")
-def page():
-    return Page(html(MATRIX))
-
-
-def test_the_page_needs_no_network(page):
-    assert ["data:,"] == page.addresses
-    assert not re.search(r"https?://|@import|url\(", html(MATRIX))
-
-
-def test_the_page_has_a_button_for_each_cell_that_says_its_verdicts(page):
-    labels = dict(page.buttons)
-
-    assert 28 == len(labels)
-    assert "1.1 to 2.0: one bounce unsafe, two bounces safe (documented), offline safe" == labels["1.1-to-2.0"]
-
-
-def test_the_page_tells_an_example_of_each_plan_and_text_stays_text(page):
-    cells = json.loads(page.data)
-    unsafe = cells["1.1-to-2.0"][0]
-
-    assert {key for key, _ in page.buttons} == cells.keys()
-    assert {3} == {len(plans) for plans in cells.values()}
-    assert (EXAMPLE, "B: </script> & <b>") == (unsafe["scenario"], unsafe["message"])
-    assert [*EXAMPLE.split(" | "), "the end"] == [chapter["step"] for chapter in unsafe["story"]]
-    assert any(
-        part["died"]
-        for chapter in unsafe["story"]
-        for each in chapter["generations"]
-        for part in each["parts"].values()
-    )
-
-
-def test_a_safe_plan_shows_a_run_of_its_own(page):
-    for plans in json.loads(page.data).values():
-        for plan in plans:
-            if plan["verdict"] == "safe":
-                world = World(Scenario.parse(plan["scenario"])).run()
-
-                assert {plan["to_release"]} == {process.instance.release.name for process in world.living}

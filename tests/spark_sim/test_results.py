@@ -5,25 +5,28 @@ import json
 import pytest
 from attrs import evolve
 
-from spark_sim.results import BlockResult, ResultsError, Sweep, opened, write_whole
-from spark_sim.runs import CellResult
-from spark_sim.schedules import blocks
+from spark_sim.cell_result import CellResult
+from spark_sim.explore import Faults
+from spark_sim.jobs import Extent, Slice
+from spark_sim.results import ResultsError, SliceResult, Sweep, merged, opened, write_whole
 from upgrade import Plan, Upgrade, release_named
 
 UPGRADES = tuple(Upgrade(release_named("1.1"), release_named("2.0"), plan) for plan in (Plan.ONE_BOUNCE, Plan.OFFLINE))
-SWEEP = Sweep("two", UPGRADES, members=1)
-WORK = blocks(UPGRADES, members=1)
+EXTENT = Extent(members=1)
+SWEEP = Sweep("two", UPGRADES, EXTENT)
+WORK = [Slice(f"{place}-{job.key}", (job,)) for place, job in enumerate(EXTENT.jobs(UPGRADES))]
 
 
-def result_of(block, **counts):
-    return BlockResult(block.key, CellResult(block.upgrade, **{"runs": 3, **counts}), f"digest of {block.key}")
+def result_of(work, **counts):
+    (job,) = work.jobs
+    return SliceResult(work.key, (CellResult(job.upgrade, **{"runs": 3, **counts}),), f"digest of {work.key}")
 
 
 def store(results, *which):
-    for block in which:
-        file = results.unfinished / f"{block.key}.jsonl"
-        file.write_text(f"rows of {block.key}")
-        results.store([(result_of(block), file)])
+    for work in which:
+        file = results.unfinished / f"{work.key}.jsonl"
+        file.write_text(f"rows of {work.key}")
+        results.store([(result_of(work), file)])
 
 
 def files(folder):
@@ -33,10 +36,10 @@ def files(folder):
 def test_a_finished_sweep_leaves_rows_manifest_and_matrix_and_nothing_else(tmp_path):
     with opened(tmp_path / "new", SWEEP, WORK, "jsonl") as results:
         store(results, *WORK)
-        results.finish()
-    rows = [f"runs/cell=1.1.1-to-2.0.1/{block.key}.jsonl" for block in WORK]
+        results.finish(UPGRADES)
+    rows = [f"runs/{work.key}.jsonl" for work in WORK]
 
-    assert sorted(["manifest.json", "matrix.json", *rows]) == files(tmp_path / "new")
+    assert sorted(["guide.json", "manifest.json", "matrix.json", *rows]) == files(tmp_path / "new")
     assert ["one_bounce", "offline"] == [
         each["plan"] for each in json.loads((tmp_path / "new/matrix.json").read_text())
     ]
@@ -55,19 +58,19 @@ def test_a_sweep_that_was_stopped_goes_on_with_the_blocks_that_are_missing(tmp_p
     with opened(tmp_path, SWEEP, WORK, "jsonl") as results:
         assert WORK[1:] == results.todo()
         store(results, *WORK[1:])
-        assert [3, 3] == [each.runs for each in results.finish()]
+        assert [3, 3] == [each.runs for each in results.finish(UPGRADES)]
 
 
 def test_rows_that_the_manifest_does_not_name_are_removed_when_it_goes_on(tmp_path):
     """A kill between moving a block's rows and naming them in the manifest."""
     with opened(tmp_path, SWEEP, WORK, "jsonl") as results:
         store(results, WORK[0])
-    (tmp_path / f"runs/cell=1.1.1-to-2.0.1/{WORK[1].key}.jsonl").write_text("rows")
+    (tmp_path / f"runs/{WORK[1].key}.jsonl").write_text("rows")
     (tmp_path / ".unfinished").mkdir()  # and one before that
     (tmp_path / ".unfinished/half").write_text("ro")
 
     with opened(tmp_path, SWEEP, WORK, "jsonl") as results:
-        assert ["manifest.json", f"runs/cell=1.1.1-to-2.0.1/{WORK[0].key}.jsonl"] == files(tmp_path)
+        assert ["manifest.json", f"runs/{WORK[0].key}.jsonl"] == files(tmp_path)
         assert WORK[1:] == results.todo()
 
 
@@ -87,8 +90,9 @@ def test_the_digest_does_not_depend_on_the_order_in_which_blocks_finish(tmp_path
 @pytest.mark.parametrize(
     ("other", "storage", "named"),
     [
-        (evolve(SWEEP, seed=1), "jsonl", "seed 0 and not 1"),
-        (evolve(SWEEP, members=2), "jsonl", "members 1 and not 2"),
+        (evolve(SWEEP, extent=evolve(EXTENT, seed=1)), "jsonl", "seed 0 and not 1"),
+        (evolve(SWEEP, extent=evolve(EXTENT, members=2)), "jsonl", "members 1 and not 2"),
+        (evolve(SWEEP, extent=evolve(EXTENT, faults=Faults(2))), "jsonl", "faults .* and not"),
         (evolve(SWEEP, name="three"), "jsonl", "sweep two and not three"),
         (SWEEP, "parquet", "storage jsonl and not parquet"),
     ],
@@ -103,20 +107,20 @@ def test_another_sweep_is_refused_and_says_what_differs(tmp_path, other, storage
     assert before == files(tmp_path)
 
 
-def test_other_schedules_are_refused_though_all_else_is_equal(tmp_path):
+def test_other_work_is_refused_though_all_else_is_equal(tmp_path):
     with opened(tmp_path, SWEEP, WORK, "jsonl") as results:
         store(results, WORK[0])
 
-    with pytest.raises(ResultsError, match="schedules"), opened(tmp_path, SWEEP, WORK[:1], "jsonl"):
+    with pytest.raises(ResultsError, match="slices"), opened(tmp_path, SWEEP, WORK[:1], "jsonl"):
         pass
 
 
 def test_fresh_throws_the_earlier_sweep_away(tmp_path):
     with opened(tmp_path, SWEEP, WORK, "jsonl") as results:
         store(results, *WORK)
-        results.finish()
+        results.finish(UPGRADES)
 
-    with opened(tmp_path, evolve(SWEEP, seed=1), WORK, "jsonl", fresh=True) as results:
+    with opened(tmp_path, evolve(SWEEP, name="other"), WORK, "jsonl", fresh=True) as results:
         assert WORK == results.todo()
         assert [] == files(tmp_path)
 
@@ -166,3 +170,22 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path):
         write_whole(tmp_path / "page", "new \udc80")
 
     assert [("page", "old")] == [(path.name, path.read_text()) for path in tmp_path.iterdir()]
+
+
+def test_a_slice_without_rows_is_done_too(tmp_path):
+    with opened(tmp_path, SWEEP, WORK, "jsonl") as results:
+        results.store([(result_of(WORK[0]), None)])
+
+    with opened(tmp_path, SWEEP, WORK, "jsonl") as results:
+        assert WORK[1:] == results.todo()
+
+
+def test_upgrades_that_behave_alike_share_a_result_under_their_own_names():
+    twin = Upgrade(release_named("0.11.0.3"), release_named("2.0.0"), Plan.ONE_BOUNCE)
+    example = "A@1.1.1 B@1.1.1 | bounce A>2.0.1"
+    found = SliceResult("0", (CellResult(UPGRADES[0], runs=1, violations=1, example=example, violated="x"),), "")
+
+    (theirs, nobodys) = merged([twin, UPGRADES[1]], [found])
+
+    assert "A@0.11.0.3 B@0.11.0.3 | bounce A>2.0.0" == theirs.example
+    assert 0 == nobodys.runs

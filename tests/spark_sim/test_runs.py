@@ -4,11 +4,12 @@ from itertools import permutations
 
 import pytest
 
-from spark_sim.runs import CellResult, Run, run_block, summarise, worlds
+from spark_sim.cell_result import CellResult
+from spark_sim.runs import Run, run_all, summarise, worlds
 from spark_sim.scenario import Scenario, Step
-from spark_sim.schedules import Block, blocks, schedules, with_crashes
+from spark_sim.schedules import schedules, with_crashes
 from spark_sim.world import World
-from upgrade import Plan, UpgradeError, release_named
+from upgrade import Plan, release_named
 from upgrade.matrix import Upgrade, kip_268
 
 
@@ -72,35 +73,15 @@ def test_renaming_the_members_changes_no_verdict(which):
             assert expected == len(World(renamed(schedule, names)).run().violations)
 
 
-def test_blocks_hold_every_schedule_once():
-    found = blocks([TWO, ONE])
-
-    assert len(found) == len({block.key for block in found})
-    assert list(schedules(TWO, "ABC")) == [
-        schedule for block in found if block.upgrade is TWO for schedule in block.schedules
-    ]
-    assert all(block.cost == len(list(block.scenarios())) for block in found)
-
-
-def test_large_groups_are_sampled_with_a_seed():
-    first, again, other = (blocks([TWO], members=6, seed=seed, sample=5) for seed in (1, 1, 2))
-
-    assert first == again != other
-    assert 5 == sum(len(block.schedules) for block in first)
-    assert blocks([TWO], members=5)
-
-
-@pytest.mark.parametrize("members", [0, 27])
-def test_a_group_has_1_to_26_members(members):
-    with pytest.raises(UpgradeError, match="expected 1 to 26 members"):
-        blocks([ONE], members=members)
+def all_of(which, names="ABC"):
+    return [each for schedule in schedules(which, names) for each in with_crashes(schedule)]
 
 
 def test_a_safe_upgrade_is_safe_in_every_run_and_probes():
-    (block,) = blocks([ONE])
-    result = summarise(ONE, run_block(block))
+    every = all_of(ONE)
+    result = summarise(ONE, run_all(every, ONE, ""))
 
-    assert ("safe", 0, block.cost, None) == (result.verdict, result.violations, result.runs, result.example)
+    assert ("safe", 0, len(every), None) == (result.verdict, result.violations, result.runs, result.example)
     assert result.should_probe
     assert result.probes
 
@@ -108,15 +89,14 @@ def test_a_safe_upgrade_is_safe_in_every_run_and_probes():
 def test_the_text_of_the_kip_is_safe_in_every_run_and_probes():
     """Under another reading of "final rebalance" the leader rejoined for ever while one old member was left."""
     which = upgrade("kip-268", "kip-268-next")
-    result = summarise(which, [run for block in blocks([which]) for run in run_block(block)])
+    result = summarise(which, run_all(all_of(which), which, ""))
 
     assert (0, None) == (result.violations, result.example)
     assert result.probes
 
 
 def test_an_unsafe_upgrade_has_an_example_that_fails_again():
-    (block,) = blocks([UNSAFE])
-    result = summarise(UNSAFE, run_block(block))
+    result = summarise(UNSAFE, run_all(all_of(UNSAFE), UNSAFE, ""))
 
     assert "unsafe" == result.verdict
     assert World(Scenario.parse(result.example)).run().violations
@@ -142,10 +122,15 @@ def test_a_cell_is_named_by_its_lines():
     assert "never released" in CellResult(kip_268()[0]).as_json()["note"]
 
 
-def test_rows_say_which_block_they_are_of():
-    block = Block(ONE, 7, (next(schedules(ONE, "AB")),))
+def test_rows_say_which_slice_they_are_of():
+    rows = list(run_all(schedules(ONE, "AB"), ONE, "007"))
 
-    rows = list(run_block(block))
-
-    assert {"2.0.1-to-simulated-4-one_bounce-007"} == {row.block for row in rows}
+    assert {"007"} == {row.slice for row in rows}
     assert all(isinstance(row, Run) for row in rows)
+
+
+def test_an_upgrade_is_unsafe_by_exploration_alone_too():
+    explored = CellResult(UNSAFE, violated="x", states=5, transitions=7, schedules=3)
+    both = explored.plus(CellResult(UNSAFE, 2, 0)).plus(CellResult(UNSAFE, schedules=None))
+
+    assert ("unsafe", 2, 5, 7, None) == (both.verdict, both.runs, both.states, both.transitions, both.schedules)

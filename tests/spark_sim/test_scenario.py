@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_sim.scenario import MODES, Instance, Scenario, ScenarioError, Step
+from spark_sim.scenario import MODES, VERBS, Instance, Scenario, ScenarioError, Step, Takes
+from spark_sim.shape import LIMITS, TOPOLOGIES, Shape
 from upgrade import ConfigException, UnknownRelease
 from upgrade.releases import RELEASES
 
@@ -26,23 +27,45 @@ def test_the_parts_of_a_line():
     assert Step("crash", (("B", None),)) == scenario.steps[1]
 
 
+INSTANCES = st.builds(Instance, st.sampled_from(list(RELEASES.values())))
+SHAPES = st.builds(
+    Shape,
+    **{name: st.integers(*limits) for name, limits in LIMITS.items()},
+    topology=st.sampled_from(sorted(TOPOLOGIES)),
+    static=st.booleans(),
+    lag=st.booleans(),
+)
+
+
 @st.composite
-def steps(draw):
+def steps(draw, shape):
     verb = draw(st.sampled_from(sorted(MODES)))
-    mode = draw(st.sampled_from(MODES[verb] if verb == "elect" else ("", *MODES[verb])))
-    if verb == "elect":
+    takes = VERBS[verb]
+    mode = draw(st.sampled_from(("", *MODES[verb])))
+    if takes is Takes.NOTHING or (takes is Takes.LEADER and mode):
         return Step(verb, mode=mode)
-    instances = {"bounce": st.builds(Instance, st.sampled_from(list(RELEASES.values())))}
-    instances["start"] = st.none() | instances["bounce"]
-    members = st.tuples(st.sampled_from("AB"), instances.get(verb, st.none()))
-    return Step(verb, tuple(draw(st.lists(members, min_size=1, max_size=3))), mode)
+    names = {Takes.TOPICS: shape.layout.external_topics, Takes.MEMBERS: shape.members_of("A")}
+    names[Takes.LEADER] = names[Takes.MEMBERS]
+    instances = {Takes.MOVED: INSTANCES, Takes.STARTED: st.none() | INSTANCES}
+    members = st.tuples(st.sampled_from(names.get(takes, "AB")), instances.get(takes, st.none()))
+    most = 1 if takes is Takes.LEADER else 3
+    return Step(verb, tuple(draw(st.lists(members, min_size=1, max_size=most))), mode)
 
 
-@given(st.lists(steps(), max_size=4))
-def test_any_scenario_survives_its_line(some):
-    scenario = Scenario((("A", Instance(RELEASES["2.0.1"])), ("B", Instance(RELEASES["1.1.1"], "0.10.0"))), tuple(some))
+@given(SHAPES, st.data())
+def test_any_scenario_survives_its_line(shape, data):
+    members = (("A", Instance(RELEASES["2.0.1"])), ("B", Instance(RELEASES["1.1.1"], "0.10.0")))
+    scenario = Scenario(members, tuple(data.draw(st.lists(steps(shape), max_size=4))), shape)
 
     assert scenario == Scenario.parse(str(scenario))
+
+
+def test_what_the_group_runs_stands_before_the_steps():
+    scenario = Scenario.parse("A@2.0 | with topology=join threads=2 static partitions=6 | join A.2")
+
+    assert Shape(threads=2, topology="join", static=True) == scenario.shape
+    assert "A@2.0.1 | with threads=2 topology=join static | join A.2" == str(scenario)
+    assert "A@2.0.1 | with threads=2 topology=join static" == scenario.head
 
 
 @pytest.mark.parametrize(
@@ -51,14 +74,28 @@ def test_any_scenario_survives_its_line(some):
         ("", "expected different members"),
         ("A@2.0 A@2.0", "expected different members"),
         ("A", "expected MEMBER@RELEASE, got 'A'"),
-        ("A@2.0 | jump A", "expected one of bounce, stop, start, crash, elect, got 'jump A'"),
+        ("A@2.0 | jump A", "expected one of bounce, stop, start, crash, elect, lose"),
         ("A@2.0 |", "expected one of"),
         ("A@2.0 | bounce", "expected members after bounce"),
         ("A@2.0 | bounce A", "expected bounce A>RELEASE"),
         ("A@2.0 | bounce B>2.0", "no member 'B' in this scenario, only A"),
         ("A@2.0 | crash A>2.0", "crash takes members without a release"),
-        ("A@2.0 | elect", "expected elect oldest or elect newest"),
-        ("A@2.0 | elect oldest A", "expected elect oldest or elect newest"),
+        ("A@2.0 | elect", "expected oldest, newest or one member after elect"),
+        ("A@2.0 B@2.0 | elect A B", "expected oldest, newest or one member after elect"),
+        ("A@2.0 | elect B", "no member 'B'"),
+        ("A@2.0 | elect oldest A", "expected elect oldest without anything behind, got 'elect oldest A'"),
+        ("A@2.0 | hold A", "expected hold without anything behind, got 'hold A'"),
+        ("A@2.0 | lose", "expected topics after lose"),
+        ("A@2.0 | with topology=join | lose data", "no source topic 'data' in this scenario, only left, right"),
+        ("A@2.0 | with threads=2 | join A", "no member 'A' in this scenario, only A.1, A.2"),
+        ("A@2.0 | with threads=2 | stop A.1", "no member 'A.1' in this scenario, only A"),
+        ("A@2.0 | with threads=0", "expected threads= and a number from 1 to 100, got 'threads=0'"),
+        ("A@2.0 | with threads=1000000000000", "expected threads= and a number from 1 to 100"),
+        ("A@2.0 | with threads=two", "expected threads= and a number from 1 to 100, got 'threads=two'"),
+        ("A@2.0 | with topology=star", "expected some of threads=NUMBER, standbys=NUMBER, partitions=NUMBER"),
+        ("A@2.0 | with static=1", "got 'static=1'"),
+        ("A@2.0 | with", "expected some of threads=NUMBER"),
+        ("A@2.0 | stop A | with static", "with stands before all other steps"),
         ("A@2.0,upgrade.to=1.1", "expected RELEASE or RELEASE,upgrade.from=VALUE"),
     ],
 )

@@ -11,56 +11,96 @@ from pathlib import Path
 import pytest
 
 from spark_sim import runs, sweep
+from spark_sim.drawing import Block, Drawn, Kind
 from spark_sim.java import find_java
+from spark_sim.jobs import Draw, Extent, Slice, representatives
 from spark_sim.results import ResultsError, Sweep
-from spark_sim.runs import run_block
+from spark_sim.runs import run_all
 from spark_sim.scenario import Scenario, step
-from spark_sim.schedules import Block, blocks
 from spark_sim.schema import COLUMNS
 from spark_sim.session import spark_session
-from spark_sim.shrink import with_smallest_example
 from spark_sim.sweep import ERROR, FAILED, PROCESSES, REPEATABLE, SweepError, compute, run_sweep
 from upgrade import Plan, Upgrade, release_named
 from upgrade.matrix import kip_268
 
 ROOT = Path(__file__).parent.parent.parent
-OFFLINE = Sweep("offline", tuple(upgrade for upgrade in kip_268() if upgrade.plan is Plan.OFFLINE)[:9])
+OFFLINE = Sweep(
+    "offline", tuple(upgrade for upgrade in kip_268() if upgrade.plan is Plan.OFFLINE), Extent(patient=True, runs=7)
+)
 UNSAFE = Upgrade(release_named("1.1"), release_named("2.0"), Plan.ONE_BOUNCE)
-BLOCK = blocks([UNSAFE], members=2)[0]
+(JOB,) = Extent(members=2, patient=True).jobs([UNSAFE])
+SLICE = Slice("one", (JOB,))
+FIRST = next(JOB.scenarios())
 # A member that is not in the group: nobody could write this line, and no world can play it.
-BROKEN = Scenario(BLOCK.schedules[0].members, (*BLOCK.schedules[0].steps, step("start", "Z")))
+BROKEN = Scenario(FIRST.members, (*FIRST.steps, step("start", "Z")))
+
+
+def playing(*scenarios):
+    """A job that plays these."""
+    kind = Kind((0, 0), False, "oldest", "", False)
+    return Draw(Block(UNSAFE, 1, tuple(Drawn(kind, each) for each in scenarios)))
+
+
+BROKEN_SLICE = Slice("broken", (playing(BROKEN),))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _small_slices():
+    """Slices of one job, so that there are some."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("spark_sim.jobs.COST_OF_A_SLICE", 1)
+        yield
 
 
 # -- what a worker does ----------------------------------------------------------------------------------------------
 
 
-def test_a_block_becomes_its_runs_and_their_sum():
-    rows, result = compute(BLOCK)
+def test_a_slice_becomes_its_runs_and_a_sum_for_each_job():
+    rows, result = compute(SLICE)
+    (found,) = result.sums
 
-    assert list(run_block(BLOCK)) == rows
-    assert (BLOCK.key, len(rows), sum(row.verdict == "unsafe" for row in rows)) == (
-        result.key,
-        result.sum.runs,
-        result.sum.violations,
-    )
+    assert list(run_all(JOB.scenarios(), UNSAFE, "one")) == rows
+    assert (len(rows), sum(row.verdict == "unsafe" for row in rows)) == (found.runs, found.violations)
+    assert min(found.states, found.transitions, found.schedules) > 0
+    assert "one" == result.key
 
 
 def test_a_run_that_fails_is_a_row_and_the_others_are_as_ever():
-    good, _ = compute(BLOCK)
-    rows, result = compute(Block(UNSAFE, 0, (*BLOCK.schedules, BROKEN)))
+    good, _ = compute(Slice("one", (playing(FIRST),)))
+    rows, result = compute(Slice("one", (playing(FIRST, BROKEN),)))
     failed = [row for row in rows if row.verdict == ERROR]
 
     assert good == [row for row in rows if row in good]
     assert str(BROKEN) in [row.scenario for row in failed]
     assert {FAILED} == {row.property for row in failed}
     assert all("'Z'" in row.message for row in failed)
-    assert result.sum.violations == len(failed) + sum(row.verdict == "unsafe" for row in good)
+    assert result.sums[0].violations == len(failed) + sum(row.verdict == "unsafe" for row in good)
+
+
+def test_an_exploration_that_fails_is_a_result_and_the_runs_are_as_ever(monkeypatch):
+    def fail(*_arguments):
+        raise ZeroDivisionError("too small")
+
+    good, _ = compute(SLICE)
+    monkeypatch.setattr("spark_sim.jobs.explore", fail)
+    rows, result = compute(SLICE)
+
+    assert good == rows
+    assert "unsafe" == result.sums[0].verdict
+    assert FAILED in {result.sums[0].violated, sweep._found(JOB).violated}
+
+
+def test_a_configuration_that_nobody_starts_with_has_no_rows():
+    refused = Upgrade(release_named("2.3"), release_named("4.0"), Plan.TWO_BOUNCES, "2.3")
+    rows, result = compute(Slice("one", tuple(Extent(patient=True).jobs([refused]))))
+
+    assert ([], "unsafe", 0) == (rows, result.sums[0].verdict, result.sums[0].runs)
 
 
 def test_a_run_that_differs_when_it_is_repeated_is_an_error(monkeypatch):
     digests = iter(range(10_000))
     monkeypatch.setattr(runs, "digest", lambda _events: str(next(digests)))
-    rows, _ = compute(BLOCK)
+    rows, _ = compute(SLICE)
 
     assert len(range(0, len(rows), sweep.REPEATED)) == len([row for row in rows if row.verdict == ERROR])
     assert REPEATABLE == rows[0].property
@@ -70,7 +110,7 @@ def test_a_run_that_differs_when_it_is_repeated_is_an_error(monkeypatch):
 
 
 def rows_in(folder):
-    return {file.name: file.read_bytes() for file in folder.glob("runs/cell=*/*")}
+    return {file.name: file.read_bytes() for file in folder.glob("runs/*")}
 
 
 def digest_in(folder):
@@ -86,19 +126,24 @@ def by_processes(tmp_path_factory):
 
 def test_processes_store_json_lines_of_the_columns(by_processes):
     lines = [json.loads(line) for rows in rows_in(by_processes).values() for line in rows.splitlines()]
+    jobs = len(representatives(OFFLINE.upgrades))
 
     assert {tuple(column.name for column in COLUMNS)} == {tuple(line) for line in lines}
-    assert sum(each["runs"] for each in json.loads((by_processes / "matrix.json").read_text())) == len(lines)
+    assert {7} == {each["runs"] for each in json.loads((by_processes / "matrix.json").read_text())}
+    assert 7 * jobs == len(lines)
+    assert jobs < len(OFFLINE.upgrades)
 
 
 def test_progress_counts_up_to_all_blocks_and_no_upgrade_stays_unfinished(tmp_path):
     seen = []
     results = run_sweep(OFFLINE, tmp_path, master=PROCESSES, on_progress=seen.append)
 
-    assert sorted(each.blocks for each in seen) == [each.blocks for each in seen]
-    assert (9, 9, frozenset(), tuple(results)) == (
-        seen[-1].blocks,
-        seen[-1].all_blocks,
+    jobs = len(representatives(OFFLINE.upgrades))
+
+    assert sorted(each.slices for each in seen) == [each.slices for each in seen]
+    assert (jobs, jobs, frozenset(), tuple(results)) == (
+        seen[-1].slices,
+        seen[-1].all_slices,
         seen[-1].unfinished,
         seen[-1].results,
     )
@@ -166,24 +211,31 @@ class TestOnSpark:
         schema = spark.read.parquet(str(by_spark / "runs")).schema
         columns = [(column.name, column.sql.lower(), column.meaning) for column in COLUMNS]
 
-        assert columns == [(f.name, f.dataType.simpleString(), f.metadata["comment"]) for f in schema.fields[:-1]]
-        assert "cell" == schema.fields[-1].name
+        assert columns == [(f.name, f.dataType.simpleString(), f.metadata["comment"]) for f in schema.fields]
 
     def test_the_parquet_has_every_row(self, spark, by_spark, by_processes):
         expected = {line for rows in rows_in(by_processes).values() for line in rows.decode().splitlines()}
-        stored = spark.read.parquet(str(by_spark / "runs")).drop("cell").collect()
+        stored = spark.read.parquet(str(by_spark / "runs")).collect()
 
         assert expected == {json.dumps(row.asDict(), ensure_ascii=False) for row in stored}
         assert len(expected) == len(stored)
 
     @pytest.mark.usefixtures("spark")
     def test_a_run_that_fails_is_a_row_and_not_a_failed_job(self, tmp_path, monkeypatch):
-        broken = Block(UNSAFE, 1, (BROKEN,))
-        monkeypatch.setattr(sweep, "blocks", lambda *_args, **_kwargs: [BLOCK, broken])
+        monkeypatch.setattr(sweep, "slices", lambda *_args, **_kwargs: [SLICE, BROKEN_SLICE])
         (result,) = run_sweep(Sweep("broken", (UNSAFE,)), tmp_path, master="local[2]")
 
         assert 2 == len(rows_in(tmp_path))
-        assert with_smallest_example(compute(BLOCK)[1].sum.plus(compute(broken)[1].sum)) == result
+        assert compute(SLICE)[1].sums[0].plus(compute(BROKEN_SLICE)[1].sums[0]) == result
+
+    @pytest.mark.usefixtures("spark")
+    def test_a_slice_without_rows_is_done_all_the_same(self, tmp_path, monkeypatch):
+        refused = Upgrade(release_named("2.3"), release_named("4.0"), Plan.TWO_BOUNCES, "2.3")
+        nothing = Slice("nothing", tuple(Extent(patient=True).jobs([refused])))
+        monkeypatch.setattr(sweep, "slices", lambda *_args, **_kwargs: [SLICE, nothing])
+        results = run_sweep(Sweep("one", (UNSAFE, refused)), tmp_path, master="local[2]")
+
+        assert [(40, "unsafe"), (0, "unsafe")] == [(each.runs, each.verdict) for each in results]
 
     @pytest.mark.usefixtures("spark")
     def test_a_lost_worker_ends_the_sweep_with_one_error(self, tmp_path, monkeypatch):
@@ -205,20 +257,21 @@ class TestOnSpark:
         run_sweep(OFFLINE, tmp_path, master="local[2]")
 
         assert -signal.SIGKILL == killed.returncode
-        assert 0 < len(before) < len(OFFLINE.upgrades)
+        assert 0 < len(before) < len(representatives(OFFLINE.upgrades))
         assert stored_in(spark, by_spark) == stored_in(spark, tmp_path)
         assert (by_spark / "manifest.json").read_bytes() == (tmp_path / "manifest.json").read_bytes()
 
 
-# Waves of two blocks, so that there is something to kill between the first and the last.
+# Waves of two slices, so that there is something to kill between the first and the last.
 KILL_ME = """
 import sys
 from pathlib import Path
-from spark_sim import sweep
-from spark_sim.results import ResultsError, Sweep
+from spark_sim import jobs, sweep
+from spark_sim.results import Sweep
 from upgrade.matrix import Plan, kip_268
 
-sweep.WAVE = 1
-swept = Sweep("offline", tuple(upgrade for upgrade in kip_268() if upgrade.plan is Plan.OFFLINE)[:9])
+sweep.WAVE = jobs.COST_OF_A_SLICE = 1
+upgrades = tuple(upgrade for upgrade in kip_268() if upgrade.plan is Plan.OFFLINE)
+swept = Sweep("offline", upgrades, jobs.Extent(patient=True, runs=7))
 sweep.run_sweep(swept, Path(sys.argv[1]), master="local[2]")
 """

@@ -130,7 +130,7 @@ def test_a_fork_goes_its_own_way():
     fork.play(Scenario.parse("A@2.0.1 B@2.0.1 | bounce A>simulated-4").steps[0])
 
     assert before == digest(world.events)
-    assert 3 == world.processes["A"].assignor.latest_version
+    assert 3 == world.threads["A"].assignor.latest_version
     assert [] == world.finish().violations
 
 
@@ -141,13 +141,13 @@ def test_who_starts_what_runs_already_restarts_it():
 def test_two_owners_are_seen():
     """The property can fail: nothing in the simulated group makes it, so it is made by hand."""
     world = World(Scenario.parse("A@2.0.1 B@2.0.1")).begin()
-    world.processes["A"].owned = world.processes["B"].owned
+    world.threads["A"].owned = world.threads["B"].owned
 
     assert {properties.OWNED_ONCE} == {violation.property for violation in properties.always(world)}
 
 
 def test_endless_rebalancing_is_seen(monkeypatch):
-    monkeypatch.setattr("spark_sim.world.MOST_REBALANCES", 1)
+    monkeypatch.setattr("spark_sim.resting.MOST_REBALANCES", 1)
     world = run("A@2.0.1 B@2.0.1 | bounce A>simulated-4")
 
     assert properties.ENDLESS in {violation.property for violation in world.violations}

@@ -14,21 +14,20 @@ class Recorded(World):
         self.records = []
         return super().run()
 
-    def _answers(self, joined, leader):
-        answers = super()._answers(joined, leader)
-        if answers is not None:
-            self.records.append(
-                {
-                    "protocol": "stream",
-                    "generation": joined.generation,
-                    "leader": joined.leader,
-                    "members": [
-                        seat(member, member.rpartition("-")[0], blob, answers.get(member, b""))
-                        for member, blob in joined.subscriptions.items()
-                    ],
-                }
-            )
-        return answers
+    def answered(self, leader, answers):
+        group = self.coordinator
+        self.records.append(
+            {
+                "protocol": "stream",
+                "generation": group.generation,
+                "leader": leader.member_id,
+                "members": [
+                    seat(member, member.rpartition("-")[0], blob, answers.get(member, b""))
+                    for member, blob in group.subscriptions.items()
+                ],
+            }
+        )
+        super().answered(leader, answers)
 
 
 def seat(member_id, client_id, subscription, assignment=b"", instance_id=None):

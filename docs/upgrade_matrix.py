@@ -1,0 +1,19 @@
+"""Keep what a finished sweep of all releases found: `python docs/upgrade_matrix.py DIR`, then `python docs/tables.py`.
+
+DIR is that of `streams-assignor sweep --matrix all --out DIR`.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from spark_sim.guide_page import summary
+from spark_sim.report import read_matrix
+
+KEPT = Path(__file__).parent / "reference" / "upgrade-matrix.json"
+
+if __name__ == "__main__":
+    found = summary(read_matrix(Path(sys.argv[1])))
+    KEPT.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

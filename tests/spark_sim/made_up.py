@@ -1,0 +1,48 @@
+"""Results of sweeps that nobody ran: what is documented is safe, and so is whatever asks for more."""
+
+from functools import cache
+
+from attrs import evolve
+
+from spark_sim.cell_result import CellResult
+from upgrade.matrix import Plan, documented_plan, kip_268, plans
+from upgrade.releases import RELEASES
+
+EXAMPLE = "A@1.1.1 B@1.1.1 C@1.1.1 | elect newest | bounce A>2.0.1"
+MORE = [Plan.ONE_BOUNCE, Plan.TWO_BOUNCES, Plan.OFFLINE]
+
+
+def found(upgrade, example=EXAMPLE):
+    """What a sweep finds, more or less."""
+    asked_for = documented_plan(upgrade.origin, upgrade.target)
+    safe = MORE.index(upgrade.plan) >= MORE.index(asked_for)
+    result = CellResult(
+        upgrade,
+        runs=100,
+        max_rebalances=3,
+        probes=7,
+        states=1234,
+        transitions=5678,
+        schedules=10**20,
+        members=3,
+        faults={"crashes": 1, "lates": 1},
+    )
+    if safe:
+        return result
+    return evolve(result, violations=92, example=example, violated="always: nobody dies", message="B: </script> & <b>")
+
+
+MATRIX = [found(upgrade) for upgrade in kip_268()]
+
+
+@cache
+def everything():
+    """All pairs of releases, three plans each."""
+    released = [release for release in RELEASES.values() if release.released]
+    return tuple(
+        found(evolve(upgrade, called=(origin.name, target.name)), f"A@{origin} B@{origin} | bounce A>{target}")
+        for origin in released
+        for target in released
+        if origin != target
+        for upgrade in plans(origin, target)
+    )
