@@ -205,7 +205,7 @@ def every_plan(origin: Release, target: Release) -> Iterator[Upgrade]:
 
     >>> found = every_plan(release_named("2.3.1"), release_named("2.4.1"))
     >>> [f"{each.plan.value} {each.upgrade_from}" for each in found][:4]
-    ['one_bounce None', 'one_bounce 2.3', 'two_bounces 2.3', 'one_bounce 0.10.0']
+    ['one_bounce None', 'one_bounce 2.3', 'two_bounces 2.3', 'one_bounce 1.1']
     """
     called = (origin.name, target.name)
     yield Upgrade(origin, target, Plan.ONE_BOUNCE, called=called)

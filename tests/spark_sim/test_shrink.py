@@ -3,9 +3,10 @@
 import pytest
 from attrs import evolve
 
-from spark_sim.runs import CellResult, run_block, summarise
+from spark_sim.cell_result import CellResult
+from spark_sim.runs import run_all, summarise
 from spark_sim.scenario import Scenario
-from spark_sim.schedules import blocks
+from spark_sim.schedules import schedules, with_crashes
 from spark_sim.shrink import first_violation, shrunk, with_smallest_example
 from upgrade.matrix import kip_268
 
@@ -13,8 +14,8 @@ UNSAFE = next(upgrade for upgrade in kip_268() if (upgrade.origin.line, upgrade.
 
 
 def test_an_example_keeps_its_property_and_loses_the_rest():
-    (block,) = blocks([UNSAFE])
-    result = summarise(UNSAFE, run_block(block))
+    tried = [each for schedule in schedules(UNSAFE, "ABC") for each in with_crashes(schedule)]
+    result = summarise(UNSAFE, run_all(tried, UNSAFE, "0"))
     smallest = with_smallest_example(result)
 
     assert "A@1.1.1 B@1.1.1 C@1.1.1 | bounce A>2.0.1" == smallest.example

@@ -41,6 +41,7 @@ def test_a_bounce_gives_the_counts_that_the_negotiation_has(
         second = Running(cluster, an_assignor("simulated-4", observer=new.observe))
         closing.callback(second.close)
         eventually(lambda: owned([first, second]) == ALL_TASKS and bool(second.active))
+        eventually(lambda: new.of(USED) == 3)  # what it was given with the answer that made it rejoin is owned already
         assert (3, 3, 3) == tuple(map(old.of, (USED, LATEST, GROUP)))
         assert (3, 4, 3) == tuple(map(new.of, (USED, LATEST, GROUP)))
         first.close()
