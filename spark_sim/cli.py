@@ -36,6 +36,8 @@ OF_GROUPS: Final = frozenset(
 """Options of a sweep that mean nothing to brokers."""
 
 HISTORY: Final = "history"
+MOST_IMPATIENT: Final = 3
+"""With more members who waits for nothing has millions of states to go through."""
 MATRICES: Final[dict[str, Callable[[], tuple[Upgrade, ...]]]] = {"kip-268": kip_268, "all": everything}
 EXAMPLES_SHOWN: Final = 3
 RUNS: Final = 40
@@ -84,7 +86,8 @@ class _Failed(click.ClickException):
 @click.option(
     "--patient/--impatient",
     default=None,
-    help="The operator waits until the group rests before the next restart. Default: not, but for --matrix all.",
+    help="The operator waits until the group rests before the next restart. Default: not, but for --matrix all and "
+    "groups of more than three members.",
 )
 @click.option(
     "--runs",
@@ -235,7 +238,7 @@ def _extent(*, many: bool, patient: bool | None, runs: int | None, crashes: int,
     from spark_sim.explore import Faults
     from spark_sim.jobs import Extent
 
-    patient = many if patient is None else patient
+    patient = many or numbers["members"] > MOST_IMPATIENT if patient is None else patient
     runs = (RUNS_OF_MANY if many else RUNS) if runs is None else runs
     return Extent(faults=Faults(crashes, lates), patient=patient, runs=runs, **numbers)
 

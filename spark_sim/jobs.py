@@ -18,6 +18,7 @@ from spark_sim.cell_result import CellResult
 from spark_sim.drawing import Block, drawn, kinds_possible
 from spark_sim.explore import Cell, Explored, Faults, explore
 from spark_sim.explore.behaviours import behaviour, kind_of
+from spark_sim.explore.exploring import Broken
 from spark_sim.resting import MOST_REBALANCES
 from spark_sim.scenario import Scenario
 from spark_sim.schedules import name_of, schedules, with_crashes
@@ -36,6 +37,7 @@ COST_OF_A_RUN: Final = 20_000
 
 REFUSED: Final = "refused"
 """What all upgrades have in common in which somebody does not even start."""
+INCOMPLETE: Final = "every schedule was explored"
 DISAGREE: Final = "always: real members do what packed states do"
 
 
@@ -124,6 +126,9 @@ def of_explored(explored: Explored) -> CellResult:
     cell = explored.cell
     telling = sorted(explored.broken, key=lambda each: (each.confirmed is not False, len(each.example)))
     worst = telling[0] if telling else None
+    if worst is None and not explored.complete:
+        text = f"more than {explored.states:,} states: take --patient, fewer members or faults, or draw with --sample"
+        worst = Broken(INCOMPLETE, text, "")
     return CellResult(
         cell.upgrade,
         max_rebalances=MOST_REBALANCES if explored.max_rebalances is None else explored.max_rebalances,

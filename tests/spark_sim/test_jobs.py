@@ -6,9 +6,19 @@ import pytest
 from attrs import evolve
 
 from spark_sim.cell_result import SAFE, UNSAFE
-from spark_sim.explore import Cell, Explored, Faults
+from spark_sim.explore import Cell, Explored, Faults, explore
 from spark_sim.explore.exploring import Broken
-from spark_sim.jobs import DISAGREE, Draw, Explore, Extent, behaviour_of, of_explored, representatives, slices
+from spark_sim.jobs import (
+    DISAGREE,
+    INCOMPLETE,
+    Draw,
+    Explore,
+    Extent,
+    behaviour_of,
+    of_explored,
+    representatives,
+    slices,
+)
 from spark_sim.properties import NOBODY_DIES
 from spark_sim.resting import MOST_REBALANCES
 from spark_sim.scenario import Scenario
@@ -161,3 +171,12 @@ def test_equal_behaviour_is_equal_results():
 
         assert behaviour_of(first) == behaviour_of(second)
         assert results[0].of(second) == results[1]
+
+
+def test_what_was_not_explored_to_the_end_is_not_called_safe():
+    cell = Cell(Upgrade(release_named("2.0.1"), release_named("2.3.1"), Plan.ONE_BOUNCE), faults=Faults(0, 0))
+
+    assert "safe" == of_explored(explore(cell)).verdict
+    cut_short = of_explored(explore(cell, most=100))
+    assert ("unsafe", INCOMPLETE) == (cut_short.verdict, cut_short.violated)
+    assert "--patient" in cut_short.message
