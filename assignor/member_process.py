@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Final
 
 from attrs import Attribute, field, fields, frozen
 
+from assignor.member import Received
 from upgrade.releases import OURS
 
 
@@ -81,6 +82,20 @@ class Assigned:
     active: tuple[str, ...] = field(converter=_names)
     standby: tuple[str, ...] = field(converter=_names)
     rejoin: bool
+
+    @classmethod
+    def of(cls, received: Received, *, generation: int, member_id: str, leader: bool) -> Assigned:
+        """Tell what a member received."""
+        return cls(
+            generation=generation,
+            member_id=member_id,
+            leader=leader,
+            version=received.version,
+            supported=received.supported,
+            active=[str(task) for task in sorted(received.active)],
+            standby=[str(task) for task in sorted(received.standby)],
+            rejoin=received.rejoin is not None,
+        )
 
 
 @frozen

@@ -30,9 +30,9 @@ COMMANDS: Final = {
     "group": _Command("assignor.cli.group", "A live group: versions, tasks, where its upgrade stands."),
     "member": _Command("assignor.cli.member", "A small real member of a group, printing JSON events."),
     "plan": _Command("assignor.cli.plan", "The steps of a safe upgrade from one release to another."),
-    "replay": _Command("spark_sim.cli", "One simulated scenario, explained step by step."),
-    "report": _Command("spark_sim.cli", "Tables and pictures of a finished sweep."),
-    "sweep": _Command("spark_sim.cli", "Every way an upgrade can go, simulated on Spark."),
+    "replay": _Command("spark_sim.cli.replay", "One simulated scenario, explained step by step."),
+    "report": _Command("spark_sim.cli.report", "Tables and pictures of a finished sweep."),
+    "sweep": _Command("spark_sim.cli.sweep", "Every way an upgrade can go, simulated on Spark."),
     "userdata": _Command("assignor.cli.userdata", "Decode, encode and explain rebalance metadata."),
 }
 

@@ -151,15 +151,8 @@ class _Telling(StreamsPartitionAssignor):
         assert received is not None, "taken just now"
         self.joining = received.rejoin is not None
         self._emit(
-            Assigned(
-                generation=generation,
-                member_id=self.consumer.group_metadata().member_id,
-                leader=self._leads,
-                version=received.version,
-                supported=received.supported,
-                active=[str(task) for task in sorted(received.active)],
-                standby=[str(task) for task in sorted(received.standby)],
-                rejoin=received.rejoin is not None,
+            Assigned.of(
+                received, generation=generation, member_id=self.consumer.group_metadata().member_id, leader=self._leads
             )
         )
         if received.rejoin:

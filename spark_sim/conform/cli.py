@@ -12,6 +12,7 @@ import click
 
 from assignor.cli.blobs import printable
 from assignor.cli.lines import aligned
+from spark_sim.cli.ending import Wrong
 
 if TYPE_CHECKING:
     from spark_sim.conform.scene import Part, Scene
@@ -21,12 +22,6 @@ if TYPE_CHECKING:
 
 
 _STDIN: Final = Path("-")
-
-
-class _NoCapture(click.ClickException):
-    """One line for each file that is none, and the exit status of wrong usage."""
-
-    exit_code = 2
 
 
 @click.command
@@ -79,7 +74,7 @@ def _judged(files: Sequence[Path]) -> Judged:
         except (NotACapture, OSError) as error:
             wrong.append(printable(f"{_name(path) if path == _STDIN else path} is no capture: {error}"))
     if wrong:
-        raise _NoCapture("\n".join(wrong))
+        raise Wrong("\n".join(wrong))
     return judged
 
 

@@ -50,18 +50,7 @@ class Telling(StreamsPartitionAssignor):
         super().on_assignment(assignment)
         received = self.received
         coordinator = self.consumer._coordinator
-        emit(
-            Assigned(
-                generation=coordinator.generation,
-                member_id=coordinator.member_id,
-                leader=leads,
-                version=received.version,
-                supported=received.supported,
-                active=[str(task) for task in sorted(received.active)],
-                standby=[str(task) for task in sorted(received.standby)],
-                rejoin=received.rejoin is not None,
-            )
-        )
+        emit(Assigned.of(received, generation=coordinator.generation, member_id=coordinator.member_id, leader=leads))
         if received.rejoin:
             emit(Rejoin(received.rejoin.name.lower()))
 

@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from spark_sim import cli
 from spark_sim.cell_result import CellResult
+from spark_sim.cli.replay import replay
+from spark_sim.cli.report import report
+from spark_sim.cli.sweep import sweep
 from spark_sim.sweep import SweepError
 
 ROOT = Path(__file__).parent.parent.parent
@@ -37,7 +39,7 @@ def only_line(text):
 
 @pytest.mark.parametrize(("scenario", "status"), [(UNSAFE, 1), (SAFE, 0)])
 def test_replay_says_with_its_status_whether_a_property_is_violated(scenario, status):
-    as_text, as_json = run(cli.replay, scenario), run(cli.replay, "--json", scenario)
+    as_text, as_json = run(replay, scenario), run(replay, "--json", scenario)
 
     assert [status, status] == [as_text.exit_code, as_json.exit_code]
     assert ["safe", "unsafe"][status] == json.loads(as_json.output)["verdict"]
@@ -45,7 +47,7 @@ def test_replay_says_with_its_status_whether_a_property_is_violated(scenario, st
 
 
 def test_replay_explains_step_by_step():
-    lines = run(cli.replay, UNSAFE).output.splitlines()
+    lines = run(replay, UNSAFE).output.splitlines()
 
     assert "A@1.1.1 B@1.1.1  start A and B" == lines[0]
     assert "bounce fast A>2.0.1  restart A as 2.0.1 before the group notices that it was gone" in lines
@@ -64,7 +66,7 @@ def test_replay_explains_step_by_step():
     ],
 )
 def test_replay_answers_a_malformed_scenario_with_one_line_and_status_2(scenario, named):
-    result = run(cli.replay, scenario)
+    result = run(replay, scenario)
 
     assert (2, "") == (result.exit_code, result.stdout)
     assert scenario == "" or named in only_line(result.stderr)
@@ -75,7 +77,7 @@ def test_replay_answers_a_malformed_scenario_with_one_line_and_status_2(scenario
 
 def test_a_sweep_writes_the_verdicts_the_rows_and_the_page(tmp_path):
     out = tmp_path / "out"
-    result = run(cli.sweep, "--from", "2.0", "--to", "simulated-4", *SMALL, "--out", out)
+    result = run(sweep, "--from", "2.0", "--to", "simulated-4", *SMALL, "--out", out)
     matrix = json.loads((out / "matrix.json").read_text())
 
     assert (
@@ -90,31 +92,31 @@ def test_a_sweep_writes_the_verdicts_the_rows_and_the_page(tmp_path):
 
 def test_a_plan_that_nobody_documents_may_be_unsafe_and_its_example_replays(tmp_path):
     chosen = ["--plan", "one_bounce", *PAIR]
-    result = run(cli.sweep, "--from", "1.1", "--to", "2.0", *chosen, "--json", "--out", tmp_path)
+    result = run(sweep, "--from", "1.1", "--to", "2.0", *chosen, "--json", "--out", tmp_path)
     (cell,) = json.loads(result.stdout)
 
-    assert (0, "unsafe", 1) == (result.exit_code, cell["verdict"], run(cli.replay, cell["example"]).exit_code)
-    assert cell["example"] in run(cli.report, tmp_path).output
+    assert (0, "unsafe", 1) == (result.exit_code, cell["verdict"], run(replay, cell["example"]).exit_code)
+    assert cell["example"] in run(report, tmp_path).output
 
 
 @pytest.mark.parametrize(("origin", "target"), [("2.0.1", "2.2.1"), ("2.0.x", "post-2.0")])
 def test_a_cell_goes_by_the_names_it_was_asked_for(tmp_path, origin, target):
     chosen = ["--plan", "offline", *PAIR, "--json"]
-    (cell,) = json.loads(run(cli.sweep, "--from", origin, "--to", target, *chosen, "--out", tmp_path).stdout)
+    (cell,) = json.loads(run(sweep, "--from", origin, "--to", target, *chosen, "--out", tmp_path).stdout)
 
     assert (origin, target) == (cell["from"], cell["to"])
 
 
 def test_a_single_bounce_whose_upgrade_from_is_never_removed_stays_on_the_old_version(tmp_path):
     chosen = ["--plan", "one_bounce", "--upgrade-from", "1.1", *PAIR, "--json"]
-    (cell,) = json.loads(run(cli.sweep, "--from", "1.1", "--to", "2.0", *chosen, "--out", tmp_path).stdout)
+    (cell,) = json.loads(run(sweep, "--from", "1.1", "--to", "2.0", *chosen, "--out", tmp_path).stdout)
 
     assert ("1.1", "safe", False) == (cell["upgrade_from"], cell["verdict"], cell["documented"])
 
 
 def test_a_cell_says_how_much_was_explored_in_whole_numbers(tmp_path):
     chosen = ["--plan", "offline", *PAIR, "--crashes", "2", "--lates", "0", "--json"]
-    (cell,) = json.loads(run(cli.sweep, "--from", "1.1", "--to", "2.0", *chosen, "--out", tmp_path).stdout)
+    (cell,) = json.loads(run(sweep, "--from", "1.1", "--to", "2.0", *chosen, "--out", tmp_path).stdout)
 
     assert {"crashes": 2, "lates": 0, "nudges": 0, "patient": True} == cell["faults"]
     assert (2, 20) == (cell["members"], cell["runs"])
@@ -123,19 +125,19 @@ def test_a_cell_says_how_much_was_explored_in_whole_numbers(tmp_path):
 
 def test_a_larger_group_is_sampled_and_says_what_it_costs(tmp_path):
     chosen = ["--plan", "one_bounce", "--members", 14, "--tasks", 30, "--standbys", 1, "--sample", 3]
-    result = run(cli.sweep, "--from", "3.8", "--to", "3.9", *chosen, "--master", "processes", "--out", tmp_path)
+    result = run(sweep, "--from", "3.8", "--to", "3.9", *chosen, "--master", "processes", "--out", tmp_path)
     (cell,) = json.loads((tmp_path / "matrix.json").read_text())
 
     assert (14, 3, "safe") == (cell["members"], cell["runs"], cell["verdict"])
     assert 0 < cell["kinds"] <= 3 < cell["kinds_possible"]
     assert cell["member_bytes"] < cell["group_bytes"]
     assert f"{cell['group_bytes']:,} bytes" in result.output
-    assert f"{cell['group_bytes']:,} bytes" in run(cli.report, tmp_path).output
+    assert f"{cell['group_bytes']:,} bytes" in run(report, tmp_path).output
 
 
 def test_the_guide_of_a_sweep_stands_beside_its_matrix(tmp_path):
     chosen = ["--plan", "two_bounces", *PAIR, "--out", tmp_path]
-    assert 0 == run(cli.sweep, "--from", "1.1", "--to", "2.0", *chosen).exit_code
+    assert 0 == run(sweep, "--from", "1.1", "--to", "2.0", *chosen).exit_code
     (entry,) = json.loads((tmp_path / "guide.json").read_text())
 
     assert (2, ["1.1"], [], None) == (entry["bounces"], entry["upgrade_from"], entry["via"], entry["otherwise"])
@@ -146,7 +148,7 @@ def test_a_documented_plan_that_is_unsafe_gives_status_1(tmp_path, monkeypatch):
         return [CellResult(upgrade, runs=1, violations=1, example=SAFE) for upgrade in wanted.upgrades]
 
     monkeypatch.setattr("spark_sim.sweep.run_sweep", broken)
-    result = run(cli.sweep, "--from", "2.0", "--to", "simulated-4", "--out", tmp_path)
+    result = run(sweep, "--from", "2.0", "--to", "simulated-4", "--out", tmp_path)
 
     assert 1 == result.exit_code
     assert "documented, and yet unsafe: 2.0 to simulated-4" in result.output
@@ -165,7 +167,7 @@ WRONG = [
 
 @pytest.mark.parametrize(("arguments", "named"), WRONG, ids=[named for _, named in WRONG])
 def test_wrong_usage_of_sweep_is_one_line_and_status_2_and_nothing_is_written(tmp_path, arguments, named):
-    result = run(cli.sweep, *arguments, "--out", tmp_path / "out")
+    result = run(sweep, *arguments, "--out", tmp_path / "out")
 
     assert 2 == result.exit_code
     assert named in only_line(result.stderr)
@@ -174,17 +176,17 @@ def test_wrong_usage_of_sweep_is_one_line_and_status_2_and_nothing_is_written(tm
 
 def test_a_folder_with_another_sweep_is_refused_unless_fresh_is_asked_for(tmp_path):
     offline = ["--from", "1.1", "--plan", "offline", *SMALL, "--out", tmp_path]
-    assert 0 == run(cli.sweep, *offline, "--to", "2.0").exit_code
-    refused = run(cli.sweep, *offline, "--to", "simulated-4")
+    assert 0 == run(sweep, *offline, "--to", "2.0").exit_code
+    refused = run(sweep, *offline, "--to", "simulated-4")
 
     assert 2 == refused.exit_code
     assert "holds another sweep" in only_line(refused.stderr)
-    assert 0 == run(cli.sweep, *offline, "--to", "simulated-4", "--fresh").exit_code
+    assert 0 == run(sweep, *offline, "--to", "simulated-4", "--fresh").exit_code
 
 
 def test_upgrade_from_replaces_the_right_value_of_the_first_bounce(tmp_path):
     chosen = ["--plan", "two_bounces", "--upgrade-from", "0.10.0", *SMALL, "--json"]
-    result = run(cli.sweep, "--from", "1.1", "--to", "2.0", *chosen, "--out", tmp_path)
+    result = run(sweep, "--from", "1.1", "--to", "2.0", *chosen, "--out", tmp_path)
 
     assert ["0.10.0"] == [cell["upgrade_from"] for cell in json.loads(result.stdout)]
 
@@ -202,7 +204,7 @@ def test_what_ends_a_sweep_is_one_line_and_status_1(tmp_path, monkeypatch, error
         raise error
 
     monkeypatch.setattr("spark_sim.sweep.run_sweep", fail)
-    result = run(cli.sweep, "--matrix", "kip-268", "--out", tmp_path)
+    result = run(sweep, "--matrix", "kip-268", "--out", tmp_path)
 
     assert 1 == result.exit_code
     assert named in only_line(result.stderr)
@@ -235,9 +237,9 @@ def test_ctrl_c_leaves_nothing_half_written_and_says_how_to_go_on(tmp_path):
 
 
 def test_report_draws_the_matrix_and_writes_the_page_where_it_is_asked_to(tmp_path):
-    assert 0 == run(cli.sweep, "--from", "1.1", "--to", "2.0", "--plan", "offline", *SMALL, "--out", tmp_path).exit_code
+    assert 0 == run(sweep, "--from", "1.1", "--to", "2.0", "--plan", "offline", *SMALL, "--out", tmp_path).exit_code
     (tmp_path / "report.html").unlink()
-    result = run(cli.report, tmp_path, "--html", tmp_path / "page.html")
+    result = run(report, tmp_path, "--html", tmp_path / "page.html")
 
     assert 0 == result.exit_code
     assert "o✓" in result.output
@@ -246,7 +248,7 @@ def test_report_draws_the_matrix_and_writes_the_page_where_it_is_asked_to(tmp_pa
 
 
 def test_report_of_a_folder_without_a_sweep_is_one_line_and_status_2(tmp_path):
-    result = run(cli.report, tmp_path)
+    result = run(report, tmp_path)
 
     assert 2 == result.exit_code
     assert "no sweep was run there" in only_line(result.stderr)

@@ -32,19 +32,27 @@ def configuration(settings: WorkerSettings) -> dict[str, Any]:
 
 def run(settings: WorkerSettings, surroundings: Surroundings) -> None:
     watch(surroundings)
-    with StreamsConsumer(
+    with member(settings, surroundings) as consumer:
+        while not surroundings.stopping.is_set():
+            messages = batch(consumer, settings)
+            for partition, first, last in ranges(messages):
+                surroundings.tell(Processed(partition, first, last))
+            if messages:
+                _commit(consumer, surroundings)
+
+
+def member(settings: WorkerSettings, surroundings: Surroundings) -> StreamsConsumer:
+    return StreamsConsumer(
         configuration(settings),
         topology(settings),
         listener=Owned(surroundings),
         admin=False,
         **assignor_settings(settings),
-    ) as consumer:
-        while not surroundings.stopping.is_set():
-            messages = [message for message in consumer.consume(AT_ONCE, settings.batch_seconds) if not message.error()]
-            for partition, first, last in ranges(messages):
-                surroundings.tell(Processed(partition, first, last))
-            if messages:
-                _commit(consumer, surroundings)
+    )
+
+
+def batch(consumer: StreamsConsumer, settings: WorkerSettings) -> list[Message]:
+    return [message for message in consumer.consume(AT_ONCE, settings.batch_seconds) if not message.error()]
 
 
 def ranges(messages: list[Message]) -> list[tuple[str, int, int]]:

@@ -12,8 +12,8 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer, Topic
 from assignor.clients.confluent import StreamsConsumer
 from tests.chaos.events import Fenced, WorkerSettings
 from tests.chaos.worker import Surroundings
-from tests.chaos.workers.confluent import AT_ONCE, configuration, ranges
-from tests.chaos.workers.watching import Owned, assignor_settings, topology, watch
+from tests.chaos.workers.confluent import batch, member, ranges
+from tests.chaos.workers.watching import watch
 
 _SECONDS, _ATTEMPTS = 10.0, 3
 _TRANSACTION_MS = 5000  # what a dead member has left open is closed by then
@@ -30,15 +30,9 @@ class Refused(Exception):
 def run(settings: WorkerSettings, surroundings: Surroundings) -> None:
     watch(surroundings)
     producer = _producer(settings)
-    with StreamsConsumer(
-        configuration(settings),
-        topology(settings),
-        listener=Owned(surroundings),
-        admin=False,
-        **assignor_settings(settings),
-    ) as consumer:
+    with member(settings, surroundings) as consumer:
         while not surroundings.stopping.is_set():
-            messages = [message for message in consumer.consume(AT_ONCE, settings.batch_seconds) if not message.error()]
+            messages = batch(consumer, settings)
             if not messages:
                 continue
             try:

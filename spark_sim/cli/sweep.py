@@ -1,13 +1,8 @@
-"""``streams-assignor sweep``, ``replay`` and ``report``: what a person types and sees of the simulator.
-
-Nothing heavy is imported before a command runs, so that ``--help`` comes at once.
-"""
+"""``streams-assignor sweep``: which upgrades, how far into them, and where the results go."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,6 +10,7 @@ import click
 from attrs import evolve
 from click.core import ParameterSource
 
+from spark_sim.cli.ending import Wrong, exit_with, one_line_errors
 from upgrade.errors import UpgradeError
 from upgrade.matrix import Plan, Upgrade, everything, kip_268, plans
 from upgrade.releases import release_named
@@ -25,7 +21,6 @@ if TYPE_CHECKING:
     from spark_sim.cell_result import CellResult
     from spark_sim.jobs import Extent
     from spark_sim.results import Sweep
-    from spark_sim.story import Story
 
 OF_GROUPS: Final = frozenset(
     {
@@ -39,24 +34,8 @@ HISTORY: Final = "history"
 MOST_IMPATIENT: Final = 3
 """With more members who waits for nothing has millions of states to go through."""
 MATRICES: Final[dict[str, Callable[[], tuple[Upgrade, ...]]]] = {"kip-268": kip_268, "all": everything}
-EXAMPLES_SHOWN: Final = 3
 RUNS: Final = 40
 RUNS_OF_MANY: Final = 4
-
-
-class _Wrong(click.ClickException):
-    """One line, and the exit status of wrong usage."""
-
-    exit_code = 2
-
-
-class _Failed(click.ClickException):
-    """One line, and the exit status of something that did not work."""
-
-    exit_code = 1
-
-
-# -- sweep -----------------------------------------------------------------------------------------------------------
 
 
 @click.command
@@ -147,22 +126,23 @@ def sweep(out: Path, master: str, fresh: bool, as_json: bool, *, brokers: bool, 
         _sweep_history(out, said, as_json=as_json)
         return
     if "faults" in said:
-        raise _Wrong("--faults belongs to --brokers; of a group say --crashes and --lates")
+        raise Wrong("--faults belongs to --brokers; of a group say --crashes and --lates")
     wanted = _wanted(**chosen)
     from rich.console import Console
 
+    from spark_sim.cli.report import show
     from spark_sim.page import write_html
     from spark_sim.report import judge
     from spark_sim.results import MATRIX, REPORT
 
     console = Console(stderr=as_json, highlight=False)
     results = _swept(wanted, out, master, console, fresh=fresh)
-    with _one_line_errors():
+    with one_line_errors():
         write_html(results, out / REPORT)
     if as_json:
         click.echo((out / MATRIX).read_text(encoding="utf-8"), nl=False)
     else:
-        _show(console, results)
+        show(console, results)
     console.print(
         f"Results in {out / MATRIX}, rows in {out / 'runs'}, page for the browser {out / REPORT}", soft_wrap=True
     )
@@ -182,29 +162,24 @@ def _sweep_brokers(
     **_of_groups: Any,
 ) -> None:
     if said & OF_GROUPS or bool(origin) != bool(target):
-        raise _Wrong(
+        raise Wrong(
             "with --brokers say --from RELEASE and --to RELEASE, or neither of them, and no other part of a group"
         )
     from spark_sim.brokers.cli import sweep_brokers
 
-    with _one_line_errors():
+    with one_line_errors():
         good = sweep_brokers(out, origin, target, nodes=members, faults=faults, as_json=as_json)
-    _exit(good)
+    exit_with(good)
 
 
 def _sweep_history(out: Path, said: set[str], *, as_json: bool) -> None:
     if unused := said - {"matrix", "out", "as_json"}:
-        raise _Wrong(f"--matrix {HISTORY} knows by itself what to search for: leave out --{min(unused)}")
+        raise Wrong(f"--matrix {HISTORY} knows by itself what to search for: leave out --{min(unused)}")
     from spark_sim.known.cli import sweep_history
 
-    with _one_line_errors():
+    with one_line_errors():
         good = sweep_history(out, as_json=as_json)
-    _exit(good)
-
-
-def _exit(good: bool) -> None:
-    if not good:
-        raise click.exceptions.Exit(1)
+    exit_with(good)
 
 
 def _wanted(
@@ -221,14 +196,14 @@ def _wanted(
     extent = _extent(many=matrix == "all", **how_far)
     if matrix is not None:
         if origin or target or plan or upgrade_from:
-            raise _Wrong("--matrix names all upgrades by itself: leave out --from, --to, --plan and --upgrade-from")
+            raise Wrong("--matrix names all upgrades by itself: leave out --from, --to, --plan and --upgrade-from")
         return Sweep(matrix, MATRICES[matrix](), extent)
     if not origin or not target:
-        raise _Wrong("say what to sweep: --matrix kip-268, or --from RELEASE --to RELEASE")
+        raise Wrong("say what to sweep: --matrix kip-268, or --from RELEASE --to RELEASE")
     try:
         upgrades = _upgrades(origin, target, plan, upgrade_from)
     except UpgradeError as error:
-        raise _Wrong(str(error)) from error
+        raise Wrong(str(error)) from error
     name = ", ".join(map(_name, upgrades))
     return Sweep(f"{upgrades[0].origin} to {upgrades[0].target}: {name}", upgrades, extent)
 
@@ -273,7 +248,7 @@ def _swept(wanted: Sweep, out: Path, master: str, console: Console, *, fresh: bo
         console.print(line, markup=False, soft_wrap=True)
 
     try:
-        with _one_line_errors(), watched(console) as on_progress:
+        with one_line_errors(), watched(console) as on_progress:
             return run_sweep(wanted, out, master=master, fresh=fresh, on_progress=on_progress, tell=tell)
     except KeyboardInterrupt:
         kept = (
@@ -281,199 +256,3 @@ def _swept(wanted: Sweep, out: Path, master: str, console: Console, *, fresh: bo
         )
         click.echo(f"interrupted; {kept}", err=True)
         raise click.exceptions.Exit(130) from None
-
-
-@contextmanager
-def _one_line_errors() -> Iterator[None]:
-    """Turn what can go wrong outside the runs into one line and an exit status."""
-    from spark_sim.java import JavaNotFound
-    from spark_sim.results import ResultsError
-    from spark_sim.session import SparkNotStarted
-    from spark_sim.sweep import SweepError
-
-    try:
-        yield
-    except (ResultsError, UpgradeError) as error:
-        raise _Wrong(str(error)) from error
-    except (JavaNotFound, SparkNotStarted) as error:
-        raise _Failed(f"{error} (or do without Spark: --master processes)") from error
-    except SweepError as error:
-        raise _Failed(f"{error}; what is finished is kept, and the same command goes on with it") from error
-    except ModuleNotFoundError as error:
-        raise _Failed(f"{error.name} is not installed: pip install 'streams-assignor[spark]'") from error
-    except OSError as error:
-        raise _Failed(str(error)) from error
-
-
-def _show(console: Console, results: list[CellResult]) -> None:
-    """Print the matrix (or the guide, if that is too large), a few examples of what goes wrong, what it comes to."""
-    from spark_sim.guide_page import summary
-    from spark_sim.report import (
-        Grid,
-        example_lines,
-        guide_legend,
-        guide_table,
-        judge,
-        legend,
-        matrix_table,
-        measures,
-        notes,
-    )
-    from spark_sim.screen import style_of
-
-    ascii_only = bool(console.options.ascii_only)
-    if Grid(results).large:
-        console.print(guide_table(summary(results)))
-        console.print(guide_legend(), soft_wrap=True)
-    else:
-        console.print(matrix_table(results, ascii_only=ascii_only))
-        console.print(legend(ascii_only=ascii_only), soft_wrap=True)
-    for line in (*notes(results), *measures(results), *example_lines(results, EXAMPLES_SHOWN)):
-        console.print(line, markup=False, soft_wrap=True, style="dim")
-    judgement = judge(results)
-    console.print(judgement.text, markup=False, soft_wrap=True, style=style_of(judgement.good))
-
-
-# -- report ----------------------------------------------------------------------------------------------------------
-
-
-@click.command
-@click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option(
-    "--html", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Instead of DIR/report.html."
-)
-def report(folder: Path, html: Path | None) -> None:
-    """Show a finished sweep: the matrix here, and a page for the browser with an example of each cell told in full.
-
-    \b
-    Example:
-      streams-assignor report sweep-results --html upgrades.html
-    """  # noqa: D301  # \b is the character by which click leaves lines alone
-    from rich.console import Console
-
-    from spark_sim.brokers.results import is_broker_sweep
-    from spark_sim.page import write_html
-    from spark_sim.report import read_matrix
-    from spark_sim.results import REPORT
-
-    if is_broker_sweep(folder):
-        _report_brokers(folder, html)
-        return
-    console = Console(highlight=False)
-    page = html or folder / REPORT
-    with _one_line_errors():
-        results = read_matrix(folder)
-        _show(console, results)
-        write_html(results, page)
-    console.print(f"Page for the browser: {page}", soft_wrap=True)
-
-
-def _report_brokers(folder: Path, html: Path | None) -> None:
-    from spark_sim.brokers.cli import report_brokers
-
-    if html:
-        raise _Wrong("there is no page of a sweep over brokers: leave out --html")
-    with _one_line_errors():
-        report_brokers(folder)
-
-
-# -- replay ----------------------------------------------------------------------------------------------------------
-
-EVENT_STYLES: Final = {
-    "leads": "cyan",
-    "stopped": "dim",
-    "crashed": "red",
-    "expired": "dim",
-    "dropped": "yellow",
-    "revoked": "yellow",
-    "follows": "yellow",
-    "rejoins": "yellow",
-    "died": "bold red",
-    "ended": "yellow",
-    "late": "red",
-    "lost": "red",
-    "unheard": "yellow",
-    "asked": "yellow",
-    "looks": "dim",
-    "remark": "yellow",
-    "violation": "bold white on red",
-}
-
-
-@click.command
-@click.argument("scenario")
-@click.option("--json", "as_json", is_flag=True, help="Print the whole run as one JSON object.")
-def replay(scenario: str, as_json: bool) -> None:
-    """Run one SCENARIO again and explain it step by step.
-
-    A scenario is one line: members in joining order, then steps. Exit status 1 if a property is violated, 0 if none.
-    If it says "level" before the first bar, it is about the nodes of a cluster (the last steps and example here).
-
-    \b
-    Steps:
-      bounce [fast|leave] M>R ...   stop each member and start it as release R, one after the other
-      stop [leave] M ...            stop members; they leave the group or their sessions time out
-      start M[>R] ...               start members together
-      crash [mid|late] M ...        at once, or between JoinGroup and SyncGroup of the next rebalance (mid)
-                                    or of the one after it (late)
-      elect oldest|newest|M         who takes over when the leader has gone
-      lose T, find T, shutdown M    a source topic goes or comes back; M asks that all end (KIP-663)
-      with threads=2 standbys=1 topology=join partitions=4 static lag
-                                    before the steps: what the group is like
-      hold, settle                  in between nothing happens by itself, only single moves:
-      join|lead|take|expire|late M  JoinGroup, the leader's answer, its arrival, an end of a session, too late to join
-
-    \b
-    Steps of a cluster (N is a node, R a release of Kafka, L a level such as 4.3-IV0 or group.version=1):
-      bounce N>R ..., stop N ..., start N[>R] ..., crash N ..., elect N, snapshot
-      register N@R ..., unregister N ...   a further broker comes, is forgotten
-      finalise L ..., downgrade [unsafe] L ...
-      race N@R finalise L ..., race finalise L ... N@R
-      stale N ..., fresh N ...      nodes that hear of no changes, and of all again
-      ask N, restart M ...          the leader of the group that watches asks a broker; members A, B, C restart
-
-    \b
-    Examples:
-      streams-assignor replay "A@2.0 B@2.0 C@2.0 | bounce A>simulated-4 B>simulated-4 C>simulated-4"
-      streams-assignor replay "A@1.1 B@1.1 | bounce A>2.0,upgrade.from=1.1 B>2.0,upgrade.from=1.1 | bounce A>2.0 B>2.0"
-      streams-assignor replay "1@3.9 2@3.9 level 3.9 | bounce 1>4.3 2>4.3 | race finalise 4.3 3@3.9"
-    """  # noqa: D301  # \b is the character by which click leaves lines alone
-    from spark_sim.brokers.reading import is_about_brokers
-    from spark_sim.known.what_if import imagined
-    from spark_sim.scenario import Scenario
-    from spark_sim.story import tell
-
-    if is_about_brokers(scenario):
-        from spark_sim.brokers.cli import replay_brokers
-
-        with _one_line_errors():
-            good = replay_brokers(scenario, as_json=as_json)
-        _exit(good)
-        return
-    try:
-        with imagined():  # releases that never were have examples, too
-            story = tell(Scenario.parse(scenario))
-    except UpgradeError as error:
-        raise _Wrong(str(error)) from error
-    if as_json:
-        click.echo(json.dumps(story.as_json(), ensure_ascii=False))
-    else:
-        _print_story(story)
-    if story.world.violations:
-        raise click.exceptions.Exit(1)
-
-
-def _print_story(story: Story) -> None:
-    from rich.console import Console
-
-    from spark_sim.screen import show_chapters, style_of
-
-    console = Console(highlight=False)
-    show_chapters(console, story.chapters, EVENT_STYLES)
-    world = story.world
-    good = not world.violations
-    told = (
-        f"{'safe' if good else 'unsafe'}: {world.coordinator.generation} generations, "
-        f"at most {world.most_rebalances} after one step, members probed {world.probes} times"
-    )
-    console.print(told, style=style_of(good), soft_wrap=True)
