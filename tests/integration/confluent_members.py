@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -39,6 +39,11 @@ class ConfluentMember(Child):
         super().__init__("StreamsConsumer", ["env", "--chdir", str(ROOT), *command])
 
     @property
+    def in_doubt(self) -> bool:
+        """Whether somebody else may have read again what it has read: it lost tasks, or a commit was refused."""
+        return bool(self.said("lost") or self.said("refused"))
+
+    @property
     def tasks(self) -> set[str]:
         """Its active tasks."""
         owned = self.said("owns")
@@ -55,7 +60,14 @@ class ConfluentMember(Child):
         wait_until(lambda: len(self.said(what)) > more_than, self)
 
 
+def pairs(lines: Iterable[str], what: str) -> Iterator[tuple[int, int]]:
+    """Partition and offset of each such line; one that SIGKILL has cut off was not said."""
+    for line in lines:
+        match line.split():
+            case [said, partition, offset] if said == what:
+                yield int(partition), int(offset)
+
+
 def read_by(members: Iterable[ConfluentMember]) -> Counter[tuple[int, int]]:
-    """How often each record (partition, offset) was read; a line that SIGKILL has cut off was not said."""
-    said = (words for member in members for words in member.said("read"))
-    return Counter((int(words[0]), int(words[1])) for words in said if len(words) == 2)
+    """How often each record (partition, offset) was read."""
+    return Counter(record for member in members for record in pairs(member.lines, "read"))

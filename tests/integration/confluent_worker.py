@@ -1,6 +1,7 @@
 """A process with a ``StreamsConsumer``: prints what happens to it, one line each, and ends with its standard input.
 
-``owns TASK...``, ``revoked ...``, ``lost ...``, ``read PARTITION OFFSET``, ``refused CODE`` (a commit), ``died ERROR``.
+``owns TASK...``, ``revoked ...``, ``lost ...``, ``read PARTITION OFFSET``, ``committed PARTITION OFFSET``,
+``refused CODE`` (a commit), ``died ERROR``.
 With an output topic it copies each record to it, exactly once: ``open`` in the middle of each transaction.
 """
 
@@ -51,7 +52,8 @@ class Telling(TaskListener):
 
 def commit(consumer: StreamsConsumer) -> None:
     try:
-        consumer.commit(asynchronous=False)
+        for partition in consumer.commit(asynchronous=False) or ():
+            say("committed", partition.partition, partition.offset)
     except KafkaException as error:
         if error.args[0].name() != "_NO_OFFSET":
             say("refused", error.args[0].name())

@@ -57,6 +57,7 @@ def test_each_key_goes_where_it_is_needed() -> None:
         "client.rack": "r",
         "session.timeout.ms": "9000",
         "fetch.min.bytes": 7,
+        "fetch.queue.backoff.ms": 10,
         "enable.auto.commit": False,
         "enable.auto.offset.store": False,
     } == found.records
@@ -66,6 +67,13 @@ def test_each_key_goes_where_it_is_needed() -> None:
         found.max_poll_seconds,
         found.request_seconds,
     )
+
+
+def test_a_wait_of_the_users_own_between_fetches_is_kept() -> None:
+    """librdkafka's own lets a partition rest for a second while its records are being read."""
+    assert [10, 1000] == [
+        each.records["fetch.queue.backoff.ms"] for each in (settings(), settings(fetch__queue__backoff__ms=1000))
+    ]
 
 
 def test_it_commits_by_itself_only_if_told_to() -> None:
