@@ -1,7 +1,7 @@
 """What the pages show is what the code does: their tables, their examples, the files they name."""
 
 import doctest
-import importlib.util
+import importlib
 import os
 import re
 import subprocess
@@ -24,25 +24,24 @@ NOT_RUN = ("sweep", "report", "member", "bounce", "group")
 EXAMPLE = re.compile(r"^```sh\n(.+?)\n```\n(?:```text\n(.*?)\n```$)?", re.DOTALL | re.MULTILINE)
 
 
-def tables():
+@pytest.fixture(name="tables")
+def fixture_tables(monkeypatch):
     """The script that writes the tables; docs/ is not a package."""
-    spec = importlib.util.spec_from_file_location("tables", DOCS / "tables.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    monkeypatch.syspath_prepend(DOCS)
+    return importlib.import_module("tables")
 
 
 @each_page
-def test_tables_and_diagrams_are_those_of_the_code(page):
+def test_tables_and_diagrams_are_those_of_the_code(page, tables):
     text = page.read_text()
 
-    assert text == tables().fresh(text), "run: python docs/tables.py"
+    assert text == tables.fresh(text), "run: python docs/tables.py"
 
 
-def test_every_table_of_the_code_stands_in_some_page():
+def test_every_table_of_the_code_stands_in_some_page(tables):
     shown = set(re.findall("<!-- from the code: (.+?) -->", "".join(page.read_text() for page in PAGES)))
 
-    assert shown == set(tables().BLOCKS)
+    assert shown == set(tables.BLOCKS)
 
 
 def examples():

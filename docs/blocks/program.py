@@ -1,0 +1,85 @@
+"""The program itself: its options, the events it prints, the columns it writes, its files, its tests by requirement."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Final
+
+import click
+from attrs import fields
+
+from assignor.cli import cli
+from assignor.member_process import KINDS
+from blocks.markdown import DOCS, table
+from spark_sim import schema
+
+PACKAGES: Final = ("subscription_codec", "probing", "upgrade", "assignor", "spark_sim")
+FEATURE_TESTS: Final = ("tests/upgrade", "tests/integration", "tests/assignor", "tests/spark_sim")
+COMMANDS: Final = (
+    *("userdata decode", "userdata explain", "assign", "plan"),
+    *("replay", "sweep", "report", "member", "bounce"),
+)
+"""Commands whose options are listed; the others have the same ones."""
+
+_NAMED_BY_ROW: Final = re.compile(r"def test_([a-z])(\d+)_(\w+)")
+
+
+def options(*path: str) -> str:
+    """List the options of a command."""
+    command: Any = cli
+    for name in path:
+        command = command.get_command(click.Context(command), name)
+    found = [each for each in command.params if isinstance(each, click.Option)]
+    rows = [(f"`{', '.join(each.opts)}`", _default(each), each.help or "") for each in found]
+    return table(("option", "default", ""), rows)
+
+
+def _default(option: click.Option) -> str:
+    if option.required:
+        return "required"
+    return f"`{option.default}`" if option.show_default else ""
+
+
+def events() -> str:
+    """List what a member process prints."""
+    rows = []
+    for kind, event in KINDS.items():
+        keys = [f"`{attribute.metadata.get('key', attribute.name)}`" for attribute in fields(event)]
+        rows.append((f"`{kind}`", ", ".join(keys), (event.__doc__ or "").partition("\n")[0]))
+    return table(("`event`", "further keys", "means"), rows)
+
+
+def requirements() -> str:
+    """List the tests of each row of the requirements; a test's name begins with its row."""
+    found: dict[tuple[str, int], list[str]] = {}
+    for path in sorted(path for folder in FEATURE_TESTS for path in (DOCS.parent / folder).rglob("test_*.py")):
+        link = path.relative_to(DOCS.parent).as_posix()
+        for letter, number, name in _NAMED_BY_ROW.findall(path.read_text(encoding="utf-8")):
+            test = f"[{name.replace('_', ' ')}](../../{link})"
+            found.setdefault((letter.upper(), int(number)), []).append(test)
+    rows = [(f"{letter}{number}", "<br>".join(found[letter, number])) for letter, number in sorted(found)]
+    return table(("row", "tests"), rows)
+
+
+def file_map() -> str:
+    """List the files of the packages with the first sentence of each."""
+    rows = []
+    for package in PACKAGES:
+        for path in sorted((DOCS.parent / package).rglob("*.py")):
+            said = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+            if said:
+                name = path.relative_to(DOCS.parent).as_posix()
+                rows.append((f"[`{name}`](../{name})", " ".join(said.partition("\n\n")[0].split())))
+    return table(("file", "what"), rows)
+
+
+BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
+    "columns": schema.markdown,
+    "events": events,
+    "requirements": requirements,
+    "file map": file_map,
+    **{f"options of {command}": partial(options, *command.split()) for command in COMMANDS},
+}

@@ -1,0 +1,128 @@
+"""What runs have left: beside Java, the sweep over all releases, Kafka's bugs found again."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
+from itertools import groupby
+from typing import Any, Final
+
+from blocks.markdown import DOCS, NOT_THERE, table
+from spark_sim import guide_page
+from spark_sim.known import history
+
+PARTS_BESIDE_JAVA: Final = ("topologies", "upgrades", "eager", "future")
+
+
+def beside_every_release() -> str:
+    """Show what came of the runs beside each release; a run may be there for two brokers."""
+    kept = [found for found in _runs() if found["part"] == "every release"]
+    brokers = list(dict.fromkeys(found["column"] for found in kept))
+    by_release: dict[str, dict[str, Any]] = {}
+    for found in kept:
+        by_release.setdefault(found["row"], {})[found["column"]] = found
+    rows = []
+    for release, runs in by_release.items():
+        first = next(iter(runs.values()))
+        setting = re.search(r"python\S*(upgrade\.from=[0-9.]+)", first["line"])
+        ours = (f"`{setting[1]}`" if setting else "", _sent(first, "java"), _sent(first, "python"))
+        rows.append((release, *ours, first["generations"], *(_both_roles(runs.get(broker)) for broker in brokers)))
+    return table(("Kafka Streams", "ours with", "Java sent", "ours sent", "generations", *brokers), rows)
+
+
+def _both_roles(found: Mapping[str, Any] | None) -> str:
+    """Say who led whenever both were there, and how many tasks Java and ours had."""
+    if found is None:
+        return NOT_THERE
+    if found["outcome"]:
+        return f"**fails**: {found['outcome']}"
+    steps = zip(found["leaders"], found["owned"], strict=True)
+    told = [f"{_side(leader)} {tasks['java']} + {tasks['python']}" for leader, tasks in steps if len(tasks) > 1]
+    return "; ".join(told)
+
+
+def _side(name: str) -> str:
+    return "ours" if name.startswith("python") else "Java"
+
+
+def beside_java(part: str) -> str:
+    """Show what came of the other runs of a part."""
+    rows = []
+    for found in (found for found in _runs() if found["part"] == part):
+        names = found["sent"]
+        java, ours = (sorted(name for name in names if name.startswith(kind)) for kind in ("java", "python"))
+        sent = ("<br>".join(_sent(found, name) for name in group) for group in (java, ours))
+        led = map(_side, found["leaders"])
+        leaders = ", ".join(f"{name} {len(list(steps))}" for name, steps in groupby(led))
+        outcome = f"**fails**: {found['outcome'][:115]}" if found["outcome"] else "all well"
+        records = f"{found['records']}, {found['by_python']}"
+        rows.append((found["row"], found["column"], *sent, leaders, found["generations"], records, outcome))
+    versions = ("Java sent", "ours sent")
+    return table(("what", "run", *versions, "steps led", "generations", "records, by ours", "outcome"), rows)
+
+
+def _runs() -> list[dict[str, Any]]:
+    """Return what the runs beside Java have left."""
+    return list(json.loads((DOCS / "reference" / "java-peers.json").read_text(encoding="utf-8")).values())
+
+
+def _sent(found: Mapping[str, Any], name: str) -> str:
+    """List the versions that a member sent, one after the other: used/supported as far as it says so."""
+    return ", ".join(found["sent"].get(name, []))
+
+
+def kept_matrix() -> dict[str, Any]:
+    """Read what was kept of the sweep over all releases."""
+    kept: dict[str, Any] = json.loads((DOCS / "reference" / "upgrade-matrix.json").read_text(encoding="utf-8"))
+    return kept
+
+
+def upgrade_matrix() -> str:
+    """Show the least safe way from every release to every other."""
+    return table(*guide_page.matrix_rows(kept_matrix()))
+
+
+def broken_by_one_bounce() -> str:
+    """Show what single bounces without configuration break."""
+    rows = [(each["property"], each["pairs"], f"`{each['example']}`") for each in kept_matrix()["broken"]]
+    return table(("property", "pairs", "shortest example"), rows)
+
+
+def differences_from_guides() -> str:
+    """Show where the sweep says something else than Kafka's guides, and why."""
+    head = ("pairs", "from", "to", "for example", "documented", "derived", "why")
+    return table(head, guide_page.difference_rows(kept_matrix()))
+
+
+def extent_of_matrix() -> str:
+    """Say how much was explored."""
+    kept = kept_matrix()
+    faults = ", ".join(f"{name} {value}" for name, value in kept["faults"].items() if name != "patient")
+    operator = "patient" if kept["faults"]["patient"] else "impatient"
+    rows = [
+        ("releases, pairs", f"{len(kept['releases'])}, {len(kept['releases']) * (len(kept['releases']) - 1):,}"),
+        ("upgrades (a pair and a plan)", f"{kept['upgrades']:,}"),
+        ("members; most faults in a schedule; operator", f"{kept['members']}; {faults}; {operator}"),
+        ("states, transitions, of all upgrades", f"{kept['states']:,}, {kept['transitions']:,}"),
+        ("schedules, of all upgrades", kept["schedules"]),
+    ]
+    return table(("", ""), rows)
+
+
+def kafka_bugs() -> str:
+    """Show where Kafka's bugs were found again, and where not."""
+    kept = json.loads((DOCS / "reference" / "kafka-bugs.json").read_text(encoding="utf-8"))
+    return table(history.HEAD, history.rows(kept))
+
+
+BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
+    "beside every release": beside_every_release,
+    **{f"beside Java: {part}": partial(beside_java, part) for part in PARTS_BESIDE_JAVA},
+    "upgrade matrix": upgrade_matrix,
+    "what one bounce breaks": broken_by_one_bounce,
+    "differences from the guides": differences_from_guides,
+    "extent of the matrix": extent_of_matrix,
+    "kafka bugs": kafka_bugs,
+}

@@ -1,0 +1,66 @@
+"""What travels: the layouts of the userdata, their structures, and what single releases write otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from blocks.markdown import NOT_THERE, number, table
+from subscription_codec import consumer_protocol, layout, quirks
+from subscription_codec._lists import List
+from subscription_codec._wire import Array, Struct
+
+
+def layouts(versions: Mapping[int, layout.Layout]) -> str:
+    """Show a message: a row per field and type, a column per version with the field's place on the wire."""
+    places = {
+        version: {(field.kafka_name, field.wire.name): place for place, field in enumerate(row, 1)}
+        for version, row in versions.items()
+    }
+    known = {(field.kafka_name, field.wire.name): field.name for row in versions.values() for field in row}
+    rows = [
+        [f"`{name}`", f"`{ours}`", wire, *(found.get((name, wire), NOT_THERE) for found in places.values())]
+        for (name, wire), ours in known.items()
+    ]
+    return table(("field", "in Python", "type", *(f"v{version}" for version in versions)), rows)
+
+
+def types() -> str:
+    """List the structures that fields are made of."""
+    found: dict[str, Struct[Any]] = {}
+
+    def collect(wire: Any) -> None:
+        if isinstance(wire, List):
+            collect(wire.inner)
+        elif isinstance(wire, Array):
+            collect(wire.item)
+        elif isinstance(wire, Struct):
+            found[wire.name] = wire
+            for _, member in wire.members:
+                collect(member)
+
+    for versions in (layout.SUBSCRIPTION, layout.ASSIGNMENT, consumer_protocol.SUBSCRIPTION):
+        for row in versions.values():
+            for field in row:
+                collect(field.wire)
+    rows = [
+        (f"`{name}`", ", ".join(f"`{member}` {wire.name}" for member, wire in struct.members))
+        for name, struct in found.items()
+    ]
+    return table(("structure", "is"), rows)
+
+
+def quirk_rows() -> str:
+    """List what single releases write that their version does not say."""
+    rows = [(f"{number(each.first)} up to, not including, {number(each.until)}", each.what) for each in quirks.QUIRKS]
+    return table(("releases", "quirk"), rows)
+
+
+BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
+    "subscription": lambda: layouts(layout.SUBSCRIPTION),
+    "assignment": lambda: layouts(layout.ASSIGNMENT),
+    "consumer protocol subscription": lambda: layouts(consumer_protocol.SUBSCRIPTION),
+    "consumer protocol assignment": lambda: layouts(consumer_protocol.ASSIGNMENT),
+    "types": types,
+    "quirks": quirk_rows,
+}
