@@ -32,6 +32,8 @@ ASSUMED: Final = (
     "messages, assignment and restoring state take no time: what is counted is waiting for session timeouts",
 )
 
+NOT_STATIC: Final = "explored were members without group.instance.id; only what is played has it"
+
 
 @frozen
 class Group:
@@ -93,7 +95,7 @@ class Answer:
             "tasks": len(self.group.shape.tasks),
             "explored": [each.as_json() for each in self.checked],
             "measured": [asdict(each) for each in self.measured],
-            "assumed": list(ASSUMED),
+            "assumed": [*ASSUMED, *([NOT_STATIC] if self.group.shape.static else [])],
             "broker_limit_bytes": MOST_BYTES_OF_A_GROUP,
         }
 

@@ -14,13 +14,48 @@ SAFE, UNSAFE = "safe", "unsafe"
 
 
 @frozen
+class Varied:
+    """What was explored of an operator who does not follow the plan; words as in ``CellResult``."""
+
+    violated: str | None = None
+    message: str | None = None
+    example: str | None = None
+    states: int = 0
+    transitions: int = 0
+    schedules: int | None = 0
+
+    @property
+    def verdict(self) -> str:
+        """``safe`` if nothing that was explored violated a property."""
+        return UNSAFE if self.violated else SAFE
+
+    def of(self, before: Upgrade, after: Upgrade) -> Varied:
+        """Return the same of another upgrade, which behaves alike."""
+        message, example = (renamed(text, before, after) for text in (self.message, self.example))
+        return evolve(self, message=message, example=example)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return a part of an object of ``matrix.json``."""
+        return {
+            "verdict": self.verdict,
+            "property": self.violated,
+            "message": self.message,
+            "example": self.example,
+            "states": self.states,
+            "transitions": self.transitions,
+            "schedules": self.schedules,
+        }
+
+
+@frozen
 class CellResult:
     """What is known of one upgrade. ``example`` is the shortest violating run (the first of these by text).
 
     ``states``, ``transitions`` and ``schedules`` say what was explored on packed states (``schedules`` is exact, of any
     number of digits, and None if they go on for ever), ``runs`` how many were run on real members; ``faults`` are those
     that a schedule may have. ``moved`` and what follows are the most of all runs (see ``watched``). Where schedules
-    were drawn, ``kinds`` are those that there were, out of ``kinds_possible``.
+    were drawn, ``kinds`` are those that there were, out of ``kinds_possible``. ``variants``, by name, are about
+    operators who do not follow the plan, and change no verdict.
     """
 
     upgrade: Upgrade
@@ -42,6 +77,7 @@ class CellResult:
     group_bytes: int = 0
     kinds: frozenset[str] = frozenset()
     kinds_possible: int = 0
+    variants: Mapping[str, Varied] = field(factory=dict, hash=False)
 
     @property
     def verdict(self) -> str:
@@ -81,6 +117,7 @@ class CellResult:
             max(self.group_bytes, other.group_bytes),
             self.kinds | other.kinds,
             max(self.kinds_possible, other.kinds_possible),
+            {**self.variants, **other.variants},
         )
 
     def of(self, upgrade: Upgrade) -> CellResult:
@@ -90,6 +127,7 @@ class CellResult:
             upgrade=upgrade,
             example=renamed(self.example, self.upgrade, upgrade),
             message=renamed(self.message, self.upgrade, upgrade),
+            variants={name: each.of(self.upgrade, upgrade) for name, each in self.variants.items()},
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -116,6 +154,7 @@ class CellResult:
             "group_bytes": self.group_bytes,
             "kinds": len(self.kinds),
             "kinds_possible": self.kinds_possible,
+            "variants": {name: each.as_json() for name, each in self.variants.items()},
             "documented": upgrade.documented,
             "probes": self.probes,
             "property": self.violated,
@@ -124,9 +163,3 @@ class CellResult:
             "to_release": upgrade.target.name,
             "note": "; ".join(r.note for r in (upgrade.origin, upgrade.target) if r.note) or None,
         }
-
-
-def _length_of_example(result: CellResult) -> tuple[bool, int, str]:
-    """Order by examples, the shortest first; a result without one comes last."""
-    example = result.example or ""
-    return not example, len(example), example

@@ -76,6 +76,7 @@ class Coordinator:
         else:
             self._prepare()
             self._joined.add(member_id)
+            self.untaken.discard(member_id)
         return member_id
 
     def complete_join(self) -> bool:
@@ -105,6 +106,7 @@ class Coordinator:
         if self._subscriptions.pop(member_id, None) is None:
             return
         self._joined.discard(member_id)
+        self.untaken.discard(member_id)
         self._static = {instance: member for instance, member in self._static.items() if member != member_id}
         if self.leader == member_id:
             self.leader = self._elected()
@@ -165,4 +167,3 @@ class Coordinator:
         if self.phase is not Phase.PREPARING:
             self.phase = Phase.PREPARING
             self._joined.clear()
-            self.untaken.clear()

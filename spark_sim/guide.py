@@ -163,8 +163,8 @@ class Reason(enum.Enum):
     BACK_PUSHED = "KAFKA-8649 makes a single bounce back fatal; members that are held back first are not pushed"
     FIXED_BRIDGE = "KAFKA-6054: no value helps on the way there, but a fixed release in between does"
     PROTOCOL = (
-        "KIP-429: the guides ask for two bounces because tasks can get two owners; in groups of this size, with these "
-        "tasks and faults, none does"
+        "KIP-429: an eager leader gives away what a cooperative member keeps until it has heard its answer, and a task "
+        "has two owners meanwhile (seen in real groups); packed states know no tasks, and no way that was tried met it"
     )
 
 

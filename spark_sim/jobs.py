@@ -16,13 +16,14 @@ from attrs import asdict, evolve, field, frozen
 
 from spark_sim.cell_result import CellResult
 from spark_sim.drawing import Block, drawn, kinds_possible
-from spark_sim.explore import Cell, Explored, Faults, explore
+from spark_sim.explore import Cell, Explored, Faults, Variant, explore
 from spark_sim.explore.behaviours import behaviour, kind_of
 from spark_sim.explore.exploring import Broken
 from spark_sim.resting import MOST_REBALANCES
 from spark_sim.scenario import Scenario
 from spark_sim.schedules import name_of, schedules, with_crashes
 from spark_sim.shape import NORMAL, Shape
+from spark_sim.variants import NAMES, as_column, varied_cells
 from upgrade.matrix import Upgrade
 
 MOST_EXPLORED: Final = 5
@@ -118,7 +119,37 @@ class Draw:
         yield from (each.scenario for each in self.block.schedules)
 
 
-Job = Explore | Draw
+@frozen
+class Vary:
+    """Explore an upgrade whose operator does not follow its plan; real members play only what goes wrong."""
+
+    cell: Cell
+
+    @property
+    def upgrade(self) -> Upgrade:
+        """What it is about."""
+        return self.cell.upgrade
+
+    @property
+    def key(self) -> str:
+        """Its name."""
+        return f"{name_of(self.upgrade)}-{NAMES[self.cell.variant]}"
+
+    @property
+    def cost(self) -> float:
+        """About how many moves there are."""
+        return Explore(self.cell, runs=0).cost * (2 if self.cell.variant is Variant.ROLLED_BACK else 1)
+
+    def found(self) -> CellResult:
+        """Explore, and say it as a column of the upgrade."""
+        return as_column(of_explored(explore(self.cell)), self.cell.variant)
+
+    def scenarios(self) -> Iterator[Scenario]:
+        """Yield nothing: rows are of the plan itself."""
+        return iter(())
+
+
+Job = Explore | Draw | Vary
 
 
 def of_explored(explored: Explored) -> CellResult:
@@ -195,6 +226,7 @@ class Extent:
     seed: int = 0
     tasks: int = NORMAL.partitions
     standbys: int = NORMAL.standbys
+    variants: bool = False
 
     @property
     def shape(self) -> Shape:
@@ -203,13 +235,16 @@ class Extent:
 
     def jobs(self, upgrades: Iterable[Upgrade]) -> Iterator[Job]:
         """Yield what is to be done; upgrades that behave alike only once."""
-        for upgrade in representatives(upgrades).values():
-            if self.members <= MOST_EXPLORED and self.sample is None:
+        wanted, explored = list(upgrades), self.members <= MOST_EXPLORED and self.sample is None
+        for upgrade in representatives(wanted).values():
+            if explored:
                 yield Explore(Cell(upgrade, self.members, self.faults, self.patient), self.runs, self.shape)
             else:
                 sample = self.sample or DEFAULT_SAMPLE
                 how = {"members": self.members, "seed": self.seed, "sample": sample}
                 yield from map(Draw, drawn(upgrade, **how, shape=self.shape))
+        if explored and self.variants:
+            yield from map(Vary, varied_cells(wanted, self.members, self.faults))
 
 
 # -- what behaves alike ----------------------------------------------------------------------------------------------

@@ -64,7 +64,6 @@ def make(world: World, move: Move) -> None:
             world.take(thread)
             world.report(always(world))
             world.leave_to_rejoin(thread)
-            return
         case "expire":
             world.expire(_gone_of(world, move.member)[:1])
         case _:

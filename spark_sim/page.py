@@ -21,6 +21,7 @@ from spark_sim.results import write_whole
 from spark_sim.scenario import Scenario
 from spark_sim.schedules import schedules
 from spark_sim.story import Part, generations, tell
+from spark_sim.variants import WORDS
 from upgrade.matrix import Upgrade
 
 MOST_DIGITS: Final = 13
@@ -136,6 +137,16 @@ def _verdict(result: CellResult, stories: _Once, *, tells_all: bool) -> dict[str
         "scenario": scenario,
         "story": told,
         "bad": result.verdict != SAFE and bool(result.example),
+        "variants": [
+            {
+                "words": WORDS[name],
+                "safe": each.verdict == SAFE,
+                "schedules": large(each.schedules),
+                "message": shared(f"{each.violated}: {each.message}", upgrade) if each.violated else "",
+                "scenario": shared(each.example or "", upgrade),
+            }
+            for name, each in result.variants.items()
+        ],
     }
 
 

@@ -14,11 +14,12 @@ from attrs import frozen
 from rich.table import Table
 from rich.text import Text
 
-from spark_sim.cell_result import SAFE, UNSAFE, CellResult
+from spark_sim.cell_result import SAFE, UNSAFE, CellResult, Varied
 from spark_sim.guide import Pair
 from spark_sim.guide_page import matrix_rows
 from spark_sim.properties import PROBED
 from spark_sim.results import MANIFEST, MATRIX, ResultsError
+from spark_sim.variants import WORDS
 from spark_sim.watched import MOST_BYTES_OF_A_GROUP
 from upgrade.matrix import Plan, Upgrade
 from upgrade.releases import Release, release_named
@@ -80,8 +81,14 @@ def _from_json(plain: dict[str, Any]) -> CellResult:
         message=plain["message"],
         **{key: plain.get(key, 0) for key in NUMBERS},
         faults=plain.get("faults") or {},
+        variants={name: _varied(each) for name, each in plain.get("variants", {}).items()},
         kinds=frozenset(f"kind {number}" for number in range(plain.get("kinds", 0))),
     )
+
+
+def _varied(plain: dict[str, Any]) -> Varied:
+    kept = {key: value for key, value in plain.items() if key not in {"verdict", "property"}}
+    return Varied(violated=plain["property"], **kept)
 
 
 # -- what it comes to ------------------------------------------------------------------------------------------------
@@ -136,6 +143,23 @@ def measures(results: Iterable[CellResult]) -> Iterator[str]:
                 f"for {each.unowned_task_ms / 1000:g} s of all tasks together; metadata {each.group_bytes:,} bytes "
                 f"({share:.2g} % of what a broker takes of a group by default), {each.member_bytes:,} of a member"
             )
+
+
+def variant_lines(results: Sequence[CellResult]) -> Iterator[str]:
+    """Tell of each way not to follow a plan: which plans that are safe it breaks, the documented ones by name."""
+    for name, words in WORDS.items():
+        asked = [each for each in results if name in each.variants and each.verdict == SAFE]
+        broken = [each for each in asked if each.variants[name].verdict != SAFE]
+        documented = [_title(each) for each in broken if each.upgrade.documented]
+        if asked:
+            named = f", documented: {_few(documented)}" if documented else ""
+            yield f"if {words}: {len(broken)} of {len(asked)} safe plans break{named}"
+        if broken:
+            least = min(broken, key=lambda each: (not each.upgrade.documented, len(each.variants[name].example or "")))
+            found = least.variants[name]
+            yield f"  {_title(least)}: {found.violated}"
+            if found.example:
+                yield f'  streams-assignor replay "{found.example}"'
 
 
 def notes(results: Iterable[CellResult]) -> Iterator[str]:

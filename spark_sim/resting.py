@@ -37,24 +37,29 @@ def settle(world: World) -> None:
 
 
 def _hear(world: World) -> bool:
-    """Let the leader answer, or everybody hear its answer: nobody's LeaveGroup is faster than another's answer."""
+    """Let the leader answer, or everybody hear its answer: nobody's LeaveGroup is faster than another's answer.
+
+    Who is eager or new hears first, as it begins at once with what others may still have to give up (KIP-429).
+    """
     group = world.coordinator
     if group.phase is Phase.COMPLETING:
         leader = next((thread for thread in world.living if thread.member_id == group.leader), None)
         if leader is not None:
             world.lead(leader)
         return leader is not None
-    hearing = [thread for thread in world.generation if thread.member_id in group.untaken]
-    any_cooperates = any(thread.cooperative for thread in hearing)
+    answered = [thread for thread in world.generation if thread.member_id in group.untaken]
+    keeping = any(thread.cooperative for thread in answered)
+    newest_first = answered[::-1]
+    hearing = sorted(newest_first, key=lambda thread: thread.cooperative) if keeping else answered
     for thread in hearing:
         world.take(thread)
-        if any_cooperates:
+        if keeping:
             world.report(always(world))
-    if hearing:
+    if answered:
         world.report(always(world))
-    for thread in hearing:
+    for thread in answered:
         world.leave_to_rejoin(thread)
-    return bool(hearing)
+    return bool(answered)
 
 
 def _join(world: World) -> bool:

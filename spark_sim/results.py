@@ -27,9 +27,10 @@ from uuid import uuid4
 
 from attrs import asdict, define, field, filters, frozen
 
-from spark_sim.cell_result import CellResult
+from spark_sim.cell_result import CellResult, Varied
 from spark_sim.guide import entry_json, guide
 from spark_sim.jobs import Extent, Slice, behaviour_of
+from spark_sim.variants import VARIANTS, kind_of_variant, with_columns
 from upgrade.matrix import Upgrade
 
 MANIFEST: Final = "manifest.json"
@@ -92,6 +93,7 @@ class Results:
     done: dict[str, SliceResult] = field(factory=dict)
     unfinished: Path = field(init=False)
     """Where to write what is to be stored."""
+    _lines: dict[str, str] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
         """Choose a folder for unfinished files that no other sweep has ever used."""
@@ -102,14 +104,25 @@ class Results:
         return [each for key, each in self.slices.items() if key not in self.done]
 
     def store(self, written: Iterable[tuple[SliceResult, Path | None]]) -> None:
-        """Move the files of finished slices to their place, and then say so in the manifest."""
-        for result, file in written:
+        """Move the files of finished slices to their place, and then say so in the manifest; once is enough."""
+        new = [(result, file) for result, file in written if result.key not in self.done]
+        for result, file in new:
             if file is not None:  # where nobody even starts, there are no rows
-                place = self._place(result.key, file.suffix)
-                place.parent.mkdir(parents=True, exist_ok=True)
-                file.replace(place)
+                self._move(file, self._place(result.key, file.suffix))
             self.done[result.key] = result
-        self._write(MANIFEST, _json(self._manifest()))
+        if new:
+            self._write(MANIFEST, self._manifest())
+
+    @staticmethod
+    def _move(file: Path, place: Path) -> None:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            file.replace(place)
+        except FileNotFoundError:
+            raise ResultsError(
+                f"a worker wrote the rows of {place.stem}, but not into {file.parent}: "
+                "--out has to be a folder that the driver and all workers share"
+            ) from None
 
     def finish(self, upgrades: Iterable[Upgrade]) -> list[CellResult]:
         """Write ``guide.json`` and ``matrix.json``; return the results in the order of the sweep."""
@@ -122,12 +135,15 @@ class Results:
         """Return the digest of all rows so far, whoever computed them and in which order."""
         return digest_of(f"{key} {self.done[key].digest}" for key in sorted(self.done))
 
-    def _manifest(self) -> dict[str, Any]:
-        done = {
-            key: {"digest": each.digest, "sums": [_plain(found) for found in each.sums]}
-            for key, each in sorted(self.done.items())
-        }
-        return {"parameters": self.parameters, "slices": len(self.slices), "digest": self.digest(), "done": done}
+    def _manifest(self) -> str:
+        """Return the manifest as JSON, a slice a line; each line is made once, as all are written again and again."""
+        for key in self.done.keys() - self._lines.keys():
+            each = self.done[key]
+            plain = {"digest": each.digest, "sums": [_plain(found) for found in each.sums]}
+            self._lines[key] = f"  {json.dumps(key)}: {json.dumps(plain, ensure_ascii=False)}"
+        head = _json({"parameters": self.parameters, "slices": len(self.slices), "digest": self.digest()})
+        done = ",\n".join(self._lines[key] for key in sorted(self._lines))
+        return head.removesuffix("\n}\n") + ',\n "done": {\n' + done + "\n }\n}\n"
 
     def _place(self, key: str, suffix: str) -> Path:
         return self.folder / RUNS / (key + suffix)
@@ -150,6 +166,10 @@ class Results:
             raise ResultsError(
                 f"{self.folder / MANIFEST} is not a manifest ({error}); take --fresh to begin anew"
             ) from None
+        if not (isinstance(manifest, dict) and isinstance(manifest.get("parameters"), dict)):
+            raise ResultsError(
+                f"{self.folder / MANIFEST} is not a manifest of a sweep: take another --out, or --fresh to begin anew"
+            )
         theirs = manifest["parameters"]
         different = [name for name, value in self.parameters.items() if theirs.get(name) != value]
         if different:
@@ -200,11 +220,16 @@ def opened(folder: Path, sweep: Sweep, work: list[Slice], storage: str, *, fresh
 def merged(upgrades: Iterable[Upgrade], done: Iterable[SliceResult]) -> list[CellResult]:
     """Return one result for each upgrade, from the sums of whatever behaves like it; also for those not begun yet."""
     found: dict[Hashable, CellResult] = {}
+    columns: dict[Hashable, CellResult] = {}
     for each in (each for result in done for each in result.sums):
+        if each.variants:
+            columns |= {kind_of_variant(each.upgrade, VARIANTS[name]): each for name in each.variants}
+            continue
         key = behaviour_of(each.upgrade)
         found[key] = found[key].plus(each) if key in found else each
     wanted = ((upgrade, behaviour_of(upgrade)) for upgrade in upgrades)
-    return [found[key].of(upgrade) if key in found else CellResult(upgrade) for upgrade, key in wanted]
+    plain = (found[key].of(upgrade) if key in found else CellResult(upgrade) for upgrade, key in wanted)
+    return [with_columns(each, columns) for each in plain]
 
 
 def matrix_json(results: Iterable[CellResult]) -> str:
@@ -266,7 +291,8 @@ def _plain(result: CellResult) -> dict[str, Any]:
 
 
 def _from_plain(upgrade: Upgrade, plain: dict[str, Any]) -> CellResult:
-    return CellResult(upgrade, **plain | {"kinds": frozenset(plain["kinds"])})
+    variants = {name: Varied(**each) for name, each in plain["variants"].items()}
+    return CellResult(upgrade, **plain | {"kinds": frozenset(plain["kinds"]), "variants": variants})
 
 
 def _json(value: Any) -> str:

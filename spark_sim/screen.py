@@ -17,6 +17,8 @@ from spark_sim.report import Grid, legend, matrix_table
 from spark_sim.sweep import Progress
 
 SECONDS_BETWEEN_LINES: Final = 5
+MOST_DRAWN: Final = 1_000
+"""With more upgrades than these there is a bar only: no matrix of theirs fits, and looking at each takes its time."""
 
 
 def style_of(good: bool) -> str:
@@ -48,10 +50,11 @@ def watched(console: Console) -> Iterator[Callable[[Progress], None]]:
 
         def show(progress: Progress) -> None:
             bar.update(task, completed=progress.slices, total=progress.all_slices, description=_how_far(progress))
-            if Grid(progress.results).large:
+            results = progress.results if progress.upgrades <= MOST_DRAWN else []
+            if not results or Grid(results).large:
                 live.update(bar)
                 return
-            table = matrix_table(progress.results, progress.unfinished, ascii_only=ascii_only)
+            table = matrix_table(results, progress.unfinished, ascii_only=ascii_only)
             live.update(Group(table, legend(ascii_only=ascii_only), bar))
 
         yield show

@@ -17,6 +17,7 @@ from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
 from spark_sim.java import JavaRuntime
 
@@ -27,17 +28,21 @@ LOOPBACK: Final = "127.0.0.1"
 SHIPPED: Final = ("subscription_codec", "probing", "upgrade", "assignor", "spark_sim", "attr", "attrs")
 """What a worker on another machine needs beside Python and PySpark: our five packages and the one they stand on."""
 
+LIGHT_JVM: Final = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 SETTINGS: Final = {
     "spark.app.name": "streams-assignor sweep",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     # The JVM only moves rows: no compiler threads and no parallel collector that would compete with the Python workers.
-    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+    "spark.driver.extraJavaOptions": LIGHT_JVM,
+    "spark.executor.extraJavaOptions": LIGHT_JVM,
     # A fresh worker for every task would multiply the time.
     "spark.python.worker.reuse": "true",
     # 5 ms a task instead of 24 ms over TCP.
     "spark.python.unix.domain.socket.enabled": "true",
     "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+    # A task's file comes to its place when the task ends, and not when its wave does.
+    "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "2",
 }
 AT_HOME: Final = {
     # Without these the driver looks up its own host name, which fails on a machine without network.
@@ -57,6 +62,15 @@ def is_local(master: str) -> bool:
     (True, False)
     """
     return master.split("[")[0] in {"local", "local-cluster"}
+
+
+def is_here(master: str) -> bool:
+    """Say whether all of it is on this machine, also if it is a cluster of its own.
+
+    >>> is_here("local[2]"), is_here("spark://127.0.0.1:7077"), is_here("spark://example:7077")
+    (True, True, False)
+    """
+    return is_local(master) or urlsplit(master).hostname in {LOOPBACK, "localhost", "::1"}
 
 
 def describe(java: JavaRuntime, master: str) -> str:
@@ -98,10 +112,10 @@ def _start(master: str, folder: Path) -> tuple[SparkSession, ExitStack]:
     log = folder / "spark.log"
     with ExitStack() as stack:
         try:
-            with log.open("wb") as stream:
+            with log.open("wb") as stream, _interrupted_later():
                 launch: Any = launch_gateway  # PySpark has no types here
                 gateway = launch(conf, {"stdout": stream, "stderr": stream})
-            stack.callback(_end, gateway)
+                stack.callback(_end, gateway)
             with _own_interrupt():
                 context = SparkContext(gateway=gateway, conf=conf)
             stack.callback(context.stop)
@@ -120,17 +134,19 @@ def _end(gateway: Any) -> None:
 
 
 def _settings(master: str, folder: Path) -> dict[str, str]:
-    if not is_local(master):
-        return SETTINGS
-    # Where these packages are, whether installed or a checkout: the workers do not see the driver's sys.path.
-    here = str(Path(__file__).parent.parent)
-    return SETTINGS | AT_HOME | {"spark.local.dir": str(folder), "spark.executorEnv.PYTHONPATH": here}
+    settings = dict(SETTINGS)
+    if is_here(master):
+        settings |= AT_HOME | {"spark.local.dir": str(folder)}
+    if is_local(master):
+        # Where these packages are, whether installed or a checkout: the workers do not see the driver's sys.path.
+        settings["spark.executorEnv.PYTHONPATH"] = str(Path(__file__).parent.parent)
+    return settings
 
 
 def _variables(master: str, java: JavaRuntime) -> dict[str, str]:
     variables = {"JAVA_HOME": str(java.home)}
-    if is_local(master):
-        variables |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": LOOPBACK}
+    if is_here(master):
+        variables |= {"PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON", sys.executable), "SPARK_LOCAL_IP": LOOPBACK}
     return variables
 
 
@@ -179,3 +195,19 @@ def _last_words(log: Path) -> str:
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     telling = [line.strip() for line in lines if re.search(r"Exception|Error|error:", line)]
     return telling[-1] if telling else ""
+
+
+@contextmanager
+def _interrupted_later() -> Iterator[None]:
+    """Let Ctrl-C wait: a JVM that is left alone while it starts never ends."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    heard: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if heard:
+            raise KeyboardInterrupt

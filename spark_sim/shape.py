@@ -106,7 +106,7 @@ def _setting(word: str) -> tuple[str, Any]:
         known = (*(f"{each}=NUMBER" for each in LIMITS), f"topology={'|'.join(TOPOLOGIES)}", *_WORDS)
         raise UpgradeError(f"expected some of {', '.join(known)} after with, got {word!r}")
     least, most = LIMITS[name]
-    if not (value.isascii() and value.isdigit() and least <= int(value[:9]) <= most):
+    if not (value.isascii() and value.isdigit() and len(value) < 10 and least <= int(value) <= most):
         raise UpgradeError(f"expected {name}= and a number from {least} to {most}, got {word!r}")
     return name, int(value)
 

@@ -6,14 +6,14 @@ Rule 2: a failing run is a row, a failing exploration a result. Only what is not
 Rule 3: the same sweep gives the same rows in the same files, whatever the master, the workers and the kills on its way.
 
 Slices go to Spark in waves, a slice a task, so that a wave's rows become one Parquet file a slice. Two waves are under
-way at any time: while the last slices of one are computed and its files are moved, the other keeps the cores busy.
+way at any time: while the last slices of one are computed, the other keeps the cores busy. A slice is stored as soon as
+its task has ended, whatever the rest of its wave does, so a kill loses no more than what is running.
 The costliest slices come first, so that no straggler is left at the end.
 PySpark is imported where a sweep really runs on it, so that looking at results needs neither Spark nor Java.
 """
 
 from __future__ import annotations
 
-import gc
 import json
 import multiprocessing
 import os
@@ -23,19 +23,17 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from attrs import frozen
 
 from spark_sim.cell_result import CellResult
-from spark_sim.jobs import Job, Slice, behaviour_of, slices
-from spark_sim.results import Results, SliceResult, Sweep, digest_of, merged, opened
-from spark_sim.runs import Run, run_all, summarise
-from spark_sim.scenario import Scenario
+from spark_sim.computing import compute
+from spark_sim.jobs import Slice, behaviour_of, slices
+from spark_sim.results import Results, SliceResult, Sweep, merged, opened
+from spark_sim.runs import Run
 from spark_sim.schema import ddl
-from spark_sim.shrink import with_smallest_example
 from upgrade.matrix import Upgrade
 
 if TYPE_CHECKING:
@@ -45,96 +43,16 @@ if TYPE_CHECKING:
 PROCESSES: Final = "processes"
 """The master that is none: a pool of processes on this machine, without Spark and Java."""
 WAVE: Final = 2
-"""Slices of a wave for each core: a wave of a few seconds, of which little is lost when killed."""
+"""Slices of a wave for each core."""
+UNDER_WAY: Final = 2
+"""Waves that are under way at any time."""
+MOST_JOBS: Final = 8
+"""Waves that Spark is given at any time: a few more, as the first are small while the cores of a cluster turn up."""
 TICK_SECONDS: Final = 0.2
-SHOWN_AT_EVERY_TICK: Final = 1_000
-"""With more upgrades than these, how far it is is looked at only when a wave is done."""
-REPEATED: Final = 100
-"""One run in so many is done twice."""
-
-ERROR: Final = "error"
-FAILED: Final = "always: the simulation does not fail"
-REPEATABLE: Final = "always: the same scenario gives the same history"
 
 
 class SweepError(Exception):
     """A sweep that could not go on; what is stored stays stored."""
-
-
-# -- what a worker does ----------------------------------------------------------------------------------------------
-
-
-def compute(work: Slice) -> tuple[list[Run], SliceResult]:
-    """Do the jobs of a slice: a row for each run, whatever happens in it, and a sum for each job."""
-    _freeze_memory()
-    rows, sums = list[Run](), list[CellResult]()
-    for job in work.jobs:
-        found = list(_repeated(job, work.key, _rows(job, work.key)))
-        sums.append(with_smallest_example(_found(job).plus(summarise(job.upgrade, found))))
-        rows += found
-    return rows, SliceResult(work.key, tuple(sums), digest_of(map(repr, (*rows, *sums))))
-
-
-def _found(job: Job) -> CellResult:
-    """Return what a job knows without real members; if it fails, that is what there is to know."""
-    try:
-        return job.found()
-    except Exception as error:  # whatever it is, the other thousand cells are still worth having
-        return CellResult(job.upgrade, violated=FAILED, message=f"{type(error).__name__}: {error}")
-
-
-def _rows(job: Job, key: str) -> list[Run]:
-    try:
-        return list(run_all(job.scenarios(), job.upgrade, key))
-    except Exception:  # runs share beginnings, so this says nothing about which of them failed: run each by itself
-        return [_alone(job, key, line) for line in sorted(map(str, job.scenarios()))]
-
-
-def _alone(job: Job, key: str, line: str) -> Run:
-    """Run one scenario by itself, from the line that ``replay`` takes; if the simulation fails, the row says so."""
-    try:
-        (row,) = run_all([Scenario.parse(line)], job.upgrade, key)
-    except Exception as error:
-        return _error(job, key, line, FAILED, f"{type(error).__name__}: {error}")
-    return row
-
-
-def _repeated(job: Job, key: str, rows: list[Run]) -> Iterator[Run]:
-    """Do one run in a hundred again, by itself; two that differ are an error."""
-    for place, row in enumerate(rows):
-        again = row if place % REPEATED else _alone(job, key, row.scenario)
-        differs = f"digest {row.digest}, and by itself {again.digest}"
-        yield row if row == again else _error(job, key, row.scenario, REPEATABLE, differs)
-
-
-def _error(job: Job, key: str, scenario: str, violated: str, message: str) -> Run:
-    upgrade = job.upgrade
-    return Run(
-        origin=upgrade.origin.name,
-        target=upgrade.target.name,
-        plan=upgrade.plan.value,
-        upgrade_from=upgrade.upgrade_from,
-        slice=key,
-        scenario=scenario,
-        verdict=ERROR,
-        property=violated,
-        message=message,
-        generations=0,
-        max_rebalances=0,
-        probes=0,
-        moved=0,
-        unowned_task_ms=0,
-        member_bytes=0,
-        group_bytes=0,
-        digest="",
-    )
-
-
-@cache
-def _freeze_memory() -> None:
-    """Once a process: leave what was imported alone, or each collection would copy the pages it shares with others."""
-    gc.collect()
-    gc.freeze()
 
 
 # -- where it is done ------------------------------------------------------------------------------------------------
@@ -144,17 +62,18 @@ Written = list[tuple[SliceResult, Path | None]]
 
 @frozen
 class Runner:
-    """Somewhere to compute waves of slices, ``wave`` slices at a time.
+    """Somewhere to compute waves of slices: ``cores()`` says on how many cores, as those of a cluster turn up slowly.
 
-    ``compute`` runs in ``pool`` and writes the rows of each slice into a file in the folder it is given; ``heard``
-    tells of slices that are computed and not yet written; ``cancel`` makes all waves fail soon.
+    ``compute`` runs in ``pool`` and writes the rows of each slice into a file in the folder it is given; ``alone``: a
+    wave is one slice; ``heard`` tells what is written of waves that are not done; ``cancel`` makes all waves fail soon.
     """
 
     pool: Executor
     compute: Callable[[Sequence[Slice], Path], Written]
-    wave: int
+    alone: bool
+    cores: Callable[[], int]
     cancel: Callable[[], None]
-    heard: Callable[[], Iterable[SliceResult]] = tuple
+    heard: Callable[[], Written] = list
 
 
 Tell = Callable[[str], None]
@@ -172,17 +91,14 @@ def _spark(master: str, tell: Tell) -> Iterator[Runner]:
 
     java = find_java()
     tell(describe(java, master))
-    with spark_session(master, java) as spark, ThreadPoolExecutor(max_workers=2) as threads:
-        adds_up: Any = _JoinLists()
-        heard: Accumulator[list[SliceResult]] = spark.sparkContext.accumulator([], adds_up)
-        compute = partial(_spark_wave, spark, heard)
+    with spark_session(master, java) as spark, ThreadPoolExecutor(MOST_JOBS) as threads:
+        waves = _Waves(spark)
 
         def cancel() -> None:
             threads.shutdown(wait=False, cancel_futures=True)
             spark.sparkContext.cancelAllJobs()
 
-        wave = WAVE * spark.sparkContext.defaultParallelism
-        yield Runner(threads, compute, wave, cancel, heard=lambda: tuple(heard.value))
+        yield Runner(threads, waves.compute, alone=False, cores=waves.cores, cancel=cancel, heard=waves.heard)
 
 
 class _JoinLists:
@@ -196,20 +112,55 @@ class _JoinLists:
         return value
 
 
-def _spark_wave(spark: SparkSession, heard: Accumulator[list[SliceResult]], wave: Sequence[Slice], to: Path) -> Written:
-    def rows(partition: Iterable[Slice]) -> Iterator[Run]:
-        for work in partition:
-            rows, result = compute(work)
-            heard.add([result])
-            yield from rows
+class _Waves:
+    """Waves on Spark. Its workers tell of each slice through an accumulator, long before a wave is done."""
 
-    folder = to / wave[0].key
-    frame = spark.sparkContext.parallelize(wave, len(wave)).mapPartitions(rows)
-    spark.createDataFrame(frame, ddl(), verifySchema=False).write.parquet(folder.absolute().as_uri())
-    results = {result.key: result for result in heard.value}
-    # Spark names a file after its partition: part-00003-....parquet holds the rows of the fourth slice, if it has any.
-    files = {int(file.name.split("-")[1]): file for file in folder.glob("part-*.parquet")}
-    return [(results[work.key], files.get(place)) for place, work in enumerate(wave)]
+    def __init__(self, spark: SparkSession) -> None:
+        adds_up: Any = _JoinLists()
+        self._spark = spark
+        self._told: Accumulator[list[SliceResult]] = spark.sparkContext.accumulator([], adds_up)
+        self._heard = 0
+        self._places: dict[str, tuple[Path, int]] = {}
+
+    def cores(self) -> int:
+        """Return how many cores there are by now."""
+        return self._spark.sparkContext.defaultParallelism
+
+    def compute(self, wave: Sequence[Slice], to: Path) -> Written:
+        """Compute a wave; return all that is written of it."""
+        told = self._told
+
+        def rows(partition: Iterable[Slice]) -> Iterator[Run]:
+            for work in partition:
+                rows, result = compute(work)
+                told.add([result])
+                yield from rows
+
+        folder = to / wave[0].key
+        keys = {work.key for work in wave}
+        self._places |= {work.key: (folder, place) for place, work in enumerate(wave)}
+        frame = self._spark.sparkContext.parallelize(wave, len(wave)).mapPartitions(rows)
+        self._spark.createDataFrame(frame, ddl(), verifySchema=False).write.parquet(folder.absolute().as_uri())
+        return self._written(result for result in told.value if result.key in keys)
+
+    def heard(self) -> Written:
+        """Return what is written since this was last asked."""
+        new = self._told.value[self._heard :]
+        self._heard += len(new)
+        return self._written(new)
+
+    def _written(self, results: Iterable[SliceResult]) -> Written:
+        return [(each, self._file(each)) for each in results]
+
+    def _file(self, result: SliceResult) -> Path | None:
+        """Return the file of a slice, if it has rows; the file is there before its worker is heard.
+
+        Spark names files after partitions: part-00003-....parquet holds the rows of the fourth slice of its wave.
+        """
+        if not any(found.runs for found in result.sums):
+            return None
+        folder, place = self._places[result.key]
+        return next(folder.glob(f"part-{place:05}-*.parquet"), folder / f"part-{place:05}.parquet")
 
 
 @contextmanager
@@ -218,7 +169,7 @@ def _processes(tell: Tell) -> Iterator[Runner]:
     tell(f"{count} processes of this machine, without Spark; rows become JSON lines")
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(count, context, signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool:
-        yield Runner(pool, _process_wave, wave=1, cancel=_end_children)
+        yield Runner(pool, _process_wave, alone=True, cores=lambda: count, cancel=_end_children)
 
 
 def _end_children() -> None:
@@ -245,14 +196,31 @@ def _process_wave(wave: Sequence[Slice], to: Path) -> Written:
 
 @frozen
 class Progress:
-    """How far a sweep is; ``unfinished`` are the upgrades whose results may still change."""
+    """How far a sweep is. What is known of each upgrade is worked out when it is looked at: they may be thousands."""
 
     slices: int
     all_slices: int
     runs: int
-    results: tuple[CellResult, ...]
-    unfinished: frozenset[Upgrade]
     seconds_left: float | None
+    _upgrades: tuple[Upgrade, ...]
+    _done: tuple[SliceResult, ...]
+    _left: tuple[Slice, ...]
+
+    @property
+    def upgrades(self) -> int:
+        """Return how many upgrades there are."""
+        return len(self._upgrades)
+
+    @property
+    def results(self) -> list[CellResult]:
+        """Return one result for each upgrade, as far as it is known."""
+        return merged(self._upgrades, self._done)
+
+    @property
+    def unfinished(self) -> frozenset[Upgrade]:
+        """Return the upgrades whose results may still change."""
+        kinds = {behaviour_of(job.upgrade) for each in self._left for job in each.jobs}
+        return frozenset(upgrade for upgrade in self._upgrades if behaviour_of(upgrade) in kinds)
 
 
 def _ignore(_: object) -> None:
@@ -286,17 +254,21 @@ def run_sweep(
 def _run(
     todo: list[Slice], runner: Runner, results: Results, measure: _Measure, on_progress: Callable[[Progress], None]
 ) -> None:
-    costliest_first = sorted(todo, key=measure.cost, reverse=True)
-    waves = [costliest_first[at : at + runner.wave] for at in range(0, len(todo), runner.wave)]
-    waiting: set[Future[Written]] = set()
+    costliest_last = sorted(todo, key=measure.cost)
+    waiting: dict[Future[Written], int] = {}
     try:
-        waiting |= {runner.pool.submit(runner.compute, wave, results.unfinished) for wave in waves}
-        while waiting:
-            finished, waiting = wait(waiting, TICK_SECONDS, FIRST_COMPLETED)
+        while costliest_last or waiting:
+            slices_of_a_wave = WAVE * runner.cores()
+            while costliest_last and sum(waiting.values()) < UNDER_WAY * slices_of_a_wave:
+                count = min(len(costliest_last), 1 if runner.alone else slices_of_a_wave)
+                wave = [costliest_last.pop() for _ in range(count)]
+                waiting[runner.pool.submit(runner.compute, wave, results.unfinished)] = count
+            finished, _ = wait(waiting, TICK_SECONDS, FIRST_COMPLETED)
+            results.store(runner.heard())
             for future in finished:
                 results.store(_result(future))
-            if measure.due(bool(finished)):
-                on_progress(measure.progress(runner.heard()))
+                del waiting[future]
+            on_progress(measure.progress())
     finally:
         if waiting:  # an error, or Ctrl-C
             runner.cancel()
@@ -324,22 +296,16 @@ class _Measure:
     def cost(self, work: Slice) -> float:
         return self._costs[work.key]
 
-    def due(self, anything_new: bool) -> bool:
-        """Whether there is something to show: with thousands of upgrades it costs too much to look all the time."""
-        return anything_new or len(self._upgrades) <= SHOWN_AT_EVERY_TICK
-
-    def progress(self, heard: Iterable[SliceResult]) -> Progress:
-        done = self._results.done | {result.key: result for result in heard}
-        work = self._results.slices
-        results = merged(self._upgrades, done.values())
-        unfinished = {behaviour_of(job.upgrade) for key, each in work.items() if key not in done for job in each.jobs}
+    def progress(self) -> Progress:
+        done, work = self._results.done, self._results.slices
         return Progress(
             len(done),
             len(work),
             sum(found.runs for each in done.values() for found in each.sums),
-            tuple(results),
-            frozenset(upgrade for upgrade in self._upgrades if behaviour_of(upgrade) in unfinished),
             self._seconds_left(done.keys()),
+            self._upgrades,
+            tuple(done.values()),
+            tuple(each for key, each in work.items() if key not in done),
         )
 
     def _seconds_left(self, done: Iterable[str]) -> float | None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final
 
+from assignor.inspect.raw import DEFAULT_LIMIT
 from spark_sim.coordinator import SESSION_TIMEOUT_MS
 from spark_sim.scenario import Scenario, Step
 from spark_sim.threads import Thread
 from spark_sim.world import World
 from subscription_codec import TaskId
 
-MOST_BYTES_OF_A_GROUP: Final = 1_048_588
+MOST_BYTES_OF_A_GROUP: Final = DEFAULT_LIMIT
 """``message.max.bytes`` of a broker, by default: a group's metadata is one record of ``__consumer_offsets``."""
 
 

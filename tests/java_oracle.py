@@ -86,7 +86,7 @@ def _compiled() -> "tempfile.TemporaryDirectory[str]":
 def compile_java(sources: Sequence[Path], folder: str, jars: str = "") -> None:
     """Classes of Java 17, the oldest that the tests run on."""
     command = [program("javac"), "-nowarn", "--release", "17", "-d", folder, "-cp", jars, *map(str, sources)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=500)
     assert 0 == done.returncode, done.stderr
 
 

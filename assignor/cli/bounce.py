@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 @click.command
 @click.option("--bootstrap-servers", metavar="HOST:PORT,...", help="Use this cluster.  [default: an embedded one]")
 @click.option("--members", type=click.IntRange(1, 26), default=3, show_default=True)
-@click.option("--partitions", type=click.IntRange(1), default=6, show_default=True, help="One task is made of each.")
+@click.option(
+    "--partitions", type=click.IntRange(1, 1_000), default=6, show_default=True, help="One task is made of each."
+)
 @click.option("--standbys", type=click.IntRange(0), default=1, show_default=True, help="Kafka's num.standby.replicas.")
 @click.option("--records-per-second", type=click.IntRange(1, 2000), default=200, show_default=True)
 @click.option("--seed", type=int, default=0, show_default=True, help="Decides in which order members are bounced.")

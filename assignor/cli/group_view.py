@@ -20,7 +20,7 @@ from assignor.cli.blobs import printable
 from assignor.inspect import Group, Kind
 from assignor.inspect.copies import Copy
 from assignor.inspect.member import Member, Sums, without_uuids
-from assignor.inspect.raw import CLASSIC, STABLE
+from assignor.inspect.raw import CLASSIC, STABLE, RawGroup
 from subscription_codec import TaskId, TopicPartition
 
 _STATE: Final[Mapping[str, str]] = {STABLE: "green", "Empty": "dim", "Dead": "red"}
@@ -70,7 +70,7 @@ def overview(groups: Sequence[Group]) -> Table:
         table.add_row(
             Text(printable(group.raw.name), style="bold"),
             _state(group),
-            printable(group.raw.protocol or (group.raw.type if group.raw.type != CLASSIC else group.raw.protocol_type)),
+            Text(printable(_protocol(group.raw))),
             str(len(group.members)),
             ", ".join(f"{number} × {version}" for version, number in group.standing.used.items()),
             Text(str(problems), style="red" if problems else "dim"),
@@ -80,6 +80,10 @@ def overview(groups: Sequence[Group]) -> Table:
 
 
 # -- the head --------------------------------------------------------------------------------------------------------
+
+
+def _protocol(raw: RawGroup) -> str:
+    return raw.protocol or (raw.type if raw.type != CLASSIC else raw.protocol_type)
 
 
 def _head(group: Group) -> Iterator[RenderableType]:

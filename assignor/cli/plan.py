@@ -39,7 +39,7 @@ OF_A_GROUP: Final = ("members", "tasks", "standbys", "static", "session_timeout"
 @click.option("--static", is_flag=True, help="Its members have a group.instance.id.")
 @click.option(
     "--session-timeout",
-    type=click.FloatRange(0, min_open=True),
+    type=click.FloatRange(0, 86_400, min_open=True),
     default=45,
     show_default=True,
     metavar="SECONDS",
@@ -100,14 +100,14 @@ def plan(
         )
     except UpgradeError as error:
         raise click.UsageError(str(error)) from error
+    if not as_json:  # at once: a large group is played for minutes
+        click.echo(_brokers_text(advice) if isinstance(advice, BrokerAdvice) else _text(advice))
     answer = _answer(from_release, to_release, offline=offline, **of_a_group) if asked else None
     if as_json:
         plain = advice.as_json() | ({"group": answer.as_json()} if answer else {})
         click.echo(json.dumps(plain, indent=2))
-    else:
-        click.echo(_brokers_text(advice) if isinstance(advice, BrokerAdvice) else _text(advice))
-        if answer:
-            click.echo("\n" + "\n".join(_answer_lines(answer)))
+    elif answer:
+        click.echo("\n" + "\n".join(_answer_lines(answer)))
     if (answer and not answer.safe) or (isinstance(advice, BrokerAdvice) and not advice.possible):
         sys.exit(1)
 
@@ -140,7 +140,8 @@ def _answer_lines(answer: Any) -> Iterator[str]:
             yield f"   {each['states']:,} states, every schedule with up to one crash and one late member"
         else:
             yield f"   {each['property']} ({each['message']})"
-            yield f'   streams-assignor replay "{each["example"]}"'
+            if each["example"]:
+                yield f'   streams-assignor replay "{each["example"]}"'
             yield f"   instead: {each['instead']}"
     group = answer.as_json()
     yield f"played with {group['members']} members and {group['tasks']} tasks:"

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from functools import wraps
 from typing import Any, Final, TypeVar
@@ -42,7 +43,7 @@ def _in_the_loop(ask: Callable[..., Coroutine[Any, Any, _T]]) -> Callable[..., _
 
         try:
             return asyncio.run_coroutine_threadsafe(in_time(), self._loop).result()
-        except (KafkaError, OSError, TimeoutError) as error:
+        except (KafkaError, OSError, TimeoutError, concurrent.futures.CancelledError) as error:  # the loop may end
             raise LookupFailed(f"{type(error).__name__}: {error}") from error
 
     return asking

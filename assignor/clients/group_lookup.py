@@ -16,18 +16,13 @@ from kafka.protocol.admin import DescribeConfigsRequest, DescribeGroupsRequest, 
 from kafka.protocol.metadata import FindCoordinatorRequest, MetadataRequest
 
 from assignor.inspect import NoSuchGroup, RawGroup, RawMember, topics_of
-from assignor.inspect.raw import CLASSIC, DEAD
+from assignor.inspect.raw import CLASSIC, DEAD, LIMIT_KEY, OFFSETS_TOPIC, SECONDS
 from upgrade.features.connection import Connection, Deadline, Nodes
 from upgrade.features.rpc import ClusterError, Refused, Unreachable
-
-SECONDS: Final = 10.0
-"""How long a call may take."""
 
 _LARGEST_ANSWER: Final = 100 * 2**20
 """In bytes, as much as a broker takes itself. kafka-python's own limit is below what one group may have."""
 
-_OFFSETS_TOPIC: Final = "__consumer_offsets"
-_LIMIT_KEY: Final = "max.message.bytes"
 _TOPIC: Final = 2  # DescribeConfigs' type of resource
 _NOT_FOUND: Final = 69
 _LATER: Final = frozenset({14, 15, 16})  # coordinator is loading, is not there, is another one
@@ -202,7 +197,7 @@ def _partitions(node: _Node, topics: Iterable[str], deadline: Deadline) -> Itera
 
 def _limit(node: _Node, deadline: Deadline) -> int | None:
     resource = DescribeConfigsRequest.DescribeConfigsResource(
-        resource_type=_TOPIC, resource_name=_OFFSETS_TOPIC, configuration_keys=[_LIMIT_KEY]
+        resource_type=_TOPIC, resource_name=OFFSETS_TOPIC, configuration_keys=[LIMIT_KEY]
     )
     try:
         answer = node.ask(DescribeConfigsRequest, deadline, resources=[resource])

@@ -12,18 +12,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from attrs import evolve, field, frozen
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType  # type: ignore[attr-defined]  # it has both
 
 from assignor.inspect import NoSuchGroup, RawGroup, RawMember, topics_of
-from assignor.inspect.raw import DEAD
+from assignor.inspect.raw import DEAD, LIMIT_KEY, OFFSETS_TOPIC, SECONDS
 from upgrade.features.rpc import Refused, Unreachable
 
-SECONDS: Final = 10.0
-"""How long a call may take."""
-
-_OFFSETS_TOPIC: Final = "__consumer_offsets"
-_LIMIT_KEY: Final = "max.message.bytes"
 _NAMES: Final[Mapping[str, str]] = {
     # kafka-python's, which are those of a ``CommandConfig``: librdkafka's
     "client_id": "client.id",
@@ -59,21 +54,21 @@ class GroupLookup:
         admin = self._admin()
         return self._with_surroundings(sorted(self._listed(admin), key=lambda group: group.name), admin)
 
-    def _admin(self) -> AdminClient:
+    def _admin(self) -> _Admin:
         try:
-            return AdminClient({"bootstrap.servers": self.bootstrap, **_translated(self.settings)}, logger=_silent())
+            return _Admin({"bootstrap.servers": self.bootstrap, **_translated(self.settings)})
         except KafkaException as error:
             raise Unreachable(f"{self.bootstrap}: {error.args[0].str()}") from None
 
-    def _listed(self, admin: AdminClient, *name: str) -> list[RawGroup]:
+    def _listed(self, admin: _Admin, *name: str) -> list[RawGroup]:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DeprecationWarning)
                 return [_group(found) for found in admin.list_groups(*name, timeout=self.seconds)]
         except KafkaException as error:
-            raise Unreachable(f"{self.bootstrap}: {error.args[0].str()}") from None
+            raise Unreachable(f"{self.bootstrap}: {admin.why() or error.args[0].str()}") from None
 
-    def _with_surroundings(self, groups: Iterable[RawGroup], admin: AdminClient) -> list[RawGroup]:
+    def _with_surroundings(self, groups: Iterable[RawGroup], admin: _Admin) -> list[RawGroup]:
         found = list(groups)
         try:
             known = admin.list_topics(timeout=self.seconds).topics
@@ -90,13 +85,27 @@ class GroupLookup:
             for group in found
         ]
 
-    def _limit(self, admin: AdminClient) -> int | None:
-        resource = ConfigResource(ResourceType.TOPIC, _OFFSETS_TOPIC)
+    def _limit(self, admin: _Admin) -> int | None:
+        resource = ConfigResource(ResourceType.TOPIC, OFFSETS_TOPIC)
         try:
             (answer,) = admin.describe_configs([resource], request_timeout=self.seconds).values()
-            return int(answer.result(self.seconds)[_LIMIT_KEY].value)
+            return int(answer.result(self.seconds)[LIMIT_KEY].value)
         except (KafkaException, TimeoutError):
             return None
+
+
+class _Admin(AdminClient):
+    """One that remembers why it gets no connection: what a call raises is only that the time is over."""
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        self._heard: list[KafkaError] = []
+        listening: dict[str, Any] = {**config, "error_cb": self._heard.append}
+        super().__init__(listening, logger=_silent())
+
+    def why(self) -> str:
+        """Return the first thing it has heard that says why, or nothing."""
+        self.poll(0)
+        return next((error.str() for error in self._heard if error.code() != KafkaError._ALL_BROKERS_DOWN), "")
 
 
 def _group(found: Any) -> RawGroup:

@@ -136,9 +136,27 @@ def _listen(consumer: Any, streams: Plugged) -> None:
         _forget_late_answers(coordinator)
         await streams.before_join(lost=lost())
 
+    _prepare_again_after_a_loss(coordinator)
     _before(coordinator, "_on_join_prepare_async", before_join)
     _after(coordinator, "_on_join_complete_async", streams.joined)
     _before(coordinator, "_on_close_prepare_async", lambda: streams.ends(lost=lost()))
+
+
+def _prepare_again_after_a_loss(coordinator: Any) -> None:
+    """Let who is thrown out in the middle of a join lose its partitions before the next one.
+
+    Java: ``AbstractCoordinator.resetStateAndRejoin``. 3.0.12 prepares once for all attempts: thrown out between two of
+    them, it claims partitions that others have by now, and gives them up as if they were its own.
+    """
+    theirs = coordinator.reset_generation
+
+    def ours(*arguments: Any, **settings: Any) -> None:
+        is_member = coordinator._generation.has_member_id()  # not yet, if the broker only hands out an id (KIP-394)
+        theirs(*arguments, **settings)
+        if is_member:
+            coordinator.rejoining = False
+
+    coordinator.reset_generation = ours
 
 
 def _forget_late_answers(coordinator: Any) -> None:

@@ -87,7 +87,7 @@ class Plugged(ABC):
         self.consumer: Any = None
         self.received: Received | None = None
         self.failure: Exception | None = None
-        self._dead = False
+        self._dead = self._ended = False
         self._untold: Received | None = None
         self._warming = config is None or not config.num_standby_replicas
         self._observe = together(event_log.observer(self.named), *filter(None, [observer]))
@@ -202,6 +202,7 @@ class Plugged(ABC):
         """The consumer is about to leave the group for good, or has been thrown out of it."""
         if self._watch:
             self._watch.follow()
+        self._ended = True
         self._observe(Ended(lost))
         await self._teller.ends(lost=lost)
 
@@ -228,7 +229,7 @@ class Plugged(ABC):
             self.call_later(max(0.0, at_ms / 1000 - time.time()), lambda: self._due(received, cause))
 
     def _due(self, received: Received, cause: Reason) -> None:
-        if self.received is received:
+        if self.received is received and not self._ended:
             self._again(cause)
 
     def _again(self, cause: Cause | Reason, how: probing.Rejoining = probing.Rejoining.KEEP_MEMBER_ID) -> None:

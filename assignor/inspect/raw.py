@@ -25,8 +25,16 @@ CONSUMER_PROTOCOL: Final = "consumer"
 STREAM: Final = "stream"
 """The protocol of Kafka Streams, in every release. Java: ``StreamsPartitionAssignor.name``."""
 
+OFFSETS_TOPIC: Final = "__consumer_offsets"
+LIMIT_KEY: Final = "max.message.bytes"
+"""What limits the metadata of a group: each of its records there is one group."""
+
 DEFAULT_LIMIT: Final = 1_048_588
 """Kafka's default of ``message.max.bytes``, which ``__consumer_offsets`` has unless somebody has changed it."""
+
+
+SECONDS: Final = 10.0
+"""How long a look at groups may take."""
 
 
 class NoSuchGroup(ClusterError):

@@ -63,6 +63,17 @@ def beside_java(part: str) -> str:
     return table(("what", "run", *versions, "steps led", "generations", "records, by ours", "outcome"), rows)
 
 
+def takeovers() -> str:
+    """Show who took over from killed members, and how much of the changelog they read."""
+    facts = ("task", "killed", "by", "told", "end", "read")
+    rows = [
+        (found["row"], _side(each["led_by"]), *(each[name] for name in facts))
+        for found in _runs()
+        for each in found.get("takeovers", ())
+    ]
+    return table(("run", "led by", "task", "killed", "taken by", "it told", "end", "records read"), rows)
+
+
 def _runs() -> list[dict[str, Any]]:
     """Return what the runs beside Java have left."""
     return list(json.loads((DOCS / "reference" / "java-peers.json").read_text(encoding="utf-8")).values())
@@ -120,6 +131,7 @@ def kafka_bugs() -> str:
 BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
     "beside every release": beside_every_release,
     **{f"beside Java: {part}": partial(beside_java, part) for part in PARTS_BESIDE_JAVA},
+    "beside Java: takeovers": takeovers,
     "upgrade matrix": upgrade_matrix,
     "what one bounce breaks": broken_by_one_bounce,
     "differences from the guides": differences_from_guides,

@@ -70,6 +70,7 @@ def show(console: Console, results: list[CellResult]) -> None:
         matrix_table,
         measures,
         notes,
+        variant_lines,
     )
     from spark_sim.screen import style_of
 
@@ -80,7 +81,12 @@ def show(console: Console, results: list[CellResult]) -> None:
     else:
         console.print(matrix_table(results, ascii_only=ascii_only))
         console.print(legend(ascii_only=ascii_only), soft_wrap=True)
-    for line in (*notes(results), *measures(results), *example_lines(results, EXAMPLES_SHOWN)):
+    for line in (
+        *notes(results),
+        *measures(results),
+        *example_lines(results, EXAMPLES_SHOWN),
+        *variant_lines(results),
+    ):
         console.print(line, markup=False, soft_wrap=True, style="dim")
     judgement = judge(results)
     console.print(judgement.text, markup=False, soft_wrap=True, style=style_of(judgement.good))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 OF_GROUPS: Final = frozenset(
     {
         *("matrix", "plan", "upgrade_from", "sample", "seed", "master", "fresh"),
-        *("crashes", "lates", "patient", "runs", "tasks", "standbys"),
+        *("crashes", "lates", "patient", "runs", "tasks", "standbys", "variants"),
     }
 )
 """Options of a sweep that mean nothing to brokers."""
@@ -73,6 +73,12 @@ RUNS_OF_MANY: Final = 4
     type=click.IntRange(0),
     help="So many schedules of each upgrade are then run with real members, which have to agree. Default: 40, and 4 "
     "for --matrix all.",
+)
+@click.option(
+    "--variants/--no-variants",
+    default=None,
+    help="Also explore operators who do not follow the plan: it ends anywhere, they turn round, upgrade.from is never "
+    "removed, or one member goes without it. Default: for --matrix kip-268.",
 )
 @click.option(
     "--sample", type=click.IntRange(1), help="Draw so many schedules of each upgrade instead of exploring all."
@@ -174,7 +180,8 @@ def _sweep_brokers(
 
 def _sweep_history(out: Path, said: set[str], *, as_json: bool) -> None:
     if unused := said - {"matrix", "out", "as_json"}:
-        raise Wrong(f"--matrix {HISTORY} knows by itself what to search for: leave out --{min(unused)}")
+        option = {"origin": "from", "target": "to"}.get(min(unused), min(unused).replace("_", "-"))
+        raise Wrong(f"--matrix {HISTORY} knows by itself what to search for: leave out --{option}")
     from spark_sim.known.cli import sweep_history
 
     with one_line_errors():
@@ -188,12 +195,16 @@ def _wanted(
     target: str | None,
     plan: str | None,
     upgrade_from: str | None,
+    variants: bool | None,
     **how_far: Any,
 ) -> Sweep:
     """Say what is to be swept; whatever does not fit together is wrong usage."""
+    from spark_sim.jobs import MOST_EXPLORED
     from spark_sim.results import Sweep
 
-    extent = _extent(many=matrix == "all", **how_far)
+    if variants and (how_far["sample"] or how_far["members"] > MOST_EXPLORED):
+        raise Wrong(f"--variants are explored: leave out --sample, and take at most {MOST_EXPLORED} members")
+    extent = _extent(many=matrix == "all", variants=(matrix == "kip-268") if variants is None else variants, **how_far)
     if matrix is not None:
         if origin or target or plan or upgrade_from:
             raise Wrong("--matrix names all upgrades by itself: leave out --from, --to, --plan and --upgrade-from")

@@ -6,15 +6,14 @@ the releases changed.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from functools import lru_cache
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from assignor.eras import era_of
-from spark_sim.explore.course import Cell, Variant
-from spark_sim.explore.exploring import Explored
-from spark_sim.scenario import Instance, Scenario
+from spark_sim.explore.course import Cell
+from spark_sim.scenario import Instance
 from upgrade import ConfigException
 
 
@@ -73,36 +72,3 @@ def kind_of(cell: Cell) -> Hashable:
         tuple(map(tuple, eras)),
         (cell.members, cell.offline, cell.faults, cell.patient, cell.variant, cell.answers_last),
     )
-
-
-def transferred(explored: Explored, cell: Cell) -> Explored:
-    """Say of ``cell`` what was found in another one of its kind: the same, under its own names."""
-    theirs, ours = ([each for course in other.courses for each in course] for other in (explored.cell, cell))
-    names = dict(zip(theirs, ours, strict=True))
-    broken = tuple(evolve(each, example=_renamed(each.example, names)) for each in explored.broken)
-    return evolve(explored, cell=cell, broken=broken)
-
-
-def _renamed(line: str, names: Mapping[Instance, Instance]) -> str:
-    if not line:
-        return line
-    scenario = Scenario.parse(line)
-    members = tuple((name, names[instance]) for name, instance in scenario.members)
-    steps = tuple(
-        evolve(each, members=tuple((name, instance and names[instance]) for name, instance in each.members))
-        for each in scenario.steps
-    )
-    return str(evolve(scenario, members=members, steps=steps))
-
-
-def cost(cell: Cell) -> int:
-    """Estimate the transitions of a cell (within a factor of five or so), to cut work by.
-
-    Fitted to cells of 2 to 4 members: each member is twelvefold work, each fault sixfold.
-    """
-    two = cell.rounds > 1
-    hurry = (2 if two else 1) * 1000 if cell.patient else (150_000 if two else 9_000)
-    if cell.variant is Variant.ROLLED_BACK:
-        hurry *= 20
-    faults: int = cell.faults.crashes + cell.faults.lates + cell.faults.nudges
-    return round(hurry * 12.0 ** (cell.members - 3) * 6.0**faults)

@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
+from typing import Final
 
 from attrs import evolve, field, frozen
+from attrs.validators import and_, ge, le
 
 from spark_sim.scenario import Instance
 from upgrade.matrix import Plan, Upgrade
 
 Course = tuple[Instance, ...]
+MOST_FAULTS: Final = 7
+"""Of each kind, as a state has three bits for how many are left."""
+_BUDGET: Final = and_(ge(0), le(MOST_FAULTS))
 
 
 class Variant(enum.Enum):
@@ -35,9 +40,9 @@ class Faults:
     and is removed, without having lost its connection. ``nudges``: a member joins although it has no reason to.
     """
 
-    crashes: int = 1
-    lates: int = 1
-    nudges: int = 0
+    crashes: int = field(default=1, validator=_BUDGET)
+    lates: int = field(default=1, validator=_BUDGET)
+    nudges: int = field(default=0, validator=_BUDGET)
 
 
 @frozen

@@ -1,8 +1,12 @@
 """The inner loop of exploration, compiled by numba: no rule of Kafka's is here, only numbers looked up and added.
 
-What it looks up is filled by ``fast``, entry by entry as it is missed: ``expand`` says what it misses, takes back the
-state that it was at, and is called again. A state is the sorted numbers of its parts and the group's own numbers, in
-two words of 60 bits.
+What it looks up is filled by ``lookups``, entry by entry as it is missed: ``expand`` says what it misses and is called
+again. It makes the moves of some states, and then asks for the numbers of all states that these led to: so the memory
+is asked for many things at a time.
+
+A state is two words: ``low`` has the five least numbers of its parts, twelve bits each, ``high`` a sixth one and the
+group's own numbers. What is known by two words stands in *slots*, a hash table: a slot is the low word, and then the
+high word with a number (0: the slot is free).
 """
 
 from __future__ import annotations
@@ -11,302 +15,344 @@ from typing import Any, Final, NamedTuple
 
 from numba import njit
 
+from spark_sim.explore import situation
+
 DONE, SPACE, SITUATION, ROW, ELECTABLE, LEADING, LED = range(7)
-"""Why ``expand`` returned: what it misses is in ``Found.at[MISSED:]``."""
-AT, SIZE, EDGES, DEATHS, ENDINGS, AGAIN, MISSED = range(7)
+"""Why ``expand`` returned: what it misses is in ``Found.counts[MISSED:]``."""
+AT, SIZE, EDGES, DEATHS, ENDINGS, LEADS, MISSED = range(7)
 PLAIN, PREPARED, ELECTION, PREPARED_ELECTION, DEADLY = range(5)
-COMPLETES, ENDS = 1, 2
+AFTER, ADD, KIND, LABEL = range(4)
+TALLY, CALM, LEADER, HEARS, ELECT_FROM, ELECT_TO = range(6)
+COMPLETES, ENDS, VIEW = 1, 2, 4
+UNKNOWN, DEADLY_TO_LEAD = -1, -2
+_PARTS, _CALMED, _OTHERS, _ELECTORS, _REST = SCRATCH = range(5)
+
 MOST_MEMBERS: Final = 6
+MOST_PARTS: Final = (1 << 12) - 1
 SLACK: Final = 2048
 """More than the moves of any state."""
-_PART_BITS: Final = 15
-_PART: Final = (1 << _PART_BITS) - 1
-_HIGH_GROUP: Final = 30
-_GROUP: Final = (1 << _HIGH_GROUP) - 1
+AT_ONCE: Final = 512
+"""Moves that are made before their states get numbers."""
+_PART_BITS: Final = 12
+_LOW_PARTS: Final = 5
+_NUMBER_BITS: Final = 32
+_NUMBER: Final = (1 << _NUMBER_BITS) - 1
 _FIRST: Final = -7046029254386353131
 _SECOND: Final = -4658895280553007687
 
 # Without reference counts: nothing is allocated here, and they took more than half of the time.
 _OPTIONS: Final[dict[str, Any]] = {"cache": True, "_nrt": False}
+_few: Any = njit(situation.few)
 
 
 class Looked(NamedTuple):
-    """What is looked up, as arrays (integers).
+    """What is looked up, as arrays of integers.
 
-    By situation: ``low``, ``high`` (its two words), ``views``, ``flags``, found through ``slots``. ``rows[view, part]``
-    is a row (-1: missing) with the moves ``first[row]:first[row + 1]``; by move: ``after``, ``add``, ``kind``,
-    ``label``. By part: ``tally``, ``calm``, ``leader``, ``hears``, and ``elect_from``, ``elect_to``: its entries of
-    ``elected`` (-1: missing). By answers of a leader: ``led_low``, ``led_high``, found through ``led_slots``, with
-    ``led[answers, part]`` (-1: missing) or ``led_dies``.
+    ``slots`` lead from a look to ``sights``: its view (times ``VIEW``) and flags. ``rows[view, part]`` is a row
+    (``UNKNOWN``: missing) with the ``moves`` from ``first[row]`` to ``first[row + 1]``, of the columns ``AFTER`` to
+    ``LABEL``. ``parts`` has the columns ``TALLY`` to ``ELECT_TO``; the latter two say what of ``elected`` it may become
+    (``UNKNOWN``: missing). ``led_slots`` lead from what a leader hears, and who it is, to its answers; ``led[answers,
+    part]`` is what comes of a part (or ``UNKNOWN``, or ``DEADLY_TO_LEAD``).
     """
 
-    low: Any
-    high: Any
     slots: Any
-    views: Any
-    flags: Any
+    sights: Any
     rows: Any
     first: Any
-    after: Any
-    add: Any
-    kind: Any
-    label: Any
-    tally: Any
-    calm: Any
-    leader: Any
-    hears: Any
-    elect_from: Any
-    elect_to: Any
+    moves: Any
+    parts: Any
     elected: Any
-    led_low: Any
-    led_high: Any
     led_slots: Any
     led: Any
-    led_dies: Any
 
 
 class Found(NamedTuple):
     """What is found, as arrays that are filled from 1: the columns of ``search.Graph``, and where the loop stands.
 
-    ``by`` is a move's number (-1: to lead), ``elects`` an entry of ``elected`` (-1: none); a death is a state and a
-    move.
+    A death is a state and a move (-1: to lead); ``leads`` are the states in which a leader assigned.
     """
 
-    at: Any
-    low: Any
-    high: Any
+    counts: Any
     slots: Any
-    before: Any
-    by: Any
-    elects: Any
+    words: Any
+    known: Any
     first: Any
     targets: Any
     labels: Any
     deaths: Any
     endings: Any
-    parts: Any
-    chosen: Any
+    leads: Any
+    made: Any
+    scratch: Any
 
 
 @njit(**_OPTIONS)
-def _slot(low, high, mask):  # type: ignore[no-untyped-def]
-    mixed = low ^ (high * _FIRST)
-    mixed = (mixed ^ (mixed >> 30)) * _SECOND
-    mixed = (mixed ^ (mixed >> 27)) * _FIRST
-    return (mixed ^ (mixed >> 31)) & mask
+def _slot(low, high, slots):  # type: ignore[no-untyped-def]
+    mixed = (low ^ (high * _FIRST)) * _SECOND
+    mixed = (mixed ^ (mixed >> 32)) * _FIRST
+    return (mixed ^ (mixed >> 29)) & (slots.size - 2)
 
 
 @njit(**_OPTIONS)
-def number_of(low, high, lows, highs, slots, new):  # type: ignore[no-untyped-def]
+def number_of(low, high, slots, new):  # type: ignore[no-untyped-def]
     """Return the number of two words; if they are not known, ``new``, under which they are from now on (0: not)."""
-    mask = slots.size - 1
-    slot = _slot(low, high, mask)
+    slot = _slot(low, high, slots)
     while True:
-        number = slots[slot]
+        entry = slots[slot + 1]
+        number = entry & _NUMBER
         if number == 0:
             if new:
-                slots[slot] = new
-                lows[new] = low
-                highs[new] = high
+                slots[slot] = low
+                slots[slot + 1] = (high << _NUMBER_BITS) | new
             return new
-        if lows[number] == low and highs[number] == high:
+        if slots[slot] == low and entry >> _NUMBER_BITS == high:
             return number
-        slot = (slot + 1) & mask
+        slot = (slot + 2) & (slots.size - 2)
 
 
 @njit(**_OPTIONS)
-def filled(slots, lows, highs, size):  # type: ignore[no-untyped-def]
+def copied(old, slots):  # type: ignore[no-untyped-def]
     """Fill new slots with what is known already."""
-    mask = slots.size - 1
-    for number in range(1, size):
-        slot = _slot(lows[number], highs[number], mask)
-        while slots[slot]:
-            slot = (slot + 1) & mask
-        slots[slot] = number
+    for at in range(0, old.size, 2):
+        number = old[at + 1] & _NUMBER
+        if number:
+            number_of(old[at], old[at + 1] >> _NUMBER_BITS, slots, number)
 
 
 @njit(**_OPTIONS)
-def packed(parts, members, group):  # type: ignore[no-untyped-def]
-    """Sort the numbers of parts in place and return the state's two words."""
+def _with(others, fewer, part, group):  # type: ignore[no-untyped-def]
+    """Return the words of a state that has these parts, which are sorted, and one more."""
+    low, high, place = 0, group << _PART_BITS, 0
+    for each in range(fewer):
+        later = 1 if others[each] > part else 0
+        place += 1 - later
+        if each + later < _LOW_PARTS:
+            low |= others[each] << (_PART_BITS * (each + later))
+        else:
+            high |= others[each]
+    if place < _LOW_PARTS:
+        low |= part << (_PART_BITS * place)
+    else:
+        high |= part
+    return low, high
+
+
+@njit(**_OPTIONS)
+def _without(parts, members, part, rest):  # type: ignore[no-untyped-def]
+    """Write all parts but this one, once."""
+    skipped = 0
+    for each in range(members - 1):
+        if parts[each] == part:
+            skipped = 1
+        rest[each] = parts[each + skipped]
+
+
+@njit(**_OPTIONS)
+def sort(parts, members):  # type: ignore[no-untyped-def]
+    """Sort the numbers of parts."""
     for place in range(1, members):
-        part = parts[place]
-        hole = place
+        part, hole = parts[place], place
         while hole and parts[hole - 1] > part:
             parts[hole] = parts[hole - 1]
             hole -= 1
         parts[hole] = part
-    low = 0
-    high = group
-    for place in range(members):
-        if place < 4:
-            low |= parts[place] << (_PART_BITS * place)
-        else:
-            high |= parts[place] << (_HIGH_GROUP + _PART_BITS * (place - 4))
-    return low, high
+
+
+@njit(**_OPTIONS)
+def packed(parts, members, group):  # type: ignore[no-untyped-def]
+    """Return the words of a state, whose parts are sorted in place."""
+    sort(parts, members)
+    return _with(parts, members - 1, parts[members - 1], group)
 
 
 @njit(**_OPTIONS)
 def unpacked(low, high, members, parts):  # type: ignore[no-untyped-def]
     """Write the numbers of a state's parts and return the group's own numbers."""
     for place in range(members):
-        if place < 4:
-            parts[place] = (low >> (_PART_BITS * place)) & _PART
-        else:
-            parts[place] = (high >> (_HIGH_GROUP + _PART_BITS * (place - 4))) & _PART
-    return high & _GROUP
-
-
-@njit(**_OPTIONS)
-def _reached(found, parts, members, group, at, move, elects, label):  # type: ignore[no-untyped-def]
-    low, high = packed(parts, members, group)
-    counts = found.at
-    size = counts[SIZE]
-    number = number_of(low, high, found.low, found.high, found.slots, size)
-    if number == size:
-        counts[SIZE] = size + 1
-        found.before[size] = at
-        found.by[size] = move
-        found.elects[size] = elects
-    edge = counts[EDGES]
-    found.targets[edge] = number
-    found.labels[edge] = label
-    counts[EDGES] = edge + 1
-
-
-@njit(**_OPTIONS)
-def _died(found, at, move, label):  # type: ignore[no-untyped-def]
-    edge, death = found.at[EDGES], found.at[DEATHS]
-    found.targets[edge] = 0
-    found.labels[edge] = label
-    found.deaths[death, 0] = at
-    found.deaths[death, 1] = move
-    found.at[EDGES] = edge + 1
-    found.at[DEATHS] = death + 1
+        word = low >> (_PART_BITS * place) if place < _LOW_PARTS else high
+        parts[place] = word & MOST_PARTS
+    return high >> _PART_BITS
 
 
 @njit(**_OPTIONS)
 def _missed(found, one, other):  # type: ignore[no-untyped-def]
-    found.at[MISSED] = one
-    found.at[MISSED + 1] = other
+    found.counts[MISSED] = one
+    found.counts[MISSED + 1] = other
 
 
 @njit(**_OPTIONS)
-def _elections(found, looked, members, group, at, place, count, move):  # type: ignore[no-untyped-def]
-    """Make a move after which a leader is elected, once for each who may be; return a part that misses its entries."""
-    parts, chosen = found.parts, found.chosen
-    after = chosen[1]
-    for each in range(members):
-        after[each] = looked.calm[parts[each]] if looked.kind[move] == PREPARED_ELECTION else parts[each]
-    after[place] = looked.after[move]
-    packed(after, members, 0)
+def _reach(found, made, low, high, label):  # type: ignore[no-untyped-def]
+    found.made[made, 0] = low
+    found.made[made, 1] = high
+    found.labels[found.counts[EDGES] + made] = label
+
+
+@njit(**_OPTIONS)
+def _die(found, made, at, move, label):  # type: ignore[no-untyped-def]
+    death = found.counts[DEATHS]
+    found.deaths[death, 0] = at
+    found.deaths[death, 1] = move
+    found.counts[DEATHS] = death + 1
+    _reach(found, made, 0, -1, label)
+
+
+@njit(**_OPTIONS)
+def _elect(found, looked, members, made, part, group, label):  # type: ignore[no-untyped-def]
+    """Let each of ``_OTHERS`` and this part become leader; return what is missing, and how many moves are made."""
+    electors, rest = found.scratch[_ELECTORS], found.scratch[_REST]
+    for each in range(members - 1):
+        electors[each] = found.scratch[_OTHERS, each]
+    electors[members - 1] = part
+    sort(electors, members)
     each = 0
     while each < members:
-        part = after[each]
-        alike = 1
-        while each + alike < members and after[each + alike] == part:
+        part, alike = electors[each], 1
+        while each + alike < members and electors[each + alike] == part:
             alike += 1
-        if looked.elect_from[part] < 0:
-            return part
-        for entry in range(looked.elect_from[part], looked.elect_to[part]):
-            for other in range(members):
-                chosen[0, other] = after[other]
-            chosen[0, each] = looked.elected[entry]
-            added = group + looked.add[move]
-            _reached(found, chosen[0], members, added, at, move, entry, looked.label[move] + count * alike)
+        entry, end = looked.parts[part, ELECT_FROM], looked.parts[part, ELECT_TO]
+        if entry < 0:
+            _missed(found, part, 0)
+            return ELECTABLE, made
+        _without(electors, members, part, rest)
+        while entry < end:
+            low, high = _with(rest, members - 1, looked.elected[entry], group)
+            _reach(found, made, low, high, label + alike - 1)
+            made += 1
+            entry += 1
         each += alike
-    return -1
+    return DONE, made
 
 
 @njit(**_OPTIONS)
-def _lead(found, looked, members, group, at, phase):  # type: ignore[no-untyped-def]
-    """Let the leader assign, if it runs; return what is missing."""
-    parts, after = found.parts, found.chosen[0]
+def _lead(found, looked, members, made, at, group):  # type: ignore[no-untyped-def]
+    """Let the leader assign, if it runs; return what is missing, and how many moves are made."""
+    parts, after = found.scratch[_PARTS], found.scratch[_REST]
     leader, heard = -1, 0
     for place in range(members):
-        leader = max(leader, looked.leader[parts[place]])
-        heard |= looked.hears[parts[place]]
+        leader = max(leader, looked.parts[parts[place], LEADER])
+        heard |= looked.parts[parts[place], HEARS]
     if leader < 0:
-        return DONE
-    answers = number_of(heard, leader, looked.led_low, looked.led_high, looked.led_slots, 0)
+        return DONE, made
+    answers = number_of(heard, leader, looked.led_slots, 0)
     if not answers:
         _missed(found, heard, leader)
-        return LEADING
-    if looked.led_dies[answers]:
-        _died(found, at, -1, 1)
-        return DONE
+        return LEADING, made
     for place in range(members):
         after[place] = looked.led[answers, parts[place]]
-        if after[place] < 0:
+        if after[place] == UNKNOWN:
             _missed(found, answers, parts[place])
-            return LED
-    _reached(found, after, members, group + phase, at, -1, -1, 1)
-    return DONE
+            return LED, made
+    if after[0] == DEADLY_TO_LEAD:
+        _die(found, made, at, -1, 1)
+        return DONE, made + 1
+    low, high = packed(after, members, group)
+    _reach(found, made, low, high, 1)
+    found.leads[found.counts[LEADS]] = at
+    found.counts[LEADS] += 1
+    return DONE, made + 1
 
 
 @njit(**_OPTIONS)
-def _expanded(found, looked, members, at, phase):  # type: ignore[no-untyped-def]
-    """Make every move of a state; return what is missing."""
-    parts, after = found.parts, found.chosen[0]
-    group = unpacked(found.low[at], found.high[at], members, parts)
+def _make(found, looked, members, made, at, phase):  # type: ignore[no-untyped-def]
+    """Make every move of a state; return what is missing, and how many moves are made."""
+    parts, calmed, others = found.scratch[_PARTS], found.scratch[_CALMED], found.scratch[_OTHERS]
+    group = unpacked(found.words[at, 0], found.words[at, 1], members, parts)
     tally = 0
     for place in range(members):
-        tally += looked.tally[parts[place]]
-    situation = number_of(tally, group, looked.low, looked.high, looked.slots, 0)
-    if not situation:
+        tally += looked.parts[parts[place], TALLY]
+    look = number_of(_few(tally), group, looked.slots, 0)
+    if not look:
         _missed(found, tally, group)
-        return SITUATION
-    view, flags = looked.views[situation], looked.flags[situation]
+        return SITUATION, made
+    view = looked.sights[look] // VIEW
+    for place in range(members):
+        calmed[place] = looked.parts[parts[place], CALM]
+        if looked.rows[view, parts[place]] == UNKNOWN:
+            _missed(found, view, 0)
+            return ROW, made
+    sort(calmed, members)
     place = 0
     while place < members:
-        part = parts[place]
-        count = 1
-        while place + count < members and parts[place + count] == part:
-            count += 1
-        row = looked.rows[view, part]
-        if row < 0:
-            _missed(found, view, part)
-            return ROW
+        part, alike = parts[place], 1
+        while place + alike < members and parts[place + alike] == part:
+            alike += 1
+        row, calm = looked.rows[view, part], -1
         for move in range(looked.first[row], looked.first[row + 1]):
-            kind = looked.kind[move]
+            kind, label = looked.moves[move, KIND], looked.moves[move, LABEL] + alike
+            after, added = looked.moves[move, AFTER], group + looked.moves[move, ADD]
             if kind == DEADLY:
-                _died(found, at, move, count)
-            elif kind in (ELECTION, PREPARED_ELECTION):
-                missing = _elections(found, looked, members, group, at, place, count, move)
-                if missing >= 0:
-                    _missed(found, missing, 0)
-                    return ELECTABLE
+                _die(found, made, at, move, label)
+                made += 1
+                continue
+            if calm != kind & PREPARED:
+                calm = kind & PREPARED
+                if calm:
+                    _without(calmed, members, looked.parts[part, CALM], others)
+                else:
+                    _without(parts, members, part, others)
+            if kind < ELECTION:
+                low, high = _with(others, members - 1, after, added)
+                _reach(found, made, low, high, label)
+                made += 1
             else:
-                for each in range(members):
-                    after[each] = looked.calm[parts[each]] if kind == PREPARED else parts[each]
-                after[place] = looked.after[move]
-                _reached(found, after, members, group + looked.add[move], at, move, -1, looked.label[move] + count)
-        place += count
-    if flags & COMPLETES:
-        missing = _lead(found, looked, members, group, at, phase)
+                missing, made = _elect(found, looked, members, made, after, added, label)
+                if missing:
+                    return missing, made
+        place += alike
+    if looked.sights[look] & COMPLETES:
+        missing, made = _lead(found, looked, members, made, at, group + phase)
         if missing:
-            return missing
-    if flags & ENDS:
-        found.endings[found.at[ENDINGS]] = at
-        found.at[ENDINGS] += 1
-    return DONE
+            return missing, made
+    if looked.sights[look] & ENDS:
+        found.endings[found.counts[ENDINGS]] = at
+        found.counts[ENDINGS] += 1
+    return DONE, made
+
+
+@njit(**_OPTIONS)
+def _number(found, begin, end):  # type: ignore[no-untyped-def]
+    """Number what the moves of some states lead to."""
+    edges, size = found.counts[EDGES], found.counts[SIZE]
+    for at in range(begin, end):
+        for edge in range(found.first[at], found.first[at + 1]):
+            low, high = found.made[edge - edges, 0], found.made[edge - edges, 1]
+            number = 0
+            if high >= 0:
+                number = number_of(low, high, found.slots, size)
+            if number == size:
+                found.words[size, 0] = low
+                found.words[size, 1] = high
+                size += 1
+            found.targets[edge] = number
+        found.known[at] = size
+    found.counts[SIZE] = size
+    found.counts[EDGES] = found.first[end]
+    found.counts[AT] = end
 
 
 @njit(**_OPTIONS)
 def expand(found, looked, members, most, phase):  # type: ignore[no-untyped-def]
-    """Make every move of every state, beginning with ``found.at[AT]``, until something is missing or all is done."""
-    counts = found.at
-    while counts[AT] < counts[SIZE] and (counts[SIZE] <= most or counts[AGAIN]):
-        at, edges, deaths = counts[AT], counts[EDGES], counts[DEATHS]
-        states, moves = counts[SIZE] + SLACK, edges + SLACK
-        if states > found.low.size or moves > found.targets.size or deaths + SLACK > found.deaths.shape[0]:
+    """Make every move of every state, beginning with ``counts[AT]``, until something is missing or all is done."""
+    counts, more = found.counts, SLACK + AT_ONCE
+    while counts[AT] < counts[SIZE] <= most:
+        begin, size, edges = counts[AT], counts[SIZE], counts[EDGES]
+        if (
+            size + more > found.words.shape[0]
+            or edges + more > found.targets.size
+            or counts[DEATHS] + more > found.deaths.shape[0]
+        ):
             return SPACE
-        missing = _expanded(found, looked, members, at, phase)
+        at, made, missing = begin, 0, DONE
+        while at < size and made < AT_ONCE and size + made <= most:
+            deaths = counts[DEATHS]
+            missing, after = _make(found, looked, members, made, at, phase)
+            if missing:
+                counts[DEATHS] = deaths
+                break
+            made = after
+            at += 1
+            found.first[at] = edges + made
+        _number(found, begin, at)
         if missing:
-            counts[EDGES] = edges
-            counts[DEATHS] = deaths
-            counts[AGAIN] = 1
             return missing
-        counts[AGAIN] = 0
-        found.first[at + 1] = counts[EDGES]
-        counts[AT] = at + 1
     return DONE

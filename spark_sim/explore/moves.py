@@ -44,7 +44,10 @@ class Move(NamedTuple):
 
 
 class Row(NamedTuple):
-    """The moves of a part in a view: each as it is, those for which a leader has to be found, and the deadly ones."""
+    """The moves of a part in a view: each as it is, those for which a leader has to be found, and the deadly ones.
+
+    ``moves`` that begin a rebalance come last.
+    """
 
     moves: list[Move]
     elections: list[Move]
@@ -64,6 +67,7 @@ def row_of(packed: Packed, view: View, number: int) -> Row:
         gone, *others = part.ghosts
         after = part._replace(ghosts=tuple(others))
         _removed(packed, view, Move("expire", number, packed.number(after)), row, gone.leads, gone.heard < 0)
+    row.moves.sort(key=lambda move: move.prepares)
     return row
 
 

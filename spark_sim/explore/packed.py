@@ -6,7 +6,9 @@ powers of N numbers tell which numbers they were. A move changes a part or two, 
 is why a state is one integer, and making a move one addition.
 
     key = sum of weight[part] over the processes + the group's own numbers
-          weight[part] = part | part**2 << ... | part**3 << ... (the powers side by side)
+          weight[part] = tally | part << ... | part**2 << ... | part**3 << ... (side by side)
+
+The tallies (``situation``) are added up with them, so a key's lowest bits say at once how the state looks.
 
 Moves are those of ``spark_sim.world``; the rules of versions come from ``tables``.
 """
@@ -31,7 +33,20 @@ from spark_sim.explore.parts import (
     elected,
     waited_for,
 )
-from spark_sim.explore.situation import CRASHES, GROUP_BITS, LATES, NUDGES, PHASE, Situation, View, seen, tally
+from spark_sim.explore.situation import (
+    CRASHES,
+    GROUP,
+    GROUP_BITS,
+    LATES,
+    LOOK,
+    NUDGES,
+    PHASE,
+    Situation,
+    View,
+    few,
+    seen,
+    tally,
+)
 from spark_sim.explore.tables import Numbers, Tables
 from spark_sim.properties import HIGHEST_VERSION, Violation
 from subscription_codec import EARLIEST_PROBEABLE_VERSION
@@ -49,13 +64,13 @@ class Packed:
         self.keeps = _worth_watching(self.tables, range(len(self.instances)))
         self._powers = _shifts(cell.members)
         self.weights: Final[list[int]] = []
-        self.tallies: Final[list[int]] = []
         self.calm: Final[list[int]] = []
         self.calming: Final[list[int]] = []
         self.hears: Final[list[int]] = []
         self.leaders: Final[list[int]] = []
         self._leading: Final = _Leading(self)
         self._electable: Final[dict[int, list[tuple[int, int]]]] = {}
+        self._seen: Final[dict[int, Situation]] = {}
 
     # -- numbers ---------------------------------------------------------------------------------------------------
 
@@ -65,8 +80,7 @@ class Packed:
         if number == len(self.weights):
             if number >= MOST_PARTS:
                 raise OverflowError(f"more than {MOST_PARTS} different parts")
-            self.weights.append(sum(number**power << shift for power, shift in self._powers))
-            self.tallies.append(tally(part))
+            self.weights.append(tally(part) + sum(number**power << shift for power, shift in self._powers))
             self.hears.append(sum(1 << heard for heard in set(self._heard(part))))
             self.leaders.append(self._leader(part))
             self.calm.append(-1)
@@ -81,7 +95,14 @@ class Packed:
 
     def situation(self, parts: Sequence[int], group: int) -> Situation:
         """Look at a whole state."""
-        return seen(self.cell, sum(self.tallies[part] for part in parts) + group)
+        return self.seen(self.key(parts, group) & LOOK)
+
+    def seen(self, look: int) -> Situation:
+        """Return what a state says that looks like this."""
+        look = (few(look >> GROUP_BITS) << GROUP_BITS) + (look & GROUP)
+        if look not in self._seen:
+            self._seen[look] = seen(self.cell, look)
+        return self._seen[look]
 
     # -- the beginning and the end ---------------------------------------------------------------------------------
 
@@ -162,7 +183,7 @@ class Packed:
         return found
 
     def change(self, move: Move) -> int:
-        """Return what a move adds to a key, in which the ids are already waited for if it ``prepares``."""
+        """Return what a move adds to a key, in which all ids are already waited for if it ``prepares``."""
         before = self.calm[move.part] if move.prepares else move.part
         return self.weights[move.after] - self.weights[before] + move.add
 
@@ -240,7 +261,7 @@ MOST_PARTS: Final = (1 << 14) - 1
 
 def _shifts(members: int) -> list[tuple[int, int]]:
     """Where the sum of each power stands among the bits of a key."""
-    found, shift = [], GROUP_BITS
+    found, shift = [], LOOK.bit_length()
     for power in range(1, members + 1):
         found.append((power, shift))
         shift += (members * (MOST_PARTS + 1) ** power).bit_length()

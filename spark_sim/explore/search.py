@@ -4,28 +4,41 @@ from __future__ import annotations
 
 import gc
 from array import array
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final, NamedTuple
 
 from attrs import Factory, define
 
-from spark_sim.explore.moves import Move, Row
+from spark_sim.explore.lines import BY_OPERATOR, CODE, FAULT, FAULTS, GENERATION, OPERATOR, Sights
+from spark_sim.explore.moves import Move
 from spark_sim.explore.packed import Packed
-from spark_sim.explore.situation import GROUP, PHASE, Situation, seen
+from spark_sim.explore.situation import GROUP, LOOK, PHASE
 from spark_sim.properties import Violation
 
-CODE: Final = 1 << 3
-"""An edge carries how many of the members can make the move (up to 7), and then these bits:"""
-GENERATION, BY_OPERATOR, FAULT = CODE, CODE << 1, CODE << 2
+__all__ = [
+    "BY_OPERATOR",
+    "CODE",
+    "END",
+    "FAULT",
+    "FAULTS",
+    "GENERATION",
+    "LEAD",
+    "MOST_STATES",
+    "OPERATOR",
+    "Broken",
+    "Graph",
+    "search",
+]
+
 MOST_SUSPECTS: Final = 25
 """So many suspicions of two owners are held against real objects before a cell is cleared of them."""
 MOST_STATES: Final = 10_000_000
 """About four gigabytes (360 bytes a state with six transitions)."""
 END: Final = 0
 """The number of the state after a deadly move: there is nothing after it."""
-OPERATOR: Final = frozenset({"stop", "start"})
-FAULTS: Final = frozenset({"crash", "late", "nudge"})
+LEAD: Final = Move("lead", -1, -1, PHASE)
 
 
 class Broken(NamedTuple):
@@ -40,8 +53,8 @@ class Broken(NamedTuple):
 class Graph:
     """What was found. State 0 stands for what comes after a death.
 
-    ``parts`` are the processes of each state, ``keys`` the states as integers, ``ids`` their numbers. ``before`` and
-    ``by`` are the state and the move that first led to each. The edges of state i are
+    ``parts`` are the processes of each state, ``keys`` the states as integers, ``ids`` their numbers. ``known``: how
+    many states there were when all moves of state i had been made. The edges of state i are
     ``targets[first[i]:first[i + 1]]``, with ``labels`` alike. ``beginnings``: the states that it begins with, and which
     members may lead there; ``ending``: those in which the operator may go home; ``suspects``: those in which leading
     may give a task to a second owner.
@@ -51,8 +64,7 @@ class Graph:
     parts: list[tuple[int, ...]] = Factory(lambda: [()])
     keys: list[int] = Factory(lambda: [-1])
     ids: dict[int, int] = Factory(lambda: {-1: END})
-    before: array[int] = Factory(lambda: array("i", [0]))
-    by: list[Move | None] = Factory(lambda: [None])
+    known: array[int] = Factory(lambda: array("i"))
     beginnings: dict[int, list[int]] = Factory(dict)
     first: array[int] = Factory(lambda: array("q", [0, 0]))
     targets: array[int] = Factory(lambda: array("i"))
@@ -67,7 +79,14 @@ class Graph:
 
     def number_of(self, parts: Sequence[int], group: int) -> int:
         """Return the number of a state that is known."""
-        return self.ids[self.packed.key(parts, group)]
+        number = self.ids.get(self.packed.key(parts, group))
+        if number is None:
+            raise KeyError(f"no state has the parts {tuple(parts)} and the group's numbers {group}")
+        return number
+
+    def before(self, at: int) -> int:
+        """Return the state from which another one was found (0: none, as it is a beginning)."""
+        return bisect_right(self.known, at)
 
     def shows(self, wanted: str) -> bool:
         """Whether enough has been found to show that a property does not hold."""
@@ -89,42 +108,20 @@ class Graph:
         return len(self.targets)
 
 
-LEAD: Final = Move("lead", -1, -1, PHASE)
-
-
-@define
-class _Row:
-    """The moves of a part in a view, each with what it adds to a key, and its label.
-
-    ``prepared`` are added to the key of the state in which all ids are already waited for. ``prepares``: that state is
-    needed; ``rare``: there are elections or deaths.
-    """
-
-    plain: list[tuple[int, int, Move]]
-    prepared: list[tuple[int, int, Move]]
-    elections: list[tuple[int, int, Move]]
-    deaths: list[tuple[Move, Violation]]
-    prepares: bool
-    rare: bool
-
-
 def search(packed: Packed, wanted: str | None = None, most: int = MOST_STATES) -> Graph:
     """Find all states, but not many more than ``most``.
 
     With a property that is ``wanted``, look no further than to the first state that breaks it (or enough suspects).
     """
     graph = Graph(packed)
-    ids, keys = graph.ids, graph.keys
     for leader, (parts, group) in enumerate(packed.beginnings()):
-        start = tuple(sorted(parts))
-        key = packed.key(start, group)
-        number = ids.setdefault(key, len(ids))
-        if number == len(keys):
-            keys.append(key)
-            graph.parts.append(start)
-            graph.before.append(0)
-            graph.by.append(None)
+        key = packed.key(parts, group)
+        number = graph.ids.setdefault(key, len(graph.keys))
+        if number == len(graph.keys):
+            graph.keys.append(key)
+            graph.parts.append(tuple(sorted(parts)))
         graph.beginnings.setdefault(number, []).append(leader)
+    graph.known.append(len(graph.keys))
     with _without_collector():
         _expand_all(graph, wanted, most)
     return graph
@@ -143,73 +140,51 @@ def _without_collector() -> Iterator[None]:
 
 
 def _expand_all(graph: Graph, wanted: str | None, most: int) -> None:
-    packed, keys, ids = graph.packed, graph.keys, graph.ids
-    weights, tallies, calm, calming = packed.weights, packed.tallies, packed.calm, packed.calming
-    targets, labels, add = graph.targets.append, graph.labels.append, ids.setdefault
-    looked: dict[int, tuple[Situation, dict[int, _Row]]] = {}
-    tables: dict[object, dict[int, _Row]] = {}
-    size = len(keys)
+    packed, keys, all_parts, size = graph.packed, graph.keys, graph.parts, len(graph.keys)
+    targets, labels, add = graph.targets.append, graph.labels.append, graph.ids.setdefault
+    calm, calming, sights = packed.calm, packed.calming, Sights(packed)
 
-    def found(key: int, parts: list[int], at: int, move: Move) -> None:
+    def found(key: int, parts: list[int]) -> None:
         nonlocal size
         size += 1
         parts.sort()
         keys.append(key)
-        graph.parts.append(tuple(parts))
-        graph.before.append(at)
-        graph.by.append(move)
+        all_parts.append(tuple(parts))
 
     at = 0
     while (at := at + 1) < size <= most:
-        parts, key = graph.parts[at], keys[at]
-        tally = key & GROUP
-        for part in parts:
-            tally += tallies[part]
-        known = looked.get(tally)
-        if known is None:
-            situation = seen(packed.cell, tally)
-            known = looked[tally] = situation, tables.setdefault(situation.view, {})
-        situation, rows = known
-        last = -1
+        parts, key = all_parts[at], keys[at]
+        situation, lines = sights.known.get(key & LOOK) or sights.look(key & LOOK)
+        last, prepared = -1, 0
         waiting: list[int] = []
-        prepared = 0
-        for part in parts:
-            if part == last:
+        for part, line in zip(parts, [*map(lines.__getitem__, parts)], strict=True):
+            if part == last:  # Processes that are alike have one move.
                 continue
-            last = part
-            row = rows.get(part)
-            if row is None:
-                for each in parts:
-                    if each not in rows:
-                        rows[each] = _compiled(packed, packed.row(situation.view, each))
-                row = rows[part]
-            count = parts.count(part)
-            for change, label, move in row.plain:
+            last, count = part, parts.count(part)
+            for change, label, move in line.plain:
                 new = key + change
                 number = add(new, size)
                 if number == size:
                     after = list(parts)
                     after[parts.index(part)] = move.after
-                    found(new, after, at, move)
+                    found(new, after)
                 targets(number)
                 labels(label + count)
-            if row.prepares and not waiting:
+            if line.prepares and not waiting:
                 waiting = [calm[each] for each in parts]
-                prepared = key
-                for each in parts:
-                    prepared += calming[each]
-            for change, label, move in row.prepared:
+                prepared = sum([calming[each] for each in parts], key)
+            for change, label, move in line.prepared:
                 new = prepared + change
                 number = add(new, size)
                 if number == size:
                     after = waiting[:]
                     after[parts.index(part)] = move.after
-                    found(new, after, at, move)
+                    found(new, after)
                 targets(number)
                 labels(label + count)
-            if not row.rare:
+            if not line.rare:
                 continue
-            for change, label, move in row.elections:
+            for change, label, move in line.elections:
                 after = waiting[:] if move.prepares else list(parts)
                 after[parts.index(part)] = move.after
                 base = (prepared if move.prepares else key) + change
@@ -220,10 +195,10 @@ def _expand_all(graph: Graph, wanted: str | None, most: int) -> None:
                         if number == size:
                             chosen = list(after)
                             chosen[chosen.index(each)] = elected
-                            found(new, chosen, at, move._replace(elects=(each, elected)))
+                            found(new, chosen)
                         targets(number)
                         labels(label + count * after.count(each))
-            for move, violation in row.deaths:
+            for move, violation in line.deaths:
                 targets(END)
                 labels(count)
                 graph.broken.append(Broken(at, violation, move))
@@ -235,12 +210,10 @@ def _expand_all(graph: Graph, wanted: str | None, most: int) -> None:
                 graph.broken.append(Broken(at, led, LEAD))
             elif led is not None:
                 after = [led[part] for part in parts]
-                new = (key & GROUP) + PHASE
-                for part in after:
-                    new += weights[part]
+                new = packed.key(after, (key & GROUP) + PHASE)
                 number = add(new, size)
                 if number == size:
-                    found(new, after, at, LEAD)
+                    found(new, after)
                 targets(number)
                 labels(1)
                 if packed.suspicious(parts):
@@ -250,19 +223,6 @@ def _expand_all(graph: Graph, wanted: str | None, most: int) -> None:
             if (broken := packed.judged(parts)) is not None:
                 graph.broken.append(Broken(at, broken))
         graph.first.append(len(graph.targets))
+        graph.known.append(size)
         if wanted and graph.shows(wanted):
             return
-
-
-def _compiled(packed: Packed, row: Row) -> _Row:
-    moves = [(packed.change(move), label_of(move), move) for move in row.moves]
-    elections = [(packed.change(move), label_of(move), move) for move in row.elections]
-    plain = [each for each in moves if not each[-1].prepares]
-    prepared = [each for each in moves if each[-1].prepares]
-    prepares = any(each[-1].prepares for each in (*moves, *elections))
-    return _Row(plain, prepared, elections, row.deaths, prepares, bool(elections or row.deaths))
-
-
-def label_of(move: Move) -> int:
-    """Tell moves that begin a generation, and those that are not the protocol's."""
-    return GENERATION * move.begins + BY_OPERATOR * (move.verb in OPERATOR) + FAULT * (move.verb in FAULTS)

@@ -7,16 +7,32 @@ from typing import Final, NamedTuple
 from spark_sim.explore.course import Cell, Variant
 from spark_sim.explore.parts import ANSWERED, COMPLETING, CONTENT, CRASHED, STOPPED, WAITED_FOR, Part
 
-_BITS: Final = 6
-_MASK: Final = (1 << _BITS) - 1
-PHASE, CRASHES, LATES, NUDGES, TURNED = (1 << _BITS * place for place in range(5))
-GROUP_BITS: Final = 5 * _BITS
+# The group's own numbers, and above them one count of six bits for each thing that is told of parts.
+PHASE, TURNED, CRASHES, LATES, NUDGES = 1, 1 << 2, 1 << 3, 1 << 6, 1 << 9
+GROUP_BITS: Final = 12
 GROUP: Final = (1 << GROUP_BITS) - 1
-_KNOWN, _MISSING, _BY_HAND, _DOWN, _UNREST, _AT_FIRST, *_AT = (1 << GROUP_BITS + _BITS * place for place in range(10))
+_WIDTHS: Final = {PHASE: 2, TURNED: 1, CRASHES: 3, LATES: 3, NUDGES: 3}
+_BITS: Final = 6
+_COUNTS: Final = 10
+_KNOWN, _MISSING, _BY_HAND, _DOWN, _UNREST, _AT_FIRST, *_AT = (
+    1 << GROUP_BITS + _BITS * place for place in range(_COUNTS)
+)
+LOOK: Final = (1 << GROUP_BITS + _BITS * _COUNTS) - 1
+"""What of a key says how its state looks (``seen``): the group's own numbers and the tallies."""
+_ONES: Final = sum(1 << _BITS * place for place in range(_COUNTS))
 
 
 def _count(numbers: int, one: int) -> int:
-    return numbers // one & _MASK
+    return numbers // one & (1 << _WIDTHS.get(one, _BITS)) - 1
+
+
+def few(tallies: int) -> int:
+    """Count up to 2 only, in every tally: nothing more is looked at, and there are far fewer sights.
+
+    ``tallies`` are those of a look, without the group's own numbers.
+    """
+    many = (tallies >> 1 | tallies >> 2 | tallies >> 3 | tallies >> 4 | tallies >> 5) & _ONES
+    return many << 1 | tallies & _ONES & ~many
 
 
 class View(NamedTuple):
@@ -52,7 +68,7 @@ class Situation(NamedTuple):
 
 
 def tally(part: Part) -> int:
-    """Return what a part adds to the sum that ``seen`` reads."""
+    """Return what a part adds to the look of a state."""
     waited = part.status in {WAITED_FOR, ANSWERED}
     ids = part.known + len(part.ghosts)
     return (
@@ -66,26 +82,26 @@ def tally(part: Part) -> int:
     )
 
 
-def seen(cell: Cell, tally: int) -> Situation:
-    """Return what a state says whose tallies and numbers add up to this."""
-    by_hand, turned = _count(tally, _BY_HAND), bool(_count(tally, TURNED))
-    rests = not _count(tally, _UNREST)
-    places = [place for place, one in enumerate(_AT) if _count(tally, one)]
+def seen(cell: Cell, look: int) -> Situation:
+    """Return what a state says whose tallies and group's numbers add up to this."""
+    by_hand, turned = _count(look, _BY_HAND), bool(_count(look, TURNED))
+    rests = not _count(look, _UNREST)
+    places = [place for place, one in enumerate(_AT) if _count(look, one)]
     first, last = places[0], places[-1]
     goes_on = not turned and first < cell.rounds and (rests or not cell.patient)
     goes_back = cell.variant is Variant.ROLLED_BACK and last > 0 and (rests or not cell.patient)
     done = last == 0 if turned else first == cell.rounds
     view = View(
-        phase=_count(tally, PHASE),
-        known=min(2, _count(tally, _KNOWN)),
-        missing=min(2, _count(tally, _MISSING)),
-        crashes=bool(_count(tally, CRASHES)),
-        lates=bool(_count(tally, LATES)),
-        nudges=bool(_count(tally, NUDGES)),
+        phase=_count(look, PHASE),
+        known=min(2, _count(look, _KNOWN)),
+        missing=min(2, _count(look, _MISSING)),
+        crashes=bool(_count(look, CRASHES)),
+        lates=bool(_count(look, LATES)),
+        nudges=bool(_count(look, NUDGES)),
         stop_at=first if goes_on and (last == 0 if cell.offline else not by_hand) else -1,
         back_at=last if goes_back and not by_hand else -1,
         may_turn=cell.variant is Variant.ROLLED_BACK and not turned,
-        cleared=cell.offline and not _count(tally, _AT_FIRST),
+        cleared=cell.offline and not _count(look, _AT_FIRST),
     )
-    ends = rests and not _count(tally, _DOWN) and (done or cell.variant is Variant.INTERRUPTED)
+    ends = rests and not _count(look, _DOWN) and (done or cell.variant is Variant.INTERRUPTED)
     return Situation(view, rests, ends, view.phase == COMPLETING)

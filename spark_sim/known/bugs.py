@@ -318,7 +318,7 @@ BUGS: Final = (
     ),
     Bug(
         "L5",
-        "no issue known; in the simulation only, a real group did not do it",
+        "no issue known",
         "because of that the group rebalances without end",
         By.HUNTING,
         ENDLESS,

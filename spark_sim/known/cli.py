@@ -19,6 +19,8 @@ def sweep_history(out: Path, *, as_json: bool) -> bool:
 
     ``ResultsError`` or ``OSError`` for a folder that cannot be had.
     """
+    if out.exists() and not out.is_dir():
+        raise ResultsError(f"{out} is a file; --out wants a folder")
     if out.is_dir() and {path.name for path in out.iterdir()} - {HISTORY_FILE}:
         raise ResultsError(f"{out} holds something else: take another --out")
     out.mkdir(parents=True, exist_ok=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
 
@@ -66,5 +67,5 @@ def _extent(each: Mapping[str, Any], by: By) -> str:
     if each["schedules"] is None:
         return f"{each['states']:,} states" if each["states"] else "does not start"
     schedules = int(each["schedules"])
-    count = f"{schedules:,}" if schedules < 10**6 else f"{schedules:.1e}"
+    count = f"{schedules:,}" if schedules < 10**6 else f"{Decimal(schedules):.1e}"
     return f"{count} schedules played" if by is By.HUNTING else f"{each['states']:,} states, {count} schedules"

@@ -27,6 +27,7 @@ from assignor.bouncing.story import (
 from assignor.member_process import Assigned, Failed, Processed, Revoked, Started, Stopped, Subscribed
 
 COMMAND = [sys.executable, "-c", "from assignor.cli import main; main()", "bounce"]
+SECONDS = 120.0
 
 SETTLED = MemberStatus(
     name="A",
@@ -131,7 +132,7 @@ def test_the_seed_decides_the_orders() -> None:
 @pytest.mark.slow
 def test_it_finishes_both_upgrades() -> None:
     """Version 2 to 3 in two bounces, 3 to 4 in one, with records: the whole command, once."""
-    done = subprocess.run([*COMMAND, "--json", "--seed", "5"], capture_output=True, text=True, timeout=180)
+    done = subprocess.run([*COMMAND, "--json", "--seed", "5"], capture_output=True, text=True, timeout=4 * SECONDS)
 
     assert (0, "") == (done.returncode, done.stderr)
     summary = json.loads(done.stdout)
@@ -191,7 +192,7 @@ def test_ctrl_c_leaves_nothing_running() -> None:
         process.stdout.read()
         errors = process.stderr.read()
 
-        assert 130 == process.wait(30)
+        assert 130 == process.wait(SECONDS)
     assert ["interrupted"] == errors.split()
     assert [] == children_of_a_bounce(process.pid)
 
@@ -202,7 +203,7 @@ def test_members_end_when_their_bounce_is_killed() -> None:
             pass
         members = children_of_a_bounce(process.pid)
         process.kill()
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + SECONDS
     while left := [member for member in members if is_running(member)]:
         assert time.monotonic() < deadline, f"still running: {left}"
         time.sleep(0.1)
@@ -220,7 +221,7 @@ def test_members_end_when_their_bounce_is_killed() -> None:
     ],
 )
 def test_it_says_what_is_wrong(arguments: list[str], status: int, problem: str) -> None:
-    done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=SECONDS)
 
     assert status == done.returncode
     assert problem in done.stderr

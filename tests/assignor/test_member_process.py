@@ -40,6 +40,7 @@ EVENTS = [
     Failed('it\'s "over"\n'),
     Stopped("told to"),
 ]
+SECONDS = 120.0
 PARTITIONS = 3
 RECORDS = 30
 
@@ -92,7 +93,7 @@ def fixture_cluster() -> Iterator[MockCluster]:
         producer = Producer({"bootstrap.servers": cluster.bootstrap})
         for number in range(RECORDS):
             producer.produce("orders", b"x", partition=number % PARTITIONS)
-        producer.flush(10)
+        producer.flush(SECONDS)
         yield cluster
 
 
@@ -136,7 +137,7 @@ def test_it_processes_every_record_and_ends_well(cluster: MockCluster, ending: s
             process.stdin.close()
         events += map(from_line, process.stdout)
 
-        assert 0 == process.wait(20)
+        assert 0 == process.wait(SECONDS)
         assert "" == process.stderr.read()
     assert isinstance(events[0], Started)
     assert Stopped("told to") == events[-1]
@@ -155,7 +156,7 @@ def test_it_goes_on_where_the_one_before_it_has_committed(cluster: MockCluster) 
     with a_member(cluster, "in turn") as process:
         read_until_all_processed(process)
         process.terminate()
-        process.wait(20)
+        process.wait(SECONDS)
     with a_member(cluster, "in turn") as process:
         while not isinstance(event := from_line(process.stdout.readline()), Assigned) or not event.active:
             pass
@@ -174,7 +175,7 @@ def test_it_dies_with_one_line_and_status_1(cluster: MockCluster) -> None:
         with a_member(cluster, "mixed", "--release", "2.0.1"):
             lines = leader.stdout.readlines()
 
-        assert 1 == leader.wait(20)
+        assert 1 == leader.wait(SECONDS)
         assert "" == leader.stderr.read()
     assert Failed("TaskAssignmentException: unable to decode subscription data: version=3") == from_line(lines[-1])
 
@@ -193,7 +194,7 @@ def test_it_dies_with_one_line_and_status_1(cluster: MockCluster) -> None:
 )
 def test_it_says_what_is_wrong(cluster: MockCluster, arguments: list[str], status: int, problem: str) -> None:
     with a_member(cluster, "unused", *arguments) as process:
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=SECONDS)
 
     assert status == process.returncode
     assert problem in out + err

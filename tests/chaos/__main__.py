@@ -26,13 +26,18 @@ from tests.integration.clusters import NEWEST, OLDER
 @click.option(
     "--runs", type=click.IntRange(1), default=1, show_default=True, help="This many, each with the next seed."
 )
-@click.option("--faults", type=click.IntRange(0), default=12, show_default=True)
+@click.option("--faults", type=click.IntRange(0), default=len(KINDS), show_default=True)
 @click.option("--kind", "kinds", multiple=True, type=click.Choice([*KINDS]), help="Only these faults; may be repeated.")
 @click.option("--worker", type=click.Choice([*WORKERS]), default="kafka-python", show_default=True)
 @click.option("--members", type=click.IntRange(2, 26), default=3, show_default=True)
 @click.option("--partitions", type=click.IntRange(1), default=6, show_default=True)
 @click.option("--records-per-second", "per_second", type=click.IntRange(1), default=300, show_default=True)
 @click.option("--broker", type=click.Choice([NEWEST, OLDER]), default=NEWEST, show_default=True)
+@click.option(
+    "--java",
+    type=click.Choice([NEWEST, OLDER]),
+    help="The last member is Kafka Streams, upgraded to this release while the others are.",
+)
 @click.option("--keep", type=click.Path(path_type=Path), help="Leave the logs of members and nodes in this folder.")
 @click.option("--json", "json_lines", is_flag=True, help="Print one JSON object for each run, instead of the table.")
 def main(seed: int, runs: int, keep: Path | None, json_lines: bool, **how: object) -> None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import time
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from threading import Event, Thread
 from types import MappingProxyType
 from typing import Any, Final
+from unittest.mock import patch
 
-from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.chaos.course import NODES
+from tests.chaos.wall_clock import WallClock
 from tests.integration.clusters import NEWEST, Cluster
 
 QUIET: Final = MappingProxyType({"log_level": 0})
@@ -27,18 +31,27 @@ _COPIES: Final = MappingProxyType(
         "group.initial.rebalance.delay.ms": "0",
         "group.min.session.timeout.ms": "1000",
         "transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
+        # On a busy machine a quorum needs Kafka's own patience to find a leader, and a broker more than that.
+        "controller.quorum.election.timeout.ms": "1000",
+        "controller.quorum.fetch.timeout.ms": "2000",
+        "initial.broker.registration.timeout.ms": "240000",
         # A dead broker is found out as soon as a dead member.
         "broker.heartbeat.interval.ms": "500",
         "broker.session.timeout.ms": "3000",
     }
 )
 
+_NO_CLOCKS: Final[Mapping[str, WallClock]] = MappingProxyType({})
+
 
 class ThreeNodes(Cluster):
     """Nodes 1 to 3 vote and store; everybody reaches their brokers at `host`."""
 
-    def __init__(self, folder: Path, host: str, release: str = NEWEST) -> None:
+    def __init__(
+        self, folder: Path, host: str, release: str = NEWEST, clocks: Mapping[str, WallClock] = _NO_CLOCKS
+    ) -> None:
         super().__init__(folder, controllers=NODES)
+        self._clocks = clocks
         self._host = host
         self._release = release
 
@@ -51,13 +64,15 @@ class ThreeNodes(Cluster):
 
     def start_all(self) -> None:
         for node in range(1, NODES + 1):
-            self.launch(node, self._release, settings=_COPIES)
+            self.restart(node)
         for node in range(1, NODES + 1):
             self.wait(node)
 
     def restart(self, node: int) -> None:
-        """Start a node that was stopped or killed; it says itself when it is ready."""
-        self.launch(node, self._release, settings=_COPIES)
+        """Start a node that is not running; it says itself when it is ready."""
+        clock = self._clocks.get(str(node))
+        with patch.dict(os.environ, clock.environment if clock else {}):
+            self.launch(node, self._release, settings=_COPIES)
 
     def stop(self, node: int) -> None:
         self._keep_log(node)
@@ -102,9 +117,9 @@ class ThreeNodes(Cluster):
         finally:
             reader.close()
 
-    def committed(self, topic: str, partitions: int) -> list[bytes]:
-        """The values of all committed records of a topic."""
-        reader, values = self.reader(**{"enable.partition.eof": True, "isolation.level": "read_committed"}), []
+    def committed(self, topic: str, partitions: int) -> Iterator[Message]:
+        """All committed records of a topic."""
+        reader = self.reader(**{"enable.partition.eof": True, "isolation.level": "read_committed"})
         try:
             reader.assign([TopicPartition(topic, number, 0) for number in range(partitions)])
             at_end: set[int] = set()
@@ -112,12 +127,11 @@ class ThreeNodes(Cluster):
                 message = reader.poll(PATIENCE)
                 assert message is not None, f"topic {topic} cannot be read to its end"
                 if not message.error():
-                    values.append(message.value())
+                    yield message
                 elif message.error().name() == "_PARTITION_EOF":
                     at_end.add(message.partition())
         finally:
             reader.close()
-        return values
 
     def reader(self, **more: Any) -> Consumer:
         return Consumer(
@@ -129,7 +143,10 @@ class ThreeNodes(Cluster):
 
 
 class Flow:
-    """Produces records, round robin over the partitions, each stored exactly once whatever happens to the brokers."""
+    """Produces records, round robin over the partitions, each stored exactly once whatever happens to the brokers.
+
+    No two have the same timestamp: it is by that that a copy is known, as Kafka Streams hands it on.
+    """
 
     def __init__(self, bootstrap: str, topic: str, partitions: int, per_second: int) -> None:
         self.acknowledged = 0
@@ -150,11 +167,16 @@ class Flow:
         assert not left + len(self.refused), f"{left} records are not acknowledged, refused: {self.refused[:1]}"
 
     def _run(self) -> None:
-        number, start = 0, time.monotonic()
+        number, start, first_ms = 0, time.monotonic(), int(time.time() * 1000)
         while not self._stopping.is_set():
             where = number % self._partitions
             self._producer.produce(
-                self._topic, b"%d" % number, key=b"%d" % where, partition=where, on_delivery=self._delivered
+                self._topic,
+                b"%d" % number,
+                key=b"%d" % where,
+                partition=where,
+                timestamp=first_ms + number,
+                on_delivery=self._delivered,
             )
             number += 1
             self._producer.poll(max(0.0, start + number * self._pause - time.monotonic()))

@@ -19,6 +19,7 @@ KINDS: Final = {
     "cut": "the network of a member is gone for longer than its session",
     "cut-leader": "the same, of the member that leads",
     "clock": "the wall clock of a member jumps, and back again",
+    "node-clock": "the wall clock of a broker jumps, and back again",
     "slow": "every assignment takes long, in one half of the cases longer than the session",
     "dying-leader": "the leader is killed in the middle of its assignment",
     "node": "a broker stops in peace and comes back",
@@ -28,6 +29,7 @@ KINDS: Final = {
 }
 NODES: Final = 3
 _JUMPS: Final = (3600.0, -3600.0, 30.0, -30.0, 86400.0)  # seconds
+_FUTURE: Final = 1800.0  # brokers of 4.x refuse records that seem to be from an hour ahead of their clock
 
 
 @frozen
@@ -58,6 +60,19 @@ class Speaks:
 OLD: Final = Speaks("streams-assignor-3")  # metadata version 3, eager
 ON_THE_WAY: Final = Speaks("streams-assignor", "2.3")  # version 11 and probing, still eager
 NEW: Final = Speaks("streams-assignor")  # version 11, cooperative
+
+
+def in_java(speaks: Speaks, release: str, *, exactly_once: bool) -> Speaks:
+    """What a member of Kafka Streams is started as while others are this, if it is to get to a release.
+
+    With exactly-once it begins with the first line whose transactions are fenced by the member's generation; that is
+    cooperative already if it is not told otherwise. Releases from 4.0 on cannot be told any more that some are eager.
+
+    >>> [str(in_java(each, "4.3.1", exactly_once=False)) for each in (OLD, ON_THE_WAY, NEW)]
+    ['2.0.1', '3.9.2 with upgrade.from=2.0', '4.3.1']
+    """
+    begin, eager = (Speaks("2.6.3", "2.3"), "2.3") if exactly_once else (Speaks("2.0.1"), "2.0")
+    return {OLD: begin, ON_THE_WAY: Speaks("3.9.2", eager), NEW: Speaks(release)}[speaks]
 
 
 @frozen
@@ -119,6 +134,8 @@ def _fault(kind: str, chance: random.Random, members: list[str]) -> Fault:
             return Fault(kind, "", LONGER)
         case "clock":
             return Fault(kind, member, LONGER, amount)
+        case "node-clock":
+            return Fault(kind, node, LONGER, max(amount, -_FUTURE))
         case "slow" | "dying-leader":
             return Fault(kind, "", chance.choice([1.5, LONGER]) if kind == "slow" else 1.5)
         case "node" | "node-kill":

@@ -41,6 +41,7 @@ class WorkerSettings:
     """What a worker is told, as one JSON argument.
 
     ``batch_seconds`` is how long confluent-kafka gathers a batch: so long that a rebalance comes in the middle of it.
+    With ``state`` it is a process of Kafka Streams, which keeps its state there; the kind says what it guarantees.
     """
 
     kind: str
@@ -54,6 +55,7 @@ class WorkerSettings:
     upgrade_from: str | None = None
     instance_id: str | None = None
     batch_seconds: float = 0.5
+    state: str | None = None
 
 
 Event = member_process.Event | Owns | Assigning | Fenced

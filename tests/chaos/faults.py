@@ -11,6 +11,8 @@ from typing import Final
 from tests.chaos.course import Fault
 from tests.chaos.run import Chaos
 
+_LEAVES_SECONDS: Final = 0.5  # who is told to end has left the group by then, and the others are rejoining
+
 
 def strike(chaos: Chaos, fault: Fault) -> None:
     """Begin a fault; its end is on the agenda."""
@@ -48,9 +50,9 @@ def _cut(chaos: Chaos, fault: Fault) -> None:
 
 
 def _clock(chaos: Chaos, fault: Fault) -> None:
-    worker = chaos.group.workers[fault.target]
-    worker.order(f"clock {fault.amount}")
-    chaos.later(fault.seconds, partial(worker.order, "clock 0"))
+    clock = chaos.clocks[fault.target]
+    clock.jump(fault.amount)
+    chaos.later(fault.seconds, partial(clock.jump, 0.0))
 
 
 def _slow(chaos: Chaos, fault: Fault) -> None:
@@ -60,6 +62,7 @@ def _slow(chaos: Chaos, fault: Fault) -> None:
 
 
 def _dying_leader(chaos: Chaos, fault: Fault) -> None:
+    """Kafka Streams does not tell that it assigns: it dies in the middle of the rebalance, as well as that goes."""
     chaos.group.slow_down(fault.seconds)
 
     def die(leader: str) -> None:
@@ -69,7 +72,10 @@ def _dying_leader(chaos: Chaos, fault: Fault) -> None:
         chaos.group.slow_down(0.0)
         chaos.later(fault.seconds, partial(chaos.group.start, leader))
 
-    chaos.group.on_assigning = die
+    if (leader := chaos.group.leader) == chaos.settings.java_member:
+        chaos.later(_LEAVES_SECONDS, partial(die, leader))
+    else:
+        chaos.group.on_assigning = die
     _rebalance(chaos)
 
 
@@ -110,6 +116,7 @@ FAULTS: Final[Mapping[str, Callable[[Chaos, Fault], None]]] = MappingProxyType(
         "cut": _cut,
         "cut-leader": _cut,
         "clock": _clock,
+        "node-clock": _clock,
         "slow": _slow,
         "dying-leader": _dying_leader,
         "node": _this_node,

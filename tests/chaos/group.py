@@ -6,18 +6,20 @@ import queue
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from assignor.member_process import Assigned, Failed, Processed
-from tests.chaos.course import SESSION_SECONDS, Speaks
+from tests.chaos.course import SESSION_SECONDS, Speaks, in_java
 from tests.chaos.events import Assigning, Fenced, Owns, WorkerSettings
+from tests.chaos.java_members import JavaWorker
 from tests.chaos.ledger import Owners, Records
 from tests.chaos.members import Heard, Worker
 from tests.chaos.network import Network
 from tests.chaos.outcome import ChaosSettings
+from tests.chaos.wall_clock import WallClock
 
 
 class Group:
@@ -29,6 +31,7 @@ class Group:
         settings: ChaosSettings,
         brokers: str,
         network: Network | None,
+        clocks: Mapping[str, WallClock],
         folder: Path,
         say: Callable[[str], None],
     ) -> None:
@@ -38,11 +41,13 @@ class Group:
         self.records, self.fenced = Records(), Counter[str]()
         self.owners = Owners(tuple(f"{name}-{number}" for number in range(settings.partitions)))
         self.deaths: list[str] = []
+        self.java_deaths: list[str] = []  # of its own accord; somebody starts it again
         self.assignments: dict[str, Assigned] = {}
-        self.leader = settings.members[0]
         self.on_assigning: Callable[[str], None] | None = None
-        self._settings, self._brokers, self._network, self._folder = settings, brokers, network, folder
+        self._settings, self._brokers, self._folder = settings, brokers, folder
+        self._network, self._clocks = network, clocks
         self._say = say
+        self._leader = settings.members[0]
         self._slow = 0.0
         self._speaks = dict.fromkeys(settings.members, settings.begin)
         self._heard: queue.SimpleQueue[Heard] = queue.SimpleQueue()
@@ -53,7 +58,9 @@ class Group:
         """Start a member, as what it is to be by now; who is there already stays."""
         if (known := self.workers.get(name)) and not known.ended:
             return
-        speaks = self._speaks[name]
+        speaks, java = self._speaks[name], name == self._settings.java_member
+        if java:
+            speaks = in_java(speaks, self._settings.java, exactly_once=self._settings.exactly_once)
         settings = WorkerSettings(
             kind=self._settings.worker,
             bootstrap_servers=self._brokers,
@@ -64,14 +71,16 @@ class Group:
             session_ms=int(SESSION_SECONDS * 1000),
             release=speaks.release,
             upgrade_from=speaks.upgrade_from,
+            state=str(self._folder / f"{name}-state") if java else None,
         )
         self._forget(name, time.monotonic())
-        self.workers[name] = Worker(
+        self.workers[name] = (JavaWorker if java else Worker)(
             settings,
             life=known.life + 1 if known else 1,
             heard=self._heard,
             log=self._folder / f"{name}.log",
             prefix=self._network.inside(name) if self._network else (),
+            environment=self._clocks[name].environment if self._clocks else {},
         )
         self.workers[name].order(f"slow {self._slow}")
 
@@ -109,10 +118,20 @@ class Group:
 
     @property
     def settled(self) -> bool:
-        """Whether all live in one generation, and every partition has one owner."""
+        """Whether all live in one generation, as far as they tell, and every partition has one owner."""
         alive = all(not worker.ended for worker in self.workers.values())
+        telling = self.workers.keys() - {self._settings.java_member}
         generations = {assigned.generation for assigned in self.assignments.values()}
-        return alive and len(self.assignments) == len(self.workers) and len(generations) == 1 and self.owners.settled
+        return alive and self.assignments.keys() == telling and len(generations) == 1 and self.owners.settled
+
+    @property
+    def leader(self) -> str:
+        """Who leads now, or did last; Kafka Streams, which does not tell, if none of the others does."""
+        current = [name for name, assigned in self.assignments.items() if assigned.leader]
+        if not current and self._settings.java_member and self.assignments:
+            return self._settings.java_member
+        self._leader = max(current, key=lambda name: self.assignments[name].generation, default=self._leader)
+        return self._leader
 
     @property
     def generation(self) -> int:
@@ -144,14 +163,17 @@ class Group:
                 self.owners.claim(heard.seconds, name, partitions)
             case Assigned() as assigned if current:
                 self.assignments[name] = assigned
-                self.leader = name if assigned.leader else self.leader
+                self._leader = name if assigned.leader else self._leader
             case Assigning() if current and self.on_assigning:
                 self.on_assigning(name)
             case Failed(error) if not worker.told_to_end:
-                self.deaths.append(f"{name} died: {error}")
-                self._say(f"  {self.deaths[-1]}")
+                deaths = self.java_deaths if name == self._settings.java_member else self.deaths
+                deaths.append(f"{name} died: {error}")
+                self._say(f"  {deaths[-1]}")
             case None if current:
                 self._forget(name, heard.seconds)
+                if name == self._settings.java_member and not worker.told_to_end:
+                    self.start(name)
 
     def _forget(self, name: str, now: float) -> None:
         self.owners.claim(now, name, ())

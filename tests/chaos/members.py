@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import queue
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import Thread
+from types import MappingProxyType
 from typing import NamedTuple
 
 from attrs import asdict
@@ -42,6 +44,7 @@ class Worker:
         heard: queue.SimpleQueue[Heard],
         log: Path,
         prefix: Sequence[str] = (),
+        environment: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.settings = settings
         self.life = life
@@ -50,11 +53,12 @@ class Worker:
         self._events = log.with_suffix(".events")
         with log.open("ab") as errors:
             self._process = subprocess.Popen(
-                [*prefix, *_COMMAND, json.dumps(asdict(settings))],
+                [*prefix, *self._command()],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 text=True,
+                env={**os.environ, **environment},
                 start_new_session=True,  # Ctrl-C is ours to hand on
             )
         self._reader = Thread(target=self._read, daemon=True)
@@ -98,6 +102,16 @@ class Worker:
         self._finish()
         return True
 
+    def _command(self) -> Sequence[str]:
+        return [*_COMMAND, json.dumps(asdict(self.settings))]
+
+    def _event(self, line: str) -> Event | None:
+        """What a line says; None if nothing that matters here."""
+        try:
+            return from_line(line)
+        except ValueError as error:
+            return Failed(str(error))
+
     def _finish(self) -> None:
         self._process.wait()
         self._reader.join()
@@ -110,10 +124,7 @@ class Worker:
             for line in lines:
                 seconds = time.monotonic()
                 events.write(line)
-                try:
-                    event = from_line(line)
-                except ValueError as error:
-                    event = Failed(str(error))
-                self._heard.put(Heard(seconds, name, self.life, event))
+                if event := self._event(line):
+                    self._heard.put(Heard(seconds, name, self.life, event))
         self._process.wait()
         self._heard.put(Heard(time.monotonic(), name, self.life, None))

@@ -23,6 +23,13 @@ class ChaosSettings:
     per_second: int = 300
     broker: str = NEWEST
     begin: Speaks = OLD
+    java: str | None = None
+    """The release of Kafka Streams that the last member gets to, if it is not one of ours."""
+
+    @property
+    def java_member(self) -> str | None:
+        """Who is a process of Kafka Streams."""
+        return self.members[-1] if self.java else None
 
     @property
     def exactly_once(self) -> bool:
@@ -44,14 +51,18 @@ class StepResult:
 
 @frozen(kw_only=True)
 class Outcome:
-    """How a run went. ``versions`` are the metadata versions of the members' last assignments."""
+    """How a run went. ``versions`` are the metadata versions of the members' last assignments, ``by_java`` the copies
+    that Kafka Streams has made; it may die of what a broker says, and is started again.
+    """
 
     settings: ChaosSettings
     results: Sequence[StepResult]
     balance: Balance
     seconds: float
     versions: Mapping[str, int]
+    by_java: int = 0
     deaths: Sequence[str] = ()
+    java_deaths: Sequence[str] = ()
     stuck: str | None = None
     skipped: Sequence[str] = ()
 
@@ -59,7 +70,8 @@ class Outcome:
     def problems(self) -> list[str]:
         """What must not be; nothing if all is well."""
         old = [f"{name} is still on version {one}" for name, one in self.versions.items() if one != _VERSION]
-        return [*self.balance.problems, *filter(None, [self.stuck]), *self.deaths, *old]
+        idle = "Kafka Streams has done nothing" if self.settings.java and not self.by_java else None
+        return [*self.balance.problems, *filter(None, [self.stuck, idle]), *self.deaths, *old]
 
 
 _VERSION = 11  # where the upgrade leads

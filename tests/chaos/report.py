@@ -21,7 +21,7 @@ def table(outcomes: Iterable[Outcome]) -> Table:
         balance, settings = outcome.balance, outcome.settings
         shown.add_row(
             str(settings.seed),
-            settings.worker,
+            settings.worker + (f" + Java {settings.java}" if settings.java else ""),
             settings.broker,
             f"{len(outcome.results)}/{len(settings.steps)}",
             f"{outcome.seconds:.0f}",

@@ -4,24 +4,35 @@ from __future__ import annotations
 
 import heapq
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from copy import deepcopy
 from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 from uuid import uuid4
 
+from confluent_kafka import Message
+
+from assignor.clients.group_lookup import GroupLookup
+from assignor.inspect import inspect
 from tests.chaos.cluster import Flow, ThreeNodes
-from tests.chaos.course import Fault, Step
+from tests.chaos.course import NODES, Fault, Step
 from tests.chaos.group import Group
+from tests.chaos.java_members import COPY
 from tests.chaos.ledger import Balance, Records
 from tests.chaos.members import STOP_SECONDS
 from tests.chaos.network import Network
 from tests.chaos.outcome import ChaosSettings, Outcome, StepResult
+from tests.chaos.wall_clock import WallClock, wall_clock
 
 _PATIENCE: Final = 180.0  # on a quiet machine ten seconds are enough
 _QUIET: Final = 0.5
+_NOWHERE: Final = "nowhere", 0
+
+Origin = tuple[str, int]
+"""A partition of the source, and an offset."""
 
 
 class Stuck(Exception):
@@ -34,6 +45,8 @@ class Chaos:
     cluster: ThreeNodes
     group: Group
     network: Network | None
+    clocks: Mapping[str, WallClock]
+    """Of members, by their names, and of nodes, by their numbers; none if this machine has none."""
     _flow: Flow
 
     def __init__(self, settings: ChaosSettings, folder: Path, say: Callable[[str], None] = lambda _: None) -> None:
@@ -53,14 +66,17 @@ class Chaos:
     ) -> None:
         self._cleanup.close()
 
-    def build(self, network: Network | None) -> None:
+    def build(self, network: Network | None, *, clocks: bool) -> None:
         """Start the cluster, the flow and the members, and wait until everything has its owner."""
         settings, name = self.settings, f"chaos-{uuid4().hex[:8]}"
         host = network.host if network else "127.0.0.1"
         self.network = network
-        self.cluster = self._cleanup.enter_context(ThreeNodes(self._folder / "nodes", host, settings.broker))
+        owners = (*settings.members, *map(str, range(1, NODES + 1))) if clocks else ()
+        self.clocks = {owner: wall_clock(self._folder / "clocks" / owner) for owner in owners}
+        nodes = ThreeNodes(self._folder / "nodes", host, settings.broker, self.clocks)
+        self.cluster = self._cleanup.enter_context(nodes)
         self.cluster.start_all()
-        self.group = Group(name, settings, self.cluster.brokers, network, self._folder, self.say)
+        self.group = Group(name, settings, self.cluster.brokers, network, self.clocks, self._folder, self.say)
         self.cluster.create(**{self.group.name: settings.partitions, self.group.output: settings.partitions})
         self.say("the cluster is there")
         self._flow = Flow(self.cluster.brokers, name, settings.partitions, settings.per_second)
@@ -94,21 +110,24 @@ class Chaos:
         """Let the last records through, end everybody, and balance the books."""
         self._flow.stop()
         ends = self.cluster.ends(self.group.name, self.settings.partitions)
-        assert self._flow.acknowledged == sum(ends.values()), "the flow itself has lost or doubled records"
+        origins = self._origins()
+        assert self._flow.acknowledged == sum(ends.values()) == len(origins), "the flow has lost or doubled records"
         deadline = time.monotonic() + (_PATIENCE if stuck is None else 10)
-        while self._records().lost(ends) and time.monotonic() < deadline:
+        while self._records(origins).lost(ends) and time.monotonic() < deadline:
             self.pause(_QUIET)
-        versions = {name: assigned.version for name, assigned in self.group.assignments.items()}
+        versions = self._versions()
         self.group.owners.until(time.monotonic())
         for name in self.settings.members:
             self.group.stop(name, STOP_SECONDS)
         return Outcome(
             settings=self.settings,
             results=results,
-            balance=self._balance(ends),
+            balance=self._balance(ends, self._records(origins)),
             seconds=round(time.monotonic() - self._begun, 1),
             versions=versions,
+            by_java=self._by_java(),
             deaths=self.group.deaths,
+            java_deaths=self.group.java_deaths,
             stuck=stuck,
             skipped=skipped,
         )
@@ -161,18 +180,40 @@ class Chaos:
             "duplicates": self.group.records.duplicates,
         }
 
-    def _records(self) -> Records:
-        """What was processed: as told, or with exactly-once what is in the output and committed."""
-        if not self.settings.exactly_once:
-            return self.group.records
-        records = Records()
-        for value in self.cluster.committed(self.group.output, self.settings.partitions):
-            partition, _, offset = value.decode().rpartition(":")
-            records.enter(partition, [int(offset)])
+    def _origins(self) -> dict[int, Origin]:
+        """Where each record is in the source, by its time, which copies keep."""
+        source = self.cluster.committed(self.group.name, self.settings.partitions)
+        return {_time(message): (f"{self.group.name}-{message.partition()}", message.offset()) for message in source}
+
+    def _records(self, origins: Mapping[int, Origin]) -> Records:
+        """What was processed: as told, and what is in the output and committed; nobody does both."""
+        records = deepcopy(self.group.records)
+        for copy in self.cluster.committed(self.group.output, self.settings.partitions):
+            partition, offset = origins.get(_time(copy), _NOWHERE)
+            records.enter(partition, [offset])
         return records
 
-    def _balance(self, ends: dict[str, int]) -> Balance:
-        records, owners = self._records(), self.group.owners
+    def _versions(self) -> dict[str, int]:
+        """The metadata version of everybody's last assignment; that of Kafka Streams is read from the broker."""
+        java = {self.settings.java_member: self._version_of_java()} if self.settings.java else {}
+        return {name: assigned.version for name, assigned in self.group.assignments.items()} | java
+
+    def _by_java(self) -> int:
+        copies = self.cluster.committed(self.group.output, self.settings.partitions) if self.settings.java else ()
+        return sum(copy.value() == COPY for copy in copies)
+
+    def _version_of_java(self) -> int:
+        """A broker shows it only while the group is stable; 0 if that does not come."""
+        deadline = time.monotonic() + _PATIENCE
+        while time.monotonic() < deadline:
+            for member in inspect(GroupLookup(self.cluster.brokers).group(self.group.name)).members:
+                if member.raw.client_id.startswith(f"{self.settings.java_member}-") and member.got.version:
+                    return member.got.version
+            self.pause(_QUIET)
+        return 0
+
+    def _balance(self, ends: dict[str, int], records: Records) -> Balance:
+        owners = self.group.owners
         without, twice = (
             {name.rpartition("-")[2]: round(seconds, 1) for name, seconds in sorted(book.items())}
             for book in (owners.without, owners.twice)
@@ -188,3 +229,7 @@ class Chaos:
             owned_twice=twice,
             exactly_once=self.settings.exactly_once,
         )
+
+
+def _time(message: Message) -> int:
+    return message.timestamp()[1]

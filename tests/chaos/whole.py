@@ -12,6 +12,7 @@ from tests.chaos.faults import strike
 from tests.chaos.network import Network, NoNetwork
 from tests.chaos.outcome import ChaosSettings, Outcome
 from tests.chaos.run import Chaos, Stuck
+from tests.chaos.wall_clock import NoClocks, library
 from tests.integration.clusters import NEWEST
 
 
@@ -19,13 +20,14 @@ def whole_run(
     seed: int,
     folder: Path,
     *,
-    faults: int = 12,
+    faults: int = len(KINDS),
     kinds: Collection[str] = (),
     worker: str = "kafka-python",
     members: int = 3,
     partitions: int = 6,
     per_second: int = 300,
     broker: str = NEWEST,
+    java: str | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> Outcome:
     """Run the course of a seed; what this machine cannot do is left out, and named in the outcome."""
@@ -36,7 +38,13 @@ def whole_run(
             network = stack.enter_context(Network())
         except NoNetwork as why:
             skipped.append(f"cut, cut-leader: {why}")
-        able = [kind for kind in kinds or KINDS if network or kind not in {"cut", "cut-leader"}]
+        clocks = True
+        try:
+            library()
+        except NoClocks as why:
+            clocks = False
+            skipped.append(f"clock, node-clock: {why}")
+        able = [kind for kind in kinds or KINDS if (network or "cut" not in kind) and (clocks or "clock" not in kind)]
         settings = ChaosSettings(
             seed=seed,
             steps=course(seed, names, faults, able),
@@ -45,12 +53,14 @@ def whole_run(
             partitions=partitions,
             per_second=per_second,
             broker=broker,
+            java=java,
         )
-        say(f"seed {seed}, {worker}, brokers {broker}; logs in {folder}")
+        beside = f" beside Kafka Streams {java}" if java else ""
+        say(f"seed {seed}, {worker}{beside}, brokers {broker}; logs in {folder}")
         chaos = stack.enter_context(Chaos(settings, folder, say))
         results, stuck = [], None
         try:
-            chaos.build(network)
+            chaos.build(network, clocks=clocks)
             results.extend(chaos.step(step, strike) for step in settings.steps)
         except Stuck as error:
             stuck = str(error)

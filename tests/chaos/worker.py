@@ -1,8 +1,7 @@
 """A worker of a chaos run: one member of the group, as a process. ``python -m tests.chaos.worker SETTINGS``.
 
 It tells each record that it has processed before it commits. Orders come on standard input: ``slow SECONDS`` makes its
-assignments take that long, ``clock SECONDS`` puts its wall clock that far off, each from then on. It ends with its
-input or with SIGTERM.
+assignments take that long from then on. It ends with its input or with SIGTERM.
 """
 
 from __future__ import annotations
@@ -28,23 +27,12 @@ KINDS = {
 """The worker of each kind: a module with a function ``run(settings, surroundings)``."""
 
 
-class WallClock:
-    """Python's wall clock, made to jump; clocks that only go on stay right, as they do when NTP sets the time."""
-
-    def __init__(self) -> None:
-        self.off = 0.0
-        true, true_ns = time.time, time.time_ns
-        time.time = lambda: true() + self.off
-        time.time_ns = lambda: true_ns() + int(self.off * 1e9)
-
-
 class Surroundings:
     """What a worker hears and says."""
 
     def __init__(self) -> None:
         self.stopping = threading.Event()
         self._slow = 0.0
-        self._clock = WallClock()  # before a client is imported
 
     def tell(self, event: Event) -> None:
         """One write for each line: a process that is killed leaves whole lines only."""
@@ -54,11 +42,8 @@ class Surroundings:
         """Follow orders until there are none any more."""
         for line in sys.stdin:
             order, value = line.split()
-            match order:
-                case "slow":
-                    self._slow = float(value)
-                case "clock":
-                    self._clock.off = float(value)
+            assert order == "slow"
+            self._slow = float(value)
         self.stopping.set()
 
     def assigning(self) -> None:

@@ -79,14 +79,15 @@ class Application:
         return counts
 
 
+def settled(*members: PythonMember | JavaMember) -> bool:
+    """Whether every member has tasks and every task has one member."""
+    owned = [member.tasks for member in members]
+    return all(owned) and sorted(TASKS) == sorted(task for tasks in owned for task in tasks)
+
+
 def settle(*members: PythonMember | JavaMember) -> None:
-    """Wait until every member has tasks and every task has one member."""
-
-    def settled() -> bool:
-        owned = [member.tasks for member in members]
-        return all(owned) and sorted(TASKS) == sorted(task for tasks in owned for task in tasks)
-
-    wait_until(settled, *members)
+    """Wait for that."""
+    wait_until(lambda: settled(*members), *members)
 
 
 def partitions(tasks: set[str]) -> set[str]:

@@ -10,12 +10,13 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from tests.integration.children import Child, wait_until
+from tests.integration.children import PATIENCE, Child, wait_until
 from tests.integration.kafka_jars import Unavailable, class_path, java, jvm, program
 
 IMAGE = os.environ.get("STREAMS_ASSIGNOR_KAFKA_IMAGE", "confluentinc/cp-kafka:8.3.2")
 RELEASE = "3.9.2"  # the last release that also understands the oldest clients
-_CONTAINER_SECONDS = 120
+_CONTAINER_SECONDS = PATIENCE
+_signs: list[socket.socket] = []  # see `_free_ports`
 _UNTIL_END_OF_INPUT = ["sh", "-c", '"$@" & cat > /dev/null; kill $!; wait $!', "sh"]
 _PROPERTIES = """\
 process.roles=broker,controller
@@ -31,6 +32,7 @@ transaction.state.log.num.partitions=1
 transaction.state.log.replication.factor=1
 transaction.state.log.min.isr=1
 group.initial.rebalance.delay.ms=0
+initial.broker.registration.timeout.ms=240000
 group.min.session.timeout.ms=1000
 log.cleaner.enable=false
 """
@@ -84,7 +86,7 @@ def _from_jars() -> Iterator[str]:
         port, controller = _free_ports(2)
         properties.write_text(_PROPERTIES.format(port=port, controller=controller, folder=folder))
         storage = [*jvm(jars, "128m", "warn"), "kafka.tools.StorageTool", "format", "-t", "AAAAAAAAAAAAAAAAAAAAAQ"]
-        done = subprocess.run([*storage, "-c", str(properties)], capture_output=True, text=True, timeout=120)
+        done = subprocess.run([*storage, "-c", str(properties)], capture_output=True, text=True, timeout=PATIENCE)
         assert 0 == done.returncode, done.stdout + done.stderr
         command = [*_UNTIL_END_OF_INPUT, *jvm(jars, "384m", "info"), "kafka.Kafka", str(properties)]
         with Child("the broker", command) as broker:
@@ -93,13 +95,22 @@ def _from_jars() -> Iterator[str]:
 
 
 def _free_ports(number: int) -> list[int]:
-    """Ports below those that outgoing connections take, so nobody takes them in between."""
+    """Ports below those that outgoing connections take, so nobody takes them in between.
+
+    Nor does a test in another process: until this one ends, it keeps the UDP ports of the same numbers as a sign.
+    """
     found: list[int] = []
     while len(found) < number:
-        port = random.randrange(20_000, 30_000)
-        with suppress(OSError), socket.socket() as probe:
-            probe.bind(("127.0.0.1", port))
-            found += [port] if port not in found else []
+        port, sign = random.randrange(20_000, 30_000), socket.socket(type=socket.SOCK_DGRAM)
+        try:
+            with socket.socket() as probe:
+                probe.bind(("127.0.0.1", port))
+            sign.bind(("127.0.0.1", port))
+        except OSError:
+            sign.close()
+        else:
+            found.append(port)
+            _signs.append(sign)
     return found
 
 

@@ -8,25 +8,27 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import reduce
-from threading import Condition, Thread
+from threading import Thread
 from typing import Self
 
 from assignor.bouncing.story import MemberStatus
 from assignor.member_process import Event, MemberSettings, from_line
 
-PATIENCE = 60  # seconds; on a quiet machine nothing here takes more than ten
-_news = Condition()
+PATIENCE = 240  # seconds; on a quiet machine nothing here takes more than ten, on a busy one it has taken a hundred
+_LAST_WORDS = 20  # seconds, where nobody asks how it has ended
+_LOOK = 0.03
 
 
 def wait_until(happened: Callable[[], bool], *alive: "Child") -> None:
-    """Return as soon as it has happened; looks whenever a child has printed or ended. `alive` must not end before."""
+    """Return as soon as it has happened. `alive` must not end before."""
     deadline = time.monotonic() + PATIENCE
-    with _news:
-        while not happened():
-            heard = "\n".join(f"--- {child.name}: {' | '.join(child.lines[-30:])}" for child in alive)
-            for child in alive:
-                assert not child.ended, f"{child.name} has ended\n{heard}"
-            assert _news.wait(max(0, deadline - time.monotonic())), f"not within {PATIENCE} s\n{heard}"
+    while not happened():
+        ended = [child.name for child in alive if child.ended]
+        problem = f"{ended} ended" if ended else f"not within {PATIENCE} s" if time.monotonic() > deadline else ""
+        if problem and not happened():  # it may have, just before
+            heard = (f"--- {child.name}: {' | '.join(child.lines[-30:])}" for child in alive)
+            raise AssertionError("\n".join([problem, *heard]))
+        time.sleep(_LOOK)
 
 
 class Child:
@@ -52,13 +54,13 @@ class Child:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.stop()
+        self.stop(_LAST_WORDS)
 
-    def stop(self) -> int:
-        """End it, and all it has started; returns the exit status."""
+    def stop(self, patience: float = PATIENCE) -> int:
+        """End it, and all it has started, by force after so many seconds; returns the exit status."""
         self._process.stdin.close()
         try:
-            self._process.wait(20)
+            self._process.wait(patience)
         except subprocess.TimeoutExpired:
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
@@ -69,12 +71,8 @@ class Child:
     def _read(self) -> None:
         with self._process.stdout as lines:
             for line in lines:
-                with _news:
-                    self.lines.append(line.rstrip("\n"))
-                    _news.notify_all()
-        with _news:
-            self.ended = True
-            _news.notify_all()
+                self.lines.append(line.rstrip("\n"))
+        self.ended = True
 
 
 class PythonMember(Child):

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
 from tests.integration.brokers import _UNTIL_END_OF_INPUT, _free_ports
-from tests.integration.children import Child, wait_until
+from tests.integration.children import PATIENCE, Child, wait_until
 from tests.integration.kafka_jars import class_path, jvm
 
 NEWEST = "4.3.1"  # the newest release of which all jars are published
@@ -37,7 +37,8 @@ transaction.state.log.replication.factor=1
 transaction.state.log.min.isr=1
 log.cleaner.enable=false
 controller.quorum.election.timeout.ms=500
-controller.quorum.fetch.timeout.ms=1000
+controller.quorum.fetch.timeout.ms=5000
+initial.broker.registration.timeout.ms=240000
 {more}
 """
 
@@ -132,7 +133,7 @@ class Cluster:
     def _format(self, jars: str, properties: Path, release: str) -> None:
         version = ["--release-version", self._metadata] if release == NEWEST else []
         storage = [*jvm(jars, "128m", "warn"), "kafka.tools.StorageTool", "format", "-t", _ID, *version]
-        done = subprocess.run([*storage, "-c", str(properties)], capture_output=True, text=True, timeout=120)
+        done = subprocess.run([*storage, "-c", str(properties)], capture_output=True, text=True, timeout=PATIENCE)
         assert 0 == done.returncode, done.stdout + done.stderr
 
 
@@ -158,7 +159,7 @@ class JavaTools:
 
     def __exit__(self, *_: object) -> None:
         self._process.stdin.close()
-        self._process.wait(20)
+        self._process.wait(PATIENCE)
         self._process.stdout.close()
 
     def features(self, *arguments: str) -> Said:

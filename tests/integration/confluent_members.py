@@ -5,12 +5,12 @@ import os
 import signal
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from tests.integration.applications import SESSION_MS, Application
+from tests.integration.applications import SESSION_MS, Application, settled
 from tests.integration.children import Child, wait_until
 
 ROOT = Path(__file__).parents[2]
@@ -19,11 +19,14 @@ ROOT = Path(__file__).parents[2]
 class ConfluentMember(Child):
     """``confluent_worker``, with what it has said."""
 
-    def __init__(self, application: Application, *, output: str | None = None, **config: Any) -> None:
+    def __init__(
+        self, application: Application, *, output: str | None = None, sleeps_in: int | None = None, **config: Any
+    ) -> None:
         given = {
             "source": application.source,
             "changelogs": [f"{application.name}-store-changelog"],
             "output": output,
+            "sleeps_in": sleeps_in,
             "transactional_id": f"copy-{uuid4().hex[:8]}",
             "config": {
                 "bootstrap.servers": application._broker,
@@ -49,6 +52,12 @@ class ConfluentMember(Child):
         owned = self.said("owns")
         return set(owned[-1]) if owned else set()
 
+    @property
+    def generation(self) -> int | None:
+        """The one it is in; None while it joins."""
+        last = next((line for line in reversed(self.lines) if line.startswith("join")), "joins")
+        return int(last.removeprefix("joined ")) if last != "joins" else None
+
     def said(self, what: str) -> list[list[str]]:
         """The words behind each line that begins so."""
         return [line.split()[1:] for line in self.lines if line.split()[:1] == [what]]
@@ -60,14 +69,34 @@ class ConfluentMember(Child):
         wait_until(lambda: len(self.said(what)) > more_than, self)
 
 
-def pairs(lines: Iterable[str], what: str) -> Iterator[tuple[int, int]]:
-    """Partition and offset of each such line; one that SIGKILL has cut off was not said."""
-    for line in lines:
-        match line.split():
-            case [said, partition, offset] if said == what:
-                yield int(partition), int(offset)
+def rest(*members: ConfluentMember) -> None:
+    """Wait until they share the tasks and nobody is in the middle of a rebalance."""
+
+    def at_rest() -> bool:
+        generations = {member.generation for member in members}
+        return len(generations) == 1 and None not in generations and settled(*members)
+
+    wait_until(at_rest, *members)
 
 
 def read_by(members: Iterable[ConfluentMember]) -> Counter[tuple[int, int]]:
     """How often each record (partition, offset) was read."""
-    return Counter(record for member in members for record in pairs(member.lines, "read"))
+    return Counter((int(words[0]), int(words[1])) for member in members for words in member.said("read"))
+
+
+def read_behind_a_commit(members: Sequence[ConfluentMember]) -> set[tuple[int, int]]:
+    """The records that somebody read though they had been committed when he got their partition."""
+    commits = [
+        (int(words[0]), int(words[1]), float(words[2])) for member in members for words in member.said("committed")
+    ]
+    found = set()
+    for member in members:
+        committed: dict[int, int] = {}
+        for line in member.lines:
+            match line.split():
+                case ["begins", partition, seconds]:
+                    before = [end for number, end, at in commits if number == int(partition) and at < float(seconds)]
+                    committed[int(partition)] = max(before, default=0)
+                case ["read", partition, offset] if int(offset) < committed[int(partition)]:
+                    found.add((int(partition), int(offset)))
+    return found

@@ -1,11 +1,15 @@
 """A process with a ``StreamsConsumer``: prints what happens to it, one line each, and ends with its standard input.
 
-``owns TASK...``, ``revoked ...``, ``lost ...``, ``read PARTITION OFFSET``, ``committed PARTITION OFFSET``,
-``refused CODE`` (a commit), ``died ERROR``.
-With an output topic it copies each record to it, exactly once: ``open`` in the middle of each transaction.
+``joins``, ``joined GENERATION``, ``begins PARTITION SECONDS``, ``owns TASK...``, ``revoked ...``, ``lost ...``,
+``read PARTITION OFFSET``, ``committed PARTITION OFFSET SECONDS``, ``refused CODE`` (a commit), ``died ERROR``.
+The seconds are those of the machine (``time.monotonic()``), so they say what was first, also between processes.
+With an output topic it copies each record to it, exactly once: ``open`` in the middle of each transaction; it may be
+told in which of them to fall asleep (SIGSTOP).
 """
 
 import json
+import os
+import signal
 import sys
 import time
 from threading import Event, Thread
@@ -14,14 +18,26 @@ from confluent_kafka import KafkaException, Message, Producer, TopicPartition
 
 from assignor import FatalError, Subtopology, Topology
 from assignor.clients.confluent import StreamsConsumer
+from assignor.observing import Assigned, JoinSent
 from assignor.task_listener import TaskListener, Tasks
 
 COMMIT_SECONDS = 0.2
 IN_TRANSACTION_SECONDS = 0.1
+PATIENCE = 240  # seconds
 
 
 def say(*words: object) -> None:
-    print(*words, flush=True)
+    """In one piece, as there are two threads."""
+    sys.stdout.write(" ".join(map(str, words)) + "\n")
+    sys.stdout.flush()
+
+
+def observe(event: object) -> None:
+    match event:
+        case JoinSent():
+            say("joins")
+        case Assigned(generation=generation):
+            say("joined", generation)
 
 
 class Telling(TaskListener):
@@ -31,6 +47,8 @@ class Telling(TaskListener):
 
     def assigned(self, tasks: Tasks) -> None:
         self.tasks |= set(map(str, tasks))
+        for task in tasks:
+            say("begins", task.partition, time.monotonic())
         say("owns", *sorted(self.tasks))
 
     def revoked(self, tasks: Tasks) -> None:
@@ -53,7 +71,7 @@ class Telling(TaskListener):
 def commit(consumer: StreamsConsumer) -> None:
     try:
         for partition in consumer.commit(asynchronous=False) or ():
-            say("committed", partition.partition, partition.offset)
+            say("committed", partition.partition, partition.offset, time.monotonic())
     except KafkaException as error:
         if error.args[0].name() != "_NO_OFFSET":
             say("refused", error.args[0].name())
@@ -70,8 +88,11 @@ def read_and_commit(consumer: StreamsConsumer, stopping: Event) -> None:
             due = time.monotonic() + COMMIT_SECONDS
 
 
-def copy_exactly_once(consumer: StreamsConsumer, stopping: Event, producer: Producer, output: str) -> None:
-    producer.init_transactions(30)
+def copy_exactly_once(
+    consumer: StreamsConsumer, stopping: Event, producer: Producer, output: str, sleeps_in: int | None
+) -> None:
+    producer.init_transactions(PATIENCE)
+    opened = 0
     while not stopping.is_set():
         messages = [message for message in consumer.consume(50, 0.1) if not message.error()]
         if not messages:
@@ -79,15 +100,18 @@ def copy_exactly_once(consumer: StreamsConsumer, stopping: Event, producer: Prod
         producer.begin_transaction()
         for message in messages:
             producer.produce(output, message.value(), key=f"{message.partition()}:{message.offset()}")
-        producer.flush(30)
+        producer.flush(PATIENCE)
         say("open", len(messages))
+        opened += 1
+        if opened == sleeps_in:
+            os.kill(os.getpid(), signal.SIGSTOP)
         time.sleep(IN_TRANSACTION_SECONDS)
         try:
             producer.send_offsets_to_transaction(behind(messages), consumer.consumer_group_metadata())
-            producer.commit_transaction(30)
+            producer.commit_transaction(PATIENCE)
         except KafkaException as error:
             say("refused", error.args[0].name())
-            producer.abort_transaction(30)
+            producer.abort_transaction(PATIENCE)
             begin_again(consumer, messages)
 
 
@@ -114,11 +138,16 @@ def main() -> None:
     Thread(target=lambda: (sys.stdin.read(), stopping.set()), daemon=True).start()
     listener = Telling()
     try:
-        with StreamsConsumer(given["config"], topology, listener=listener) as consumer:
+        with StreamsConsumer(given["config"], topology, listener=listener, observer=observe) as consumer:
             if output := given.get("output"):
-                servers = given["config"]["bootstrap.servers"]
-                producer = Producer({"bootstrap.servers": servers, "transactional.id": given["transactional_id"]})
-                copy_exactly_once(consumer, stopping, producer, output)
+                producer = Producer(
+                    {
+                        "bootstrap.servers": given["config"]["bootstrap.servers"],
+                        "transactional.id": given["transactional_id"],
+                        "transaction.timeout.ms": 2000 * PATIENCE,  # the broker is not to end what sleeps
+                    }
+                )
+                copy_exactly_once(consumer, stopping, producer, output, given["sleeps_in"])
             else:
                 listener.consumer = consumer
                 read_and_commit(consumer, stopping)

@@ -8,6 +8,7 @@ from tests.integration.applications import Application
 from tests.integration.brokers import a_broker
 from tests.integration.children import JavaMember, JavaStreams
 from tests.integration.kafka_jars import Unavailable, counting
+from tests.integration.secure_cluster import SecureCluster, secure_cluster
 
 
 @pytest.fixture(name="broker", scope="session")
@@ -19,6 +20,17 @@ def fixture_broker() -> Iterator[str]:
         except Unavailable as missing:
             pytest.skip(f"no real broker: {missing}")
         yield address
+
+
+@pytest.fixture(name="secure", scope="session")
+def fixture_secure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecureCluster]:
+    """A real broker with TLS, SASL and ACLs."""
+    with ExitStack() as stack:
+        try:
+            cluster = stack.enter_context(secure_cluster(tmp_path_factory.mktemp("secure")))
+        except Unavailable as missing:
+            pytest.skip(f"no real broker: {missing}")
+        yield cluster
 
 
 @pytest.fixture(name="application")

@@ -2,29 +2,29 @@
 
 ``python -m tests.integration.counting SOURCE OUTPUT name=value...``; the names are Kafka's, "shape" and "release".
 It keeps its counts in the same changelog and in the same form, so that either side goes on where the other stopped, and
-marks what it writes to OUTPUT. It prints what Java does ("owns", "hosts", "died"), and the versions "sent" and "got".
+marks what it writes to OUTPUT. It prints what Java does (`Instance`, `Holding`), and the versions "sent" and "got".
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from threading import Event, Thread
 from typing import Any
 
 from attrs import evolve
-from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+from kafka import KafkaConsumer, KafkaProducer
 from kafka.errors import CommitFailedError, KafkaTimeoutError
 
 from assignor.clients import kafka_python
 from assignor.clients.kafka_python_admin import KafkaPythonAdmin
 from assignor.member import Received
 from assignor.task_listener import TaskListener
-from subscription_codec import TaskId, layout
+from subscription_codec import HostInfo, TaskId, layout
 from tests.integration.shapes import Topics, task_of, topology
+from tests.integration.stores import Stores
 from upgrade import OURS, Release, StreamsConfig, release_named
 
 BY_PYTHON = [("by", b"python")]
@@ -64,8 +64,12 @@ class Telling(kafka_python.StreamsPartitionAssignor):
         received = self.received
         self.joining = received.rejoin is not None
         tell("got", received.version, received.supported)
-        hosts = sorted(received.hosts.items())
-        tell("hosts", *(f"{host.host}:{host.port}={','.join(sorted(map(str, found)))}" for host, found in hosts))
+        tell("hosts", *_by_host(received.hosts))
+        tell("standby-hosts", *_by_host(received.standby_hosts))
+
+
+def _by_host(hosts: Mapping[HostInfo, Iterable[Any]]) -> list[str]:
+    return [f"{host.host}:{host.port}={','.join(sorted(map(str, found)))}" for host, found in sorted(hosts.items())]
 
 
 class Counting(TaskListener):
@@ -95,14 +99,15 @@ class Counting(TaskListener):
             heartbeat_interval_ms=500,
         )
         self._streams.bind(self._consumer)
-        self._restorer = KafkaConsumer(bootstrap_servers=brokers, enable_auto_commit=False)
         self._producer = KafkaProducer(bootstrap_servers=brokers)
-        self._counts: dict[TaskId, Counter[bytes]] = {}
+        self._stores = Stores(brokers, self._topics.changelog)
+        self._told: dict[TaskId, int] = {}
+        self._written: dict[TaskId, Any] = {}  # the last record of each store that is on its way to the changelog
         self._taken: Received | None = None
 
     def offset_sums(self) -> dict[TaskId, int]:
-        """Standbys are names only: they would begin at the start."""
-        return dict.fromkeys(self._streams.core.member.stored, 0)
+        """How far its stores are, standbys too."""
+        return self._stores.positions
 
     def run(self, stopping: Event) -> None:
         self._consumer.subscribe(self._streams.core.topology.source_topics)
@@ -110,47 +115,53 @@ class Counting(TaskListener):
             batch = self._consumer.poll(timeout_ms=_JOINING_MS if self._streams.joining else _STABLE_MS)
             if not self._streams.joining:
                 self._take()
+                self._stores.follow()
             for partition, records in batch.items():
                 for record in records:
                     self._process(partition, record.key)
             if batch:
-                self._producer.flush()
+                self._flush()
                 with suppress(CommitFailedError, KafkaTimeoutError):  # then they come again, perhaps to someone else
                     self._consumer.commit(timeout_ms=_COMMIT_MS)
+            self._tell_positions()
         self._consumer.close()
 
     def _take(self) -> None:
         """Begin with the tasks that are new, once their counts are here."""
         before, self._taken = self._taken, self._streams.received
         if self._taken is not before:
-            self._counts = {task: self._counts.get(task) or self._restored(task) for task in self._taken.active}
+            stateful = self._streams.core.topology.stateful
+            for task, begin, records in self._stores.keep(
+                filter(stateful, self._taken.active), filter(stateful, self._taken.standby)
+            ):
+                tell("restored", task, begin, records)
             tell("owns", *sorted(map(str, self._taken.active)))
 
-    def _restored(self, task: TaskId) -> Counter[bytes]:
-        counts: Counter[bytes] = Counter()
-        if not self._streams.core.topology.stateful(task):
-            return counts
-        changelog = TopicPartition(self._topics.changelog, task.partition)
-        self._restorer.assign([changelog])
-        self._restorer.seek_to_beginning(changelog)
-        end = self._restorer.end_offsets([changelog])[changelog]
-        while self._restorer.position(changelog) < end:
-            for records in self._restorer.poll(timeout_ms=_STABLE_MS).values():
-                for record in records:
-                    counts[record.key] = int.from_bytes(record.value, "big")
-        return counts
+    def _tell_positions(self) -> None:
+        before, self._told = self._told, self._stores.positions
+        if self._told != before:
+            tell("stored", *(f"{task}={position}" for task, position in sorted(self._told.items())))
 
     def _process(self, partition: Any, key: bytes) -> None:
         task, topics = task_of(self._streams.received.active, partition), self._topics
         if partition.topic == topics.source and topics.repartition:
             self._producer.send(topics.repartition, key=key, value=b"x")
             return
-        counts = self._counts[task]
-        counts[key] += 1
-        value = (counts[key] if topics.changelog else 1).to_bytes(8, "big")
+        value = (self._count(task, key) if topics.changelog else 1).to_bytes(8, "big")
         if topics.changelog:
-            self._producer.send(topics.changelog, key=key, value=value, partition=task.partition)
+            self._written[task] = self._producer.send(topics.changelog, key=key, value=value, partition=task.partition)
         self._producer.send(topics.output, key=key, value=value, headers=BY_PYTHON)
+
+    def _count(self, task: TaskId, key: bytes) -> int:
+        counts = self._stores[task].counts
+        counts[key] += 1
+        return counts[key]
+
+    def _flush(self) -> None:
+        self._producer.flush()
+        for task, record in self._written.items():
+            self._stores[task].position = record.get().offset + 1
+        self._written.clear()
 
 
 def main(source: str, output: str, *settings: str) -> None:

@@ -11,7 +11,7 @@ import json
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,8 @@ from attrs import asdict, frozen
 
 from tests.integration.clusters import NEWEST, OLDER, Cluster
 from tests.integration.kafka_jars import class_path
+from tests.integration.peers import RECORDS
+from tests.integration.shapes import RACKS, STANDBYS
 from tests.integration.stories import Told, told
 from upgrade import OURS, release_named
 
@@ -31,12 +33,17 @@ RELEASES = (
 """The newest of each line, of which all jars are published."""
 ALL_SHAPES = ("2.0.1", "2.3.1", "2.8.2", "3.9.2", "4.3.1")
 BROKERS = {OLDER: RELEASES, NEWEST: RELEASES[RELEASES.index("0.11.0.3") :]}  # 4.x no longer knows what older ones say
+IN_RACKS = f"{OLDER}-in-racks"
+"""A broker of a node in each of two racks."""
 _PYTHON, _V3, _NEXT = f"python@{OURS}", "python@streams-assignor-3", "python@streams-assignor-12"
 _NOTHING = ""
 _MIXED_UP = "NullPointerException"
 """Leaders of 2.0.0 to 2.2.1 and 2.3.0 that probe mix up tasks of two subtopologies (KAFKA-8649 repaired it)."""
+_TOPOLOGIES = "topologies"
 _UPGRADES = "upgrades"
 _EAGER = "upgrade.from=2.3"
+_STANDING = ("num.standby.replicas=1", "rack.aware.assignment.tags=kind", f"acceptable.recovery.lag={3 * RECORDS}")
+"""As much as there is when the last of four members joins: it has caught up, and who has nothing later has not."""
 
 
 @frozen
@@ -55,7 +62,7 @@ class Run:
     @property
     def name(self) -> str:
         """Unique among all runs."""
-        return "/".join((self.part, self.row.replace(",", ""), self.column)).replace(" ", "-")
+        return "/".join((self.part, self.row, self.column)).replace(",", "").replace(" ", "-")
 
 
 def upgrade_from(release: str) -> str:
@@ -93,13 +100,42 @@ def _pairs() -> Iterator[Run]:
 def _shapes() -> Iterator[Run]:
     for release, shape in product(ALL_SHAPES, ("stateless", "repartition")):
         dies = _MIXED_UP if (release, shape) == ("2.0.1", "repartition") else ""
-        yield Run("topologies", release, shape, _both_ways(*_both(release)), shape, dies=dies)
+        yield Run(_TOPOLOGIES, release, shape, _both_ways(*_both(release)), shape, dies=dies)
     java = "java@2.0.1,num.stream.threads=2"
     for row, line, dies in (
         ("2.0.1, Java 2.3.1 instead of ours", f"{java} java-2@2.3.1", _MIXED_UP),
         ("2.0.1, ours with version 3", f"{java} {_V3} -java -python", ""),
     ):
-        yield Run("topologies", row, "repartition", line, "repartition", dies=dies)
+        yield Run(_TOPOLOGIES, row, "repartition", line, "repartition", dies=dies)
+
+
+def _with_standbys() -> Iterator[Run]:
+    """All know where standbys are; and of four members, with standbys on the other side, one is killed."""
+    for release in ("3.0.2", "3.9.2", "4.3.1"):
+        line = _both_ways(*_both(release, "num.standby.replicas=1"))
+        yield Run(_TOPOLOGIES, release, "standbys", line, STANDBYS)
+    for release, broker in (("3.9.2", OLDER), ("4.3.1", NEWEST)):
+        java, python = (
+            [_with(f"{side}-{number}@{kind}", *_STANDING, f"client.tag.kind={side}") for number in (1, 2)]
+            for side, kind in (("java", release), ("python", OURS))
+        )
+        for (who, killed), (leads, sides) in product(
+            (("Java", "!java-2"), ("ours", "!python-2")),
+            (("Java", (java, python)), ("ours", (python, java))),
+        ):
+            line = " ".join((*chain(*zip(*sides, strict=True)), killed))
+            yield Run(_TOPOLOGIES, f"{release}, {who} killed", f"standbys, {leads} leads", line, STANDBYS, broker)
+
+
+def _in_racks() -> Iterator[Run]:
+    """Everybody is in a rack, and every partition: who leads gives tasks to who is near (KIP-925)."""
+    for shape in ("stateless", "stateful", "repartition"):
+        java, python = (
+            _with(member, f"client.rack={rack}", "rack.aware.assignment.strategy=min_traffic")
+            for member, rack in zip(("java@3.9.2", _PYTHON), RACKS, strict=True)
+        )
+        line = f"{python} {java} -python {python} -java -python"
+        yield Run(_TOPOLOGIES, "3.9.2, in racks", shape, line, shape, IN_RACKS)
 
 
 def _bounces(*steps: str) -> str:
@@ -148,18 +184,24 @@ def _others() -> Iterator[Run]:
     yield Run("future", "all go from 11 to 12", "one bounce", line)
 
 
-RUNS = {run.name: run for runs in (_pairs(), _shapes(), _upgrades(), _others()) for run in runs}
+RUNS = {
+    run.name: run
+    for runs in (_pairs(), _shapes(), _with_standbys(), _in_racks(), _upgrades(), _others())
+    for run in runs
+}
 
 
 def play(run: Run, brokers: str, folder: Path) -> Told:
     return told(run.line, brokers, run.broker, run.shape, folder)
 
 
-def broker_of(release: str, folder: Path, stack: ExitStack) -> str:
-    """A broker of this release, until the stack ends; `Unavailable` if there is no way to have one."""
+def broker_of(name: str, folder: Path, stack: ExitStack) -> str:
+    """A broker of this release, or `IN_RACKS`, until the stack ends; `Unavailable` if there is no way to have one."""
+    release, _, in_racks = name.partition("-")
     class_path(f"org.apache.kafka:kafka_2.13:{release}")
-    cluster = stack.enter_context(Cluster(folder / release))
-    cluster.start(1, release, settings={"group.initial.rebalance.delay.ms": "0"})
+    cluster = stack.enter_context(Cluster(folder / name))
+    for node, rack in enumerate([{"broker.rack": rack} for rack in RACKS] if in_racks else [{}], 1):
+        cluster.start(node, release, settings={"group.initial.rebalance.delay.ms": "0", **rack})
     return cluster.brokers
 
 
@@ -176,7 +218,7 @@ def main() -> None:
     if options.list:
         print(*(f"{run.name}: {run.line}" for run in chosen), sep="\n")
         return
-    for broker in BROKERS:
+    for broker in dict.fromkeys(run.broker for run in RUNS.values()):
         if runs := [run for run in chosen if run.broker == broker]:
             _play_all(broker, runs, options.write)
 

@@ -19,7 +19,7 @@ from upgrade.features.connection import Connection, Deadline
 from upgrade.features.levels import METADATA
 from upgrade.features.rpc import FeatureUpdate, Listener, Refused, UpgradeType
 
-SECONDS = 30.0
+SECONDS = 120.0
 UPDATE_FEATURES = 57  # its API key
 EPOCH = re.compile(r"Epoch: \d+")
 REQUEST = re.compile(r"Request Request\(.*\)")

@@ -10,14 +10,19 @@ from typing import NamedTuple
 
 from confluent_kafka import Consumer, TopicPartition
 
-from subscription_codec import EARLIEST_PROBEABLE_VERSION, LATEST_SUPPORTED_VERSION, decode_assignment
+from subscription_codec import (
+    EARLIEST_PROBEABLE_VERSION,
+    LATEST_SUPPORTED_VERSION,
+    decode_assignment,
+    decode_subscription,
+)
 from subscription_codec._text import Utf8
 from subscription_codec._wire import INT_32, INT_64, Array, NullableBytes, Reader, Struct
 from subscription_codec.consumer_protocol import decode_member_assignment, decode_member_subscription
 
 _TOPIC = "__consumer_offsets"
 _GROUP_KEY = 2  # 0 and 1 are keys of committed offsets
-_SECONDS = 10
+_SECONDS = 60  # on a quiet machine it takes none
 _NAME, _OPTIONAL_NAME = Utf8(2), Utf8(2, nullable=True)
 _VERSION = 3  # since 2.3, and what 4.x writes
 
@@ -55,13 +60,26 @@ class Seat(NamedTuple):
         return _versions(decode_member_assignment(self.assignment).user_data) if self.assignment else ""
 
     @property
-    def standbys(self) -> int:
-        """How many standby tasks it has."""
+    def standbys(self) -> set[str]:
+        """The names of its standby tasks; none while its leader has not answered."""
+        if not self.assignment:
+            return set()
         userdata = decode_member_assignment(self.assignment).user_data
-        used = min(
-            LATEST_SUPPORTED_VERSION, Reader(userdata).integer(4)
-        )  # what comes next looks like it, in these tests
-        return len(decode_assignment(used.to_bytes(4, "big") + userdata[4:]).standby_tasks)
+        return {str(standby.task) for standby in decode_assignment(_lowered(userdata)).standby_tasks}
+
+    @property
+    def active(self) -> set[str]:
+        """The names of its active tasks; none while its leader has not answered."""
+        if not self.assignment:
+            return set()
+        userdata = decode_member_assignment(self.assignment).user_data
+        return set(map(str, decode_assignment(_lowered(userdata)).active_tasks))
+
+    @property
+    def sums(self) -> dict[str, int]:
+        """The offset sums that it told its leader, by the names of tasks; from version 7 on."""
+        userdata = decode_member_subscription(self.subscription).user_data
+        return {str(task): known for task, known in decode_subscription(_lowered(userdata)).task_offset_sums}
 
 
 class Generation(NamedTuple):
@@ -78,6 +96,28 @@ class Generation(NamedTuple):
     def leading(self) -> str:
         """The name of the leader's process."""
         return next((seat.name for seat in self.seats if seat.member_id == self.leader), "")
+
+    @property
+    def answered(self) -> bool:
+        """Whether the leader has answered everybody."""
+        return all(seat.assignment for seat in self.seats)
+
+    def standbys(self) -> dict[str, set[str]]:
+        """The standby tasks of each process."""
+        found: dict[str, set[str]] = {seat.name: set() for seat in self.seats}
+        for seat in self.seats:
+            found[seat.name] |= seat.standbys
+        return found
+
+    def owner(self, task: str) -> str:
+        """The name of the process that has been given an active task; "" while nobody has."""
+        return next((seat.name for seat in self.seats if task in seat.active), "")
+
+    def sum_of(self, name: str, task: str) -> int | None:
+        """How far a process has said that it is on a task."""
+        return max(
+            (sums[task] for seat in self.seats if seat.name == name and task in (sums := seat.sums)), default=None
+        )
 
 
 _SEAT = Struct(
@@ -131,6 +171,12 @@ def _versions(userdata: bytes) -> str:
     reader = Reader(userdata)
     used = reader.integer(4)
     return f"{used}/{reader.integer(4)}" if used >= EARLIEST_PROBEABLE_VERSION else str(used)
+
+
+def _lowered(userdata: bytes) -> bytes:
+    """Read what is newer as what is known: what comes next looks like it, in these tests."""
+    used = min(LATEST_SUPPORTED_VERSION, Reader(userdata).integer(4))
+    return used.to_bytes(4, "big") + userdata[4:]
 
 
 def _group_of(key: bytes) -> str | None:

@@ -21,7 +21,7 @@ _POM = """\
 """
 _DEPENDENCY = "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version></dependency>"
 _LOGGER = "org.slf4j:slf4j-simple:1.7.36"  # no log line leaves Kafka's jars without one
-_MAVEN_SECONDS = 300
+_MAVEN_SECONDS = 300  # for javac too: on a quiet machine it takes five
 
 
 class Unavailable(Exception):
@@ -97,7 +97,7 @@ def driver(name: str, release: str) -> list[str]:
     if not classes.exists():
         with tempfile.TemporaryDirectory(dir=cache_folder()) as scratch:
             where = ["-d", f"{scratch}/classes", "-cp", jars, "-sourcepath", str(JAVA), str(JAVA / f"{name}.java")]
-            subprocess.run([program("javac"), "-nowarn", "--release", "11", *where], check=True, timeout=120)
+            subprocess.run([program("javac"), "-nowarn", "--release", "11", *where], check=True, timeout=_MAVEN_SECONDS)
             with suppress(OSError):  # another run was faster
                 Path(scratch, "classes").rename(classes)
     return [*jvm(f"{classes}{os.pathsep}{jars}", "128m", "warn"), name]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, Self
 from uuid import uuid4
@@ -14,14 +16,14 @@ from uuid import uuid4
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from tests.integration.children import Child
+from tests.integration.children import PATIENCE, Child
 from tests.integration.counting import BY_PYTHON
+from tests.integration.group_log import generations
 from tests.integration.kafka_jars import counting, driver
-from tests.integration.shapes import KEYS, PARTITIONS, Topics, counted_in, tasks
+from tests.integration.shapes import KEYS, PARTITIONS, RACKS, STANDBYS, Topics, counted_in, rack_of, tasks
 
 RECORDS = 10
 """How many of each key are sent at a time."""
-PATIENCE = 120  # seconds
 _SESSION_MS = 6000  # the least that a broker takes without being told to
 _SESSION_MS_0_10_0 = 10_000  # it sends its heartbeats when it polls
 _STILL_SECONDS = 1.0
@@ -31,16 +33,40 @@ _LOOK_SECONDS = 0.05
 class Member(Child):
     """A process of either kind; they print alike."""
 
+    def __init__(self, name: str, command: list[str], settings: Mapping[str, str]) -> None:
+        super().__init__(name, command)
+        self.settings = settings
+
     @property
     def tasks(self) -> set[str]:
         """Its active tasks; none while it rebalances."""
         return set(self._last("owns"))
 
     @property
-    def hosts(self) -> dict[str, set[str]]:
-        """What it knows of the hosts of the group: the partitions of each."""
-        pairs = (host.split("=") for host in self._last("hosts"))
-        return {host: set(partitions.split(",")) - {""} for host, partitions in pairs}
+    def rack(self) -> str | None:
+        """Where it says it is."""
+        return self.settings.get("client.rack")
+
+    def hosts(self, word: str = "hosts") -> dict[str, set[str]]:
+        """What it knows of the hosts of the group: the partitions of each; with "standby-hosts", of its standbys."""
+        pairs = (host.split("=") for host in self._last(word))
+        return {host: set(partitions.split(",")) for host, partitions in pairs if partitions}
+
+    @property
+    def stored(self) -> dict[str, int]:
+        """How far each of its stores is, if it tells."""
+        return {task: int(position) for task, position in (pair.split("=") for pair in self._last("stored"))}
+
+    def restored(self, task: str, since: int) -> int | None:
+        """How many records it has read to begin with a task, if it has, after so many lines."""
+        told = (line.split() for line in self.lines[since:])
+        return next((int(words[3]) for words in told if words[:2] == ["restored", task]), None)
+
+    def kill(self) -> None:
+        """End it at once: it leaves no word to anybody."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)  # it leads a group of its own
+        self.stop()
 
     def _last(self, word: str) -> list[str]:
         found = [line.split()[1:] for line in self.lines if line.split()[:1] == [word]]
@@ -96,7 +122,13 @@ class Group:
         inner = filter(None, (self.topics.source, self.topics.changelog, self.topics.repartition))
         wanted = {self.topics.output: 1, **dict.fromkeys(inner, PARTITIONS)}
         admin = AdminClient({"bootstrap.servers": brokers})
-        made = admin.create_topics([NewTopic(topic, count, 1) for topic, count in wanted.items()])
+        nodes = sorted(admin.list_topics(timeout=PATIENCE).brokers)
+        made = admin.create_topics(
+            [
+                NewTopic(topic, count, replica_assignment=[[nodes[number % len(nodes)]] for number in range(count)])
+                for topic, count in wanted.items()
+            ]
+        )
         for future in made.values():
             future.result(PATIENCE)
         self._output = Output(brokers, self.topics.output)
@@ -116,6 +148,10 @@ class Group:
         if status := member.stop():
             raise Failed(f"{name} ended with status {status}: {member.last_words}")
 
+    def kill(self, name: str) -> None:
+        """End a member at once; the group learns of it by its silence."""
+        self.members.pop(name).kill()
+
     def start(self, name: str, release: str, **given: str) -> None:
         """Start a member of a release, with settings of Kafka's names."""
         python = is_ours(name)
@@ -129,10 +165,10 @@ class Group:
             **({"release": release} if python else self._of_java(name)),
             **given,
         }
-        program = [sys.executable, "-m", "tests.integration.counting"] if python else _java(release)
+        program = [sys.executable, "-m", "tests.integration.counting"] if python else _java(release, self.topics.shape)
         pairs = (f"{key}={value}" for key, value in settings.items())
         command = [*program, self.topics.source, self.topics.output, *pairs]
-        self.members[name] = Member(f"{name}@{release}", command)
+        self.members[name] = Member(f"{name}@{release}", command, given)
 
     def _of_java(self, name: str) -> dict[str, Any]:
         state = self._folder / self.topics.application / f"{name}-{self.sent}"
@@ -145,36 +181,46 @@ class Group:
             "statestore.cache.max.bytes": 0,  # its name since 3.4
         }
 
-    def settle(self) -> None:
-        """Wait until every member has tasks and every task has one member, and for a while nothing changes."""
+    def settle(self, *, everybody: bool = True) -> None:
+        """Wait until every member has tasks and every task has one member, and for a while nothing changes.
+
+        Not `everybody` has tasks where some have to warm up first.
+        """
         everything = sorted(tasks(self.topics))
         seen: list[tuple[float, list[set[str]]]] = []
 
         def settled() -> bool:
             owned = [member.tasks for member in self.members.values()]
-            if not all(owned) or everything != sorted(task for tasks in owned for task in tasks):
+            if (everybody and not all(owned)) or everything != sorted(task for tasks in owned for task in tasks):
                 seen.clear()
             elif not seen or seen[0][1] != owned:
                 seen[:] = [(time.monotonic(), owned)]
             return bool(seen) and time.monotonic() - seen[0][0] >= _STILL_SECONDS
 
-        self._eventually(settled, lambda: f"tasks did not settle: {self._owned()}")
+        self.eventually(settled, lambda: f"tasks did not settle: {self._owned()}")
 
     def know_hosts(self) -> None:
-        """Wait until everybody knows who reads which partition of the source."""
+        """Wait until everybody knows which member reads what, and what its standbys would, if they tell."""
+        self._know("hosts", {name: member.tasks for name, member in self.members.items()})
+        if self.topics.shape == STANDBYS:
+            self._know("standby-hosts", generations(self.brokers, self.topics.application)[-1].standbys())
 
-        def mine(found: dict[str, set[str]]) -> dict[str, set[str]]:
-            sources = {f"{self.topics.source}-{number}" for number in range(PARTITIONS)}
-            return {host: partitions & sources for host, partitions in found.items()}
-
-        expected = {
-            f"{name}:1": {f"{self.topics.source}-{task[2:]}" for task in member.tasks if task.startswith("0_")}
-            for name, member in self.members.items()
-        }
-        self._eventually(
-            lambda: all(mine(member.hosts) == expected for member in self.members.values()),
-            lambda: f"hosts should be {expected}: { {name: member.hosts for name, member in self.members.items()} }",
+    def _know(self, word: str, held: Mapping[str, set[str]]) -> None:
+        reads = tasks(self.topics)
+        expected = {f"{name}:1": set().union(*map(reads.get, its)) for name, its in held.items() if its}
+        self.eventually(
+            lambda: all(member.hosts(word) == expected for member in self.members.values()),
+            lambda: f"{word} should be {expected}: { {name: each.hosts(word) for name, each in self.members.items()} }",
         )
+
+    def be_near(self) -> None:
+        """Wait until everybody has the tasks of its own rack, once there is a member in each."""
+        racks = {name: member.rack for name, member in self.members.items()}
+        if sorted(filter(None, racks.values())) == sorted(RACKS):
+            self.eventually(
+                lambda: all({rack_of(task) for task in self.members[name].tasks} == {racks[name]} for name in racks),
+                lambda: f"tasks are not where their partitions are: {racks}, {self._owned()}",
+            )
 
     def count(self) -> int:
         """Send records, wait until each is counted by the owner of its task; return how many ours have counted."""
@@ -186,7 +232,7 @@ class Group:
             counted.update(self._output.read() - before - counted)
             return all(counted[key, True] + counted[key, False] >= RECORDS for key in KEYS)
 
-        self._eventually(done, lambda: f"counted {dict(counted)} of {RECORDS} each")
+        self.eventually(done, lambda: f"counted {dict(counted)} of {RECORDS} each")
         ours = {task for name, member in self.members.items() if is_ours(name) for task in member.tasks}
         expected = {key: task in ours for key, task in counted_in(self.topics).items()}
         if wrong := {key for key, python in counted if python != expected[key]}:
@@ -194,6 +240,17 @@ class Group:
                 f"records of {sorted(wrong)} were counted by others: Python has {sorted(ours)}, {dict(counted)}"
             )
         return sum(number for (_, python), number in counted.items() if python)
+
+    def eventually(self, happened: Callable[[], bool], why: Callable[[], str]) -> None:
+        """Wait for something while all members live; `Failed` says why it did not happen."""
+        deadline = time.monotonic() + PATIENCE
+        while not happened():
+            for name, member in self.members.items():
+                if member.ended:
+                    raise Failed(f"{name} has ended: {member.last_words}")
+            if time.monotonic() > deadline:
+                raise Failed(f"not within {PATIENCE} s: {why()}")
+            time.sleep(_LOOK_SECONDS)
 
     def lost_and_twice(self) -> tuple[int, int]:
         """Compare what was counted with what was sent, in all."""
@@ -214,21 +271,13 @@ class Group:
     def _owned(self) -> dict[str, list[str]]:
         return {name: sorted(member.tasks) for name, member in self.members.items()}
 
-    def _eventually(self, happened: Callable[[], bool], why: Callable[[], str]) -> None:
-        deadline = time.monotonic() + PATIENCE
-        while not happened():
-            for name, member in self.members.items():
-                if member.ended:
-                    raise Failed(f"{name} has ended: {member.last_words}")
-            if time.monotonic() > deadline:
-                raise Failed(f"not within {PATIENCE} s: {why()}")
-            time.sleep(_LOOK_SECONDS)
-
 
 def is_ours(name: str) -> bool:
     return name.startswith("python")
 
 
-def _java(release: str) -> list[str]:
+def _java(release: str, shape: str) -> list[str]:
     """``3.9.2+1`` is that release as if it were from the future."""
-    return driver("Future", release.removesuffix("+1")) if release.endswith("+1") else counting(release)
+    if release.endswith("+1"):
+        return driver("Future", release.removesuffix("+1"))
+    return driver("Holding", release) if shape == STANDBYS else counting(release)

@@ -11,9 +11,13 @@ from kafka.partitioner.default import murmur2
 from assignor.topology import Subtopology, Topology
 from subscription_codec import TaskId
 
-SHAPES = ("stateless", "stateful", "repartition")
+STANDBYS = "standbys"
+"""Like "stateful"; the members also tell what their stores hold."""
+SHAPES = ("stateless", "stateful", "repartition", STANDBYS)
 PARTITIONS = 6
 KEYS = tuple(map(str, range(PARTITIONS)))  # the source has them in the partitions of their names
+RACKS = ("a", "b")
+"""Of the nodes of a broker with racks, in the order of their ids; partitions are dealt to the nodes in turn."""
 
 
 @frozen
@@ -44,10 +48,15 @@ def topology(topics: Topics) -> Topology:
     )
 
 
-def tasks(topics: Topics) -> tuple[str, ...]:
-    """The names of all tasks."""
+def tasks(topics: Topics) -> dict[str, set[str]]:
+    """The names of all tasks, each with the partitions that it reads."""
     found = topology(topics).tasks({topics.source: PARTITIONS})
-    return tuple(map(str, found))
+    return {str(task): set(map(str, partitions)) for task, partitions in found.items()}
+
+
+def rack_of(task: str) -> str:
+    """Where all partitions of a task are, if the broker has racks."""
+    return RACKS[int(task.partition("_")[2]) % len(RACKS)]
 
 
 def task_of(active: Mapping[TaskId, Any], partition: Any) -> TaskId:

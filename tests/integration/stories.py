@@ -1,9 +1,9 @@
 """A story of one group in one line, and what came of it.
 
 ``java@2.0.1 python@streams-assignor,upgrade.from=2.0 java@2.3.1 -python``: each word starts a member (one that runs is
-stopped first) or, with a minus, stops it. A member whose name begins with "python" is ours, the others are Kafka
-Streams. After each word the tasks have to have settled, every record has to be counted once, and by the owner of its
-task. Behind the comma are settings of Kafka's names.
+stopped first) or, with a minus, stops it, or, with an exclamation mark, kills it. A member whose name begins with
+"python" is ours, the others are Kafka Streams. After each word the tasks have to have settled, every record has to be
+counted once, and by the owner of its task. Behind the comma are settings of Kafka's names.
 """
 
 from __future__ import annotations
@@ -17,15 +17,19 @@ from attrs import Factory, define, field, frozen
 from tests.integration.group_log import Generation, generations
 from tests.integration.peers import Failed, Group
 from tests.integration.shapes import KEYS
+from tests.integration.takeovers import Takeover, after_a_kill
+
+_STOP, _KILL = _ENDING = ("-", "!")
 
 
 @frozen
 class Word:
-    """One step: a member to start, or (without a release) to stop."""
+    """One step: a member to start, or (without a release) to stop or to kill."""
 
     name: str
     release: str = ""
     settings: dict[str, str] = Factory(dict)
+    kills: bool = False
 
     @classmethod
     def parse(cls, word: str) -> Self:
@@ -36,11 +40,12 @@ class Word:
         """
         start, *settings = word.split(",")
         name, _, release = start.partition("@")
-        assert bool(release) != name.startswith("-"), f"expected NAME@RELEASE or -NAME, got {word!r}"
-        return cls(name.removeprefix("-"), release, dict(setting.split("=", 1) for setting in settings))
+        ends = name[:1] in _ENDING
+        assert bool(release) != ends, f"expected NAME@RELEASE, -NAME or !NAME, got {word!r}"
+        return cls(name[ends:], release, dict(setting.split("=", 1) for setting in settings), name.startswith(_KILL))
 
     def __str__(self) -> str:
-        return f"{self.name}@{self.release}" if self.release else f"-{self.name}"
+        return f"{self.name}@{self.release}" if self.release else f"{_KILL if self.kills else _STOP}{self.name}"
 
 
 @define
@@ -58,6 +63,7 @@ class Told:
     got: dict[str, list[str]] = field(factory=dict)
     envelopes: dict[str, list[int]] = field(factory=dict)
     hosts: bool | None = None  # whether each side knew the other's; None if none were given
+    takeovers: list[Takeover] = field(factory=list)
     generations: int = 0
     records: int = 0
     by_python: int = 0
@@ -88,24 +94,25 @@ def told(line: str, brokers: str, broker: str, shape: str, folder: Path) -> Told
 
 def _step(group: Group, word: Word, found: Told) -> None:
     try:
-        if word.name in group.members:
+        if word.kills:
+            found.takeovers += after_a_kill(group, word.name)
+        elif word.name in group.members:
             group.stop(word.name)
         if word.release:
             group.start(word.name, word.release, **word.settings)
         if not group.members:
             return
-        group.settle()
+        group.settle(everybody=not word.kills)
+        group.be_near()
         if found.hosts:
             group.know_hosts()
         found.by_python += group.count()
     except Failed as failed:
         raise Failed(f"after {word}: {failed}") from None
-    log = generations(group.brokers, group.topics.application)
-    found.leaders.append(log[-1].leading)
+    last = generations(group.brokers, group.topics.application)[-1]
+    found.leaders.append(last.leading)
     found.owned.append({name: len(member.tasks) for name, member in group.members.items()})
-    found.standbys.append({seat.name: 0 for seat in log[-1].seats})
-    for seat in log[-1].seats:
-        found.standbys[-1][seat.name] += seat.standbys
+    found.standbys.append({name: len(standbys) for name, standbys in last.standbys().items()})
 
 
 def _read(log: list[Generation], found: Told) -> None:

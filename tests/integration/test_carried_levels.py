@@ -24,7 +24,7 @@ from upgrade.features.rpc import Described, FeatureUpdate, Listener, UpgradeType
 pytestmark = [pytest.mark.broker, pytest.mark.java, pytest.mark.slow]
 
 FEATURE = "transaction.version"
-SECONDS = 60.0
+SECONDS = 240.0
 RECORDS = 20
 
 

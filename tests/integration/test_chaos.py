@@ -1,14 +1,17 @@
 """Upgrades of live groups while members, brokers, network and clocks fail: nothing is lost, and nothing twice."""
 
+import json
 from pathlib import Path
 
 import pytest
 
-from tests.chaos.course import KINDS
+from tests.chaos.course import KINDS, NEW, OLD, ON_THE_WAY, in_java
 from tests.chaos.outcome import Outcome
+from tests.chaos.report import as_json
 from tests.chaos.whole import whole_run
 from tests.integration.clusters import NEWEST, OLDER
-from tests.integration.kafka_jars import Unavailable, class_path, java
+from tests.integration.kafka_jars import Unavailable, class_path, counting
+from tests.integration.kafka_jars import java as needs_java
 
 pytestmark = [pytest.mark.broker, pytest.mark.slow]
 
@@ -36,13 +39,27 @@ def test_an_upgrade_survives_all_of_it(seed: int, worker: str, broker: str, tmp_
     check(run(seed, tmp_path, worker=worker, broker=broker, faults=len(KINDS)))
 
 
-def run(seed: int, folder: Path, broker: str = NEWEST, **how: object) -> Outcome:
+@pytest.mark.exhaustive
+@pytest.mark.java
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("java", [NEWEST, OLDER])
+@pytest.mark.parametrize("worker", [AT_LEAST_ONCE, BRIDGED, EXACTLY_ONCE])
+def test_an_upgrade_survives_it_beside_kafka_streams(worker: str, java: str, tmp_path: Path) -> None:
+    check(run(21, tmp_path, worker=worker, java=java, faults=len(KINDS)))
+
+
+def run(seed: int, folder: Path, worker: str, broker: str = NEWEST, java: str | None = None, **how: object) -> Outcome:
     try:
-        java()
+        needs_java()
         class_path(f"org.apache.kafka:kafka_2.13:{broker}")
+        if java:
+            for speaks in (OLD, ON_THE_WAY, NEW):
+                counting(in_java(speaks, java, exactly_once=worker == EXACTLY_ONCE).release)
     except Unavailable as missing:
-        pytest.skip(f"no brokers: {missing}")
-    return whole_run(seed, folder, say=print, broker=broker, **how)
+        pytest.skip(f"no brokers or members: {missing}")
+    outcome = whole_run(seed, folder, say=print, worker=worker, broker=broker, java=java, **how)
+    print(json.dumps(as_json(outcome)))
+    return outcome
 
 
 def check(outcome: Outcome) -> None:

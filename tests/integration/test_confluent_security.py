@@ -1,125 +1,192 @@
-"""``StreamsConsumer`` on a broker with TLS, SCRAM and ACLs: who may, may on both planes; who may not hears it soon."""
+"""``StreamsConsumer`` on a broker with TLS, SASL and ACLs: who may, may on both planes; who may not is told."""
 
 import base64
 import logging
 import time
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from attrs import frozen
-from confluent_kafka import KafkaError, Producer
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import KafkaError, KafkaException
 
 from assignor import FatalError
 from assignor.clients.confluent import StreamsConsumer
 from assignor.topology import Subtopology, Topology
-from tests.integration.applications import PARTITIONS, Application
-from tests.integration.brokers import _free_ports
+from tests.integration.applications import PARTITIONS
 from tests.integration.children import PATIENCE
-from tests.integration.clusters import Cluster
-from tests.integration.confluent_security import DESCRIBE, GROUP, READ, TOPIC, add_user, allow, certify, login, secured
-from tests.integration.kafka_jars import Unavailable
+from tests.integration.secure_cluster import KEY_PASSWORD, PASSWORD, RECORDS, SecureCluster, token
 
 pytestmark = [pytest.mark.broker, pytest.mark.slow]
 
-SOON = 20.0  # seconds: much less than anything that waits for a timeout
-PASSWORD = "rather-secret-4711"
+LIFE = 6.0  # seconds of a token
+AWAY = "the identity provider is away"
 
 
-@frozen
-class Secure:
-    application: Application
-    port: int
-    certificate: Path
-
-    def consumer(self, user: str, password: str = PASSWORD, **config: Any) -> StreamsConsumer:
-        topology = Topology.of(Subtopology(sources=[self.application.source]))
-        settings = login(user, password, self.port, self.certificate)
-        common = {"group.id": self.application.name, "auto.offset.reset": "earliest", "session.timeout.ms": 6000}
-        return StreamsConsumer({**settings, **common, "log_level": 0, **config}, topology)
+def consumer(secure: SecureCluster, settings: dict[str, Any], **config: Any) -> StreamsConsumer:
+    topology = Topology.of(Subtopology(sources=[secure.application.source]))
+    common = {"group.id": secure.application.name, "auto.offset.reset": "earliest", "session.timeout.ms": 6000}
+    return StreamsConsumer({**common, "log_level": 0, **settings, **config}, topology)
 
 
-@pytest.fixture(name="secure", scope="module")
-def fixture_secure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secure]:
-    """Users: `anna` may all, `bert` not use the group, `carl` not read the topic."""
-    folder = tmp_path_factory.mktemp("secure")
-    (port,) = _free_ports(1)
-    with Cluster(folder) as cluster:
-        try:
-            certificate = certify(folder)
-            cluster.start(1, settings=secured(cluster, port, folder))
-        except Unavailable as missing:
-            pytest.skip(f"no real broker: {missing}")
-        application = Application(cluster.brokers)
-        admin = AdminClient({"bootstrap.servers": cluster.brokers})
-        for user in ("anna", "bert", "carl"):
-            add_user(admin, user, PASSWORD)
-            allow(admin, user, TOPIC, application.name, DESCRIBE, *([] if user == "carl" else [READ]))
-            if user != "bert":
-                allow(admin, user, GROUP, application.name, READ)
-        producer = Producer({"bootstrap.servers": cluster.brokers})
-        for number in range(60):
-            producer.produce(application.source, b"%d" % number, partition=number % PARTITIONS)
-        assert 0 == producer.flush(PATIENCE)
-        yield Secure(application, port, certificate)
+def bearer(secure: SecureCluster, oauth_cb: Callable[[str], Any], **config: Any) -> StreamsConsumer:
+    settings = secure.login("", "", "OAUTHBEARER")
+    login = {key: value for key, value in settings.items() if key not in ("sasl.username", "sasl.password")}
+    return consumer(secure, {**login, "oauth_cb": oauth_cb}, **config)
+
+
+def certified(secure: SecureCluster, **settings: str) -> dict[str, str]:
+    """The settings of who shows a certificate, in librdkafka's words."""
+    return {
+        "bootstrap.servers": secure.mutual,
+        "security.protocol": "SSL",
+        "ssl.ca.location": secure.file("ca"),
+        "ssl.certificate.location": secure.file("dora"),
+        "ssl.key.location": secure.file("dora"),
+        "ssl.key.password": KEY_PASSWORD,
+        **settings,
+    }
+
+
+def read(consumer: StreamsConsumer, records: int = RECORDS) -> set[bytes]:
+    return {message.value() for _, (_, message) in zip(range(records), consumer, strict=False)}
+
+
+def group(secure: SecureCluster, name: str) -> dict[str, str]:
+    """A group of its own, so that nobody has read before."""
+    return {"group.id": f"{secure.application.name}-{name}"}
 
 
 def refusal(consumer: StreamsConsumer) -> FatalError:
-    """What comes out of poll, and how soon."""
-    began = time.monotonic()
+    """What comes out of poll."""
     with consumer, pytest.raises(FatalError) as refused:
-        consumer.poll(SOON)
-    assert time.monotonic() - began < SOON
+        consumer.poll(PATIENCE)
     return refused.value
 
 
+ALL = {b"%d" % number for number in range(RECORDS)}
+
+
 def test_who_may_reads_and_commits_and_no_log_has_the_password(
-    secure: Secure, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+    secure: SecureCluster, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     caplog.set_level(logging.DEBUG, logger="kafka")  # a member in this process may have silenced it
-    with secure.consumer("anna", log_level=7) as consumer:
-        read = [message for _, (_, message) in zip(range(60), consumer, strict=False)]
-        committed = consumer.commit(asynchronous=False)
+    with consumer(secure, secure.login("anna"), log_level=7, **group(secure, "scram")) as anna:
+        assert ALL == read(anna)
+        committed = anna.commit(asynchronous=False)
 
         assert [10] * PARTITIONS == [partition.offset for partition in committed]
-        assert {b"%d" % number for number in range(60)} == {message.value() for message in read}
-        assert [10] * PARTITIONS == [each.offset for each in consumer.committed(consumer.assignment(), PATIENCE)]
-        shown = repr(consumer)
+        assert [10] * PARTITIONS == [each.offset for each in anna.committed(anna.assignment(), PATIENCE)]
+        shown = repr(anna)
     said = caplog.text + "".join(capfd.readouterr()) + shown
     assert "SaslAuthenticate" in said  # else this would prove nothing
     for secret in (PASSWORD, base64.b64encode(PASSWORD.encode()).decode()):
         assert secret not in said
 
 
-def test_who_may_not_use_the_group_is_told_so(secure: Secure) -> None:
-    error = refusal(secure.consumer("bert"))
+def test_a_certificate_of_ones_own_opens_both_planes(secure: SecureCluster) -> None:
+    with consumer(secure, certified(secure), **group(secure, "dora")) as dora:
+        assert ALL == read(dora)
+        assert [10] * PARTITIONS == [partition.offset for partition in dora.commit(asynchronous=False)]
+
+
+def test_a_certificate_that_nobody_knows_is_told(secure: SecureCluster) -> None:
+    stranger = dict.fromkeys(("ssl.certificate.location", "ssl.key.location"), secure.file("stranger"))
+    error = refusal(consumer(secure, certified(secure, **stranger)))
+    assert "SslAuthenticationException" == error.kafka
+    assert KEY_PASSWORD not in str(error) + repr(error.__cause__)
+
+
+def test_who_may_not_use_the_group_is_told_so(secure: SecureCluster) -> None:
+    error = refusal(consumer(secure, secure.login("bert")))
     assert "GroupAuthorizationException" == error.kafka
     assert PASSWORD not in str(error) + repr(error.__cause__)
 
 
-def test_who_may_not_read_the_topic_gets_the_error_as_a_message(secure: Secure) -> None:
+def test_who_may_not_read_the_topic_gets_the_error_as_a_message(secure: SecureCluster) -> None:
     """As from a ``Consumer``: the group is in order, but there is nothing to read."""
-    with secure.consumer("carl", **{"group.id": f"{secure.application.name}-carl"}) as consumer:
-        deadline = time.monotonic() + SOON
-        while (message := consumer.poll(1.0)) is None:
+    with consumer(secure, secure.login("carl"), **group(secure, "carl")) as carl:
+        deadline = time.monotonic() + PATIENCE
+        while (message := carl.poll(1.0)) is None:
             assert time.monotonic() < deadline
         assert KafkaError.TOPIC_AUTHORIZATION_FAILED == message.error().code()
 
 
-def test_a_wrong_password_is_told(secure: Secure) -> None:
-    error = refusal(secure.consumer("anna", "wrong-and-secret"))
+def test_a_wrong_password_is_told(secure: SecureCluster) -> None:
+    error = refusal(consumer(secure, secure.login("anna", "wrong-and-secret")))
     assert "SaslAuthenticationException" == error.kafka
     assert "wrong-and-secret" not in str(error) + repr(error.__cause__)
 
 
-def test_a_broker_that_cannot_be_trusted_is_told(secure: Secure) -> None:
+def test_a_broker_that_cannot_be_trusted_is_told(secure: SecureCluster) -> None:
     """Without `ssl.ca.location` nobody has signed its certificate."""
-    settings = login("anna", PASSWORD, secure.port, secure.certificate)
+    settings = secure.login("anna")
     del settings["ssl.ca.location"]
-    topology = Topology.of(Subtopology(sources=[secure.application.source]))
-    group = {"group.id": secure.application.name, "log_level": 0}
-    error = refusal(StreamsConsumer({**settings, **group}, topology))
+    error = refusal(consumer(secure, settings))
     assert "SslAuthenticationException" == error.kafka
     assert PASSWORD not in str(error) + repr(error.__cause__)
+
+
+# -- OAuth ---------------------------------------------------------------------------------------------------------
+
+
+def test_tokens_are_renewed_and_the_member_stays(
+    secure: SecureCluster, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The broker hangs up on a connection whose token has expired: three lives of one, in one generation."""
+    caplog.set_level(logging.DEBUG, logger="kafka")
+    told: list[str] = []
+
+    def oauth_cb(_: str) -> tuple[str, float]:
+        made, expiry = token("anna", LIFE)
+        told.append(made)
+        return made, expiry
+
+    with bearer(secure, oauth_cb, log_level=7, **group(secure, "tokens")) as anna:
+        assert ALL == read(anna)
+        generation = anna._membership.generation
+        deadline = time.monotonic() + 3 * LIFE  # and longer than a session
+        while time.monotonic() < deadline:
+            anna.poll(0.5)
+        assert [10] * PARTITIONS == [partition.offset for partition in anna.commit(asynchronous=False)]
+        assert generation == anna._membership.generation
+        shown = repr(anna)
+    assert len(told) > 1
+    said = caplog.text + "".join(capfd.readouterr()) + shown
+    assert "SaslAuthenticate" in said
+    assert not [each for each in told if each in said]
+
+
+def test_an_oauth_cb_that_fails_at_once_is_told_at_once(secure: SecureCluster) -> None:
+    def oauth_cb(_: str) -> tuple[str, float]:
+        raise RuntimeError(AWAY)
+
+    with pytest.raises(KafkaException, match=f"oauth_cb has failed: RuntimeError: {AWAY}") as refused:
+        bearer(secure, oauth_cb)
+    assert KafkaError._AUTHENTICATION == refused.value.args[0].code()
+
+
+def test_an_oauth_cb_that_fails_for_good_ends_the_member_when_its_token_expires(secure: SecureCluster) -> None:
+    left = iter([token("anna", 3 * LIFE)])
+
+    def oauth_cb(_: str) -> tuple[str, float]:
+        try:
+            return next(left)
+        except StopIteration:
+            raise RuntimeError(AWAY) from None
+
+    with bearer(secure, oauth_cb, **group(secure, "away")) as anna:
+        assert ALL == read(anna)
+        with pytest.raises(FatalError, match=AWAY) as ended:
+            anna.poll(PATIENCE)
+    assert "SaslAuthenticationException" == ended.value.kafka
+
+
+@pytest.mark.parametrize(
+    ("made", "kafka"),
+    [(("nonsense", time.time() + 600), "SaslAuthenticationException"), (None, "GroupAuthorizationException")],
+    ids=["no token", "of bert"],
+)
+def test_a_token_that_will_not_do_is_told(secure: SecureCluster, made: Any, kafka: str) -> None:
+    error = refusal(bearer(secure, lambda _: made or token("bert", 600)))
+    assert kafka == error.kafka
+    assert "nonsense" not in str(error)

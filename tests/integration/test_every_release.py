@@ -9,6 +9,9 @@ import pytest
 
 from tests.integration.every_release import RUNS, Run, broker_of, play, results
 from tests.integration.kafka_jars import Unavailable
+from tests.integration.peers import is_ours
+from tests.integration.stories import Word
+from tests.integration.takeovers import Takeover
 
 CHOSEN = {
     "every-release/0.10.0.1/broker-3.9.2",
@@ -17,6 +20,9 @@ CHOSEN = {
     "every-release/2.6.3/broker-3.9.2",
     "every-release/4.3.1/broker-4.3.1",
     "topologies/3.9.2/repartition",
+    "topologies/3.9.2-Java-killed/standbys-ours-leads",
+    "topologies/3.9.2-ours-killed/standbys-Java-leads",
+    "topologies/3.9.2-in-racks/stateful",
     "future/ours-beside-3.9.2-with-12/both-ways",
     "future/all-go-from-11-to-12/one-bounce",
 }
@@ -61,6 +67,26 @@ def test_the_table_shows_the_stories_as_they_are_played() -> None:
 
     assert kept.items() <= {name: run.line for name, run in RUNS.items()}.items()
     assert kept.keys() >= CHOSEN
+
+
+def test_on_either_side_standbys_have_taken_over_and_read_less_than_all_whoever_led() -> None:
+    kept = [Takeover(**each) for found in results().values() for each in found.get("takeovers", ())]
+    others = [each for each in kept if is_ours(each.by) != is_ours(each.killed)]
+
+    assert {(True, True), (True, False), (False, True), (False, False)} == {
+        (is_ours(each.led_by), is_ours(each.by)) for each in others
+    }
+    assert [] == [each for each in others if each.told != each.end or not 0 <= each.read < each.end]
+
+
+def test_a_word_starts_or_stops_or_kills() -> None:
+    words = [Word.parse(word) for word in ("java@2.4.1,client.rack=a", "-java", "!java")]
+
+    assert ["java@2.4.1", "-java", "!java"] == [str(word) for word in words]
+    assert [False, False, True] == [word.kills for word in words]
+    for neither in ("java", "-java@2.4.1", "!java@2.4.1"):
+        with pytest.raises(AssertionError, match="expected NAME@RELEASE, -NAME or !NAME"):
+            Word.parse(neither)
 
 
 def _versions(sent: dict[str, list[str]]) -> dict[str, set[str]]:

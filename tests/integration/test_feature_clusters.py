@@ -180,7 +180,7 @@ def test_u2_who_may_not_alter_the_cluster_is_told_so(tmp_path: Path, tools: Java
         (tmp_path / "alice").write_text((tmp_path / "alice").read_text().replace("geheim", "guessed"))
         said = ours("--bootstrap-server", cluster.brokers, "--command-config", str(tmp_path / "alice"), "describe")
         assert 1 == said.status
-        assert "SASL" in said.err
+        assert "sasl" in said.err.lower()  # in words of ours or, if kafka-python has read it in time, of the broker
         assert "guessed" not in said.err
 
 
@@ -191,9 +191,9 @@ def test_b1_a_broker_that_lacks_a_level_does_not_get_in(tmp_path: Path) -> None:
         broker = cluster.launch(2, OLDER, settings={"initial.broker.registration.timeout.ms": "5000"})
         cluster.wait(2, "Exiting Kafka due to fatal exception during startup")
 
-        assert any(observed.OLD_BROKER_AT_THE_DOOR in line for line in controller.lines)
+        wait_until(lambda: any(observed.OLD_BROKER_AT_THE_DOOR in line for line in controller.lines), controller)
         refusal = "Unable to register broker 2 because the controller returned error UNSUPPORTED_VERSION"
-        assert any(refusal in line for line in broker.lines)
+        wait_until(lambda: any(refusal in line for line in broker.lines))
 
 
 def test_b1_a_broker_that_cannot_read_the_log_does_not_even_come_to_the_door(tmp_path: Path) -> None:
@@ -203,7 +203,7 @@ def test_b1_a_broker_that_cannot_read_the_log_does_not_even_come_to_the_door(tmp
         broker = cluster.launch(2, OLDER)
         cluster.wait(2, "Can't read version 4 of BrokerEndpoint")
 
-        assert any("Encountered fatal fault" in line for line in broker.lines)
+        wait_until(lambda: any("Encountered fatal fault" in line for line in broker.lines))
         assert not any(observed.OLD_BROKER_AT_THE_DOOR in line for line in controller.lines)
 
 
@@ -217,7 +217,7 @@ def test_q3_a_standby_controller_that_lacks_a_level_ends(tmp_path: Path) -> None
         replay = "but this controller only supports versions 1-21"
         wait_until(lambda: any(loader in line or replay in line for line in standby.lines), standby)
 
-        assert any("Encountered fatal fault" in line for line in standby.lines)
+        wait_until(lambda: any("Encountered fatal fault" in line for line in standby.lines))
 
 
 @pytest.mark.parametrize("release", ["3.3.2", "3.7.2", "4.1.2"])

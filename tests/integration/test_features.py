@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.integration.children import PATIENCE
 from tests.integration.clusters import NEWEST, Cluster, JavaTools
 from tests.integration.feature_calls import CALLS, LAST_CALLS
 from tests.integration.feature_checks import at, check, client, compare, java_tools, need_brokers, ours
@@ -124,7 +125,9 @@ def test_m11_an_unsafe_downgrade_is_not_sent_unasked(single: Cluster) -> None:
 def test_m8_the_script_itself(single: Cluster) -> None:
     command = [sys.executable, "-c", "from assignor.cli import main; main()", "features"]
     words = ["--bootstrap-server", single.brokers, "upgrade", "--feature", "metadata.version=99"]
-    done = subprocess.run([*command, *words], capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+    done = subprocess.run(
+        [*command, *words], capture_output=True, text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL
+    )
 
     assert 1 == done.returncode
     assert done.stdout.startswith("Could not upgrade metadata.version to 99. The update failed for all features")

@@ -16,10 +16,12 @@ from assignor.clients.kafka_python import StreamsPartitionAssignor
 from assignor.metrics import DEATHS, GROUP_SIZE, LARGEST, REBALANCES, SUBSCRIPTION, TASKS, TASKS_MOVED, UNASSIGNED, USED
 from assignor.topology import Subtopology, Topology
 from tests.assignor.test_metrics import Meter
-from tests.integration.applications import PARTITIONS, SESSION_MS, Application
+from tests.integration.applications import PARTITIONS, Application
 from tests.integration.children import PATIENCE
 
 pytestmark = [pytest.mark.broker, pytest.mark.slow]
+
+SESSION_MS = 60_000  # nobody dies here, however slow this machine is
 
 
 class Polled:

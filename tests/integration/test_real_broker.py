@@ -22,7 +22,7 @@ RECORDS = 20
 
 def test_a_bounce_finishes_both_upgrades(broker: str) -> None:
     command = [sys.executable, "-c", "from assignor.cli import main; main()", "bounce", "--bootstrap-servers", broker]
-    done = subprocess.run([*command, "--json"], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([*command, "--json"], capture_output=True, text=True, timeout=500)
 
     assert (0, "") == (done.returncode, done.stderr)
     summary = json.loads(done.stdout)

@@ -143,6 +143,17 @@ def test_the_guide_of_a_sweep_stands_beside_its_matrix(tmp_path):
     assert (2, ["1.1"], [], None) == (entry["bounces"], entry["upgrade_from"], entry["via"], entry["otherwise"])
 
 
+def test_an_operator_who_does_not_follow_the_plan_is_a_column_of_it(tmp_path):
+    chosen = ["--plan", "two_bounces", "--variants", *PAIR, "--out", tmp_path]
+    result = run(sweep, "--from", "1.1", "--to", "2.0", *chosen)
+    (cell,) = json.loads((tmp_path / "matrix.json").read_text())
+    found = {name: each["verdict"] for name, each in cell["variants"].items()}
+
+    assert {"interrupted": "safe", "rolled_back": "safe", "mistaken": "unsafe", "never_removed": "safe"} == found
+    assert ("safe", 0) == (cell["verdict"], result.exit_code)
+    assert cell["variants"]["mistaken"]["example"] in result.output
+
+
 def test_a_documented_plan_that_is_unsafe_gives_status_1(tmp_path, monkeypatch):
     def broken(wanted, *_arguments, **_keywords):
         return [CellResult(upgrade, runs=1, violations=1, example=SAFE) for upgrade in wanted.upgrades]
@@ -162,6 +173,7 @@ WRONG = [
     (["--from", "1.1", "--to", "2.0", "--upgrade-from", "7"], "upgrade.from"),
     (["--brokers", "--from", "3.9.2", "--to", "4.3.1", "--crashes", "2"], "with --brokers"),
     (["--from", "1.1", "--to", "2.0", "--faults", "2"], "--crashes and --lates"),
+    (["--from", "1.1", "--to", "2.0", "--variants", "--sample", "3"], "--variants are explored"),
 ]
 
 
@@ -224,7 +236,7 @@ def test_ctrl_c_leaves_nothing_half_written_and_says_how_to_go_on(tmp_path):
     while process.poll() is None and not (tmp_path / "manifest.json").exists():
         time.sleep(0.02)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: the whole group of processes
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=240)
     done = json.loads((tmp_path / "manifest.json").read_text())["done"]
 
     assert 130 == process.returncode, errors

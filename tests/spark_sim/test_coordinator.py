@@ -86,14 +86,16 @@ def test_a_late_or_foreign_sync_is_refused():
     assert (Phase.COMPLETING, set()) == (coordinator.phase, coordinator.untaken)
 
 
-def test_an_answer_that_is_not_taken_when_the_next_rebalance_begins_is_gone():
+def test_an_answer_on_its_way_arrives_although_the_next_rebalance_has_begun_unless_its_member_joins_first():
     coordinator, (a, b) = joined("A", "B")
     coordinator.sync(a, 1, {a: b"1", b: b"2"})
     coordinator.take(a)
     coordinator.join("A", a, b"more")
 
-    assert set() == coordinator.untaken
+    assert {b} == coordinator.untaken
     assert coordinator.waits_for(b)
+    coordinator.join("B", b, b"B")
+    assert set() == coordinator.untaken
 
 
 def test_a_follower_with_nothing_new_to_say_gets_the_running_generation_back():

@@ -61,6 +61,23 @@ def test_a_sweep_that_was_stopped_goes_on_with_the_blocks_that_are_missing(tmp_p
         assert [3, 3] == [each.runs for each in results.finish(UPGRADES)]
 
 
+def test_rows_that_a_worker_wrote_elsewhere_end_a_sweep_with_what_to_do(tmp_path):
+    with opened(tmp_path, SWEEP, WORK, "parquet") as results:
+        nowhere = results.unfinished / "part-00000.parquet"
+        with pytest.raises(ResultsError, match="share"):
+            results.store([(result_of(WORK[0]), nowhere)])
+        assert {} == results.done
+
+
+def test_what_is_stored_twice_is_stored_once(tmp_path):
+    with opened(tmp_path, SWEEP, WORK, "jsonl") as results:
+        store(results, WORK[0])
+        before = (tmp_path / "manifest.json").read_bytes()
+        results.store([(result_of(WORK[0], runs=99), results.unfinished / "gone")])
+
+        assert before == (tmp_path / "manifest.json").read_bytes()
+
+
 def test_rows_that_the_manifest_does_not_name_are_removed_when_it_goes_on(tmp_path):
     """A kill between moving a block's rows and naming them in the manifest."""
     with opened(tmp_path, SWEEP, WORK, "jsonl") as results:
@@ -152,15 +169,16 @@ def test_a_sweep_that_did_not_begin_leaves_no_folder(tmp_path):
 
 def test_a_file_in_place_of_the_folder_or_the_manifest_is_one_clear_error(tmp_path):
     (tmp_path / "file").write_text("")
-    (tmp_path / "manifest.json").write_text("{")
 
     with pytest.raises(ResultsError, match="is a file"), opened(tmp_path / "file", SWEEP, WORK, "jsonl"):
         pass
     with pytest.raises(ResultsError, match="cannot write"), opened(tmp_path / "file/below", SWEEP, WORK, "jsonl"):
         pass
     (tmp_path / "file").unlink()
-    with pytest.raises(ResultsError, match="not a manifest"), opened(tmp_path, SWEEP, WORK, "jsonl"):
-        pass
+    for manifest in ("{", "{}", "[]", '{"parameters": 1}'):
+        (tmp_path / "manifest.json").write_text(manifest)
+        with pytest.raises(ResultsError, match="not a manifest"), opened(tmp_path, SWEEP, WORK, "jsonl"):
+            pass
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path):

@@ -91,6 +91,7 @@ def test_what_the_group_runs_stands_before_the_steps():
         ("A@2.0 | with threads=2 | stop A.1", "no member 'A.1' in this scenario, only A"),
         ("A@2.0 | with threads=0", "expected threads= and a number from 1 to 100, got 'threads=0'"),
         ("A@2.0 | with threads=1000000000000", "expected threads= and a number from 1 to 100"),
+        ("A@2.0 | with threads=00000005199", "expected threads= and a number from 1 to 100"),
         ("A@2.0 | with threads=two", "expected threads= and a number from 1 to 100, got 'threads=two'"),
         ("A@2.0 | with topology=star", "expected some of threads=NUMBER, standbys=NUMBER, partitions=NUMBER"),
         ("A@2.0 | with static=1", "got 'static=1'"),

@@ -6,20 +6,23 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from spark_sim import runs, sweep
+from spark_sim import computing, runs, sweep
+from spark_sim.computing import ERROR, FAILED, REPEATABLE, REPEATED, compute
 from spark_sim.drawing import Block, Drawn, Kind
 from spark_sim.java import find_java
 from spark_sim.jobs import Draw, Extent, Slice, representatives
-from spark_sim.results import ResultsError, Sweep
+from spark_sim.results import ResultsError, SliceResult, Sweep, opened
 from spark_sim.runs import run_all
 from spark_sim.scenario import Scenario, step
 from spark_sim.schema import COLUMNS
 from spark_sim.session import spark_session
-from spark_sim.sweep import ERROR, FAILED, PROCESSES, REPEATABLE, SweepError, compute, run_sweep
+from spark_sim.sweep import PROCESSES, SweepError, run_sweep
 from upgrade import Plan, Upgrade, release_named
 from upgrade.matrix import kip_268
 
@@ -87,7 +90,7 @@ def test_an_exploration_that_fails_is_a_result_and_the_runs_are_as_ever(monkeypa
 
     assert good == rows
     assert "unsafe" == result.sums[0].verdict
-    assert FAILED in {result.sums[0].violated, sweep._found(JOB).violated}
+    assert FAILED in {result.sums[0].violated, computing._found(JOB).violated}
 
 
 def test_a_configuration_that_nobody_starts_with_has_no_rows():
@@ -102,7 +105,7 @@ def test_a_run_that_differs_when_it_is_repeated_is_an_error(monkeypatch):
     monkeypatch.setattr(runs, "digest", lambda _events: str(next(digests)))
     rows, _ = compute(SLICE)
 
-    assert len(range(0, len(rows), sweep.REPEATED)) == len([row for row in rows if row.verdict == ERROR])
+    assert len(range(0, len(rows), REPEATED)) == len([row for row in rows if row.verdict == ERROR])
     assert REPEATABLE == rows[0].property
 
 
@@ -141,7 +144,7 @@ def test_progress_counts_up_to_all_blocks_and_no_upgrade_stays_unfinished(tmp_pa
     jobs = len(representatives(OFFLINE.upgrades))
 
     assert sorted(each.slices for each in seen) == [each.slices for each in seen]
-    assert (jobs, jobs, frozenset(), tuple(results)) == (
+    assert (jobs, jobs, frozenset(), results) == (
         seen[-1].slices,
         seen[-1].all_slices,
         seen[-1].unfinished,
@@ -170,6 +173,52 @@ def test_a_full_disk_ends_a_sweep_with_one_error_and_keeps_what_is_finished(tmp_
         run_sweep(OFFLINE, tmp_path, master=PROCESSES)
 
     assert 2 == len(rows_in(tmp_path))
+
+
+# -- waves -----------------------------------------------------------------------------------------------------------
+
+
+def in_waves(folder, compute, cores, heard=list):
+    """Run slices of nothing in waves, on cores that this says; return the keys that are stored."""
+    work = [Slice(f"{number:03}", ()) for number in range(100)]
+    with opened(folder, OFFLINE, work, "none") as results, ThreadPoolExecutor(sweep.MOST_JOBS) as pool:
+        runner = sweep.Runner(pool, compute, alone=False, cores=cores, cancel=lambda: None, heard=heard)
+        sweep._run(work, runner, results, sweep._Measure(OFFLINE, results, work), lambda _progress: None)
+        return sorted(results.done)
+
+
+def nothing_of(wave):
+    return [(SliceResult(each.key, (), ""), None) for each in wave]
+
+
+def test_waves_grow_with_the_cores_that_turn_up(tmp_path):
+    counts, sizes = iter([2, 2, 2]), []
+
+    def compute(wave, _to):
+        sizes.append(len(wave))
+        return nothing_of(wave)
+
+    stored = in_waves(tmp_path, compute, lambda: next(counts, 12))
+
+    assert 100 == len(stored)
+    assert (2 * sweep.WAVE, 12 * sweep.WAVE) == (sizes[0], max(sizes))
+    assert 100 == sum(sizes)
+
+
+def test_a_slice_that_is_heard_of_is_stored_while_its_wave_goes_on(tmp_path):
+    told = []
+
+    def compute(wave, _to):
+        told.extend(nothing_of(wave[:1]))
+        until = time.monotonic() + 60
+        while time.monotonic() < until:
+            with suppress(FileNotFoundError):
+                if f'"{wave[0].key}"' in (tmp_path / "manifest.json").read_text():
+                    return nothing_of(wave)
+            time.sleep(0.01)
+        raise TimeoutError("it is not stored")
+
+    assert 100 == len(in_waves(tmp_path, compute, lambda: 100, heard=lambda: list(told)))
 
 
 # -- Spark -----------------------------------------------------------------------------------------------------------
@@ -246,32 +295,70 @@ class TestOnSpark:
         assert {} == rows_in(tmp_path)
 
     @pytest.mark.slow
-    def test_a_killed_sweep_resumes_and_ends_with_the_same_rows(self, spark, by_spark, tmp_path, tmp_path_factory):
+    def test_a_killed_sweep_resumes_and_computes_twice_only_what_was_running(
+        self, spark, by_spark, tmp_path, tmp_path_factory, monkeypatch
+    ):
+        """The one wave has all slices: what is finished is stored although its wave is not."""
         temporary = tmp_path_factory.mktemp("temporary")  # what it cannot remove any more
-        command = [sys.executable, "-c", KILL_ME, str(tmp_path)]
+        out, first, second = tmp_path / "out", tmp_path / "first", tmp_path / "second"
+        command = [sys.executable, "-c", KILL_ME, str(out), str(first)]
         with subprocess.Popen(command, cwd=ROOT, env=os.environ | {"TMPDIR": str(temporary)}) as killed:
-            while killed.poll() is None and not (tmp_path / "manifest.json").exists():
+            while killed.poll() is None and not (out / "manifest.json").exists():
                 time.sleep(0.02)
             killed.kill()
-        before = rows_in(tmp_path)
-        run_sweep(OFFLINE, tmp_path, master="local[2]")
+        before = rows_in(out)
+        monkeypatch.setattr(sweep, "compute", noted(second))
+        run_sweep(OFFLINE, out, master="local[2]")
+        again = keys_in(first) & keys_in(second)
 
         assert -signal.SIGKILL == killed.returncode
         assert 0 < len(before) < len(representatives(OFFLINE.upgrades))
-        assert stored_in(spark, by_spark) == stored_in(spark, tmp_path)
-        assert (by_spark / "manifest.json").read_bytes() == (tmp_path / "manifest.json").read_bytes()
+        assert {f"{key}.parquet" for key in again}.isdisjoint(before)
+        assert len(again) <= 2 * CORES  # what was running, and what had ended and was not heard of
+        assert stored_in(spark, by_spark) == stored_in(spark, out)
+        assert (by_spark / "manifest.json").read_bytes() == (out / "manifest.json").read_bytes()
 
 
-# Waves of two slices, so that there is something to kill between the first and the last.
+CORES = 2
+
+
+def noted(file):
+    """``compute``, with a note of each slice that is begun."""
+
+    def computed(work):
+        with file.open("a") as notes:
+            notes.write(f"{work.key}\n")
+        return compute(work)
+
+    return computed
+
+
+def keys_in(file):
+    return set(file.read_text().split())
+
+
+# Slices of one job, all in one wave; each takes a moment longer than it takes to hear of it.
 KILL_ME = """
 import sys
+import time
 from pathlib import Path
 from spark_sim import jobs, sweep
 from spark_sim.results import Sweep
 from upgrade.matrix import Plan, kip_268
 
-sweep.WAVE = jobs.COST_OF_A_SLICE = 1
+out, notes = map(Path, sys.argv[1:])
+compute = sweep.compute
+
+def noted(work):
+    with notes.open("a") as file:
+        file.write(work.key + chr(10))
+    time.sleep(2)
+    return compute(work)
+
+sweep.compute = noted
+sweep.WAVE = 100
+jobs.COST_OF_A_SLICE = 1
 upgrades = tuple(upgrade for upgrade in kip_268() if upgrade.plan is Plan.OFFLINE)
 swept = Sweep("offline", upgrades, jobs.Extent(patient=True, runs=7))
-sweep.run_sweep(swept, Path(sys.argv[1]), master="local[2]")
+sweep.run_sweep(swept, out, master="local[2]")
 """

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import logging
 import re
+import ssl
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, Self
 
 from attrs import field, frozen
 
 from upgrade.errors import ConfigException
+from upgrade.secrets import hidden
 
 _log = logging.getLogger(__name__)
 
@@ -51,7 +54,7 @@ _KEYS: Final[Mapping[str, tuple[str | None, Callable[[str], Any]]]] = {
     "ssl.truststore.type": (None, _pem_only),
     "ssl.keystore.location": ("ssl_certfile", str),
     "ssl.keystore.type": (None, _pem_only),
-    "ssl.key.password": ("ssl_password", str),
+    "ssl.key.password": ("ssl_password", hidden),
     # An empty name of an algorithm switches the check off, in Java as here.
     "ssl.endpoint.identification.algorithm": ("ssl_check_hostname", bool),
     "request.timeout.ms": ("request_timeout_ms", _milliseconds),
@@ -63,6 +66,7 @@ _LOGIN_KEYS: Final = {
     "serviceName": "sasl_kerberos_service_name",
 }
 _LOGINS: Final = ("PlainLoginModule", "ScramLoginModule", "Krb5LoginModule")
+_BY_PASSWORD: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 _STORES: Final = ("ssl.truststore", "ssl.keystore")
 
 
@@ -81,8 +85,11 @@ class CommandConfig:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Read a properties file; ``OSError`` or `ConfigException`."""
-        return cls.of(dict(properties(path.read_text(encoding="latin-1"))))
+        """Read a properties file, and try the certificates that it names; ``OSError`` or `ConfigException`."""
+        found = cls.of(dict(properties(path.read_text(encoding="latin-1"))))
+        if found.settings.get("security_protocol", "").endswith("SSL"):
+            _try_certificates(found.settings)
+        return found
 
     @classmethod
     def of(cls, given: Mapping[str, str]) -> Self:
@@ -107,7 +114,40 @@ class CommandConfig:
                 raise ConfigException(f"{key} is not known here; what is: {', '.join(_known())}")
             else:
                 _log.warning("%s is not known here and left out", key)
+        _complete(settings)
         return cls(settings, limit / 1000 if limit else None, brokers, controllers)
+
+
+def _complete(settings: dict[str, Any]) -> None:
+    """Add what Java takes for granted, and refuse what a client would only stumble over."""
+    if settings.get("security_protocol", "").startswith("SASL"):
+        mechanism = settings.setdefault("sasl_mechanism", "GSSAPI")
+        missing = [name for name in ("username", "password") if _LOGIN_KEYS[name] not in settings]
+        if mechanism in _BY_PASSWORD and missing:
+            raise ConfigException(f"sasl.jaas.config: expected {' and '.join(missing)} for {mechanism}")
+    if "ssl_certfile" in settings:
+        settings.setdefault("ssl_password", "")  # without any, OpenSSL asks for one on the terminal
+
+
+def _try_certificates(settings: Mapping[str, Any]) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    if trusted := settings.get("ssl_cafile"):
+        with _naming("ssl.truststore.location", "certificates in PEM"):
+            context.load_verify_locations(trusted)
+    if own := settings.get("ssl_certfile"):
+        with _naming(
+            "ssl.keystore.location", "key and certificate in PEM, and ssl.key.password if the key is encrypted"
+        ):
+            context.load_cert_chain(own, password=settings["ssl_password"])
+
+
+@contextmanager
+def _naming(key: str, expected: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:  # ssl.SSLError is one
+        missing = None if isinstance(error, ssl.SSLError) else error.strerror
+        raise ConfigException(f"{key}: {missing or f'expected {expected}'}") from None
 
 
 def _known() -> list[str]:
@@ -130,7 +170,8 @@ def _login(jaas: str | None) -> dict[str, Any]:
         raise ConfigException(f"sasl.jaas.config: expected one of {', '.join(_LOGINS)} as login module")
     pairs = re.findall(r"""(\w+)\s*=\s*(?:"((?:\\.|[^"\\])*)"|([^\s"]+))""", options)
     found = {key: re.sub(r"\\(.)", r"\1", quoted) or bare for key, quoted, bare in pairs}
-    return {_LOGIN_KEYS[key]: value for key, value in found.items() if key in _LOGIN_KEYS}
+    login = {_LOGIN_KEYS[key]: value for key, value in found.items() if key in _LOGIN_KEYS}
+    return {name: hidden(value) if name.endswith("password") else value for name, value in login.items()}
 
 
 def properties(text: str) -> Iterator[tuple[str, str]]:

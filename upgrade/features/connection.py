@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from importlib.util import find_spec
 from typing import Any, Final, Self
 
 from attrs import frozen
@@ -27,6 +28,8 @@ _PROBLEMS: Final = (KafkaError, OSError, ValueError)  # OSError: nobody listens,
 _CONTROLLERS: Final = 2  # DescribeCluster's endpoint type
 # A broker says so and hangs up; kafka-python (3.0.12) mostly sees but the latter.
 _LOGIN: Final = " during the login with SASL: are the mechanism, the name and the password right?"
+_AT_ONCE: Final = ": is the security protocol right?"  # TLS, or SASL, where none is expected, or the reverse
+_NOT_THAT_PROTOCOL: Final = ("UNEXPECTED_EOF", "WRONG_VERSION_NUMBER", "Invalid frame length")
 _JAVA_NAMES: Final = {
     ApiVersionsRequest.API_KEY: "API_VERSIONS",
     DescribeClusterRequest.API_KEY: "DESCRIBE_CLUSTER",
@@ -69,6 +72,9 @@ class Connection:
 
     def __init__(self, server: str, settings: Mapping[str, Any], deadline: Deadline) -> None:
         self._server = server
+        if settings.get("sasl_mechanism") == "GSSAPI" and find_spec("gssapi") is None:
+            # kafka-python would only hang up.
+            raise Unreachable("the SASL mechanism GSSAPI needs the Python package gssapi, which is not installed")
         self._net = NetworkSelector()
         try:
             # A manager that is not told to bootstrap takes any server, and a selector without its thread is driven by
@@ -81,8 +87,7 @@ class Connection:
             self._wait(self._connection.init_future, deadline)
         except _PROBLEMS as error:
             self.close()
-            hint = _LOGIN if "sasl_mechanism" in settings and "disconnected" in str(error) else ""
-            raise Unreachable(f"{server}: {_words(error)}{hint}") from None
+            raise Unreachable(f"{server}: {_words(error)}{_hint(settings, str(error))}") from None
 
     def __enter__(self) -> Self:
         return self
@@ -195,6 +200,14 @@ def _refused(answer: Any) -> Refused | None:
 def _unsupported(message: str) -> Refused:
     code = Code.UNSUPPORTED_VERSION
     return Refused(code.value, code.name, message)
+
+
+def _hint(settings: Mapping[str, Any], said: str) -> str:
+    if any(sign in said for sign in _NOT_THAT_PROTOCOL):
+        return _AT_ONCE
+    if "disconnected" not in said:
+        return ""
+    return _LOGIN if "sasl_mechanism" in settings else _AT_ONCE
 
 
 def _milliseconds(deadline: Deadline) -> int:

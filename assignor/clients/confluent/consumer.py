@@ -13,7 +13,7 @@ from typing import Any, Final, Self
 import kafka
 from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 
-from assignor.clients.confluent.errors import as_kafka_error, failed
+from assignor.clients.confluent.errors import as_kafka_error, failed, refusal
 from assignor.clients.confluent.group_metadata import group_metadata
 from assignor.clients.confluent.member_admin import MemberAdmin
 from assignor.clients.confluent.membership import Assignor, Membership, Offsets
@@ -29,9 +29,6 @@ log = logging.getLogger(__name__)
 
 _FOR_EVER: Final = float("inf")
 _CLOSE_SECONDS: Final = 15.0
-_REFUSALS: Final[Mapping[int, str]] = MappingProxyType(
-    {KafkaError._AUTHENTICATION: "SaslAuthenticationException", KafkaError._SSL: "SslAuthenticationException"}
-)
 
 
 class Closed(RuntimeError):
@@ -101,7 +98,7 @@ class StreamsConsumer:
 
         The `listener` is called in here. An error of a partition comes as a message, as from ``Consumer``.
         """
-        if self._ready and not self._news:
+        if self._ready and not self._news and not self._closing:
             return self._ready.popleft()
         return self._poll(timeout)
 
@@ -165,8 +162,8 @@ class StreamsConsumer:
 
     def _heard_of(self, error: KafkaError) -> None:
         """Hear what librdkafka has to say; kafka-python tries a wrong password again and again instead."""
-        if error.code() in _REFUSALS and self._membership.generation is None:
-            self._membership.fail(FatalError(f"the membership cannot begin: {error.str()}", _REFUSALS[error.code()]))
+        if (java := refusal(error)) and self._membership.generation is None:
+            self._membership.fail(FatalError(f"the membership cannot begin: {error.str()}", java))
         if self._error_cb:
             self._error_cb(error)
         else:

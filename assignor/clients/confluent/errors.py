@@ -5,6 +5,7 @@ A broker's error codes are the same in every client; only where a client answers
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
@@ -24,6 +25,14 @@ _OWN: Final[Mapping[type[Exception], int]] = MappingProxyType(
 )
 
 
+_REFUSALS: Final[Mapping[int, str]] = MappingProxyType(
+    {KafkaError._AUTHENTICATION: "SaslAuthenticationException", KafkaError._SSL: "SslAuthenticationException"}
+)
+# With TLS 1.3 a broker looks at a client's certificate when the handshake is over for the client, so librdkafka only
+# tells of a connection that was lost, and why.
+_ALERT: Final = re.compile(r"SSL routines:.* alert .*(certificate|unknown ca)")
+
+
 def as_kafka_error(error: BaseException) -> KafkaError:
     """Say what a plain ``Consumer`` would have said."""
     if isinstance(error, kafka.errors.CommitFailedError) and isinstance(
@@ -34,6 +43,11 @@ def as_kafka_error(error: BaseException) -> KafkaError:
         return KafkaError(error.errno, str(error))
     code = next((code for kind, code in _OWN.items() if isinstance(error, kind)), KafkaError._FAIL)
     return KafkaError(code, f"{type(error).__name__}: {error}")
+
+
+def refusal(error: KafkaError) -> str | None:
+    """Return Java's exception if librdkafka says that a broker does not let us in, or must not be trusted."""
+    return "SslAuthenticationException" if _ALERT.search(error.str()) else _REFUSALS.get(error.code())
 
 
 def failed(code: int, reason: str) -> KafkaException:

@@ -212,8 +212,12 @@ class Membership:
 
     def _is_in_doubt(self) -> bool:
         """Whether a session has passed since the broker last knew us, most likely because this process was stopped."""
-        last = max(_last_heartbeat(self._consumer), self.assignor.assigned_at)
-        return not self.assignor.joining and time.monotonic() - last > self._session_seconds
+        return not self.assignor.joining and self.is_out(self.assignor.assigned_at)
+
+    def is_out(self, since: float) -> bool:
+        """Whether the group does not know us any more, or has heard nothing for a session, counted from `since`."""
+        heard = max(_last_heartbeat(self._consumer), since)
+        return _is_lost(self._consumer) or time.monotonic() - heard > self._session_seconds
 
     def _remind(self, seconds: float, call: Call) -> None:
         """Let the user's thread do once in a while what it is to do regularly."""
@@ -284,11 +288,11 @@ class _Relay(TaskListener):
         return self._tell(lambda: self._followers.assigned(tasks))
 
     def revoked(self, tasks: Tasks) -> Awaitable[None]:
-        before = self._membership.departures
+        before, now = self._membership.departures, time.monotonic()
 
         def give_up() -> Any:
-            # The user may come so late that the member has left, and others have these tasks.
-            late = self._membership.departures > before
+            # The user may come so late that the member has left or was thrown out, and others have these tasks.
+            late = self._membership.departures > before or self._membership.is_out(now)
             return self._followers.lost(tasks) if late else self._followers.revoked(tasks)
 
         return self._tell(give_up)
@@ -373,3 +377,8 @@ def _call_soon(consumer: Any, call: Call) -> None:
 def _last_heartbeat(consumer: Any) -> float:
     """Return when the broker last answered one, in ``time.monotonic()``."""
     return float(consumer._coordinator.heartbeat.last_receive)
+
+
+def _is_lost(consumer: Any) -> bool:
+    """Whether it knows that the group has thrown it out, or has left."""
+    return bool(consumer._coordinator._generation.is_lost())

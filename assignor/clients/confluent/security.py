@@ -1,23 +1,22 @@
 """librdkafka's security settings, said to kafka-python.
 
 TLS becomes an ``SSLContext`` of our own: kafka-python has fewer settings for it than librdkafka, Python has them all.
-What is secret goes from one dictionary into another, and nowhere else: kafka-python 3.0.12 would write it into its logs
-at DEBUG, with its settings and with what it sends.
+What is secret goes from one dictionary into another, and nowhere else (``upgrade.secrets``).
 """
 
 from __future__ import annotations
 
-import logging
 import ssl
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from kafka.net.sasl.oauth import AbstractTokenProvider
-
+from assignor.clients.confluent.tokens import Tokens
 from upgrade import ConfigException
+from upgrade.secrets import hidden
 
 _PLAIN: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -29,6 +28,8 @@ _PLAIN: Final[Mapping[str, str]] = MappingProxyType(
 _PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI")
 _FALSE: Final = ("false", "f", "0")
+_PROBE: Final = "probe"  # librdkafka's word for: wherever this machine keeps its certificates
+_PROVIDER: Final = "sasl_oauth_token_provider"
 
 _NO_MEMBER: Final = "the member of the group (kafka-python) cannot use it"
 _FILES: Final = f"{_NO_MEMBER}; use the one that ends with .location, and a file in PEM"
@@ -60,7 +61,10 @@ REFUSED: Final[Mapping[str, str]] = MappingProxyType(
 
 
 def member_security(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return kafka-python's settings; ``ConfigException`` for what it cannot do, without any value that is secret."""
+    """Return kafka-python's settings; ``ConfigException`` for what it cannot do, without any value that is secret.
+
+    Asks ``oauth_cb`` for the first token: ``KafkaException`` if there is none.
+    """
     protocol = _one_of(_PROTOCOLS, "security.protocol", config.get("security.protocol", "plaintext"))
     found: dict[str, Any] = {"security_protocol": protocol}
     if protocol.endswith("SSL"):
@@ -68,12 +72,19 @@ def member_security(config: Mapping[str, Any]) -> dict[str, Any]:
     if protocol.startswith("SASL"):
         given = config.get("sasl.mechanism", config.get("sasl.mechanisms", "GSSAPI"))
         found["sasl_mechanism"] = _one_of(_MECHANISMS, "sasl.mechanism", given)
+        if found["sasl_mechanism"] == "GSSAPI" and find_spec("gssapi") is None:
+            raise ConfigException("sasl.mechanism GSSAPI needs the Python package gssapi, which is not installed")
         found |= {theirs: config[ours] for ours, theirs in _PLAIN.items() if ours in config}
         if "sasl_plain_password" in found:
-            found["sasl_plain_password"] = _secret(found["sasl_plain_password"])
+            found["sasl_plain_password"] = hidden(found["sasl_plain_password"])
         if found["sasl_mechanism"] == "OAUTHBEARER":
-            found["sasl_oauth_token_provider"] = _provider(config)
+            found[_PROVIDER] = _tokens(config)
     return found
+
+
+def records_security(member: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what librdkafka is to have instead of the user's own, given the settings of the member."""
+    return {"oauth_cb": member[_PROVIDER].for_records} if _PROVIDER in member else {}
 
 
 def _one_of(known: tuple[str, ...], key: str, value: str) -> str:
@@ -98,7 +109,8 @@ def _tls(config: Mapping[str, Any]) -> ssl.SSLContext:
     if ciphers := config.get("ssl.cipher.suites"):
         with _naming("ssl.cipher.suites", ciphers):
             context.set_ciphers(ciphers)
-    context.check_hostname = config.get("ssl.endpoint.identification.algorithm", "https") == "https"
+    # librdkafka takes any case: what it reads as https must not switch the check off here.
+    context.check_hostname = str(config.get("ssl.endpoint.identification.algorithm", "https")).lower() != "none"
     if str(config.get("enable.ssl.certificate.verification", "true")).lower() in _FALSE:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
@@ -106,7 +118,8 @@ def _tls(config: Mapping[str, Any]) -> ssl.SSLContext:
 
 
 def _choose_trust(context: ssl.SSLContext, config: Mapping[str, Any]) -> None:
-    if where := config.get("ssl.ca.location"):
+    where = config.get("ssl.ca.location")
+    if where and where != _PROBE:
         with _naming("ssl.ca.location", where):
             context.load_verify_locations(**{"capath" if Path(where).is_dir() else "cafile": where})
     elif certificates := config.get("ssl.ca.pem"):
@@ -125,62 +138,9 @@ def _naming(key: str, value: str) -> Iterator[None]:
         raise ConfigException(f"Invalid value {value} for configuration {key}: {why}") from None
 
 
-def _provider(config: Mapping[str, Any]) -> AbstractTokenProvider:
+def _tokens(config: Mapping[str, Any]) -> Tokens:
     if not callable(call := config.get("oauth_cb")):
         raise ConfigException("sasl.mechanism OAUTHBEARER needs oauth_cb, a function that returns a token: got none")
-    return _Tokens(call, config.get("sasl.oauthbearer.config", ""))
-
-
-class _Tokens(AbstractTokenProvider):  # type: ignore[misc]  # kafka-python has no type information
-    """Asks librdkafka's ``oauth_cb`` whenever a connection is made; it is called on the member's I/O thread too."""
-
-    def __init__(self, oauth_cb: Callable[[str], tuple[Any, ...]], config: str) -> None:
-        super().__init__()
-        self._oauth_cb = oauth_cb
-        self._config = config
-        self._extensions: Mapping[str, str] = {}
-
-    def token(self) -> str:
-        """Return a new token; it comes as (token, expiry in seconds, principal, extensions), the last two optional."""
-        token, _, *more = self._oauth_cb(self._config)
-        self._extensions = more[1] if len(more) > 1 else {}
-        return _secret(token)
-
-    def extensions(self) -> Mapping[str, str]:
-        """Return what came with the last token."""
-        return self._extensions
-
-
-class _Secret(str):
-    """A text that does not show itself where settings are printed."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "'[hidden]'"
-
-
-class _Hiding(logging.Filter):
-    """Keeps records with a secret out of a log."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.secrets: set[str] = set()
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        said = record.getMessage()
-        return not any(secret in said for secret in self.secrets)
-
-
-_HIDING: Final = _Hiding()
-_SHORTEST: Final = 4
-_WHO_SHOWS_WHAT_IS_SENT: Final = ("kafka.protocol.parser", "kafka.net.connection", "kafka.net.transport")
-
-
-def _secret(text: str) -> _Secret:
-    """Hide it from now on, also as Python shows the bytes of it; what is shorter than a word hides nothing else."""
-    if len(text) >= _SHORTEST:
-        _HIDING.secrets |= {text, repr(text.encode())[2:-1]}
-        for name in _WHO_SHOWS_WHAT_IS_SENT:
-            logging.getLogger(name).addFilter(_HIDING)
-    return _Secret(text)
+    tokens = Tokens(call, config.get("sasl.oauthbearer.config", ""))
+    tokens.begin()
+    return tokens

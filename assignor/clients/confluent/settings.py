@@ -20,6 +20,8 @@ _STREAMS: Final = frozenset(attribute.metadata["key"] for attribute in attrs.fie
 
 
 def _servers(value: str) -> list[str]:
+    if not isinstance(value, str):
+        raise TypeError("expected HOST:PORT,... as one text")
     return [server.strip() for server in value.split(",")]
 
 
@@ -117,6 +119,7 @@ class Settings:
                     if key not in _NOT_FOR_RECORDS and (key not in streams or key in kept)
                 },
                 **_NEVER_BY_ITSELF,
+                **security.records_security(secured),
             },
             auto_commit_seconds=_auto_commit(config),
             on_commit=config.get("on_commit"),
@@ -145,14 +148,20 @@ def _member(config: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, (name, convert) in _MEMBER.items():
         if key in config:
-            try:
-                found[name] = convert(config[key])
-            except (TypeError, ValueError):
-                raise ConfigException(f"Invalid value {config[key]} for configuration {key}: Not a number") from None
+            found[name] = _read(config, key, convert)
     return found
+
+
+def _read(config: Mapping[str, Any], key: str, convert: Callable[[Any], Any]) -> Any:
+    try:
+        return convert(config[key])
+    except (TypeError, ValueError) as error:
+        what = "Not a number" if convert is int else error
+        raise ConfigException(f"Invalid value {config[key]} for configuration {key}: {what}") from None
 
 
 def _auto_commit(config: Mapping[str, Any]) -> float | None:
     if str(config.get("enable.auto.commit", "false")).lower() not in _TRUE:
         return None
-    return int(config.get("auto.commit.interval.ms", _AUTO_COMMIT_MS)) / 1000
+    key = "auto.commit.interval.ms"
+    return (_read(config, key, int) if key in config else _AUTO_COMMIT_MS) / 1000

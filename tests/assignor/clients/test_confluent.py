@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow
 
 TASKS = [TaskId(0, partition) for partition in range(4)]
 TOPOLOGY = Topology.of(Subtopology(sources=["orders"], changelogs=["totals-changelog"]))
-SECONDS = 30.0
+SECONDS = 60.0
 EACH = 50  # records in each partition
 Make = Callable[..., StreamsConsumer]
 
@@ -330,6 +330,23 @@ def test_nothing_is_handed_out_while_nobody_knows_whether_the_session_lives(make
     assert consumer.poll(SECONDS) is not None
 
 
+def test_who_comes_to_revoked_when_the_session_is_over_has_lost_its_tasks(make: Make) -> None:
+    heard = Listener()
+    consumer = make(listener=heard, release=release_named("streams-assignor-3"))  # eager: it gives up all
+    poll_until(all_shared(consumer), consumer)
+    membership = consumer._membership
+    membership.assignor.rejoin()
+    deadline = time.monotonic() + SECONDS
+    while not membership._waiting:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    membership._session_seconds = -1.0
+    consumer.poll(0)
+    assert ["assigned", "lost"] == heard.words
+    membership._session_seconds = 60.0
+    poll_until(lambda: ["assigned", "lost", "assigned"] == heard.words, consumer)
+
+
 @pytest.mark.parametrize("during", ["poll", "nothing"])
 def test_another_thread_can_close_it(make: Make, during: str) -> None:
     heard = Listener()
@@ -347,6 +364,26 @@ def test_another_thread_can_close_it(make: Make, during: str) -> None:
     closer.join(SECONDS)
     assert not closer.is_alive()
     assert ["assigned", "revoked"] == heard.words
+
+
+def test_no_record_of_a_task_that_another_thread_gives_up(make: Make) -> None:
+    entered, read_after = threading.Event(), []
+    consumer = make(listener=Listener(revoked=lambda: (entered.set(), time.sleep(0.3))))
+    poll_until(all_shared(consumer), consumer)
+    assert consumer.poll(SECONDS) is not None
+    closer = threading.Thread(target=consumer.close)
+    closer.start()
+    entered.wait(SECONDS)
+
+    def read_on() -> None:
+        while True:
+            if (message := consumer.poll(SECONDS)) is not None:
+                read_after.append(message)
+
+    with pytest.raises(RuntimeError, match="Consumer closed"):
+        read_on()
+    closer.join(SECONDS)
+    assert not read_after
 
 
 def test_a_callback_can_close_it(make: Make) -> None:

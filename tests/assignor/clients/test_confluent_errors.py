@@ -6,7 +6,7 @@ from confluent_kafka import KafkaError
 
 from assignor import FatalError
 from assignor.clients.confluent import member_admin
-from assignor.clients.confluent.errors import as_fatal, as_kafka_error, is_passing
+from assignor.clients.confluent.errors import as_fatal, as_kafka_error, is_passing, refusal
 from assignor.clients.looking_up import LookupFailed
 from assignor.internal_topics import NewTopic
 from subscription_codec import TopicPartition
@@ -42,6 +42,29 @@ def test_what_ends_a_member_has_its_name_in_java(error: Exception, java: str) ->
     fatal = as_fatal(error)
     assert java == fatal.kafka
     assert as_fatal(fatal) is fatal
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "java"),
+    [
+        (KafkaError._AUTHENTICATION, "invalid credentials", "SaslAuthenticationException"),
+        (KafkaError._SSL, "certificate verify failed", "SslAuthenticationException"),
+        (
+            KafkaError._TRANSPORT,
+            "Receive failed: error:0A000412:SSL routines::ssl/tls alert bad certificate: SSL alert number 42",
+            "SslAuthenticationException",
+        ),
+        (
+            KafkaError._TRANSPORT,
+            "Receive failed: error:0A000418:SSL routines::tlsv1 alert unknown ca: SSL alert number 48",
+            "SslAuthenticationException",
+        ),
+        (KafkaError._TRANSPORT, "SSL routines::tlsv1 alert internal error: SSL alert number 80", None),
+        (KafkaError._TRANSPORT, "Connect failed: Connection refused", None),
+    ],
+)
+def test_a_refusal_is_no_outage(code: int, text: str, java: str | None) -> None:
+    assert java == refusal(KafkaError(code, text))
 
 
 def test_some_errors_pass() -> None:

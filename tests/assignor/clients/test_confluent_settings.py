@@ -9,7 +9,7 @@ import pytest
 from confluent_kafka import KafkaException
 
 from assignor import Subtopology, Topology
-from assignor.clients.confluent import StreamsConsumer
+from assignor.clients.confluent import StreamsConsumer, security
 from assignor.clients.confluent.settings import Settings
 from upgrade import ConfigException
 
@@ -90,6 +90,8 @@ def test_it_commits_by_itself_only_if_told_to() -> None:
         ({"enable.auto.offset.store": True}, "enable.auto.offset.store cannot be used"),
         ({"test.mock.num.brokers": 1}, "use clients.mock_cluster"),
         ({"session.timeout.ms": "long"}, "Invalid value long for configuration session.timeout.ms"),
+        ({"bootstrap.servers": ["a:1"]}, "bootstrap.servers: expected HOST:PORT,... as one text"),
+        ({"enable.auto.commit": True, "auto.commit.interval.ms": "soon"}, "auto.commit.interval.ms: Not a number"),
         ({"upgrade.from": "0.9"}, "upgrade.from"),
         ({"ssl.keystore.location": "x"}, "ssl.keystore.location cannot be used .* PEM"),
         ({"sasl.oauthbearer.method": "oidc"}, "use oauth_cb"),
@@ -129,8 +131,17 @@ def test_security_is_translated() -> None:
     assert expected.items() <= plain.member.items()
     assert expected.items() <= plain.admin.items()
     assert SECRET == plain.records["sasl.password"]
-    kerberos = settings(security__protocol="SASL_PLAINTEXT", sasl__kerberos__service__name="k").member
-    assert {"sasl_mechanism": "GSSAPI", "sasl_kerberos_service_name": "k"}.items() <= kerberos.items()
+
+
+def test_kerberos_needs_its_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without it kafka-python would try again and again, and say nothing."""
+    kerberos = {"security__protocol": "SASL_PLAINTEXT", "sasl__kerberos__service__name": "k"}
+    monkeypatch.setattr(security, "find_spec", lambda _: None)
+    with pytest.raises(ConfigException, match="GSSAPI needs the Python package gssapi, which is not installed"):
+        settings(**kerberos)
+    monkeypatch.setattr(security, "find_spec", lambda name: name)
+    expected = {"sasl_mechanism": "GSSAPI", "sasl_kerberos_service_name": "k"}
+    assert expected.items() <= settings(**kerberos).member.items()
 
 
 def test_tls_becomes_a_context() -> None:
@@ -138,12 +149,18 @@ def test_tls_becomes_a_context() -> None:
     assert (True, ssl.CERT_REQUIRED) == (context.check_hostname, context.verify_mode)
     unnamed = settings(security__protocol="ssl", ssl__endpoint__identification__algorithm="none").member["ssl_context"]
     assert (False, ssl.CERT_REQUIRED) == (unnamed.check_hostname, unnamed.verify_mode)
+    shouted = settings(security__protocol="ssl", ssl__endpoint__identification__algorithm="HTTPS").member["ssl_context"]
+    assert shouted.check_hostname  # librdkafka takes any case
     blind = settings(security__protocol="ssl", enable__ssl__certificate__verification="false").member["ssl_context"]
     assert (False, ssl.CERT_NONE) == (blind.check_hostname, blind.verify_mode)
 
 
 def test_a_folder_of_certificates_will_do(tmp_path: Path) -> None:
     assert settings(security__protocol="ssl", ssl__ca__location=str(tmp_path)).member["ssl_context"]
+
+
+def test_where_this_machine_keeps_certificates_will_do() -> None:
+    assert settings(security__protocol="ssl", ssl__ca__location="probe").member["ssl_context"]
 
 
 def test_one_oauth_cb_serves_both() -> None:
@@ -158,11 +175,16 @@ def test_one_oauth_cb_serves_both() -> None:
         sasl__oauthbearer__config="scope=x",
     )
     provider = found.member["sasl_oauth_token_provider"]
-    assert ({}, "token", {"logicalCluster": "a"}) == (provider.extensions(), provider.token(), provider.extensions())
-    assert found.records["oauth_cb"] is oauth_cb
-    short = settings(security__protocol="SASL_SSL", sasl__mechanism="OAUTHBEARER", oauth_cb=lambda _: ("t", 1.0))
-    provider = short.member["sasl_oauth_token_provider"]
-    assert ("t", {}) == (provider.token(), provider.extensions())
+    assert ("token", {"logicalCluster": "a"}) == (provider.token(), provider.extensions())
+    assert ("token", 1e12, "me", {"logicalCluster": "a"}) == found.records["oauth_cb"]("scope=x")
+    assert provider is found.admin["sasl_oauth_token_provider"]
+
+
+def test_an_oauth_cb_of_another_login_is_left_alone() -> None:
+    def oauth_cb(_: str) -> tuple[str, float]:
+        raise AssertionError("nobody needs a token")
+
+    assert oauth_cb is settings(security__protocol="PLAINTEXT", oauth_cb=oauth_cb).records["oauth_cb"]
 
 
 def test_nothing_secret_is_shown(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from assignor.clients import mock_cluster
 from assignor.clients.mock_cluster import KAFKA_PYTHON_API_VERSION, SAFE_CAPS, MockCluster, MockClusterError
 
+SECONDS = 120.0
 RECORDS = [f"record {number}".encode() for number in range(20)]
 
 
@@ -26,7 +27,7 @@ def fixture_cluster() -> Iterator[MockCluster]:
 def test_it_has_the_topics_it_was_given_and_those_created_later(cluster: MockCluster) -> None:
     cluster.create_topic("payments", 5)
 
-    topics = AdminClient({"bootstrap.servers": cluster.bootstrap}).list_topics(timeout=10).topics
+    topics = AdminClient({"bootstrap.servers": cluster.bootstrap}).list_topics(timeout=SECONDS).topics
 
     assert {name: len(topic.partitions) for name, topic in topics.items()} == {"orders": 3, "payments": 5}
 
@@ -34,7 +35,7 @@ def test_it_has_the_topics_it_was_given_and_those_created_later(cluster: MockClu
 def test_it_has_as_many_brokers_as_asked() -> None:
     with MockCluster(brokers=3) as cluster:
         addresses = cluster.bootstrap.split(",")
-        brokers = AdminClient({"bootstrap.servers": cluster.bootstrap}).list_topics(timeout=10).brokers.values()
+        brokers = AdminClient({"bootstrap.servers": cluster.bootstrap}).list_topics(timeout=SECONDS).brokers.values()
 
     assert 3 == len(addresses)
     assert {f"{broker.host}:{broker.port}" for broker in brokers} == set(addresses)
@@ -51,7 +52,7 @@ def test_it_carries_records_from_a_confluent_producer_to_a_confluent_consumer(cl
         }
     )
     consumer.subscribe(["orders"])
-    messages = consumer.consume(len(RECORDS), timeout=20)
+    messages = consumer.consume(len(RECORDS), timeout=SECONDS)
     consumer.close()
 
     assert sorted(RECORDS) == sorted(message.value() for message in messages)
@@ -77,14 +78,14 @@ def test_it_can_be_started_twice_in_one_process(cluster: MockCluster) -> None:
     _produce_with_confluent(cluster)
     with MockCluster(topics={"orders": 1}) as other:
         assert cluster.bootstrap != other.bootstrap
-        assert [] == _consume_with_kafka_python(other, "orders", wait_ms=500)
+        assert [] == _consume_with_kafka_python(other, "orders")
 
     assert len(RECORDS) == len(_consume_with_kafka_python(cluster, "orders"))
 
 
 def test_it_says_nothing_on_the_terminal() -> None:
     code = "from assignor.clients.mock_cluster import *\nwith MockCluster(topics={'a': 1}) as c: print(c.bootstrap)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=SECONDS)
 
     assert "" == done.stderr
     assert done.stdout.startswith("127.0.0.1:")
@@ -141,17 +142,17 @@ def _produce_with_confluent(cluster: MockCluster) -> None:
     for record in RECORDS:
         producer.produce("orders", record)
 
-    assert 0 == producer.flush(10)
+    assert 0 == producer.flush(SECONDS)
 
 
-def _consume_with_kafka_python(cluster: MockCluster, topic: str, wait_ms: int = 2000) -> list[bytes]:
+def _consume_with_kafka_python(cluster: MockCluster, topic: str) -> list[bytes]:
     consumer = KafkaConsumer(bootstrap_servers=cluster.bootstrap, api_version=KAFKA_PYTHON_API_VERSION)
     partitions = [TopicPartition(topic, number) for number in sorted(consumer.partitions_for_topic(topic))]
     consumer.assign(partitions)
     consumer.seek_to_beginning(*partitions)
-    found: list[bytes] = []
-    while batch := consumer.poll(timeout_ms=wait_ms):
-        found += [record.value for records in batch.values() for record in records]
+    ends, found = sum(consumer.end_offsets(partitions).values()), []
+    while len(found) < ends:
+        found += [record.value for records in consumer.poll(timeout_ms=1000).values() for record in records]
     consumer.close()
     return found
 
@@ -160,7 +161,7 @@ def _api_versions(bootstrap: str) -> dict[int, int]:
     """API key -> newest version, asked with an ApiVersions v0 request by hand."""
     host, port = bootstrap.rsplit(":", 1)
     request = (18).to_bytes(2) + (0).to_bytes(2) + (7).to_bytes(4) + (0xFFFF).to_bytes(2)
-    with socket.create_connection((host, int(port)), timeout=10) as connection:
+    with socket.create_connection((host, int(port)), timeout=SECONDS) as connection:
         connection.sendall(len(request).to_bytes(4) + request)
         stream = connection.makefile("rb")
         body = stream.read(int.from_bytes(stream.read(4)))

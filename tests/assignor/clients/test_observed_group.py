@@ -12,8 +12,8 @@ from assignor.errors import FatalError
 from assignor.metrics import DEATHS, FOLLOW_UPS, GROUP, LATEST, REBALANCES, TASKS, UNASSIGNED, USED
 from assignor.observing import Event, Led, together
 from subscription_codec.consumer_protocol import MemberAssignment, encode_member_assignment
+from tests.assignor.clients.test_kafka_python import SECONDS, Running, an_assignor, eventually, owned
 from tests.assignor.clients.test_kafka_python import TASKS as ALL_TASKS
-from tests.assignor.clients.test_kafka_python import Running, an_assignor, eventually, owned
 from tests.assignor.clients.test_plugged import TOPOLOGY, Alone, Eager, at_once, rebalanced
 from tests.assignor.test_metrics import Meter
 
@@ -84,7 +84,7 @@ def test_a_death_of_the_membership_itself_is_counted_once() -> None:
     consumer = StreamsConsumer(config, TOPOLOGY, member={"bootstrap_timeout_ms": 300}, observer=meter.observe)
     for _ in range(2):
         with pytest.raises(FatalError) as died:
-            consumer.poll(20)
+            consumer.poll(SECONDS)
     consumer.close()
 
     assert {died.value.kafka: 1} == meter.of(DEATHS)

@@ -293,6 +293,10 @@ def test_it_leaves_or_rejoins_or_waits_as_it_is_told() -> None:
         call()
     assert ["rejoin"] == member.wants  # for the one that nothing has replaced
 
+    at_once(member.ends())
+    call()
+    assert ["rejoin"] == member.wants  # and for nobody who is gone
+
 
 def test_what_a_leader_cannot_create_ends_it() -> None:
     class Refusing(Admin):

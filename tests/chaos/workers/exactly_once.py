@@ -64,12 +64,15 @@ def _producer(settings: WorkerSettings) -> Producer:
 
 
 def _copy(consumer: StreamsConsumer, producer: Producer, settings: WorkerSettings, messages: list[Message]) -> None:
-    """Write where each record came from, and commit that together with the offsets; `Refused` if that cannot be."""
+    """Copy each record, and commit that together with the offsets; `Refused` if that cannot be.
+
+    A copy has the time of what it copies, as in Kafka Streams.
+    """
     try:
         producer.begin_transaction()
         for message in messages:
-            origin = f"{message.topic()}-{message.partition()}:{message.offset()}"
-            producer.produce(settings.output, origin.encode(), partition=message.partition())
+            _, time = message.timestamp()
+            producer.produce(settings.output, message.value(), partition=message.partition(), timestamp=time)
         ends = [TopicPartition(*_split(name), last + 1) for name, _, last in ranges(messages)]
         _patiently(producer.send_offsets_to_transaction, ends, consumer.consumer_group_metadata(), _SECONDS)
         _patiently(producer.commit_transaction, _SECONDS)

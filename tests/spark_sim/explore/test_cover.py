@@ -13,10 +13,10 @@ from spark_sim.world import World
 from tests.spark_sim.explore.cells import cell
 
 CELLS = {
-    "probing": cell("2.4.1", "3.9.2", members=2, answers_last=False),
-    "deadly": cell("2.1.1", "2.0.1", members=2, answers_last=False),
-    "two bounces": cell("1.1.1", "2.4.1", "1.1", members=2, faults=(0, 0), patient=True, answers_last=False),
-    "faults": cell("0.10.0.1", "0.10.1.1", members=2, faults=(0, 1), answers_last=False),
+    "probing": cell("2.4.1", "3.9.2", members=2),
+    "deadly": cell("2.1.1", "2.0.1", members=2),
+    "two bounces": cell("1.1.1", "2.4.1", "1.1", members=2, faults=(0, 0), patient=True),
+    "faults": cell("0.10.0.1", "0.10.1.1", members=2, faults=(0, 1)),
 }
 
 

@@ -4,7 +4,9 @@ import pytest
 
 from spark_sim.explore import Variant, explore
 from spark_sim.explore.packed import Packed
+from spark_sim.explore.paths import way
 from spark_sim.explore.search import search
+from spark_sim.explore.situation import GROUP
 from tests.spark_sim.explore.cells import cell
 
 fast = pytest.importorskip("spark_sim.explore.fast", reason="needs numba (extra fast)", exc_type=ImportError)
@@ -28,9 +30,9 @@ def test_the_graph_is_the_same(name):
     plain, compiled = search(Packed(CELLS[name])), fast.search(Packed(CELLS[name]))
 
     assert (plain.targets, plain.labels, plain.first) == (compiled.targets, compiled.labels, compiled.first)
-    assert (plain.beginnings, plain.ending, plain.before) == (compiled.beginnings, compiled.ending, compiled.before)
+    assert (plain.beginnings, plain.ending, plain.known) == (compiled.beginnings, compiled.ending, compiled.known)
     assert (plain.broken, plain.suspects) == (compiled.broken, compiled.suspects)
-    for one, other in ((plain.parts, compiled.parts), (plain.keys, compiled.keys), (plain.by, compiled.by)):
+    for one, other in ((plain.parts, compiled.parts), (plain.keys, compiled.keys)):
         assert list(one) == list(other)
     assert compiled.number_of(compiled.parts[-1], compiled.group(-1)) == compiled.states
 
@@ -40,6 +42,23 @@ def test_room_that_is_too_small_grows(monkeypatch):
     plain, compiled = (explore(CELLS["deadly"], compiled=each, confirm=False) for each in (False, True))
 
     assert plain == compiled
+
+
+def test_more_parts_than_fit_are_explored_plainly(monkeypatch):
+    monkeypatch.setattr(fast.kernel, "MOST_PARTS", 50)
+    plain, other = search(Packed(CELLS["deadly"])), fast.search(Packed(CELLS["deadly"]))
+
+    assert len(plain.packed.weights) > 50
+    assert (plain.parts, plain.targets, plain.labels) == (other.parts, other.targets, other.labels)
+
+
+def test_the_way_to_a_state_is_the_same():
+    plain, compiled = search(Packed(CELLS["deadly"])), fast.search(Packed(CELLS["deadly"]))
+
+    for at in (1, plain.states // 2, plain.states):
+        assert way(plain, at) == way(compiled, at)
+    with pytest.raises(KeyError, match="no state has the parts"):
+        compiled.number_of(compiled.parts[1], GROUP)
 
 
 def test_an_end_by_number_is_the_same():

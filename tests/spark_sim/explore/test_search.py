@@ -3,13 +3,16 @@
 from functools import cache
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from spark_sim.explore import Variant
+from spark_sim.explore import Faults, Variant
 from spark_sim.explore.counting import Counted, count
 from spark_sim.explore.packed import Packed
 from spark_sim.explore.parts import COMPLETING
+from spark_sim.explore.paths import Group, way
 from spark_sim.explore.search import BY_OPERATOR, END, FAULT, GENERATION, Graph, search
-from spark_sim.explore.situation import PHASE
+from spark_sim.explore.situation import GROUP, PHASE, few
 from spark_sim.properties import Violation
 from tests.spark_sim.explore.cells import cell
 
@@ -116,3 +119,35 @@ def test_who_always_leaves_first_starves_the_others_if_answers_do_not_last():
     """Why they last: Kafka's coordinator answers all who wait for SyncGroup at once."""
     assert count(search(Packed(cell("2.4.1", "2.5.1", members=2, answers_last=False)))).circle
     assert count(search(Packed(cell("2.4.1", "2.5.1", members=2)))).schedules
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_the_way_to_a_state_leads_there(name):
+    graph = search(Packed(CELLS[name]))
+    for at in range(1, graph.states, 1 + graph.states // 20):
+        beginning, moves = way(graph, at)
+        group = Group.at(graph.packed, graph.beginnings[beginning][0])
+        for move in moves:
+            list(group.make(move))
+
+        assert graph.number_of(group.parts, group.group) == at
+
+
+def test_a_state_that_there_is_not_has_no_number():
+    graph = search(Packed(CELLS["one bounce"]))
+
+    with pytest.raises(KeyError, match="no state has the parts"):
+        graph.number_of(graph.parts[1], GROUP)
+    assert len(graph.ids) == len(graph.keys)
+
+
+@given(st.lists(st.integers(0, 63), min_size=10, max_size=10))
+def test_few_counts_up_to_two_in_every_tally(counts):
+    tallies = sum(count << 6 * place for place, count in enumerate(counts))
+
+    assert [min(2, count) for count in counts] == [few(tallies) >> 6 * place & 63 for place in range(10)]
+
+
+def test_more_faults_than_a_state_has_bits_for_are_refused():
+    with pytest.raises(ValueError, match="'crashes' must be <= 7: 8"):
+        Faults(crashes=8)

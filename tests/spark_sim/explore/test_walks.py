@@ -34,7 +34,7 @@ DEADLY = {"KAFKA-8649", "KAFKA-8649, the way back", "KAFKA-6054", "upgrade.from 
 @pytest.mark.parametrize("name", PAIRS)
 def test_real_members_make_the_same_moves_with_the_same_result(name):
     faults = evolve(PAIRS[name].faults, crashes=1, lates=1)
-    packed = Packed(evolve(PAIRS[name], faults=faults, answers_last=False))
+    packed = Packed(evolve(PAIRS[name], faults=faults))
     random = Random(name)
     walks = [walk(packed, random, most=150) for _ in range(12)]
     ends = Counter(how for _, how in walks)

@@ -44,10 +44,31 @@ def test_it_reads_what_was_written(pairs):
     assert {key: value.lstrip(" ") for key, value in pairs.items()} == dict(properties(written))
 
 
+# For two names at once: a key of nobody's, and what it has signed.
+CERTIFICATE = """\
+-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgw/8fxhRKvwcHhAmn
+reHNYlLsljIsqKnZ37EMnYDEhHqhRANCAAQiGmiBDw7icGTPvnFrz545m7k1UtKr
+HnSS2Fh0CVWygnhK7YXISeIrwmXg6k9yQ1n/JdrYRdMsPMfx5Hea/1fU
+-----END PRIVATE KEY-----
+-----BEGIN CERTIFICATE-----
+MIIBdTCCARugAwIBAgIURDqmZFcYgsSGsnPC3vjcIGx6Ts4wCgYIKoZIzj0EAwIw
+DzENMAsGA1UEAwwEdGVzdDAgFw0yNjExMjEyMzU2MjZaGA8yMTI2MTAyODIzNTYy
+NlowDzENMAsGA1UEAwwEdGVzdDBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABCIa
+aIEPDuJwZM++cWvPnjmbuTVS0qsedJLYWHQJVbKCeErthchJ4ivCZeDqT3JDWf8l
+2thF0yw8x/Hkd5r/V9SjUzBRMB0GA1UdDgQWBBRnksQRHsuZcv+o2fk25VKkRRwD
+4zAfBgNVHSMEGDAWgBRnksQRHsuZcv+o2fk25VKkRRwD4zAPBgNVHRMBAf8EBTAD
+AQH/MAoGCCqGSM49BAMCA0gAMEUCIQCNuscULrJgWQJ9qE614jrTijHrW7yPv/J0
+oGQ6P1VzOgIgN8oH6T+BNDG4d+OQOT+FHp1sw2GRAltuuGFOB/rHrVA=
+-----END CERTIFICATE-----
+"""
+
 LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 
 
 def test_m8_a_file_opens_the_door(tmp_path):
+    (tmp_path / "me.pem").write_text(CERTIFICATE)
+    (tmp_path / "ca.pem").write_text(CERTIFICATE)
     file = tmp_path / "client.properties"
     file.write_text(
         f"""\
@@ -83,7 +104,58 @@ client.id=me
         "request_timeout_ms": 2000,
         "client_id": "me",
     } == config.settings
-    assert "cret" not in repr(config)
+    assert "cret" not in repr(config) + repr(config.settings)
+
+
+@pytest.mark.parametrize(
+    ("store", "content", "why"),
+    [
+        ("truststore", None, "No such file or directory"),
+        ("truststore", "no certificate", "expected certificates in PEM"),
+        ("keystore", None, "No such file or directory"),
+        ("keystore", "no key", "expected key and certificate in PEM, and ssl.key.password if the key is encrypted"),
+    ],
+)
+def test_a_file_of_certificates_that_will_not_do_is_named_at_once(tmp_path, store, content, why):
+    if content:
+        (tmp_path / "store").write_text(content)
+    file = tmp_path / "client.properties"
+    file.write_text(f"security.protocol=SSL\nssl.{store}.location={tmp_path}/store\nssl.{store}.type=PEM\n")
+    with pytest.raises(ConfigException, match=f"^ssl.{store}.location: {why}$"):
+        CommandConfig.read(file)
+
+
+def test_a_file_that_nobody_needs_is_not_looked_at(tmp_path):
+    file = tmp_path / "client.properties"
+    file.write_text("ssl.truststore.location=/nowhere\nssl.truststore.type=PEM\n")
+
+    assert {"ssl_cafile": "/nowhere"} == CommandConfig.read(file).settings
+    file.write_text("security.protocol=SSL\n")
+    assert {"security_protocol": "SSL"} == CommandConfig.read(file).settings
+
+
+def test_a_key_without_a_password_has_an_empty_one():
+    """With none OpenSSL asks for it on the terminal, and waits."""
+    given = {"ssl.keystore.location": "me.pem", "ssl.keystore.type": "PEM"}
+
+    assert "" == CommandConfig.of(given).settings["ssl_password"]
+
+
+def test_without_a_mechanism_it_is_kerberos():
+    """As in Java."""
+    assert "GSSAPI" == CommandConfig.of({"security.protocol": "SASL_SSL"}).settings["sasl_mechanism"]
+    assert "sasl_mechanism" not in CommandConfig.of({"security.protocol": "SSL"}).settings
+
+
+@pytest.mark.parametrize(
+    ("jaas", "missing"),
+    [("", "username and password"), ('username="me"', "password"), ('password="SECRET"', "username")],
+)
+def test_a_login_lacks_nothing(jaas, missing):
+    given = {"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN"}
+    login = {"sasl.jaas.config": f"{LOGIN} {jaas};"} if jaas else {}
+    with pytest.raises(ConfigException, match=f"^sasl.jaas.config: expected {missing} for PLAIN$"):
+        CommandConfig.of({**given, **login})
 
 
 def test_kafka_python_knows_all_these_settings():

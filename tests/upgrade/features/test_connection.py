@@ -1,7 +1,9 @@
 """One connection, over a real socket, to a server that repeats what real brokers and controllers have answered."""
 
 import logging
+import socket
 import time
+from threading import Thread
 
 import pytest
 
@@ -16,6 +18,7 @@ from tests.upgrade.features.server import (
     recorded,
     results,
 )
+from upgrade.features import connection as module
 from upgrade.features.connection import Connection, Deadline, Nodes
 from upgrade.features.rpc import (
     Described,
@@ -51,7 +54,7 @@ def server(features=NEW, **answers):
     return Server({API_VERSIONS: hello} | {keys[name]: given for name, given in answers.items()})
 
 
-def connect(to, seconds=5, **settings):
+def connect(to, seconds=60, **settings):
     return Connection(to.address, settings, Deadline(seconds))
 
 
@@ -71,7 +74,7 @@ def connect(to, seconds=5, **settings):
 )
 def test_a1_it_reads_what_a_node_supports_and_what_is_finalised(name, listener, expected):
     with server(name) as node, connect(node) as connection:
-        assert expected == connection.features(listener, Deadline(5))
+        assert expected == connection.features(listener, Deadline(60))
         assert [4, 4] == [version for _, version, _ in node.asked]
 
 
@@ -83,7 +86,7 @@ def test_a4_an_epoch_of_minus_1_means_that_nothing_finalised_is_known():
     known = recorded(NEW)
     assert 1 == known.count(EPOCH)
     with server(known.replace(EPOCH, "0108" + "f" * 16)) as node, connect(node) as connection:
-        described = connection.features(Listener.BROKER, Deadline(5))
+        described = connection.features(Listener.BROKER, Deadline(60))
 
     assert (None, {}) == (described.epoch, dict(described.finalized))
     assert RANGES == described.supported
@@ -94,17 +97,17 @@ def test_a4_without_tagged_fields_nothing_is_known():
     apis = int(known[4:6], 16) - 1
     end = 6 + 14 * apis + 8  # error, count, 7 bytes for each, throttle time
     with server(known[:end] + "00") as node, connect(node) as connection:
-        assert Described(Listener.BROKER, None, {}, {}) == connection.features(Listener.BROKER, Deadline(5))
+        assert Described(Listener.BROKER, None, {}, {}) == connection.features(Listener.BROKER, Deadline(60))
 
 
 def test_it_asks_a_broker_who_is_there():
     with server(brokers=recorded("broker 4.3.1 brokers")) as node, connect(node) as connection:
-        assert Nodes({1: node.address, 2: node.address}, 2) == connection.brokers(Deadline(5))
+        assert Nodes({1: node.address, 2: node.address}, 2) == connection.brokers(Deadline(60))
 
 
 def test_it_asks_a_controller_who_is_there():
     with server(CONTROLLER, controllers=recorded("controller 4.3.1 controllers")) as node, connect(node) as connection:
-        assert Nodes({1: node.address}, 1) == connection.controllers(Deadline(5))
+        assert Nodes({1: node.address}, 1) == connection.controllers(Deadline(60))
 
 
 def test_an_address_of_version_6_has_brackets():
@@ -112,7 +115,7 @@ def test_an_address_of_version_6_has_brackets():
     known = recorded("broker 4.3.1 brokers")
     assert address in known
     with server(brokers=known.replace(address, b"fe80::1:1".hex())) as node, connect(node) as connection:
-        assert f"[fe80::1:1]:{node.port}" == connection.brokers(Deadline(5)).addresses[1]
+        assert f"[fe80::1:1]:{node.port}" == connection.brokers(Deadline(60)).addresses[1]
 
 
 def test_a_broker_is_no_controller():
@@ -121,7 +124,7 @@ def test_a_broker_is_no_controller():
         connect(node) as connection,
         pytest.raises(Refused) as refused,
     ):
-        connection.controllers(Deadline(5))
+        connection.controllers(Deadline(60))
 
     assert (114, "MISMATCHED_ENDPOINT_TYPE") == (refused.value.code, refused.value.name)
     assert (
@@ -136,7 +139,7 @@ def test_a_controller_is_no_broker():
         connect(node) as connection,
         pytest.raises(Refused, match="The node does not support METADATA") as refused,
     ):
-        connection.brokers(Deadline(5))
+        connection.brokers(Deadline(60))
 
     assert (35, "UNSUPPORTED_VERSION") == (refused.value.code, refused.value.name)
 
@@ -154,13 +157,13 @@ def test_a_controller_before_kip_919_cannot_be_asked_who_is_there():
         connect(node) as connection,
         pytest.raises(Refused, match="does not support version 1 of DESCRIBE_CLUSTER"),
     ):
-        connection.controllers(Deadline(5))
+        connection.controllers(Deadline(60))
 
 
 @pytest.mark.parametrize(("name", "version", "answer"), [(NEW, 2, "4.3.1"), (OLD, 1, "3.9.2")])
 def test_it_updates_in_the_highest_version_that_both_know(name, version, answer):
     with server(name, update=recorded(f"broker {answer} dry run")) as node, connect(node) as connection:
-        assert {"metadata.version": None} == connection.update(UPDATE, Deadline(5), dry_run=True)
+        assert {"metadata.version": None} == connection.update(UPDATE, Deadline(60), dry_run=True)
         assert [version] == node.updates
 
 
@@ -171,7 +174,7 @@ def test_u4_an_error_has_kafkas_code_name_and_text(name, answer):
         connect(node) as connection,
         pytest.raises(Refused) as refused,
     ):
-        connection.update({"nope": FeatureUpdate(1)}, Deadline(5), dry_run=False)
+        connection.update({"nope": FeatureUpdate(1)}, Deadline(60), dry_run=False)
 
     assert (95, "INVALID_UPDATE_VERSION") == (refused.value.code, refused.value.name)
     assert (
@@ -184,7 +187,7 @@ def test_u5_up_to_version_1_some_may_succeed_and_others_fail():
     answer = results(("a", 0, "NONE"), ("b", 96, "no"), ("c", 31, ""))
     updates = {name: FeatureUpdate(1) for name in "abcd"}
     with server(OLD, update=answer) as node, connect(node) as connection:
-        found = connection.update(updates, Deadline(5), dry_run=False)
+        found = connection.update(updates, Deadline(60), dry_run=False)
 
     assert {"a": None, "d": None} == {name: error for name, error in found.items() if not error}
     assert ("FEATURE_UPDATE_FAILED", "no") == (found["b"].name, found["b"].message)
@@ -198,7 +201,7 @@ def test_u5_up_to_version_1_some_may_succeed_and_others_fail():
 )
 def test_m2_version_0_only_knows_whether_a_lower_level_is_meant(kind, allow):
     with server(speaking(NEW, "003900000002", "003900000000"), update=results()) as node, connect(node) as connection:
-        connection.update({"a": FeatureUpdate(1, kind)}, Deadline(5), dry_run=False)
+        connection.update({"a": FeatureUpdate(1, kind)}, Deadline(60), dry_run=False)
         ((_, _, body),) = [asked for asked in node.asked if asked[0] == UPDATE_FEATURES]
 
     assert [0] == node.updates
@@ -208,7 +211,7 @@ def test_m2_version_0_only_knows_whether_a_lower_level_is_meant(kind, allow):
 def test_m2_version_0_would_do_what_a_dry_run_asks_for_so_nothing_is_sent():
     with server(speaking(NEW, "003900000002", "003900000000"), update=results()) as node, connect(node) as connection:
         with pytest.raises(Refused, match="does not support version 1 of UPDATE_FEATURES"):
-            connection.update(UPDATE, Deadline(5), dry_run=True)
+            connection.update(UPDATE, Deadline(60), dry_run=True)
 
         assert [] == node.updates
 
@@ -263,10 +266,35 @@ def test_a_login_that_fails_has_a_hint_and_keeps_its_secret():
     assert "secret" not in repr(failed.value)
 
 
-def test_a_deadline_ends_and_can_be_shared():
-    deadline = Deadline(10)
+def test_kerberos_without_its_library_says_so(monkeypatch):
+    """kafka-python would only hang up."""
+    monkeypatch.setattr(module, "find_spec", lambda _: None)
+    with pytest.raises(Unreachable, match="needs the Python package gssapi, which is not installed"):
+        Connection("127.0.0.1:1", {"sasl_mechanism": "GSSAPI"}, Deadline(2))
 
-    assert 4 < deadline.share(2).left <= 5
+
+def test_a_server_that_hangs_up_may_want_another_protocol():
+    with server(HANG_UP) as node, pytest.raises(Unreachable, match=r"is the security protocol right\?"):
+        connect(node)
+
+
+def test_who_speaks_no_tls_may_want_another_protocol():
+    def hang_up():
+        with listener.accept()[0] as connection:
+            connection.recv(4096)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        other = Thread(target=hang_up)
+        other.start()
+        with pytest.raises(Unreachable, match=r"is the security protocol right\?"):
+            Connection(f"127.0.0.1:{listener.getsockname()[1]}", {"security_protocol": "SSL"}, Deadline(60))
+        other.join()
+
+
+def test_a_deadline_ends_and_can_be_shared():
+    deadline = Deadline(1000)
+
+    assert 400 < deadline.share(2).left <= 500
     assert 0 == Deadline(0).left
     time.sleep(0.01)
-    assert deadline.left < 10
+    assert deadline.left < 1000

@@ -1,0 +1,74 @@
+"""What is concluded from what members tell, with Kafka Streams among them."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from assignor.member_process import Assigned, Failed
+from tests.chaos.group import Group
+from tests.chaos.members import Heard
+from tests.chaos.outcome import ChaosSettings
+
+
+@pytest.fixture(name="group")
+def fixture_group(tmp_path):
+    settings = ChaosSettings(seed=0, steps=(), members=("A", "B", "C"), java="3.9.2")
+    group = Group("app", settings, "b:1", None, {}, tmp_path, lambda _: None)
+    group.workers = {name: SimpleNamespace(life=1, told_to_end=False) for name in "ABC"}
+    group.started = []
+    group.start = group.started.append
+    return group
+
+
+def tell(group, name, event):
+    group._heard.put(Heard(0.0, name, 1, event))
+    group.listen()
+
+
+def assigned(*, leader, generation=7):
+    return Assigned(
+        generation=generation,
+        member_id="",
+        leader=leader,
+        version=11,
+        supported=11,
+        active=(),
+        standby=(),
+        rejoin=False,
+    )
+
+
+def test_who_leads_is_who_says_so(group):
+    for name, leader in (("A", False), ("B", True)):
+        tell(group, name, assigned(leader=leader))
+
+    assert "B" == group.leader
+
+
+def test_kafka_streams_leads_if_nobody_else_does(group):
+    tell(group, "A", assigned(leader=True, generation=6))
+    for name in "AB":
+        tell(group, name, assigned(leader=False))
+
+    assert "C" == group.leader
+
+
+def test_kafka_streams_that_dies_is_started_again_and_counted_apart(group):
+    tell(group, "C", Failed("in state ERROR"))
+    tell(group, "C", None)
+
+    assert (["C died: in state ERROR"], [], ["C"]) == (group.java_deaths, group.deaths, group.started)
+
+
+def test_who_was_killed_is_not_started_by_chance(group):
+    group.workers["C"].told_to_end = True
+    tell(group, "C", None)
+
+    assert not group.started + group.java_deaths
+
+
+def test_one_of_ours_that_dies_is_a_problem(group):
+    tell(group, "A", Failed("a bug"))
+    tell(group, "A", None)
+
+    assert (["A died: a bug"], [], []) == (group.deaths, group.java_deaths, group.started)
