@@ -13,6 +13,7 @@ from confluent_kafka import Producer
 
 from assignor.cli.member import member
 from assignor.clients.mock_cluster import MockCluster
+from assignor.member import Received
 from assignor.member_process import (
     KINDS,
     Assigned,
@@ -28,6 +29,8 @@ from assignor.member_process import (
     from_line,
     to_line,
 )
+from probing.events import Rejoining
+from subscription_codec import TaskId
 
 EVENTS = [
     Started("2.0.1", "1.1", "an id"),
@@ -52,6 +55,17 @@ def test_an_event_survives_its_line(event: Event) -> None:
     assert event == from_line(line)
     assert {"event": event.kind, "time": 1.25}.items() <= json.loads(line).items()
     assert "\n" not in line
+
+
+def test_what_a_member_received_is_told_with_its_tasks_in_order() -> None:
+    active = {TaskId(0, 10): (), TaskId(0, 9): ()}
+    received = Received(
+        version=3, supported=4, active=active, standby={TaskId(1, 0): ()}, rejoin=Rejoining.KEEP_MEMBER_ID
+    )
+
+    assert Assigned(7, "a member", True, 3, 4, ["0_9", "0_10"], ["1_0"], True) == Assigned.of(
+        received, generation=7, member_id="a member", leader=True
+    )
 
 
 def test_every_kind_of_event_has_been_tried() -> None:

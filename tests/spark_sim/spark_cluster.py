@@ -6,14 +6,12 @@ import signal
 import subprocess
 import time
 from contextlib import ExitStack, contextmanager, suppress
+from importlib.util import find_spec
 from pathlib import Path
-
-import pyspark
 
 from spark_sim.java import find_java
 from spark_sim.session import LOOPBACK
 
-SPARK_CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"
 MASTER = "org.apache.spark.deploy.master.Master"
 WORKER = "org.apache.spark.deploy.worker.Worker"
 FREE_PORTS = ("--host", LOOPBACK, "--port", "0", "--webui-port", "0")
@@ -45,6 +43,11 @@ def cluster(folder, workers=2):
         yield Cluster(url, [process for process, _ in started])
 
 
+def _spark_class():
+    """Return the script that comes with PySpark, which not every environment has that collects these tests."""
+    return Path(find_spec("pyspark").origin).parent / "bin" / "spark-class"
+
+
 def _started(stack, folder, name, main, *arguments):
     folder.mkdir(parents=True, exist_ok=True)
     log = folder / f"{name}.log"
@@ -54,7 +57,7 @@ def _started(stack, folder, name, main, *arguments):
     options = {"SPARK_DAEMON_JAVA_OPTS": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"}
     with log.open("wb") as stream:
         process = subprocess.Popen(
-            [SPARK_CLASS, main, *arguments],
+            [_spark_class(), main, *arguments],
             cwd=folder,
             env=kept | ours | options,
             stdin=subprocess.DEVNULL,
