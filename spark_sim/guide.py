@@ -162,10 +162,6 @@ class Reason(enum.Enum):
     BACK = "the guides know no rolling way back to a release that cannot be probed; the metadata allows one"
     BACK_PUSHED = "KAFKA-8649 makes a single bounce back fatal; members that are held back first are not pushed"
     FIXED_BRIDGE = "KAFKA-6054: no value helps on the way there, but a fixed release in between does"
-    PROTOCOL = (
-        "KIP-429: an eager leader gives away what a cooperative member keeps until it has heard its answer, and a task "
-        "has two owners meanwhile (seen in real groups); packed states know no tasks, and no way that was tried met it"
-    )
 
 
 @frozen
@@ -215,9 +211,9 @@ def _reason(pair: Pair, entry: Entry) -> Reason | None:
             return Reason.BACK
     elif target.rules == KAFKA_8649_RULES and origin.latest_version < target.latest_version:
         return Reason.PUSHED
-    elif Obstacle.VERSION in found:
-        return Reason.FIXED_BRIDGE if entry.way.via else None
-    return Reason.PROTOCOL if Obstacle.PROTOCOL in found and entry.way.bounces == 1 else None
+    elif Obstacle.VERSION in found and entry.way.via:
+        return Reason.FIXED_BRIDGE
+    return None
 
 
 def counted(found: Iterable[Difference]) -> Counter[Reason | None]:

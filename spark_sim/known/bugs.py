@@ -103,6 +103,7 @@ _OLD_G2: Final = "2.1.0..2.2.1 2.3.0"
 _BEFORE_2_0: Final = "0.10.1.0..1.1.1"
 _EAGER: Final = "2.0.0..2.3.1"
 _BOTH: Final = "2.4.0..3.9.2"
+_COOPERATIVE: Final = "4.0.0..4.3.1"
 
 BUGS: Final = (
     Bug(
@@ -229,8 +230,8 @@ BUGS: Final = (
         "eager leaders give away what cooperative members keep",
         By.EXPLORING,
         OWNED_ONCE,
-        (Ways(_EAGER, _BOTH), Ways(_EAGER, "4.0.0..4.3.1")),
-        (Ways(_EAGER, _BOTH, "2.3"),),
+        (Ways(_EAGER, _BOTH), Ways(_EAGER, _COOPERATIVE), Ways(_BOTH, _EAGER), Ways(_COOPERATIVE, _EAGER)),
+        (Ways(_EAGER, _BOTH, "2.3"), Ways(_BOTH, _EAGER, "2.3")),
     ),
     Bug(
         "B13",
