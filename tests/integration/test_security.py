@@ -4,6 +4,7 @@ import json
 import logging
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -24,14 +25,15 @@ pytestmark = [pytest.mark.broker, pytest.mark.slow]
 
 WRONG = "wrong-and-secret"
 BY = ("kafka-python", "confluent-kafka", "features")
+_UNTRUSTED = "certificate could not be verified|certificate verify failed"  # librdkafka says the one or the other
 MESSAGES = {  # what each says of it: kafka-python (twice) and librdkafka
     "a wrong password": ("SASL", "SASL", "SASL authentication error"),
-    "a broker that cannot be trusted": (*["CERTIFICATE_VERIFY_FAILED"] * 2, "certificate could not be verified"),
-    "a broker of another authority": (*["CERTIFICATE_VERIFY_FAILED"] * 2, "certificate could not be verified"),
-    "another name than the certificate's": (*["Hostname mismatch"] * 2, "certificate could not be verified"),
+    "a broker that cannot be trusted": (*["CERTIFICATE_VERIFY_FAILED"] * 2, _UNTRUSTED),
+    "a broker of another authority": (*["CERTIFICATE_VERIFY_FAILED"] * 2, _UNTRUSTED),
+    "another name than the certificate's": (*["Hostname mismatch"] * 2, _UNTRUSTED),
     "no certificate": (*["bad certificate"] * 2, "bad certificate"),
     "a certificate of another authority": (*["certificate unknown"] * 2, "alert bad certificate"),
-    "no TLS": (*["is the security protocol right?"] * 2, "timed out"),
+    "no TLS": (*[r"is the security protocol right\?"] * 2, "timed out"),
     "a right that is missing": ("GROUP_AUTHORIZATION_FAILED", "needs ALTER permission", " that one may see "),
 }
 
@@ -104,12 +106,12 @@ def refused(secure: SecureCluster) -> dict[str, dict[str, str]]:
 @pytest.mark.parametrize("why", MESSAGES)
 def test_who_may_not_is_told_in_one_line(secure: SecureCluster, name: str, why: str, by: str, tmp_path: Path) -> None:
     waits = by == "confluent-kafka" and why != "a right that is missing"  # librdkafka tries to the end
-    found = said(refused(secure)[why], by, name, tmp_path, seconds=8 if waits else PATIENCE)
+    found = said(refused(secure)[why], by, name, tmp_path, seconds=15 if waits else PATIENCE)
     kafka_python, of_features, librdkafka = MESSAGES[why]
     words = {"kafka-python": kafka_python, "features": of_features, "confluent-kafka": librdkafka}[by]
 
     assert (1, 1) == (found.status, len(found.err.splitlines())), found
-    assert words.lower() in (found.err + found.out).lower()
+    assert re.search(words, found.err + found.out, re.IGNORECASE), found
     assert by == "features" or not found.out
     assert no_secret_in(found)
 

@@ -29,8 +29,8 @@ _REFUSALS: Final[Mapping[int, str]] = MappingProxyType(
     {KafkaError._AUTHENTICATION: "SaslAuthenticationException", KafkaError._SSL: "SslAuthenticationException"}
 )
 # With TLS 1.3 a broker looks at a client's certificate when the handshake is over for the client, so librdkafka only
-# tells of a connection that was lost, and why.
-_ALERT: Final = re.compile(r"SSL routines:.* alert .*(certificate|unknown ca)")
+# tells of a connection that was lost, and why. Of a broker's certificate it may do so, too.
+_ALERT: Final = re.compile(r"SSL routines:.*( alert .*(certificate|unknown ca)|certificate verify failed)")
 
 
 def as_kafka_error(error: BaseException) -> KafkaError:

@@ -59,6 +59,11 @@ def test_what_ends_a_member_has_its_name_in_java(error: Exception, java: str) ->
             "Receive failed: error:0A000418:SSL routines::tlsv1 alert unknown ca: SSL alert number 48",
             "SslAuthenticationException",
         ),
+        (
+            KafkaError._TRANSPORT,
+            "error:0A000086:SSL routines::certificate verify failed (after 6ms in state SSL_HANDSHAKE)",
+            "SslAuthenticationException",
+        ),
         (KafkaError._TRANSPORT, "SSL routines::tlsv1 alert internal error: SSL alert number 80", None),
         (KafkaError._TRANSPORT, "Connect failed: Connection refused", None),
     ],
