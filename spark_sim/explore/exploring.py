@@ -12,7 +12,7 @@ from spark_sim.explore.counting import UNCOUNTED, count
 from spark_sim.explore.course import Cell
 from spark_sim.explore.packed import Packed
 from spark_sim.explore.paths import line
-from spark_sim.explore.search import LEAD, MOST_STATES, Graph, search
+from spark_sim.explore.search import LEAD, MOST_STATES, MOST_SUSPECTS, Graph, search
 from spark_sim.owners import second_owner_after_bounces
 from spark_sim.properties import ENDLESS, NOBODY_DIES, OWNED_ONCE
 from upgrade import ConfigException
@@ -118,7 +118,7 @@ def _example(graph: Graph, name: str, *, confirm: bool) -> Broken | None:
 
 def _two_owners(graph: Graph) -> Iterator[Broken]:
     """Let real members find out whether tasks really get a second owner; one example is enough."""
-    for suspect in graph.suspects:
+    for suspect in graph.suspects[:MOST_SUSPECTS]:
         if (scenario := second_owner(line(graph, suspect, LEAD))) is not None:
             yield Broken(OWNED_ONCE, GIVEN_AWAY, str(scenario), True)
             return

@@ -88,10 +88,6 @@ class Graph:
         """Return the state from which another one was found (0: none, as it is a beginning)."""
         return bisect_right(self.known, at)
 
-    def shows(self, wanted: str) -> bool:
-        """Whether enough has been found to show that a property does not hold."""
-        return len(self.suspects) >= MOST_SUSPECTS or any(each.violation.property == wanted for each in self.broken)
-
     @property
     def states(self) -> int:
         """How many different states there are."""
@@ -108,11 +104,8 @@ class Graph:
         return len(self.targets)
 
 
-def search(packed: Packed, wanted: str | None = None, most: int = MOST_STATES) -> Graph:
-    """Find all states, but not many more than ``most``.
-
-    With a property that is ``wanted``, look no further than to the first state that breaks it (or enough suspects).
-    """
+def search(packed: Packed, most: int = MOST_STATES) -> Graph:
+    """Find all states, but not many more than ``most``."""
     graph = Graph(packed)
     for leader, (parts, group) in enumerate(packed.beginnings()):
         key = packed.key(parts, group)
@@ -123,7 +116,7 @@ def search(packed: Packed, wanted: str | None = None, most: int = MOST_STATES) -
         graph.beginnings.setdefault(number, []).append(leader)
     graph.known.append(len(graph.keys))
     with _without_collector():
-        _expand_all(graph, wanted, most)
+        _expand_all(graph, most)
     return graph
 
 
@@ -139,7 +132,7 @@ def _without_collector() -> Iterator[None]:
             gc.enable()
 
 
-def _expand_all(graph: Graph, wanted: str | None, most: int) -> None:
+def _expand_all(graph: Graph, most: int) -> None:
     packed, keys, all_parts, size = graph.packed, graph.keys, graph.parts, len(graph.keys)
     targets, labels, add = graph.targets.append, graph.labels.append, graph.ids.setdefault
     calm, calming, sights = packed.calm, packed.calming, Sights(packed)
@@ -224,5 +217,3 @@ def _expand_all(graph: Graph, wanted: str | None, most: int) -> None:
                 graph.broken.append(Broken(at, broken))
         graph.first.append(len(graph.targets))
         graph.known.append(size)
-        if wanted and graph.shows(wanted):
-            return
