@@ -31,9 +31,9 @@ class Cluster:
     Kafka has).
     """
 
-    partitions: Mapping[str, int]
+    partitions: Mapping[str, int] = field(hash=False)
     complete: bool = True
-    offsets: Mapping[TopicPartition, int] | None = None
-    racks: Mapping[TopicPartition, Collection[str | None]] = NO_RACKS
+    offsets: Mapping[TopicPartition, int] | None = field(default=None, hash=False)
+    racks: Mapping[TopicPartition, Collection[str | None]] = field(default=NO_RACKS, hash=False)
     now_ms: int = 0
-    levels: Levels = field(default=NO_LEVELS, converter=as_levels)
+    levels: Levels = field(default=NO_LEVELS, converter=as_levels, hash=False)

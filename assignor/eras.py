@@ -30,7 +30,7 @@ class Interim(enum.Enum):
     IF_STANDBY = "if it has been a standby of the task"
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, cache_hash=True)
 class Era:
     """One row. ``since`` is the first release with all of this.
 
@@ -38,7 +38,9 @@ class Era:
     that members still own, and lets nobody have a task before its owner has given it up (KIP-429).
     ``names``: see there. ``standbys_without_state``: stateless tasks have standbys too. ``balances``: stateful tasks
     are balanced with an eye on lags (KIP-441) instead of sticking to where they were. ``deal``: how the members of a
-    process share its tasks. ``interim``: see there.
+    process share its tasks. ``dies_without_lag``: while it deals tasks with state, a leader asks how far behind the
+    members of the process are with everything that they name, and dies of a task of which there is no lag, as it has no
+    state. ``interim``: see there.
     """
 
     since: tuple[int, ...]
@@ -47,6 +49,7 @@ class Era:
     standbys_without_state: bool = True
     balances: bool = False
     deal: dealing.Deal = dealing.in_turn
+    dies_without_lag: bool = False
     interim: Interim = Interim.NEVER
 
     @property
@@ -64,13 +67,15 @@ _2_6: Final = evolve(
     standbys_without_state=False,
     balances=True,
     deal=dealing.by_lag,
+    dies_without_lag=True,
     interim=Interim.IF_STATEFUL,
 )
-_3_2: Final = evolve(_2_6, since=(3, 2), deal=dealing.by_lag_and_load)
+_3_1: Final = evolve(_2_6, since=(3, 1), dies_without_lag=False)
+_3_2: Final = evolve(_3_1, since=(3, 2), deal=dealing.by_lag_and_load)
 _3_4: Final = evolve(_3_2, since=(3, 4), envelope=3)
 _3_5_2: Final = evolve(_3_4, since=(3, 5, 2), interim=Interim.IF_STANDBY)
 
-ERAS: Final = (_0_10, _2_4, _2_6, _3_2, _3_4, _3_5_2)
+ERAS: Final = (_0_10, _2_4, _2_6, _3_1, _3_2, _3_4, _3_5_2)
 NEWEST: Final = ERAS[-1]
 
 

@@ -100,6 +100,10 @@ class Client:
             for each in self.members
         }
 
+    def without_lag(self) -> list[TaskId]:
+        """Return the tasks that its members name although they have no state or are no tasks at all, in order."""
+        return sorted(task for each in self.members for task in each.sums if task not in self.state.lags)
+
 
 def read(subscriptions: Mapping[str, bytes], latest: int) -> list[Joined]:
     """Read whole consumer-protocol subscriptions by member id, as a leader whose latest version is ``latest``.

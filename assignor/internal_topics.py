@@ -14,6 +14,7 @@ Java: ``RepartitionTopics``, ``CopartitionedTopicsEnforcer``, ``ChangelogTopics`
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Final, Protocol
 
 from attrs import Factory, frozen
@@ -126,6 +127,12 @@ def prepare(topology: Topology, partitions: Mapping[str, int], rules: TopicRules
     >>> [(topic.name, topic.partitions) for topic in prepare(Topology.of(counting), {"orders": 3}).to_create]
     [('app-counts-changelog', 3)]
     """
+    return _prepared(topology, frozenset(partitions.items()), rules)
+
+
+@lru_cache(maxsize=4)  # it is the same in nearly all rebalances
+def _prepared(topology: Topology, existing: frozenset[tuple[str, int]], rules: TopicRules) -> Prepared:
+    partitions = dict(existing)
     missing = missing_sources(topology, partitions)
     if missing and rules.answers_missing:
         return Prepared(missing=missing, error_code=AssignorError.INCOMPLETE_SOURCE_TOPIC_METADATA)

@@ -6,7 +6,7 @@ Java: ``StreamsPartitionAssignor.assign``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Final
 from uuid import UUID
 
@@ -46,14 +46,14 @@ _ANSWERED: Final = "TaskAssignmentException"
 """The exception that leaders since 2.7 turn into an error code; of all others they die."""
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, cache_hash=True)
 class LeaderSettings:
     """What a leader knows of itself: its rules, its latest version, its era, the topology, and how it assigns tasks.
 
     ``process_id`` is the process it belongs to. ``as_release``, ``watches``: see ``Member``.
     """
 
-    rules: RuleSet
+    rules: RuleSet = field(hash=False)
     latest_version: int
     topology: Topology
     process_id: UUID
@@ -94,7 +94,7 @@ def _assign(settings: LeaderSettings, cluster: Cluster, joined: Sequence[Joined]
         rules = evolve(rules, answers_missing=False)
     missing = rules.answers_missing and missing_sources(settings.topology, cluster.partitions)
     decision = _decide(settings, joined, {Check.TOPICS} if missing else set())
-    if any(answer.content is Content.ERROR for answer in decision.answers.values()):
+    if all(answer.content is Content.ERROR for answer in decision.answers.values()):
         return _refused(settings, decision)
     tasks = prepare(settings.topology, cluster.partitions, rules).tasks
     clients, follow_ups = _placed(settings, cluster, tasks, [each for each in joined if _takes_part(each, decision)])
@@ -148,6 +148,8 @@ def _dealt(
     everybody = [each for client in clients for each in client.members]
     claims = group.owners(everybody) if settings.era.cooperates else {}
     stateful = frozenset(task for task in tasks if settings.topology.stateful(task))
+    if settings.era.dies_without_lag:
+        _look_up_lags(clients, stateful)
     crews = [
         Crew(
             members=[each.member for each in client.members],
@@ -172,6 +174,13 @@ def _dealt(
             client, shares, tasks, claims, settings.era.interim, follow_ups.get(client.process_id)
         ).items()
     }
+
+
+def _look_up_lags(clients: Iterable[Client], stateful: Set[TaskId]) -> None:
+    """Die as leaders of 2.6 to 3.0 do of a task without state that a member names, first of all members up to 2.3."""
+    for client in clients:
+        if (client.state.standby or client.state.active & stateful) and (unknown := client.without_lag()):
+            raise FatalError(f"Tried to lookup lag for unknown task {unknown[0]}", "IllegalStateException")
 
 
 def _previous(members: Iterable[Joined], tasks: Tasks) -> Share:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 from uuid import UUID
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from assignor import carried_levels
 from assignor.carried_levels import NO_LEVELS, Levels, highest, only
@@ -100,7 +100,7 @@ class Member:
     cooperative: bool = False
     stateful: frozenset[int] = frozenset()
     end_point: str = ""
-    tags: Mapping[str, str] = NOTHING
+    tags: Mapping[str, str] = field(default=NOTHING, hash=False)
     rack: str | None = None
     as_release: str | None = None
     previous_active: frozenset[TaskId] = frozenset()
@@ -109,7 +109,7 @@ class Member:
     joins: int = 0
     error_code: int = 0
     watches: frozenset[str] = frozenset()
-    levels: Levels = NO_LEVELS
+    levels: Levels = field(default=NO_LEVELS, hash=False)
 
     # -- joining -------------------------------------------------------------------------------------------------
 

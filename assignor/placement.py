@@ -6,6 +6,7 @@ Java: ``StreamsPartitionAssignor.assignTasksToClients``, ``createTaskAssignor``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Final
 from uuid import UUID
 
@@ -64,6 +65,7 @@ Placement = Callable[[Sequence[Client], Work], dict[UUID, int]]
 """Fills in what each client gets; says which process shall ask for a rebalance, and when (milliseconds since 1970)."""
 
 
+@cache  # so that settings that say the same are equal
 def by_sticky(*, standbys_without_state: bool = False) -> Placement:
     """Let tasks stay where they are (the default up to 2.5). There is never anything to follow."""
 
@@ -83,6 +85,7 @@ def by_sticky(*, standbys_without_state: bool = False) -> Placement:
     return place
 
 
+@cache
 def by_high_availability(rules: Rules = high_availability.NEWEST) -> Placement:
     """Balance the tasks with an eye on lags (the default since 2.6).
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from probing.errors import LocalProtocolError, RemoteProtocolError
 from probing.events import Action, AssignmentReceived, AssignorError, MemberState, Verdict
@@ -28,7 +28,7 @@ _BELIEVES_ANYTHING: Final = MemberState.OVERSHOT
 class MemberVersion:
     """The version a member sends (``used``) and the newest it could send (``latest``). A value: nothing changes it."""
 
-    rules: MemberRules
+    rules: MemberRules = field(hash=False)
     latest: int
     used: int
     state: MemberState

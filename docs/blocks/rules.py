@@ -61,6 +61,7 @@ def eras() -> str:
             "stateless tasks have standbys too" if era.standbys_without_state else "standbys of stateful tasks only",
             "balanced by lag" if era.balances else "sticky",
             f"dealt to members `{era.deal.__name__}`",
+            f"tasks without state that members name: {'deadly to' if era.dies_without_lag else 'all one to'} leaders",
             f"a standby of a task that is withheld: {era.interim.value}",
         )
         changes = said if before is None else [each for each in said if each not in before]

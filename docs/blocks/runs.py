@@ -91,7 +91,7 @@ def kept_matrix() -> dict[str, Any]:
 
 
 def upgrade_matrix() -> str:
-    """Show the least safe way from every release to every other."""
+    """Show the simplest safe way from every release to every other."""
     return table(*guide_page.matrix_rows(kept_matrix()))
 
 

@@ -328,5 +328,26 @@ BUGS: Final = (
         shape="lag",
         members=3,
     ),
+    Bug(
+        "L6",
+        "no issue known",
+        "threads of 2.4 and 2.5 are given anything but what they run, and tasks go to and fro without end",
+        By.HUNTING,
+        ENDLESS,
+        (Ways("2.4.0..2.5.1", "2.6.0..4.3.1"),),
+        (Ways("2.6.0..3.1.2", "3.2.0..4.3.1"),),
+        shape="threads=2",
+        members=3,
+    ),
+    Bug(
+        "L7",
+        "no issue known",
+        "leaders look up how far behind a task without state is, which members up to 2.3 name",
+        By.HUNTING,
+        NOBODY_DIES,
+        (Ways("2.0.0..2.3.1", "2.6.0..3.0.2", "2.3"),),
+        (Ways("2.0.0..2.3.1", "3.1.0..3.9.2", "2.3"),),
+        shape="topology=chained",
+    ),
 )
 """In the order of their names: B as in the history of Kafka, L for latent ones, found by reading and exploring."""

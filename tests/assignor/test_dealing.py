@@ -1,6 +1,8 @@
 """Tasks to members inside a process, as each era of Kafka does it."""
 
 from collections import Counter
+from functools import cache
+from itertools import combinations
 
 import pytest
 from hypothesis import given
@@ -16,6 +18,7 @@ from assignor.dealing import (
     stay_or_in_turn,
 )
 from subscription_codec import TaskId
+from tests.assignor.subsets import subsets
 
 DEALS = [in_turn, stay_or_in_turn, by_lag, by_lag_and_load]
 
@@ -35,21 +38,35 @@ def crew(members, active=(), standby=(), stateful=(), had=None, owners=None):
     )
 
 
+EVERYTHING = [TaskId(subtopology, partition) for subtopology in range(3) for partition in range(6)]
+ONE_TASK = st.sampled_from(EVERYTHING)
+SOME_TASKS = st.sets(ONE_TASK)
+TASKS_IN_ORDER = st.lists(ONE_TASK, unique=True)
+HALF_OF_THE_TASKS = subsets(EVERYTHING)
+SIZES = st.integers(1, 5)
+
+
+@cache
+def owned(members):
+    """Tasks with one owner or two. Owners are drawn at once, as a set takes Hypothesis several times as long."""
+    everybody = (*members, NOT_IN_THIS_PROCESS)
+    owners = [frozenset(some) for size in (1, 2) for some in combinations(everybody, size)]
+    return st.dictionaries(ONE_TASK, st.sampled_from(owners))
+
+
 @st.composite
 def crews(draw):
-    members = [f"m{number}" for number in range(draw(st.integers(1, 5)))]
-    everything = [TaskId(subtopology, partition) for subtopology in range(3) for partition in range(6)]
-    active = draw(st.sets(st.sampled_from(everything)))
-    stateful = frozenset(task for task in everything if task.subtopology < draw(st.integers(0, 3)))
-    standby = draw(st.sets(st.sampled_from(everything))) & stateful - active
-    owner = st.sampled_from([*members, NOT_IN_THIS_PROCESS])
+    members = tuple(f"m{number}" for number in range(draw(SIZES)))
+    active = draw(SOME_TASKS)
+    stateful = draw(HALF_OF_THE_TASKS)
+    standby = draw(SOME_TASKS) & stateful - active
     return Crew(
         members=members,
         active=active,
         standby=standby,
         stateful=stateful,
-        had={member: draw(st.lists(st.sampled_from(everything), unique=True)) for member in members},
-        owners=draw(st.dictionaries(st.sampled_from(everything), st.frozensets(owner, min_size=1, max_size=2))),
+        had={member: draw(TASKS_IN_ORDER) for member in members},
+        owners=draw(owned(members)),
     )
 
 
@@ -75,14 +92,31 @@ def test_every_task_of_a_client_goes_to_one_of_its_members(deal, crews, probing)
         assert Counter(each.standby) == Counter(task for share in mine for task in share.standby)
 
 
-@pytest.mark.parametrize("deal", DEALS)
+def counts_without_standbys(deal, crew):
+    alone = Crew(members=crew.members, active=crew.active, stateful=crew.stateful, had=crew.had, owners=crew.owners)
+    return [len(share.active) for share in deal([alone], False).values()]
+
+
+@pytest.mark.parametrize("deal", [in_turn, by_lag, by_lag_and_load])
 @given(crew=crews())
 def test_active_tasks_are_dealt_evenly_where_there_are_no_standbys(deal, crew):
-    alone = Crew(members=crew.members, active=crew.active, stateful=crew.stateful, had=crew.had, owners=crew.owners)
-
-    counts = [len(share.active) for share in deal([alone], False).values()]
+    counts = counts_without_standbys(deal, crew)
 
     assert max(counts) - min(counts) <= 1
+
+
+@given(crew=crews())
+def test_in_2_4_and_2_5_nobody_gets_more_than_an_even_share_rounded_up(crew):
+    assert max(counts_without_standbys(stay_or_in_turn, crew)) <= -(-len(crew.active) // len(crew.members))
+
+
+def test_in_2_4_and_2_5_somebody_may_get_nothing():
+    """New tasks go round from the first member that has room, though it has some already (bytecode of 2.5.1)."""
+    first, second = TaskId(0, 0), TaskId(0, 1)
+    owners = {first: frozenset({"a"}), second: frozenset({"b"})}
+    crew = Crew(members="abc", active=[first, second, TaskId(0, 2), TaskId(0, 3)], owners=owners)
+
+    assert [2, 2, 0] == counts_without_standbys(stay_or_in_turn, crew)
 
 
 @given(crews())
@@ -114,6 +148,12 @@ def test_in_2_4_tasks_stay_with_their_members():
     shares = stay_or_in_turn([crew(["a", "b"], ["0_0", "0_1", "0_2", "0_3"], owners=owners)], False)
 
     assert {"a": Share(tasks("0_2", "0_3")), "b": Share(tasks("0_0", "0_1"))} == shares
+
+
+def test_in_2_4_what_is_new_is_dealt_in_turn_to_those_with_room():
+    shares = stay_or_in_turn([crew(["a", "b"], ["0_0", "0_1", "0_2", "0_3"], owners={"0_3": ["b"]})], False)
+
+    assert {"a": Share(tasks("0_0", "0_2")), "b": Share(tasks("0_1", "0_3"))} == shares
 
 
 @pytest.mark.parametrize(

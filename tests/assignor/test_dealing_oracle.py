@@ -13,6 +13,10 @@ from tests.java_oracle import Oracle
 from upgrade import number_of
 
 pytestmark = pytest.mark.java
+UNKNOWN = {
+    "error": "java.lang.IllegalStateException",
+    "message": "Tried to lookup lag for unknown task 1_1",
+}
 
 CASES = 400
 LAGS = [RUNNING, UNKNOWN_SUM, 0, 10, 10, 50, 90]
@@ -91,3 +95,49 @@ def test_members_get_what_kafka_gives_them(release):
             assert kept(process, mine) >= kept(process, theirs)
             identical += mine == theirs
     assert identical > 1.8 * CASES
+
+
+@pytest.mark.parametrize(("release", "dies"), [("2.6.0", True), ("3.0.2", True), ("3.1.0", False)])
+def test_from_2_6_to_3_0_a_named_task_without_state_ends_the_dealing_of_tasks_with_state(release, dies):
+    named = {
+        "members": ["a", "b"],
+        "stateless": [[1, 1]],
+        "standby": [],
+        "sums": {"a": [[0, 2, RUNNING]], "b": [[1, 1, RUNNING]]},
+        "ends": [[0, 2, 100]],
+    }
+    try:
+        with Oracle(release, "DealingOracle") as oracle:
+            beside, alone = oracle.ask([named | {"stateful": [[0, 2]]}, named | {"stateful": []}])
+    except Unavailable as missing:
+        pytest.skip(f"no Kafka {release}: {missing}")
+
+    assert dies == (beside == UNKNOWN)
+    assert {"active", "standby"} == alone.keys()
+
+
+@pytest.mark.parametrize("release", ["2.6.3", "3.9.2", "4.3.1"])
+@pytest.mark.parametrize(("runs", "has_on_disk"), [(2, 5), (5, 2)])
+@pytest.mark.parametrize("named", [True, False])
+def test_what_a_member_has_on_disk_comes_before_what_it_runs(release, runs, has_on_disk, named):
+    """L6: so the member has to give up what it runs, to the other member of its process, and then the same again.
+
+    Members of 2.4 and 2.5 do not even name what they run.
+    """
+    process = {
+        "members": ["a", "b"],
+        "given": [TaskId(0, 2), TaskId(0, 5)],
+        "standby": [],
+        "stateful": {TaskId(0, 2), TaskId(0, 5)},
+        "sums": {"a": {TaskId(0, has_on_disk): UNKNOWN_SUM} | ({TaskId(0, runs): RUNNING} if named else {}), "b": {}},
+    }
+    try:
+        with Oracle(release, "DealingOracle") as oracle:
+            (answer,) = oracle.ask([question(process)])
+    except Unavailable as missing:
+        pytest.skip(f"no Kafka {release}: {missing}")
+
+    assert {"a": [f"0_{has_on_disk}"], "b": [f"0_{runs}"]} == answer["active"]
+    assert {member: [str(task) for task in share.active] for member, share in dealt(process, release).items()} == (
+        answer["active"]
+    )

@@ -75,34 +75,45 @@ def test_assigns_as_each_release_did(row):
             assert expected_shares(output["clients"]) == shares(clients)
 
 
+SIZES_OF_SUBTOPOLOGIES = st.lists(st.integers(1, 7), min_size=1, max_size=3)
+STATELESS = st.sets(st.integers(0, 2), max_size=1)
+SHARED_LAG = st.sampled_from([0, 100, 60_000])
+OWN_LAG = st.sampled_from([RUNNING, RUNNING, UNKNOWN_LAG, 0, 5, 100, 101, 50_000, 60_000, 70_000])
+TAGS = st.fixed_dictionaries({}, optional={"zone": st.sampled_from("abc"), "host": st.sampled_from("vwxyz")})
+CAPACITIES = st.sampled_from([1, 2, 2, 3])
+PROCESSES = st.lists(st.uuids(), min_size=1, max_size=6, unique=True)
+RECOVERY_LAGS = st.sampled_from([0, 100, 10_000, UNBOUNDED])
+WARMUPS = st.sampled_from([1, 2, 50])
+STANDBYS = st.integers(0, 3)
+TAG_KEYS = st.sampled_from([(), ("zone",), ("zone", "host")])
+
+
 @st.composite
 def groups(draw, tags=True):
     """Any group; nearly all lags of a task are the same, as in life."""
     tasks = [
         TaskId(group, partition)
-        for group, partitions in enumerate(draw(st.lists(st.integers(1, 7), min_size=1, max_size=3)))
+        for group, partitions in enumerate(draw(SIZES_OF_SUBTOPOLOGIES))
         for partition in range(partitions)
     ]
-    stateless = draw(st.sets(st.integers(0, 2), max_size=1))
+    stateless = draw(STATELESS)
     stateful = [task for task in tasks if task.subtopology not in stateless]
-    shared = {task: draw(st.sampled_from([0, 100, 60_000])) for task in stateful}
-    lag = st.sampled_from([RUNNING, RUNNING, UNKNOWN_LAG, 0, 5, 100, 101, 50_000, 60_000, 70_000])
-    own = st.dictionaries(st.sampled_from(stateful), lag, max_size=6) if stateful else st.just({})
-    some_tags = st.fixed_dictionaries({}, optional={"zone": st.sampled_from("abc"), "host": st.sampled_from("vwxyz")})
+    shared = {task: draw(SHARED_LAG) for task in stateful}
+    own = st.dictionaries(st.sampled_from(stateful), OWN_LAG, max_size=6) if stateful else st.just({})
     found = [
         ClientState(
             process,
-            draw(st.sampled_from([1, 2, 2, 3])),
+            draw(CAPACITIES),
             lags=ChainMap(draw(own), shared),
-            tags=draw(some_tags) if tags else {},
+            tags=draw(TAGS) if tags else {},
         )
-        for process in draw(st.lists(st.uuids(), min_size=1, max_size=6, unique=True))
+        for process in draw(PROCESSES)
     ]
     config = AssignmentConfigs(
-        acceptable_recovery_lag=draw(st.sampled_from([0, 100, 10_000, UNBOUNDED])),
-        max_warmup_replicas=draw(st.sampled_from([1, 2, 50])),
-        num_standby_replicas=draw(st.integers(0, 3)),
-        rack_aware_assignment_tags=draw(st.sampled_from([(), ("zone",), ("zone", "host")])) if tags else (),
+        acceptable_recovery_lag=draw(RECOVERY_LAGS),
+        max_warmup_replicas=draw(WARMUPS),
+        num_standby_replicas=draw(STANDBYS),
+        rack_aware_assignment_tags=draw(TAG_KEYS) if tags else (),
     )
     return found, tasks, set(stateful), config
 
@@ -415,5 +426,8 @@ def test_the_least_loaded_is_found_while_loads_change(loads, data):
 
         assert expected == by_load.first(wanted.__contains__)
     assert min(range(len(loads)), key=loads.__getitem__) == by_load.least()
-    with pytest.raises(LookupError):
-        by_load.least(lambda _client: False)
+
+
+def test_of_nobody_there_is_no_least_loaded():
+    with pytest.raises(LookupError, match="nobody is wanted"):
+        ByLoad(2, [1, 0].__getitem__).least(lambda _client: False)

@@ -66,6 +66,14 @@ def test_sends_everything_at_the_least_cost(delivery):
     assert [sum(own[place] for own in flows) for place in range(len(room))] == [network.flow(arc) for arc in into]
 
 
+def test_more_than_there_is_room_for_is_refused():
+    network = Network(2)
+    network.arc(0, 1, 1)
+
+    with pytest.raises(ValueError, match="room"):
+        network.send({0: 2}, 1)
+
+
 def test_takes_back_what_was_sent_if_that_is_cheaper():
     # The first start takes the place that costs it nothing, until the second one needs it more.
     network = Network(5)

@@ -339,3 +339,45 @@ def test_an_earlier_leader_leaves_out_the_tasks_of_a_missing_source_topic():
     received = leader.on_assignment(leader.assign({}, {"a": leader.subscription()})["a"])
 
     assert {} == received.active
+
+
+STATE_BESIDE_NONE = Topology.of(
+    Subtopology(sources=["clicks"]), Subtopology(sources=["orders"], changelogs=["orders-changelog"])
+)
+
+
+def led_after_2_2_2(topology, release):
+    """A leader of ``release`` that is held back hears what a member of 2.2.2 ran."""
+    group = Group(topology, {"clicks": 1, "orders": 1}, a="2.2.2")
+    group.rebalance()
+    group.add("b", release, process=2, upgrade_from="2.2")
+    return group.answers(leader="b")
+
+
+@pytest.mark.parametrize("release", ["2.6.0", "2.8.2", "3.0.2"])
+def test_a_leader_of_2_6_to_3_0_dies_of_a_task_without_state_that_an_eager_member_names(release):
+    """Found in captures: the way out of 2.2.2, as the guides have it, ended with the first restart."""
+    with pytest.raises(FatalError, match="Tried to lookup lag for unknown task 0_0") as caught:
+        led_after_2_2_2(STATE_BESIDE_NONE, release)
+
+    assert "IllegalStateException" == caught.value.kafka
+
+
+@pytest.mark.parametrize(
+    ("topology", "release"),
+    [
+        (STATE_BESIDE_NONE, "2.5.1"),
+        (STATE_BESIDE_NONE, "3.1.0"),
+        (Topology.of(Subtopology(sources=["clicks"])), "2.8.2"),
+    ],
+)
+def test_others_have_no_use_for_such_a_lag(topology, release):
+    assert {"a", "b"} == led_after_2_2_2(topology, release).keys()
+
+
+def test_a_leader_of_2_1_to_2_3_tells_members_from_the_future_nothing_of_a_missing_topic():
+    """Found with a damaged capture: if there are no others, nobody is told anything, and that was a KeyError."""
+    leader = StreamsPartitionAssignor(ORDERS, release=release_named("2.1.1"))
+    blob = encode_member_subscription(MemberSubscription(("orders",), encode_subscription(FutureSubscription(9, 9))))
+
+    assert {} == leader.assign({}, {"future": blob})

@@ -26,7 +26,7 @@ with imagined():
     ONE_OF_EACH = tuple(searches())
     EVERY = tuple(searches(every=True))
 ROWS = ("B1", "B2", "B3", "B3b", "B4", "B5", "B6", "B7", "B8", "B9", "B11", "B12", "B13", "B14", "B15", "B17", "B19")
-LATENT = ("L1", "L2", "L3", "L4")
+LATENT = ("L1", "L2", "L3", "L4", "L5", "L6", "L7")
 RELEASED = release_named("2.0.1"), release_named("2.2.2")
 AFFECTED = [each for each in ONE_OF_EACH if each.affected]
 HUNTED = [each for each in AFFECTED if each.bug.by is By.HUNTING]
