@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from attrs import frozen
 
-from upgrade.errors import ConfigException
+from upgrade.errors import ConfigException, shown
 from upgrade.releases import UPGRADE_FROM, Release
 from upgrade.values import (
     ANY_NUMBER,
@@ -115,7 +115,7 @@ class StreamsConfig:
         plain = {key: value for key, value in settings.items() if not key.startswith(_TAG)}
         known = {attribute.metadata["key"]: attribute.name for attribute in cls.__attrs_attrs__}
         if unknown := sorted(plain.keys() - known.keys()):
-            raise ConfigException(f"unknown configuration {', '.join(unknown)}; known are {', '.join(sorted(known))}")
+            raise ConfigException(f"unknown configuration {shown(unknown)}; known are {', '.join(sorted(known))}")
         return cls(client_tags=tags, **{known[key]: value for key, value in plain.items()})
 
     def pinned_version(self, release: Release) -> int | None:

@@ -1,5 +1,21 @@
 """What a user can get wrong here."""
 
+import reprlib
+from typing import Final
+
+_SHORT: Final = reprlib.Repr()
+_SHORT.maxstring = 80
+_SHORT.maxlist = 10
+
+
+def shown(given: object) -> str:
+    r"""Return what a user gave as it is to stand in a message: quoted, without control characters, and not too long.
+
+    >>> print(shown("ssl. \x1b[31m"), shown(["acks", 100 * "x"])[-9:])
+    'ssl. \x1b[31m' xxxxxxx']
+    """
+    return _SHORT.repr(given)
+
 
 class UpgradeError(ValueError):
     """Base class: the message names what was expected and what came."""

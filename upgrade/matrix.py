@@ -13,7 +13,7 @@ from typing import Final
 
 from attrs import field, frozen
 
-from upgrade.releases import RELEASES, Release, release_named
+from upgrade.releases import BOTH, COOPERATIVE, EAGER, RELEASES, Release, release_named
 
 FROM_LINES: Final = ("0.10.0", "0.10.1", "0.10.2", "0.11.0", "1.0", "1.1", "2.0")
 TO_LINES: Final = ("0.10.1", "0.10.2", "0.11.0", "1.0", "1.1", "2.0", "simulated-4")
@@ -130,7 +130,7 @@ def obstacles(origin: Release, target: Release) -> tuple[Obstacle, ...]:
     return tuple(found)
 
 
-_NOT_BACK: Final = frozenset({Obstacle.VERSION, Obstacle.PUSHED})
+NOT_BACK: Final = frozenset({Obstacle.VERSION, Obstacle.PUSHED})
 """What nobody documents a rolling way back for."""
 _EAGER_AND_PROBED: Final = "2.3"
 """The value that stands for members of ours that are eager and can be probed."""
@@ -146,7 +146,7 @@ def documented_plan(origin: Release, target: Release) -> Plan:
     found = obstacles(origin, target)
     if not found:
         return Plan.ONE_BOUNCE
-    if goes_back(origin, target) and _NOT_BACK.intersection(found):
+    if goes_back(origin, target) and NOT_BACK.intersection(found):
         return Plan.OFFLINE
     behind, ahead = behind_and_ahead(origin, target)
     return Plan.TWO_BOUNCES if ahead.starts_with(_value(behind)) else Plan.OFFLINE
@@ -161,6 +161,22 @@ def upgrade_from_value(origin: Release, target: Release) -> str | None:
     if documented_plan(origin, target) is not Plan.TWO_BOUNCES:
         return None
     return _value(behind_and_ahead(origin, target)[0])
+
+
+def bridge_between(origin: Release, target: Release) -> Release | None:
+    """Return the newest release through which a group can be rolled from eager to cooperative members, or back.
+
+    None if it needs none or there is none. Kafka's own bridges (KAFKA-18839) are the releases that know both protocols;
+    with one of 3.5 to 3.9 three bounces are enough.
+
+    >>> str(bridge_between(release_named("2.3.1"), release_named("4.0.0")))
+    '3.9.2'
+    """
+    if {origin.rebalance_protocols, target.rebalance_protocols} != {EAGER, COOPERATIVE}:
+        return None
+    newest = [each for each in RELEASES.values() if each.released and each.rebalance_protocols == BOTH][-1]
+    rolls = Plan.OFFLINE not in {documented_plan(origin, newest), documented_plan(newest, target)}
+    return newest if rolls else None
 
 
 def _value(release: Release) -> str:

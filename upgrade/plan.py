@@ -5,7 +5,7 @@ Sources: KIP-268, KIP-429, KIP-904, and the upgrade guides of the releases.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any, Final
 
@@ -14,17 +14,18 @@ from attrs import asdict, frozen
 from upgrade.errors import UpgradeError
 from upgrade.matrix import (
     FORMATS,
-    KAFKA_8649_RULES,
     Obstacle,
     Plan,
     Upgrade,
     behind_and_ahead,
+    bridge_between,
     documented_plan,
     goes_back,
     obstacles,
     upgrade_from_value,
 )
-from upgrade.releases import BOTH, COOPERATIVE, EAGER, RELEASES, Release
+from upgrade.plan_notes import notes
+from upgrade.releases import Release
 
 
 @frozen
@@ -66,9 +67,10 @@ def advise(origin: Release, target: Release, *, offline: bool = False) -> Advice
 
     "An 'offline upgrade' is also possible" (KIP-268), always. ``UpgradeError`` if there is nothing to do.
 
-    >>> [step.do for step in advise(RELEASES["2.0.1"], RELEASES["simulated-4"]).steps]
+    >>> from upgrade.releases import release_named
+    >>> [step.do for step in advise(release_named("2.0.1"), release_named("simulated-4")).steps]
     ['bounce every member to simulated-4, one by one']
-    >>> advise(RELEASES["2.3.1"], RELEASES["4.3.1"]).via
+    >>> advise(release_named("2.3.1"), release_named("4.3.1")).via
     ('3.9.2',)
     """
     hops = hops_between(origin, target, offline=offline)
@@ -79,7 +81,7 @@ def advise(origin: Release, target: Release, *, offline: bool = False) -> Advice
         Plan.TWO_BOUNCES if values else hops[0].plan,
         values[0] if values else None,
         tuple(step for hop in hops for step in _STEPS[hop.plan](hop.origin, hop.target)),
-        tuple(dict.fromkeys(text for hop in hops for text in _warnings(hop.origin, hop.target, hop.plan))),
+        tuple(dict.fromkeys(text for hop in hops for text in notes(hop.origin, hop.target, hop.plan))),
         tuple(hop.target.name for hop in hops[:-1]),
     )
 
@@ -87,7 +89,8 @@ def advise(origin: Release, target: Release, *, offline: bool = False) -> Advice
 def hops_between(origin: Release, target: Release, *, offline: bool = False) -> tuple[Upgrade, ...]:
     """Return the documented way as upgrades, one after the other; ``UpgradeError`` if there is nothing to do.
 
-    >>> [str(hop.target) for hop in hops_between(RELEASES["2.3.1"], RELEASES["4.3.1"])]
+    >>> from upgrade.releases import release_named
+    >>> [str(hop.target) for hop in hops_between(release_named("2.3.1"), release_named("4.3.1"))]
     ['3.9.2', '4.3.1']
     """
     if origin == target:
@@ -97,22 +100,6 @@ def hops_between(origin: Release, target: Release, *, offline: bool = False) -> 
     bridge = bridge_between(origin, target)
     hops = pairwise([origin, *([bridge] if bridge else []), target])
     return tuple(Upgrade(*hop, documented_plan(*hop), upgrade_from_value(*hop)) for hop in hops)
-
-
-def bridge_between(origin: Release, target: Release) -> Release | None:
-    """Return the newest release through which a group can be rolled from eager to cooperative members, or back.
-
-    None if it needs none or there is none. Kafka's own bridges (KAFKA-18839) are the releases that know both protocols;
-    with one of 3.5 to 3.9 three bounces are enough.
-
-    >>> str(bridge_between(RELEASES["2.3.1"], RELEASES["4.0.0"]))
-    '3.9.2'
-    """
-    if {origin.rebalance_protocols, target.rebalance_protocols} != {EAGER, COOPERATIVE}:
-        return None
-    newest = [each for each in RELEASES.values() if each.released and each.rebalance_protocols == BOTH][-1]
-    rolls = Plan.OFFLINE not in {documented_plan(origin, newest), documented_plan(newest, target)}
-    return newest if rolls else None
 
 
 def _one_bounce(origin: Release, target: Release) -> Iterator[Step]:
@@ -134,8 +121,8 @@ _HELD_BACK: Final[Mapping[Obstacle, str]] = {
 _NOT_HELD_BACK: Final[Mapping[Obstacle, str]] = {
     Obstacle.VERSION: 'a leader of {behind} dies of the first version {new} it reads (TaskAssignmentException "unable '
     'to decode subscription data: version={new}")',
-    Obstacle.PROTOCOL: "a leader of {behind} gives away partitions that a member of {ahead} keeps, and tasks have two "
-    "owners; a leader of {ahead} dies of it (IllegalStateException)",
+    Obstacle.PROTOCOL: "a leader of {behind} gives away partitions that a member of {ahead} keeps, so tasks have two "
+    "owners and records can be counted twice",
     Obstacle.FOREIGN_KEY_JOINS: "members of {behind} die of records of foreign-key joins (UnsupportedVersionException)",
     Obstacle.REPARTITIONING: "members of {behind} misread updates of tables",
 }
@@ -193,69 +180,3 @@ def _offline(origin: Release, target: Release) -> Iterator[Step]:
 
 
 _STEPS: Final = {Plan.ONE_BOUNCE: _one_bounce, Plan.TWO_BOUNCES: _two_bounces, Plan.OFFLINE: _offline}
-
-_NEW_FILES_OF_ROCKSDB: Final = ((3, 0), (4, 0))
-_OFFSETS_IN_STORES: Final = (4, 3)
-_KAFKA_14646: Final = (3, 3)
-
-
-def _warnings(origin: Release, target: Release, plan: Plan) -> Iterator[str]:
-    yield from (f"{release}: {release.note}" for release in (origin, target) if release.note)
-    if target.number < origin.number:
-        yield from _of_state(origin, target)
-    found = obstacles(origin, target)
-    if documented_plan(origin, target) is Plan.OFFLINE:
-        yield from _of_no_rolling(origin, target, found)
-    if plan is not Plan.OFFLINE and found and FORMATS.keys() >= set(found):
-        yield (
-            f"two bounces are for foreign-key joins and for tables that are repartitioned; a topology without them "
-            f"needs one bounce to {target}, without upgrade.from"
-        )
-    if plan is not Plan.OFFLINE and target.number[:2] == _KAFKA_14646 and Obstacle.FOREIGN_KEY_JOINS in found:
-        yield (
-            f"KAFKA-14646: with foreign-key joins members of {target} fail on records of {origin} even so; take 3.4.0 "
-            "or later"
-        )
-    newer = max(origin, target, key=lambda release: release.latest_version)
-    if newer.rules == KAFKA_8649_RULES and {origin.latest_version, target.latest_version} == {3, 4}:
-        way = "" if plan is Plan.OFFLINE else "; take 2.2.2, 2.3.1 or 2.4 and later, or bounce the leader last"
-        yield (
-            f"KAFKA-8649: a leader of {newer} can push members of the older release beyond what they know, and they "
-            f"die{way}"
-        )
-
-
-def _of_state(origin: Release, target: Release) -> Iterator[str]:
-    """Warn of what an older release cannot read on disk."""
-    yield (
-        "going back: an older release may not be able to read the state on disk (2.0.1 cannot open the stores of "
-        "2.3.1), so let each member start with an empty state directory and restore from the changelogs"
-    )
-    if not (origin.of_kafka and target.of_kafka):
-        return
-    if any(target.number < changed <= origin.number for changed in _NEW_FILES_OF_ROCKSDB):
-        yield f"{target} cannot open the stores of {origin} at all (RocksDB changed its files with 3.0 and with 4.0)"
-    if target.number < _OFFSETS_IN_STORES <= origin.number and origin.starts_with(target.line):
-        yield (
-            f'{target} does not find the offsets of {origin}; with upgrade.from="{target.line}" set for a while before '
-            f"that, {origin} writes .checkpoint files too (KIP-1035)"
-        )
-
-
-def _of_no_rolling(origin: Release, target: Release, found: Iterable[Obstacle]) -> Iterator[str]:
-    """Say which release makes it roll after all."""
-    behind, ahead = behind_and_ahead(origin, target)
-    outcome = ahead.accepts(behind.line)
-    bridge = bridge_between(origin, target)
-    if bridge:
-        yield f"{bridge} is a bridge: through it the group can be rolled"
-    elif behind == origin:
-        later = [each for each in RELEASES.values() if each.released and each.number > target.number]
-        fixed = next((str(each) for each in later if each.starts_with(origin.line)), "")
-        why = outcome.exception or "KAFKA-6054"
-        yield (
-            f'{target} does not accept upgrade.from="{origin.line}" ({why}), so it cannot be rolled'
-            + f"; {fixed} does" * bool(fixed)
-        )
-    if FORMATS.keys() & set(found) and goes_back(origin, target):
-        yield f"{target} cannot read the records that {origin} has left in topics of the group: process them all first"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from typing import Final, Literal, TypeVar
 
 from attrs import frozen
@@ -284,7 +285,9 @@ def release_named(name: str) -> Release:
     if found is None:
         kafka = [release.name for release in _TABLE if release.name[0].isdigit()]
         others = ", ".join(release.name for release in _TABLE if not release.name[0].isdigit())
-        raise UnknownRelease(f"unknown release {name!r}; known are {kafka[0]} to {kafka[-1]} and {others}")
+        meant = get_close_matches(name.removeprefix("v"), [*NEWEST_OF_LINE, *RELEASES], n=1)
+        perhaps = f"; did you mean {meant[0]}?" if meant else ""
+        raise UnknownRelease(f"unknown release {name!r}; known are {kafka[0]} to {kafka[-1]} and {others}{perhaps}")
     return found
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from attrs import field
 
-from upgrade.errors import ConfigException
+from upgrade.errors import ConfigException, shown
 
 Check = Callable[[str, Any], object]
 """Gets the key and the value, and raises ``ConfigException``."""
@@ -20,6 +20,7 @@ Check = Callable[[str, Any], object]
 ANY_NUMBER: Final = -(2**31)
 _LARGEST: Final[Mapping[str, int]] = {"INT": 2**31 - 1, "LONG": 2**63 - 1}
 _LONGEST_NAME: Final = 249
+_SERVER: Final = re.compile(r"(?:[\w.%-]+|\[[\w:.%-]+\]):(?P<port>[0-9]{1,5})", re.ASCII)
 
 
 def number(key: str, default: int | None, least: int = 0, kind: str = "INT") -> Any:
@@ -99,6 +100,25 @@ def split_host(address: str) -> tuple[str, int]:
     if not (port.isascii() and port.isdigit() and len(port) <= 5 and int(port) <= 0xFFFF):
         raise ConfigException(f"Invalid port supplied in {address} for config application.server")
     return host, int(port)
+
+
+def server_list(text: str) -> str:
+    """Return ``host:port,...`` without blanks and empty places; ``ConfigException`` if it is something else.
+
+    Clients make different things of what is none: one looks for port 0, another asks until its time is over. Java
+    refuses it too: ``ClientUtils.parseAndValidateAddresses``.
+
+    >>> server_list("a:9092, [::1]:9093,")
+    'a:9092,[::1]:9093'
+    """
+    found = [server for each in text.split(",") if (server := each.strip())]
+    for server in found:
+        address = _SERVER.fullmatch(server)
+        if not (address and 0 < int(address["port"]) <= 0xFFFF):
+            raise ConfigException(f"expected HOST:PORT,..., got {shown(server)}")
+    if not found:
+        raise ConfigException("expected HOST:PORT,..., got none")
+    return ",".join(found)
 
 
 def invalid(key: str, value: object, why: str) -> ConfigException:

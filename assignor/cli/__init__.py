@@ -2,17 +2,21 @@
 
 ``--help`` must come at once, so this file imports click and nothing else; the one-line helps stand in the table.
 Exit status: 0 done, 1 it did not go well (a property violated, an upgrade unfinished, a line refused), 2 wrong usage,
-130 interrupted.
+130 interrupted, 141 the reader of the output has gone.
 """
 
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import click
+
+_LONGEST: Final = 2_000
+"""Characters of a message: what a user gave may stand in it, and may have been a file by mistake."""
 
 
 class _Command(NamedTuple):
@@ -55,6 +59,14 @@ class _LazyGroup(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(name, command.help) for name, command in sorted(COMMANDS.items())])
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; click itself would make a failure of a reader (head, less) that has gone."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            _write_no_more()
+            return 141
+
 
 @click.command(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="streams-assignor")
@@ -72,16 +84,41 @@ def cli() -> None:
 
 def main() -> None:
     """Run the console script; what a user got wrong is one line on standard error."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # not every terminal can show every sign
     try:
         status = cli.main(prog_name="streams-assignor", standalone_mode=False)
     except click.ClickException as error:
-        error.show()
+        said = io.StringIO()
+        error.show(said)
+        click.echo(legible(said.getvalue()), err=True, nl=False)
         status = error.exit_code
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
         status = 130
-    except BrokenPipeError:
-        # The reader (head, less) has gone. Python would complain once more when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        status = 141
+    except OSError as error:  # the disk is full, or the folder may not be written
+        _write_no_more()
+        click.echo(f"Error: {legible(str(error))}", err=True)
+        status = 1
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def shortened(message: str) -> str:
+    """Leave out the middle of a message that would fill the terminal."""
+    half = _LONGEST // 2
+    return message if len(message) <= _LONGEST else f"{message[:half]} ... {message[-half:]}"
+
+
+def legible(message: str) -> str:
+    r"""Shorten a message, and escape what would play with the terminal.
+
+    >>> print(legible("unknown release \x1b[31m"))
+    unknown release \x1b[31m
+    """
+    return "".join(each if each.isprintable() or each == "\n" else ascii(each)[1:-1] for each in shortened(message))
+
+
+def _write_no_more() -> None:
+    """Let what is still buffered go nowhere: Python would complain once more when it flushes at exit."""
+    if sys.stdout:  # there is none if the shell has closed it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

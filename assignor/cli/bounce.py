@@ -7,12 +7,19 @@ from typing import TYPE_CHECKING
 
 import click
 
+from upgrade.features.command_line import checked_servers
+
 if TYPE_CHECKING:
     from assignor.bouncing.story import BounceSettings, Summary
 
 
 @click.command
-@click.option("--bootstrap-servers", metavar="HOST:PORT,...", help="Use this cluster.  [default: an embedded one]")
+@click.option(
+    "--bootstrap-servers",
+    callback=checked_servers,
+    metavar="HOST:PORT,...",
+    help="Use this cluster.  [default: an embedded one]",
+)
 @click.option("--members", type=click.IntRange(1, 26), default=3, show_default=True)
 @click.option(
     "--partitions", type=click.IntRange(1, 1_000), default=6, show_default=True, help="One task is made of each."

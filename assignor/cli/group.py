@@ -14,9 +14,11 @@ from typing import Any, Final, Protocol
 
 import click
 
+from assignor.cli.seconds import Seconds
 from assignor.inspect import Group, RawGroup, changes, inspect
 from upgrade import UpgradeError
 from upgrade.features.command_config import CommandConfig
+from upgrade.features.command_line import checked_servers
 from upgrade.features.rpc import ClusterError, Refused
 
 CLIENTS: Final = {
@@ -44,10 +46,25 @@ class Lookup(Protocol):
         ...
 
 
+def _text(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+    """Refuse bytes that are no text: no group has such a name, and confluent-kafka fails in words of Python."""
+    try:
+        (value or "").encode()
+    except UnicodeEncodeError:
+        raise click.BadParameter(f"expected text in UTF-8, got {value!r}") from None
+    return value
+
+
 @click.command
-@click.argument("name", required=False)
+@click.argument("name", required=False, callback=_text)
 @click.option("--all", "everything", is_flag=True, help="All groups of the cluster, a row each.")
-@click.option("--bootstrap-servers", "--bootstrap-server", metavar="HOST:PORT,...", help="Where the cluster is.")
+@click.option(
+    "--bootstrap-servers",
+    "--bootstrap-server",
+    callback=checked_servers,
+    metavar="HOST:PORT,...",
+    help="Where the cluster is.",
+)
 @click.option(
     "--command-config",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -57,7 +74,7 @@ class Lookup(Protocol):
 @click.option("--watch", is_flag=True, help="Look again every second, and tell what changes, until Ctrl-C.")
 @click.option("--json", "as_json", is_flag=True, help="JSON instead; with --watch one line for each look.")
 @click.option("--check", is_flag=True, help="Exit status 1 if there is a problem (a notice is none).")
-@click.option("--timeout", type=click.FloatRange(0.1, 3600), metavar="SECONDS", help="Wait at most so long.  [10]")
+@click.option("--timeout", type=Seconds(0.1, 3600), metavar="SECONDS", help="Wait at most so long.  [10]")
 @click.option(
     "--client", type=click.Choice(list(CLIENTS)), help="Ask with this library.  [default: the first that is installed]"
 )

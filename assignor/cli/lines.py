@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import click
 
+from assignor.cli import shortened
 from subscription_codec import DecodeError
 
 Result = dict[str, Any]
@@ -44,7 +45,7 @@ def json_object(line: str) -> Result:
 
 def refusal(error: Exception) -> Result:
     """Return the object that stands in the place of what was refused."""
-    named = {"error": type(error).__name__, "message": str(error)}
+    named = {"error": type(error).__name__, "message": shortened(str(error))}
     return named | ({"offset": error.offset, "field": error.field} if isinstance(error, DecodeError) else {})
 
 

@@ -15,10 +15,17 @@ import click
 
 from assignor.member_process import Event, MemberSettings, to_line
 from upgrade import OURS, UpgradeError
+from upgrade.features.command_line import checked_servers
 
 
 @click.command
-@click.option("--bootstrap-servers", required=True, metavar="HOST:PORT,...", help="Where the cluster is.")
+@click.option(
+    "--bootstrap-servers",
+    callback=checked_servers,
+    required=True,
+    metavar="HOST:PORT,...",
+    help="Where the cluster is.",
+)
 @click.option("--group", required=True, help="The consumer group (Kafka: application.id).")
 @click.option("--topic", multiple=True, required=True, help="A source topic; may be repeated.")
 @click.option("--release", default=OURS.name, show_default=True, metavar="NAME", help="Whose behaviour to imitate.")

@@ -13,7 +13,9 @@ from typing import Any, Final
 
 import click
 from click.core import ParameterSource
+from rich.console import Console
 
+from assignor.cli.seconds import Seconds
 from upgrade import Advice, Plan, UpgradeError, advise, release_named
 from upgrade.brokers.advice import BrokerAdvice
 from upgrade.brokers.plan import advise_brokers
@@ -39,7 +41,7 @@ OF_A_GROUP: Final = ("members", "tasks", "standbys", "static", "session_timeout"
 @click.option("--static", is_flag=True, help="Its members have a group.instance.id.")
 @click.option(
     "--session-timeout",
-    type=click.FloatRange(0, 86_400, min_open=True),
+    type=Seconds(0, 86_400, min_open=True),
     default=45,
     show_default=True,
     metavar="SECONDS",
@@ -70,7 +72,7 @@ def plan(
 
     With --explored, or with anything said about your group, the documented plan is then held against every schedule of
     a group of up to five members, and played in the whole group: how often it rebalances, and how long nobody has a
-    task. Exit status 1 if a schedule violates a property; there may be a safe way instead, which is named.
+    task. Exit status 1 if one of these violates a property; there may be a safe way instead, which is named.
 
     With --brokers it is one of Kafka's, 0.8.2 or later, and the way may lead back too: exit status 1 if there is none.
 
@@ -124,18 +126,21 @@ def _answer(
     session_timeout: float,
     **_flags: bool,
 ) -> Any:
-    """Ask the simulator."""
+    """Ask the simulator; a terminal shows that it is at work."""
     simulator: Any = import_module(SIMULATOR)
     hops = hops_between(release_named(origin), release_named(target), offline=offline)
     group = simulator.Group(members, simulator.shape_of(tasks, standbys, static=static), session_timeout)
-    return simulator.answer(hops, group)
+    with Console(stderr=True).status(
+        f"exploring every schedule, then playing the plan with {_counted(members, 'member')} ..."
+    ):
+        return simulator.answer(hops, group)
 
 
 def _answer_lines(answer: Any) -> Iterator[str]:
     """Say what was explored and measured."""
     for each in answer.as_json()["explored"]:
         what = f"{each['from_release']} to {each['to_release']}, {each['plan'].replace('_', ' ')}"
-        yield f"explored with {each['members']} members: {what}: {each['verdict']}"
+        yield f"explored with {_counted(each['members'], 'member')}: {what}: {each['verdict']}"
         if each["verdict"] == "safe":
             yield f"   {each['states']:,} states, every schedule with up to one crash and one late member"
         else:
@@ -144,16 +149,30 @@ def _answer_lines(answer: Any) -> Iterator[str]:
                 yield f'   streams-assignor replay "{each["example"]}"'
             yield f"   instead: {each['instead']}"
     group = answer.as_json()
-    yield f"played with {group['members']} members and {group['tasks']} tasks:"
+    yield f"played with {_counted(group['members'], 'member')} and {_counted(group['tasks'], 'task')}:"
     for each in answer.measured:
-        yield f"   {each.origin} to {each.target}, {each.how}:"
+        yield f"   {each.origin} to {each.target}, {each.how}:{' unsafe' if each.violation else ''}"
+        if each.violation:
+            yield f"      {each.violation}"
+            yield f'      streams-assignor replay "{each.example}"'
+            continue
         yield (
-            f"      {each.rebalances} rebalances, {each.moved} tasks move; nobody has a task for up to "
-            f"{each.longest_s:g} s in all, {each.task_seconds:g} s of all tasks together"
+            f"      {_counted(each.rebalances, 'rebalance')}, tasks move {_counted(each.moved, 'time')}; "
+            f"the longest that one task has no member: {each.longest_s:g} s; "
+            f"of all tasks together: {each.task_seconds:g} s"
         )
         share = 100 * each.group_bytes / group["broker_limit_bytes"]
         yield f"      metadata: {each.group_bytes:,} bytes, {share:.2g} % of what a broker takes of a group by default"
     yield from (f"assumed: {text}" for text in group["assumed"])
+
+
+def _counted(number: int, what: str) -> str:
+    """Say how many.
+
+    >>> _counted(1, "member"), _counted(1200, "task")
+    ('1 member', '1,200 tasks')
+    """
+    return f"{number:,} {what}{'s' * (number != 1)}"
 
 
 def _for_brokers(origin: str, target: str, mode: str | None, level: str | None) -> BrokerAdvice:
@@ -165,6 +184,7 @@ def _for_brokers(origin: str, target: str, mode: str | None, level: str | None) 
     )
 
 
+_NUMBERS: Final = ("no", "one", "two", "three", "four")
 _TITLES = {
     "one_bounce": "one rolling bounce, no configuration",
     "two_bounces": "two rolling bounces",
@@ -175,7 +195,7 @@ _TITLES = {
 def _text(advice: Advice) -> str:
     title = _TITLES[advice.plan.value]
     if advice.via:
-        title = f"{len(advice.steps)} rolling bounces, through {', '.join(advice.via)}"
+        title = f"{_NUMBERS[len(advice.steps)]} rolling bounces, through {', '.join(advice.via)}"
     lines = [f"{advice.origin} to {advice.target}: {title}", ""]
     for number, step in enumerate(advice.steps, 1):
         lines += [f"{number}. {step.do}", f"   why:        {step.why}", f"   if skipped: {step.if_skipped}", ""]

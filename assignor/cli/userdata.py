@@ -99,12 +99,7 @@ def decode(files: tuple[TextIO, ...], kind: str | None, supported: int, strict: 
 
     failed = False
     for file in files:
-        try:
-            failed |= _decode_file(file, converted, reading, jsonl)
-        except BrokenPipeError:  # of the output
-            raise
-        except OSError as error:
-            raise click.FileError(file.name, error.strerror) from error
+        failed |= _decode_file(file, converted, reading, jsonl)
     if not files:
         failed = _each_line(stdin_lines(), converted, jsonl)
     sys.exit(int(failed and not jsonl))
@@ -174,13 +169,14 @@ def _remarks(table: str, result: dict[str, Any]) -> Iterator[str]:
 
 def _decode_file(file: TextIO, convert: Callable[[str], dict[str, Any]], reading: Reading, jsonl: bool) -> bool:
     """Print what a file holds, and say whether any of it was refused."""
-    first = next((line for line in file if not line.isspace()), "")
+    lines = _lines_of(file)
+    first = next((line for line in lines if not line.isspace()), "")
     if _is_line(first):
-        return _each_line(chain([first], file), convert, jsonl)
+        return _each_line(chain([first], lines), convert, jsonl)
     from assignor.cli import captures  # brings rich, which lines do without
 
     try:
-        found = captures.generations(first + file.read(), reading)
+        found = captures.generations("".join([first, *lines]), reading)
     except BadLine as error:
         raise click.UsageError(f"{file.name}: expected {captures.EXPECTED} or {_LINES}; {error}") from error
     rows = [row for generation in found for row in generation.rows]
@@ -190,6 +186,14 @@ def _decode_file(file: TextIO, convert: Callable[[str], dict[str, Any]], reading
     else:
         captures.show(file.name, found)
     return any(is_refused(row[message] or {}) for row in rows for message in ("subscription", "assignment"))
+
+
+def _lines_of(file: TextIO) -> Iterator[str]:
+    """Read a file, whose own faults are told apart from those of the output."""
+    try:
+        yield from file
+    except OSError as error:
+        raise click.FileError(file.name, error.strerror) from error
 
 
 def _is_line(text: str) -> bool:

@@ -1,8 +1,10 @@
 """The commands that need no cluster: output, exit status, one clear line for each mistake."""
 
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -10,6 +12,19 @@ from click.testing import CliRunner
 from assignor.cli import COMMANDS, cli
 
 FUTURE = {"kind": "subscription", "hex": "0000000c0000000c"}
+SCRIPT = f"{sys.executable} -c 'from assignor.cli import main; main()'"
+
+
+def shell(line, stdin=None, **environment):
+    """Run a line with the console script as ``$SCRIPT`` in a shell that keeps the status of the first in a pipe."""
+    return subprocess.run(
+        ["bash", "-o", "pipefail", "-c", line.replace("$SCRIPT", SCRIPT)],
+        input=stdin,
+        capture_output=True,
+        check=False,
+        encoding="latin-1",
+        env={**os.environ, **environment},
+    )
 
 
 def run(*arguments, stdin=""):
@@ -60,6 +75,15 @@ def test_a_mistake_in_plan_is_one_clear_line(arguments):
     assert "Error: " in result.output
 
 
+def test_seconds_are_a_number():
+    # click takes nan for a number in any range: group waited for ever, and plan counted nan seconds.
+    for command in ("plan 1.1 2.0 --session-timeout", "group app --bootstrap-servers a:1 --timeout"):
+        result = run(*command.split(), "nan")
+
+        assert 2 == result.exit_code
+        assert "expected a number of seconds, got 'nan'" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "status"), [(["plan", "1.1", "2.0"], 0), (["plan", "1.1", "x"], 2), (["--version"], 0), ([], 2)]
 )
@@ -71,9 +95,56 @@ def test_the_console_script_ends_with_the_status(arguments, status):
     assert "Traceback" not in done.stderr
 
 
-def test_a_reader_that_goes_away_is_no_traceback():
-    rows = (json.dumps(FUTURE) + "\n") * 50_000
-    script = f"{sys.executable} -c 'from assignor.cli import main; main()' userdata decode --jsonl | head -1"
-    done = subprocess.run(["sh", "-c", script], input=rows, capture_output=True, text=True, check=False)
+def test_a_reader_that_goes_away_is_no_traceback_and_no_failure():
+    # The status was 1, as for a line refused: click saw the broken pipe first, and what was to make 141 of it nothing.
+    done = shell("$SCRIPT userdata decode --jsonl | head -1", stdin=(json.dumps(FUTURE) + "\n") * 50_000)
 
-    assert "" == done.stderr
+    assert (141, "") == (done.returncode, done.stderr)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")
+@pytest.mark.parametrize("command", ["plan 1.1 2.0", "userdata decode tests/captures/2.0.1-to-2.3.1.json"])
+def test_a_full_disk_is_one_line_that_blames_no_input(command):
+    # A traceback, or "Could not open file" with the name of the capture that was read.
+    done = shell(f"$SCRIPT {command} > /dev/full")
+
+    assert (1, "Error: [Errno 28] No space left on device\n") == (done.returncode, done.stderr)
+
+
+def test_what_a_user_gave_does_not_play_with_the_terminal_or_fill_it():
+    # Control characters went to the terminal as they were, and a file given for a release came out whole.
+    played = shell("$SCRIPT group $'\\e[31m' --bootstrap-servers a:1 --timeout $'\\e[31m'").stderr
+    filled = shell(f"$SCRIPT plan {100_000 * 'x'} 2.0").stderr
+
+    assert all(each.isprintable() for each in played.splitlines())
+    assert "\\x1b[31m" in played
+    assert len(filled) < 3000
+    assert "known are 0.10.0.0 to" in filled
+
+
+def test_a_refused_line_does_not_come_back_whole():
+    line = json.dumps({"kind": "assignment", "fields": {"version": 11, 100_000 * "x": 1}})
+
+    assert len(run("userdata", "encode", stdin=line).stdout) < 3000
+
+
+def test_a_sign_that_the_terminal_does_not_have_is_a_number():
+    # UnicodeEncodeError: a topic may be written with any sign, and the terminal in an old encoding.
+    done = shell(
+        "$SCRIPT userdata explain --kind member-subscription 0000000000010003e28093ffffffff", PYTHONIOENCODING="latin-1"
+    )
+
+    assert 0 == done.returncode
+    assert "topics[0]     \\u2013" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "servers", ["b", ":1", "b:", "b:x", "b:0", "b:65536", "b:99999999999", "http://b:1", "a:1 b:2", "::1:1", ",", " "]
+)
+@pytest.mark.parametrize("command", ["group app --client confluent-kafka", "member --group g --topic t", "bounce"])
+def test_servers_that_are_none_are_refused_at_once(command, servers):
+    # confluent-kafka made addresses of them and asked until the time was over, kafka-python failed in words of Python.
+    result = run(*command.split(), "--bootstrap-servers", servers)
+
+    assert 2 == result.exit_code
+    assert "expected HOST:PORT,..., got " in result.stderr

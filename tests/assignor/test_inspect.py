@@ -204,6 +204,13 @@ def test_whatever_the_bytes_are_it_only_says_so(subscription, assignment, protoc
     topics_of([raw])
 
 
+def test_topics_are_those_of_the_members_that_can_be_read():
+    said = (encode_member_subscription(MemberSubscription((topic, "both"))) for topic in ("a", "b"))
+    members = [RawMember(member_id="", subscription=each, assignment=b"") for each in (*said, b"?")]
+
+    assert {"a", "b", "both"} == topics_of(members)
+
+
 @pytest.mark.parametrize("end", range(0, 120, 7))
 def test_a_cut_message_is_a_problem_of_that_member(end):
     whole = member("b", active="0_0")

@@ -237,5 +237,5 @@ def test_an_unknown_name_is_refused_with_the_known_ones():
     text = refused(upgrade_from="1.1")
 
     assert text.startswith(
-        "unknown configuration upgrade_from; known are acceptable.recovery.lag, application.server, "
+        "unknown configuration ['upgrade_from']; known are acceptable.recovery.lag, application.server, "
     )

@@ -1,5 +1,7 @@
 """The table of releases, held against what jars, captures and KIP-268 say."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -221,3 +223,11 @@ def test_a_release_that_never_was_does_not_stand_for_its_line():
     assert "0.10.1.1" == NEWEST_OF_LINE["0.10.1"].name
     assert "never released" in RELEASES["0.10.1.2"].note
     assert not RELEASES["0.10.1.2"].released
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"), [("v2.3.0", "; did you mean 2.3.0?"), ("2.33", "; did you mean 2.3?"), ("xyz", "")]
+)
+def test_a_release_that_is_nearly_one_is_asked_about(name, meant):
+    with pytest.raises(UnknownRelease, match=f"simulated-4{re.escape(meant)}$"):
+        release_named(name)

@@ -16,7 +16,17 @@ import click
 
 from upgrade.features import tool
 from upgrade.features.command_config import CommandConfig
-from upgrade.features.command_line import BOOTSTRAPS, F, Failure, Tool, agree, given, shared_options, wrong_usage
+from upgrade.features.command_line import (
+    BOOTSTRAPS,
+    F,
+    Failure,
+    Tool,
+    agree,
+    given,
+    given_servers,
+    shared_options,
+    wrong_usage,
+)
 from upgrade.features.levels import CATALOGS, NEWEST, Catalog
 from upgrade.features.rpc import FeatureUpdate, Listener, Refused, UpdateRefused, UpgradeType
 
@@ -32,7 +42,7 @@ def _client() -> FeatureClient:
     logging.getLogger("kafka").setLevel(logging.CRITICAL)  # what matters arrives as an exception
     file = given("command_config")
     config = CommandConfig.read(Path(file)) if file else CommandConfig()
-    servers = {listener: given(name) for name, listener in BOOTSTRAPS.items()}
+    servers = {listener: given_servers(name) for name, listener in BOOTSTRAPS.items()}
     if not any(servers.values()):
         servers = {Listener.BROKER: config.brokers, Listener.CONTROLLER: config.controllers}
     for listener, bootstrap in servers.items():

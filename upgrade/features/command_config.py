@@ -15,15 +15,19 @@ from typing import Any, Final, Self
 
 from attrs import field, frozen
 
-from upgrade.errors import ConfigException
+from upgrade.errors import ConfigException, shown
 from upgrade.secrets import hidden
+from upgrade.values import server_list
 
 _log = logging.getLogger(__name__)
 
+_LARGEST: Final = 2**31 - 1  # Java's int
+
 
 def _milliseconds(text: str) -> int:
-    if not text.isdecimal():
-        raise ValueError("expected a number of milliseconds")
+    # The length first: Python refuses to convert thousands of digits with an error of its own.
+    if not (text.isdecimal() and len(text) <= 10 and int(text) <= _LARGEST):
+        raise ValueError(f"expected a number of milliseconds, at most {_LARGEST}")
     return int(text)
 
 
@@ -34,6 +38,13 @@ def _one_of(*words: str) -> Callable[[str], str]:
         return text.upper()
 
     return read
+
+
+def _servers(text: str) -> str:
+    try:
+        return server_list(text)
+    except ConfigException:  # its words have the value in them
+        raise ValueError("expected HOST:PORT,...") from None
 
 
 def _pem_only(text: str) -> None:
@@ -60,6 +71,7 @@ _KEYS: Final[Mapping[str, tuple[str | None, Callable[[str], Any]]]] = {
     "request.timeout.ms": ("request_timeout_ms", _milliseconds),
     "socket.connection.setup.timeout.ms": ("socket_connection_setup_timeout_ms", _milliseconds),
 }
+_BOOTSTRAPS: Final = ("bootstrap.servers", "bootstrap.controllers")
 _LOGIN_KEYS: Final = {
     "username": "sasl_plain_username",
     "password": "sasl_plain_password",
@@ -99,9 +111,10 @@ class CommandConfig:
         anybody noticing. Others are left out, with a warning in the log, as Java's clients do.
         """
         rest = dict(given)
-        brokers, controllers = rest.pop("bootstrap.servers", None), rest.pop("bootstrap.controllers", None)
+        brokers, controllers = (_read(key, rest.pop(key, None), _servers) for key in _BOOTSTRAPS)
         limit = _read("default.api.timeout.ms", rest.pop("default.api.timeout.ms", None), _milliseconds)
         settings = _login(rest.pop("sasl.jaas.config", None))
+        unknown = []
         for store in _STORES:
             if f"{store}.location" in rest and f"{store}.type" not in rest:
                 raise ConfigException(f"{store}.location needs {store}.type=PEM; without it, Kafka takes it for JKS")
@@ -111,9 +124,11 @@ class CommandConfig:
                 found = _read(key, value, reader)
                 settings |= {name: found} if name else {}
             elif key.startswith(("security.", "sasl.", "ssl.")):
-                raise ConfigException(f"{key} is not known here; what is: {', '.join(_known())}")
+                raise ConfigException(f"{shown(key)} is not known here; what is: {', '.join(_known())}")
             else:
-                _log.warning("%s is not known here and left out", key)
+                unknown.append(key)
+        if unknown:
+            _log.warning("not known here and left out: %s", shown(unknown))
         _complete(settings)
         return cls(settings, limit / 1000 if limit else None, brokers, controllers)
 
@@ -205,4 +220,6 @@ def _plain(text: str) -> str:
         code = found[1]
         return chr(int(code[1:], 16)) if len(code) == 5 else _ESCAPES.get(code, code)
 
-    return re.sub(r"\\(u[0-9a-fA-F]{4}|.)", character, text)
+    units = re.sub(r"\\(u[0-9a-fA-F]{4}|.)", character, text)
+    # An escape is a unit of UTF-16, of which some characters need two; half of one Java would send as "?".
+    return units.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

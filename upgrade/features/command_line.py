@@ -13,8 +13,9 @@ from typing import IO, Any, Final, TypeVar
 
 import click
 
-from upgrade.errors import UpgradeError
+from upgrade.errors import ConfigException, UpgradeError
 from upgrade.features.rpc import Listener, Refused
+from upgrade.values import server_list
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -46,6 +47,14 @@ def _in_kafkas_words() -> Iterator[None]:
         raise  # no mistake: who read the output has gone
     except (UpgradeError, OSError) as error:
         raise Failure(error.java if isinstance(error, Refused) else str(error)) from None
+
+
+def checked_servers(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """Refuse what is no ``HOST:PORT,...``, whatever a client library would make of it; the callback of an option."""
+    try:
+        return None if value is None else server_list(value)
+    except ConfigException as error:
+        raise click.BadParameter(str(error), context, parameter) from None
 
 
 class Command(click.Command):
@@ -113,6 +122,15 @@ def shared_options(command: F) -> F:
 def given(name: str) -> Any:
     """Return what a shared option says, or None."""
     return click.get_current_context().meta.get(__name__, {}).get(name)
+
+
+def given_servers(name: str) -> str | None:
+    """Return where the cluster is; what asks no cluster never looks, as in Kafka's tool."""
+    found = given(name)
+    try:
+        return server_list(found) if found else None
+    except ConfigException as error:
+        raise wrong_usage(f"argument --{name.replace('_', '-')}: {error}") from None
 
 
 def _remember(context: click.Context, parameter: click.Parameter, value: Any) -> None:

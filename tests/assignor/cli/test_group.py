@@ -131,6 +131,8 @@ def test_what_goes_wrong_is_one_line(run, lookup, error, said):
         (("app",), "expected --bootstrap-servers, or bootstrap.servers in the file of --command-config"),
         (("app", *BROKER, "--command-config", "/nowhere"), "'/nowhere' does not exist"),
         (("app", *BROKER, "--timeout", "0"), "--timeout"),
+        (("app", "--bootstrap-servers", "a:1,b"), "expected HOST:PORT,..., got 'b'"),
+        (("app\udcff", *BROKER), "expected text in UTF-8, got 'app\\udcff'"),
     ],
 )
 def test_wrong_usage_is_said(run, arguments, said):
@@ -156,7 +158,7 @@ def test_a_key_that_is_not_understood_is_refused(run, tmp_path):
 
     done = run("app", *BROKER, "--command-config", str(file))
     assert 2 == done.exit_code
-    assert "ssl.what is not known here" in done.stderr
+    assert "'ssl.what' is not known here" in done.stderr
     assert "secret" not in done.stderr
 
 

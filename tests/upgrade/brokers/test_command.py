@@ -67,4 +67,4 @@ def test_a_mistake_is_one_clear_line(arguments, error):
 
 
 def test_the_way_of_a_group_over_a_bridge_says_so():
-    assert run("2.3.1", "4.3.1").output.startswith("2.3.1 to 4.3.1: 3 rolling bounces, through 3.9.2\n")
+    assert run("2.3.1", "4.3.1").output.startswith("2.3.1 to 4.3.1: three rolling bounces, through 3.9.2\n")

@@ -64,6 +64,11 @@ def test_p3_exactly_one_of_them_decides(phase, static, migration, finalised):
     assert [found.level, found.static].count(None) == 1
 
 
+@pytest.mark.parametrize(("phase", "expected"), [(Phase.FEATURE_PREFERRED, LATER), (Phase.STATIC_FROZEN, MIGRATION)])
+def test_p4_a_newer_release_has_no_newer_static_value(phase, expected):
+    assert expected == newest_static(phase, LATER, frozen_at=MIGRATION)
+
+
 @given(phases, versions, versions)
 def test_p4_the_static_values_are_no_longer_advanced(phase, newest, frozen_at):
     found = newest_static(phase, newest, frozen_at)

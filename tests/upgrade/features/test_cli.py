@@ -256,6 +256,7 @@ def test_a4_all_needs_to_know_what_is_there(client):
 def test_m10_version_mapping_and_dependencies_ask_nobody():
     assert "metadata.version=25 (4.0)\n" in run("version-mapping", "--release-version", "4.0").out
     assert 30 == json.loads(run("version-mapping", "--json").out)["levels"][METADATA]
+    assert 0 == run("--bootstrap-server", "nonsense", "version-mapping").status
     name = "eligible.leader.replicas.version"
     wanted = ("feature-dependencies", "--feature", f"{name}=1")
     assert [f"{name}=1 requires:", "    metadata.version=23 (4.0-IV1)"] == run(*wanted).out.splitlines()
@@ -275,6 +276,10 @@ def test_m10_version_mapping_and_dependencies_ask_nobody():
         ((*BROKER, "describe", "--node-id"), "argument --node-id: expected one argument."),
         ((*BROKER, "describe", "--node-id", "x"), "argument --node-id: could not convert 'x' to Integer"),
         (("feature-dependencies",), "argument --feature is required."),
+        (
+            ("--bootstrap-controller", "a:1,b", "describe"),
+            "argument --bootstrap-controller: expected HOST:PORT,..., got 'b'.",
+        ),
         (
             (*BROKER, "--bootstrap-controller", "b:2", "describe"),
             "argument --bootstrap-controller: not allowed with argument --bootstrap-server.",

@@ -149,9 +149,11 @@ def test_an_election_is_waited_for():
         assert 3 == to(node, Listener.CONTROLLER).describe().epoch
 
 
-def test_but_not_for_ever():
-    with Server(CONTROLLER | {DESCRIBE_CLUSTER: ELECTION}) as node, pytest.raises(Unreachable):
-        to(node, Listener.CONTROLLER, seconds=0.5).describe()
+def test_but_not_for_ever(monkeypatch):
+    """Within half a second a busy machine sometimes gave up before it had heard of the election at all."""
+    monkeypatch.setattr("upgrade.features.client._PAUSE", 120)
+    with Server(CONTROLLER | {DESCRIBE_CLUSTER: ELECTION}) as node, pytest.raises(Unreachable, match="no active"):
+        to(node, Listener.CONTROLLER).describe()
 
 
 def test_u3_who_is_gone_after_its_refusal_does_not_hide_it():
