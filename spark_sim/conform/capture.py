@@ -6,6 +6,7 @@ docs/guide/conformance.md describes all of it.
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NoReturn, TypeVar
@@ -16,6 +17,7 @@ from assignor.streams_assignor import NAME
 
 _T = TypeVar("_T")
 _MISSING: Final = object()
+_LAST_GENERATION: Final = 2**31 - 1
 
 
 class NotACapture(ValueError):
@@ -89,22 +91,35 @@ class Capture:
         except (ValueError, RecursionError) as error:
             raise NotACapture(f"expected JSON: {error}") from None
         top = _Part("", given)
+        generations = top.each("generations", _generation)
+        _check_order(generations)
         return cls(
-            generations=top.each("generations", _generation),
+            generations=generations,
             steps=top.each("steps", _Part.text) if "steps" in top else (),
             snapshots=top.each("snapshots", _snapshot) if "snapshots" in top else (),
         )
+
+
+def _check_order(generations: Sequence[Generation]) -> None:
+    for at, (before, after) in enumerate(itertools.pairwise(generations), start=1):
+        if after.number < before.number:
+            raise NotACapture(
+                f"expected the oldest generation first, but generations[{at}] is {after.number} after {before.number}"
+            )
 
 
 def _generation(part: _Part) -> Generation:
     protocol = part.get("protocol", None, "a text or null", str, type(None))
     if protocol not in (NAME, None):
         part.refuse("protocol", f"{NAME!r}, which is what members of Kafka Streams speak", protocol)
-    return Generation(
-        number=part.get("generation", _MISSING, "a number", int),
-        leader=part.get("leader", None, "a member id or null", str, type(None)) or None,
-        seats=part.each("members", _seat),
-    )
+    number = part.get("generation", _MISSING, "a number", int)
+    if not 0 <= number <= _LAST_GENERATION:
+        part.refuse("generation", f"a number from 0 to {_LAST_GENERATION}", number)
+    leader = part.get("leader", None, "a member id or null", str, type(None)) or None
+    seats = part.each("members", _seat)
+    if len({seat.member_id for seat in seats}) < len(seats):
+        part.refuse("members", "members with different ids", [seat.member_id for seat in seats])
+    return Generation(number=number, leader=leader, seats=seats)
 
 
 def _seat(part: _Part) -> Seat:
@@ -113,7 +128,7 @@ def _seat(part: _Part) -> Seat:
         client_id=part.get("client_id", "", "a text", str, type(None)) or "",
         instance_id=part.get("group_instance_id", None, "a text or null", str, type(None)),
         subscription=part.blob("subscription"),
-        assignment=part.blob("assignment"),
+        assignment=part.blob("assignment") if part.has("assignment") else b"",
     )
 
 
@@ -151,9 +166,13 @@ class _Part:
         values: Sequence[Any] = self.get(key, _MISSING, "a list", list)
         return tuple(read(_Part(f"{self._inside(key)}[{number}]", value)) for number, value in enumerate(values))
 
+    def has(self, key: str) -> bool:
+        """Whether there is something at a key: null is nothing."""
+        return key in self and self._value[key] is not None
+
     def blob(self, key: str) -> bytes:
-        """Read hex."""
-        text = self.get(key, "", "hex", str, type(None)) or ""
+        """Read hex that has to be there."""
+        text = self.get(key, _MISSING, "hex", str)
         try:
             return bytes.fromhex(text)
         except ValueError:

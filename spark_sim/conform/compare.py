@@ -83,30 +83,45 @@ def got_facts(
         yield "gets", _shown(captured), _shown(ours)
 
 
-def comparable(leader: Step, heard: Iterable[Sent | Unreadable]) -> tuple[str, ...]:
+def comparable(
+    leader: Step, heard: Iterable[Sent | Unreadable], furthest: int, *, scarce: bool = False
+) -> tuple[str, ...]:
     """Say what else has to be equal in the answers of a leader that gets the captured subscriptions.
 
+    ``scarce``: there are fewer tasks than members, so chance says who gets none, unless the leader probes.
+
     Members from the future are one client with a random id for leaders from 2.4 on, and clients are walked in the order
-    of their ids: with them nothing follows. Nor does it if state may be too far behind for its member to take over, or
-    if members have tags.
+    of their ids: with them nothing follows. Nor does it with a task assignor that is not the release's own, if state
+    (``furthest`` into its changelog) may be too far behind for its member to take over, if lags decide between the
+    threads of a process, or if members have tags.
     """
     known = [sent for sent in heard if isinstance(sent, Sent)]
     rules, era = BY_NAME[leader.release.rules].leader, era_of(leader.release.number)
     probes = any(sent.used > leader.release.latest_version for sent in known)
-    if probes and rules.content_for_future is Content.REGULAR:
+    by_chance = probes and rules.content_for_future is Content.REGULAR
+    by_lag = may_lag(leader, furthest) or (era.balances and _dealt_by_lag(known))
+    if by_chance or by_lag or leader.own_assignor:
         return (HOSTS,)
-    furthest = max((known_to for sent in known for known_to in sent.sums.values()), default=0)
-    follows = (
-        era.balances and furthest <= leader.config.acceptable_recovery_lag and not any(sent.tags for sent in known)
-    )
     conditions = {
         HOSTS: True,
-        SOME: True,
+        # Between the two, chance says whose tasks are withheld.
+        SOME: (era.balances or not era.cooperates) and (probes or not scarce),
         EVERYTHING: not era.cooperates,
-        FOLLOWS: follows,
+        FOLLOWS: era.balances and not any(sent.tags for sent in known),
         PREVIOUS: probes and rules.others_while_probing is Content.PREVIOUS,
     }
     return tuple(name for name, holds in conditions.items() if holds)
+
+
+def may_lag(leader: Step, furthest: int) -> bool:
+    """Whether a leader may let members catch up first: it knows how long changelogs are, a capture does not."""
+    return era_of(leader.release.number).balances and furthest > leader.config.acceptable_recovery_lag
+
+
+def _dealt_by_lag(heard: Collection[Sent]) -> bool:
+    """Whether a process has several members, and state: each gets what it lags behind the least."""
+    crews = Counter(sent.process_id for sent in heard)
+    return any(sent.sums and crews[sent.process_id] > 1 for sent in heard)
 
 
 def same_tasks(captured: Got | Unreadable | None, ours: Got | Unreadable | None) -> bool:

@@ -8,13 +8,16 @@ rejoins keeps its life, though up to 2.5 it does so under a new member id; a res
 3. With the same process id and the same member id it is the same life. If the member id has changed, a fresh start is
    told by what a running member cannot do: another supported version, from below version 3 to 3 and more or back, or a
    count of subscriptions (version 8 and later) that does not go on from where it was.
-4. The release is that of the start to which the life belongs: the last start of its instance before the snapshot in
-   which the group had come to rest with it. Without snapshots a client's lives take the steps in order, as far as
-   version and consumer protocol fit; without steps, the newest release that fits stands in.
+4. The release is that of the start to which the life belongs: where an instance has as many starts as lives, one after
+   the other; else the last start before the snapshot in which the group had come to rest with it; with more lives than
+   starts, some start has no snapshot, so the next step that fits stands in where that one cannot be. Without snapshots
+   a client's lives take the steps in order, as far as version and consumer protocol fit; without steps, the newest
+   release that fits stands in.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
@@ -29,18 +32,24 @@ from upgrade.config import StreamsConfig
 from upgrade.errors import UpgradeError
 from upgrade.releases import RELEASES, Release, release_named
 
-_KEYS: Final = frozenset(each.metadata["key"] for each in StreamsConfig.__attrs_attrs__)
+# Who is a static member stands in the records; in a step of several instances it may be a template.
+_KEYS: Final = frozenset(each.metadata["key"] for each in StreamsConfig.__attrs_attrs__) - {"group.instance.id"}
 _TAG: Final = "client.tag."
+_TASK_ASSIGNORS: Final = {"task.assignor.class", "internal.task.assignor.class"}
 _THREAD: Final = re.compile(r"-StreamThread-(\d+)(-consumer)?$")
 
 
 @frozen
 class Step:
-    """What a member was started as. ``text`` is how the capture says it."""
+    """What a member was started as. ``text`` is how the capture says it.
+
+    ``own_assignor``: tasks are placed by another task assignor than the release's default.
+    """
 
     text: str
     release: Release
     config: StreamsConfig
+    own_assignor: bool = False
 
     @classmethod
     def parse(cls, text: str) -> Step:
@@ -49,18 +58,20 @@ class Step:
         pairs = dict(setting.split("=", 1) for setting in settings if "=" in setting)
         try:
             config = StreamsConfig.of({key: pairs[key] for key in pairs if key in _KEYS or key.startswith(_TAG)})
-            return cls(text, release_named(name), config)
+            return cls(text, release_named(name), config, own_assignor=not _TASK_ASSIGNORS.isdisjoint(pairs))
         except UpgradeError as error:
             raise NotACapture(f"step {text!r}: {error}") from error
 
-    def fits(self, sent: Sent) -> bool:
+    def fits(self, sent: Sent | Unreadable) -> bool:
         """Whether a member that was just started as this can have sent that."""
+        if isinstance(sent, Unreadable):
+            return False
         latest = sent.supported if sent.probes else self.release.latest_version
+        pinned = self.release.pinned_version(self.config.upgrade_from)
         return (
             latest == self.release.latest_version
-            and sent.used <= latest
             and era_of(self.release.number).envelope == sent.envelope
-            and (sent.probes or sent.used == (self.release.pinned_version(self.config.upgrade_from) or latest))
+            and (sent.used <= latest if sent.probes and not pinned else sent.used == (pinned or latest))
         )
 
 
@@ -68,10 +79,12 @@ class Step:
 class Life:
     """One life. ``name`` is for people, ``number`` counts the lives of the same client.
 
-    ``first`` and ``last`` are the places of generations in the capture, ``step`` is None if nobody knows what it is.
+    ``client`` is what it is known by from one life to the next, ``client_id`` tells its instance. ``first`` and
+    ``last`` are the places of generations in the capture, ``step`` is None if nobody knows what it is.
     """
 
     client: str
+    client_id: str
     number: int
     process_id: UUID | None
     members: set[str]
@@ -119,7 +132,9 @@ def recognised(capture: Capture) -> Cast:
     shown = places(capture)
     for client, its in lives.items():
         _name(client, its, cast)
-        chosen = _by_snapshots(capture, shown, its) if capture.snapshots else _by_order(capture.steps, steps, its)
+        chosen = (
+            _by_snapshots(capture, shown, steps, its) if capture.snapshots else _by_order(capture.steps, steps, its)
+        )
         for life, text in zip(its, chosen, strict=True):
             life.step = steps[text] if text else _newest(life.began)
             life.step = life.step and _told_by_itself(life.step, life.began)
@@ -139,7 +154,8 @@ def _whose(lives: list[Life], seat: Seat, at: int) -> Life:
             life.members.add(seat.member_id)
             life.last, life.said = at, sent
             return life
-    life = Life(_client(seat), len(lives) + 1, process_id, {seat.member_id}, at, at, sent, sent)
+    client = _client(seat)
+    life = Life(client, seat.client_id or client, len(lives) + 1, process_id, {seat.member_id}, at, at, sent, sent)
     lives.append(life)
     return life
 
@@ -165,32 +181,49 @@ def places(capture: Capture) -> list[int]:
     return found
 
 
+def at_once(capture: Capture, number: int) -> Iterator[Snapshot]:
+    """Find the snapshots of what was started at once: from this one on, those that show the same members."""
+    members = capture.snapshots[number].members
+    return itertools.takewhile(lambda each: each.members == members, capture.snapshots[number:])
+
+
 def _shows(snapshot: Snapshot, generation: Generation) -> bool:
     return snapshot.members == {seat.member_id for seat in generation.seats}
 
 
-def _by_snapshots(capture: Capture, shown: Sequence[int], lives: Iterable[Life]) -> Iterator[str]:
+def _by_snapshots(
+    capture: Capture, shown: Sequence[int], steps: Mapping[str, Step], lives: Sequence[Life]
+) -> Iterator[str]:
+    starts = [each.step for each in capture.snapshots if each.is_of(lives[0].client_id)]
+    if len(starts) == len(lives):  # a snapshot taken too early shows the group as it was before the start
+        yield from starts
+        return
     for life in lives:
-        until = next((number for number, place in enumerate(shown) if life.first <= place), len(shown) - 1)
-        starts = capture.snapshots[: until + 1]
-        own = [each for each in starts if each.is_of(life.client)]
-        yield (own or starts)[-1].step
+        first = next((number for number, place in enumerate(shown) if life.first <= place), len(shown) - 1)
+        before = [*capture.snapshots[:first], *at_once(capture, first)]
+        own = [each.step for each in before if each.is_of(life.client_id)]
+        text = own[-1] if own else before[-1].step
+        yield _fitting(steps, text, life.began) if len(starts) < len(lives) else text
+
+
+def _fitting(steps: Mapping[str, Step], text: str, began: Sent | Unreadable) -> str:
+    """Take a step, or the next one that fits if it does not: not every start has a snapshot."""
+    texts = list(steps)
+    in_turn = texts[texts.index(text) :] + texts
+    return next((each for each in in_turn if steps[each].fits(began)), text)
 
 
 def _by_order(texts: Sequence[str], steps: Mapping[str, Step], lives: Iterable[Life]) -> Iterator[str | None]:
     reached = -1
     for life in lives:
-        began = life.began
         later = range(reached + 1, len(texts))
-        fitting = [at for at in later if isinstance(began, Sent) and steps[texts[at]].fits(began)]
+        fitting = [at for at in later if steps[texts[at]].fits(life.began)]
         reached = min([*(fitting or later), len(texts) - 1])
         yield texts[reached] if texts else None
 
 
 def _newest(began: Sent | Unreadable) -> Step | None:
     """Let the newest release of Kafka stand in that can have sent this."""
-    if isinstance(began, Unreadable):
-        return None
     steps = [Step(name, release, StreamsConfig()) for name, release in RELEASES.items() if release.released]
     return next((step for step in reversed(steps) if step.fits(began)), None)
 

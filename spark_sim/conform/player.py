@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
+from typing import Final
 
 from attrs import define, field
 
@@ -18,19 +19,25 @@ from spark_sim.history import tasks_text
 from subscription_codec import TaskId
 from upgrade.errors import UpgradeError
 
+_LIVES_UNTIL_A_RECORD: Final = {"g0"}
+"""The consumer of 0.10.0 swallows what goes wrong with an answer: its member stays in the group without tasks, and dies
+of the first record that it has no task for."""
+
 
 @define(eq=False)
 class Player:
     """One life played. ``assignor`` is None if nobody knows what it is (a release from the future, foreign bytes).
 
-    ``died`` says why, if ours could not go on, and ``died_at`` in which generation; ``heard_in`` is that of the last
-    answer.
+    ``died`` says why, if ours could not go on, and ``died_at`` in which generation; ``doomed`` and ``doomed_at``
+    likewise, if it goes on until the next record. ``heard_in`` is the generation of the last answer.
     """
 
     life: Life
     assignor: StreamsPartitionAssignor | None = None
     died: str = ""
     died_at: int = -1
+    doomed: str = ""
+    doomed_at: int = -1
     heard_in: int = -1
     received: Received | None = None
     _before: StreamsPartitionAssignor | None = field(default=None, alias="before")
@@ -138,28 +145,35 @@ class Player:
         try:
             self.received = self.assignor.on_assignment(answer)
         except FatalError as error:
-            self._die(number, error)
+            if self.life.step and self.life.step.release.rules in _LIVES_UNTIL_A_RECORD:
+                self.assignor, self.doomed, self.doomed_at = self._before, str(error), number
+            else:
+                self._die(number, error)
             return
         if self.received.rejoin is Rejoining.LEAVE_AND_JOIN and self.assignor.member.cooperative:
             self.assignor.lost()  # to unsubscribe is to give up everything
 
     def has_missed(self, sent: Sent) -> bool:
-        """Whether the captured member has not heard the last answer, by what it says it had.
+        """Whether the captured member has not heard the last answer, by what it says it had and the version it sends.
 
-        The broker keeps the leader's answer, but who has begun to rejoin by then does not get it.
+        The broker keeps the leader's answer, but who has begun to rejoin by then does not get it. A version that the
+        answer would have changed tells only if nothing else shows that it was heard, and if it would not have killed.
         """
         if self.assignor is None or self._before is None:
             return False
-        if sent.heard_of is not None:
-            return sent.heard_of < self.heard_in
+        if sent.joined is not None and sent.joined < self.heard_in:
+            return True
         after, before = self.assignor.member, self._before.member
+        if sent.used == before.version.used != after.version.used <= after.version.latest:
+            return sent.ran <= before.previous_active and sent.owned <= before.owned
         return (not sent.ran <= after.previous_active and sent.ran <= before.previous_active) or (
             not sent.owned <= after.owned and sent.owned <= before.owned
         )
 
     def forget(self) -> None:
         """Take back the last answer."""
-        self.assignor, self._before, self.received, self.died = self._before, None, None, ""
+        self.assignor, self._before, self.received = self._before, None, None
+        self.died = self.doomed = ""
 
     def retire(self) -> None:
         """Give up: it has been told of, and there is nothing more to compare."""

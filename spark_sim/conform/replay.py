@@ -18,6 +18,7 @@ from spark_sim.conform.compare import (
     comparable,
     given,
     got_facts,
+    may_lag,
     same_tasks,
     sent_facts,
 )
@@ -68,10 +69,14 @@ class Replay:
     def come_to_rest(self, last: Scene) -> Counter[TaskId] | None:
         """Let the members of the last generation go on until nothing changes; count the owners of each task.
 
-        None if they cannot: somebody is not ours, or the leader is not known. Nobody owns anything if the leader dies.
+        None if nobody can tell: somebody is not ours, the leader is not known, or it may let members catch up first.
+        Nobody owns anything if the leader dies.
         """
         players = {part.seat.member_id: self._players[part.life] for part in last.parts}
-        leader = next((self._players[part.life].assignor for part in last.parts if part.leads), None)
+        leading = next((part.life for part in last.parts if part.leads), None)
+        if leading is None or leading.step is None or may_lag(leading.step, self._surroundings.furthest):
+            return None
+        leader = self._players[leading].assignor
         sent = {part.seat.member_id: part.sent for part in last.parts}
         tasks: list[Counter[TaskId]] = []
         while leader and (len(tasks) < 2 or tasks[-1] != tasks[-2]) and len(tasks) < _MOST_ROUNDS:
@@ -83,7 +88,7 @@ class Replay:
             if len(offered) < len(players):
                 return None
             try:
-                answers = leader.assign(self._surroundings.cluster(self._capture.generations[-1], self._ends), offered)
+                answers = leader.assign(self._surroundings.cluster(len(self._cast) - 1, self._ends), offered)
             except FatalError:
                 return Counter()
             for member, player in players.items():
@@ -99,10 +104,7 @@ class Replay:
         offered = {part.seat.member_id: self._join(at, scene, part) for part in joining}
         if not generation.answered or not joining:
             return scene
-        if len(joining) == len(scene.parts):
-            answers = self._lead(scene, generation, offered)
-        else:
-            answers = self._come_back(scene, joining)
+        answers = self._come_back(scene, joining) if self._is_again(at) else self._lead(at, scene, offered)
         for part in joining:
             self._hear(scene, part, answers)
         return scene
@@ -125,9 +127,11 @@ class Replay:
 
         That is written when a static member comes back in time (KIP-345).
         """
-        if at == 0 or self._capture.generations[at - 1].number != self._capture.generations[at].number:
-            return True
-        return part.life not in self._cast[at - 1].values()
+        return not self._is_again(at) or part.life not in self._cast[at - 1].values()
+
+    def _is_again(self, at: int) -> bool:
+        """Whether this is the generation before, written again."""
+        return at > 0 and self._capture.generations[at - 1].number == self._capture.generations[at].number
 
     # -- joining -----------------------------------------------------------------------------------------------------
 
@@ -190,9 +194,9 @@ class Replay:
 
     # -- answering ---------------------------------------------------------------------------------------------------
 
-    def _lead(self, scene: Scene, generation: Generation, offered: Mapping[str, bytes]) -> Mapping[str, bytes]:
+    def _lead(self, at: int, scene: Scene, offered: Mapping[str, bytes]) -> Mapping[str, bytes]:
         """Let our leader answer, and compare; return the answers (the captured ones, if it is not known or dies)."""
-        captured = {seat.member_id: seat.assignment for seat in generation.seats}
+        captured = {part.seat.member_id: part.seat.assignment for part in scene.parts}
         leader = next((part for part in scene.parts if part.leads), None)
         player = self._players[leader.life] if leader else None
         if leader is None or player is None or player.assignor is None or leader.life.step is None:
@@ -204,18 +208,26 @@ class Replay:
         )
         why = f"{leader.life} leads as {step.text} (rules {step.release.rules}), and heard {heard}"
         try:
-            answers = player.assignor.assign(self._surroundings.cluster(generation, self._ends), offered)
+            answers = player.assignor.assign(self._surroundings.cluster(at, self._ends), offered)
         except FatalError as error:
             scene.differ(leader.life.name, ("as leader", "answers everybody", f"dies: {error}"), why)
             return captured
-        more = () if self._own else comparable(step, [part.sent for part in scene.parts])
+        captured_tasks = given(part.got for part in scene.parts)
+        more = (
+            ()
+            if self._own
+            else comparable(
+                step,
+                [part.sent for part in scene.parts],
+                self._surroundings.furthest,
+                scarce=len(captured_tasks) < len(scene.parts),
+            )
+        )
         for part in scene.parts:
             part.our_got = read_got(answers.get(part.seat.member_id, b""))
             for finding in got_facts(part.got, part.our_got, more):
                 scene.differ(part.life.name, finding, why)
-        for finding in answers_differ(
-            given(part.got for part in scene.parts), given(part.our_got for part in scene.parts), more
-        ):
+        for finding in answers_differ(captured_tasks, given(part.our_got for part in scene.parts), more):
             scene.differ("", finding, why)
         scene.same_tasks = all(same_tasks(part.got, part.our_got) for part in scene.parts)
         return answers
@@ -247,6 +259,8 @@ class Replay:
             player = self._players[life]
             if life.last == at and player.died:
                 self.deaths.append(Death(life, player.died_at, at, player.died))
+            elif life.last == at and player.doomed:
+                self.deaths.append(Death(life, player.doomed_at, at, player.doomed, at_once=False))
             elif life.last == at and at + 1 < len(self._cast) and (reason := player.would_die_joining()):
                 self.deaths.append(Death(life, number + 1, at, reason))
 
@@ -268,7 +282,7 @@ class Replay:
         group = {seat.member_id: seat.subscription for seat in generation.seats}
         group |= {member: blob for member, life in gone.items() if (blob := self._players[life].would_say())}
         in_line = sorted(group.keys() & gone.keys(), key=lambda member: (member != before.leader, gone[member].name))
-        cluster = self._surroundings.cluster(generation, self._ends)
+        cluster = self._surroundings.cluster(at, self._ends)
         for number, member in zip(range(before.number + 1, generation.number), in_line, strict=False):
             reason = self._players[gone[member]].would_die_leading(cluster, group)
             if not reason:

@@ -40,8 +40,8 @@ class Sent:
 
     ``envelope`` is the version of the consumer protocol. ``ran`` are the tasks it says it was running, ``stored`` those
     of which it has other state, ``sums`` how far that is where it says so, ``owned`` the partitions it has not given
-    up. ``unique`` counts its subscriptions (modulo 256; version 8 and later), ``heard_of`` is the generation that it
-    was in last, where its consumer says so (3.4 and later).
+    up. ``unique`` counts its subscriptions (modulo 256; version 8 and later), ``joined`` is the generation that it
+    joined last, where its consumer says so (3.4 and later): whether it has heard the answer is another matter.
     """
 
     used: int
@@ -57,7 +57,7 @@ class Sent:
     tags: Mapping[str, str] = {}
     error_code: int = 0
     unique: int | None = None
-    heard_of: int | None = None
+    joined: int | None = None
 
     @property
     def probes(self) -> bool:
@@ -114,7 +114,7 @@ def read_sent(blob: bytes) -> Sent | Unreadable:
     except DecodeError as error:
         return Unreadable(str(error))
     owned = frozenset(flattened(envelope.owned_partitions))
-    heard_of = envelope.generation_id if envelope.generation_id >= 0 else None
+    joined = envelope.generation_id if envelope.generation_id >= 0 else None
     if isinstance(said, FutureSubscription):
         return Sent(
             used=said.version,
@@ -123,7 +123,7 @@ def read_sent(blob: bytes) -> Sent | Unreadable:
             topics=envelope.topics,
             process_id=None,
             owned=owned,
-            heard_of=heard_of,
+            joined=joined,
         )
     sums = {each.task: each.offset_sum for each in said.task_offset_sums} if said.version >= _FIRST_WITH_SUMS else {}
     ran = {task for task, known in sums.items() if known == RUNNING}.union(said.prev_tasks)
@@ -141,7 +141,7 @@ def read_sent(blob: bytes) -> Sent | Unreadable:
         tags=dict(said.client_tags),
         error_code=said.error_code,
         unique=said.unique_field % 256 if said.version >= _FIRST_WITH_UNIQUE_FIELD else None,
-        heard_of=heard_of,
+        joined=joined,
     )
 
 

@@ -43,9 +43,13 @@ class Scene:
 
 @frozen
 class Death:
-    """A member of ours that dies: of what, in which generation, and at which place of the capture."""
+    """A member of ours that dies: of what, in which generation, and at which place of the capture.
+
+    ``at_once``: not only when the next record comes.
+    """
 
     life: Life
     number: int
     place: int
     reason: str
+    at_once: bool = True

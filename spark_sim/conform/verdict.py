@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from attrs import asdict, frozen
 
+from probing.events import AssignorError
 from spark_sim.conform.capture import Capture, NotACapture, instance_prefix
 from spark_sim.conform.compare import Difference, given
-from spark_sim.conform.lives import Life, places, recognised
+from spark_sim.conform.lives import Life, at_once, places, recognised
 from spark_sim.conform.replay import Replay
-from spark_sim.conform.said import Got, Sent
+from spark_sim.conform.said import Got, Sent, read_sent
 from spark_sim.conform.scene import Death, Part, Scene
 from spark_sim.conform.surroundings import surroundings_of
 
 DEAD: Final = "its process had ended"
 STARTED_AGAIN: Final = "it had been started again"
+LEFT: Final = "it had left the group"
+NO_RECORD: Final = "it has not had a record since"
 NOT_SEEN: Final = "it is not seen again"
+
+_QUIET: Final = AssignorError.INCOMPLETE_SOURCE_TOPIC_METADATA.name
+"""What stops a thread without an exception: up to 2.3 its process lives on without it."""
 
 
 @frozen
@@ -123,8 +130,9 @@ def conform(capture: Capture) -> Verdict:
 
     The end-to-end replay goes as far as its first difference: what comes after it would be its consequence.
     """
+    _check_beginning(capture)
     cast = recognised(capture)
-    around = surroundings_of(capture)
+    around = surroundings_of(capture, cast)
     stepwise = Replay(capture, cast, around)
     scenes = tuple(stepwise.scenes())
     shown = places(capture)
@@ -149,6 +157,18 @@ def conform(capture: Capture) -> Verdict:
     return verdict
 
 
+def _check_beginning(capture: Capture) -> None:
+    """Refuse a capture that begins in the midst of a group's life: what its members went through before is unknown."""
+    first = next((generation for generation in capture.generations if generation.seats), None)
+    if first is None or first.number <= 1:
+        return
+    for seat in first.seats:
+        sent = read_sent(seat.subscription)
+        if isinstance(sent, Sent) and (sent.ran or sent.owned):
+            who = seat.client_id or seat.member_id
+            raise NotACapture(f"what came before generation {first.number} is missing: {who} already has tasks")
+
+
 def _end_to_end(replay: Replay, *, settled: bool) -> Run:
     scenes: list[Scene] = []
     for scene in replay.scenes():
@@ -163,7 +183,9 @@ def _end_to_end(replay: Replay, *, settled: bool) -> Run:
 
 def _settled(capture: Capture, shown: Sequence[int]) -> bool:
     """Whether the capture ends with a group at rest, as its last snapshot tells."""
-    return bool(capture.snapshots) and capture.snapshots[-1].settled and shown[-1] == len(capture.generations) - 1
+    if not capture.generations or not capture.snapshots:
+        return False
+    return capture.snapshots[-1].settled and shown[-1] == len(capture.generations) - 1
 
 
 def _not_at_rest(replay: Replay, scenes: Sequence[Scene]) -> Iterator[Difference]:
@@ -193,14 +215,21 @@ def _counts(tasks: Any) -> str:
 def _ending(capture: Capture, shown: Sequence[int], death: Death) -> Ending | Difference:
     """Hold a death of ours against the snapshot after it."""
     after = [number for number, place in enumerate(shown) if place >= death.place]
-    if not after or not any(each.is_of(death.life.client) for each in capture.snapshots):
+    if not after or not any(each.is_of(death.life.client_id) for each in capture.snapshots):
         return Ending(death, NOT_SEEN)
     number = after[0]
-    snapshot = capture.snapshots[number]
-    if any(death.life.client.startswith(instance_prefix(instance)) for instance in snapshot.dead):
+    alike = tuple(at_once(capture, number))
+    client_id = death.life.client_id
+    later = () if death.at_once else capture.snapshots[number + len(alike) :]
+    until = (*alike, *itertools.takewhile(lambda each: not each.is_of(client_id), later))
+    if any(client_id.startswith(instance_prefix(instance)) for each in until for instance in each.dead):
         return Ending(death, DEAD)
-    if snapshot.is_of(death.life.client) and number and death.life.first <= shown[number - 1]:
+    if number and death.life.first <= shown[number - 1] and any(each.is_of(client_id) for each in alike):
         return Ending(death, STARTED_AGAIN)
+    if death.reason.startswith(_QUIET) and death.life.members.isdisjoint(capture.snapshots[number].members):
+        return Ending(death, LEFT)
+    if not death.at_once:
+        return Ending(death, NO_RECORD)
     why = f"ours is {_step(death.life)}"
     return Difference(death.number, death.life.name, "dies", "lives on", f"dies: {death.reason}", why)
 
@@ -212,7 +241,7 @@ def _others(capture: Capture, shown: Sequence[int], endings: Sequence[Ending]) -
         for instance in snapshot.dead:
             if instance not in before or snapshot.instance == instance:
                 explained = any(
-                    ending.death.life.client.startswith(instance_prefix(instance))
+                    ending.death.life.client_id.startswith(instance_prefix(instance))
                     and (shown[number - 1] if number else -1) <= ending.death.place <= shown[number]
                     for ending in endings
                 )

@@ -39,11 +39,29 @@ def test_a_capture_is_read():
     )
 
 
-def test_generations_and_member_ids_are_enough():
-    capture = Capture.parse('{"generations": [{"generation": 1, "members": [{"member_id": "m"}]}]}')
+@pytest.mark.parametrize("answer", ["", ', "assignment": null', ', "assignment": ""'])
+def test_generations_with_ids_and_subscriptions_are_enough(answer):
+    member = f'{{"member_id": "m", "subscription": "0000"{answer}}}'
+    capture = Capture.parse(f'{{"generations": [{{"generation": 1, "members": [{member}]}}]}}')
 
     assert ((), ()) == (capture.steps, capture.snapshots)
-    assert b"" == capture.generations[0].seats[0].subscription
+    assert (b"\0\0", b"") == (capture.generations[0].seats[0].subscription, capture.generations[0].seats[0].assignment)
+
+
+def test_a_generation_may_be_written_again():
+    twice = {"generations": GOOD["generations"] * 2}
+
+    assert [3, 3] == [each.number for each in Capture.parse(json.dumps(twice)).generations]
+
+
+def numbered(*numbers):
+    """A capture of generations with these numbers."""
+    return json.dumps({"generations": [{"generation": number, "members": []} for number in numbers]})
+
+
+def seated(*members):
+    """A capture of one generation with these members."""
+    return json.dumps({"generations": [{"generation": 1, "members": members}]})
 
 
 WRONG = [
@@ -62,6 +80,17 @@ WRONG = [
         '{"generations": [{"generation": 1, "members": [{"member_id": "m", "subscription": "zz"}]}]}',
         r'expected hex at generations\[0\].members\[0\].subscription, got "zz"',
     ),
+    (
+        seated({"member_id": "m", "assignment": "00"}),
+        r"expected hex at generations\[0\].members\[0\].subscription, got nothing",
+    ),
+    (
+        seated({"member_id": "m", "subscription": ""}, {"member_id": "m", "subscription": ""}),
+        r'expected members with different ids at generations\[0\].members, got \["m", "m"\]',
+    ),
+    (numbered(-1), r"expected a number from 0 to 2147483647 at generations\[0\].generation, got -1"),
+    (numbered(2**31), r"expected a number from 0 to 2147483647 at generations\[0\].generation, got 2147483648"),
+    (numbered(1, 3, 2), r"expected the oldest generation first, but generations\[2\] is 2 after 3"),
     ('{"generations": [], "steps": [1]}', r"expected a text at steps\[0\], got 1"),
     ('{"generations": [], "snapshots": [{"instance": 0}]}', r"expected a text at snapshots\[0\].step, got nothing"),
     (

@@ -136,6 +136,66 @@ def test_a_snapshot_that_came_too_early_is_not_that_of_the_next_instance():
     assert ["2.3.1"] == steps(OLD, snapshots=shots)
 
 
+def shot(step, instance, *members):
+    """A snapshot after one start."""
+    return {"step": step, "instance": instance, "members": [{"member_id": member} for member in members]}
+
+
+def test_a_snapshot_that_shows_the_group_before_the_start_does_not_shift_the_releases():
+    """Recorded beside other work: it was taken while the new process was still starting, and the old member, which
+    does not say good-bye, was still there. What came then was held against the release after."""
+    shots = [shot("2.3.1", 0, "m"), shot("3.9.2", 0, "m"), shot("2.8.2", 0, "o")]
+    back = ("o", said(9, unique=1, process=UUID(int=3)))
+
+    assert ["2.3.1", "3.9.2", "2.8.2"] == steps(OLD, NEW, back, snapshots=shots)
+
+
+def test_a_start_without_a_snapshot_was_that_of_the_next_step_that_fits():
+    """It was killed while the group still probed: nobody had taken a picture, and it was held against the release
+    before."""
+    once = [shot("2.3.1", 0, "m"), shot("3.9.2", 1)]
+
+    assert ["2.3.1", "3.9.2"] == steps(OLD, NEW, snapshots=once)
+    assert ["2.3.1", "3.9.2"] == steps(OLD, NEW, steps=["3.9.2", "2.3.1"], snapshots=once[:1])
+    assert ["2.3.1", "2.3.1"] == steps(OLD, NEW, steps=["2.3.1", "2.8.2"], snapshots=once[:1])
+
+
+def test_a_member_with_upgrade_from_cannot_have_begun_with_a_version_that_is_probed():
+    pinned = "2.3.1,upgrade.from=1.1"
+
+    assert ["2.3.1"] == steps(OLD, steps=[pinned, "2.3.1"])
+    assert [pinned] == steps(("m", said(2, envelope=0)), steps=["2.3.1", pinned])
+
+
+def test_members_that_are_started_at_once_are_all_what_was_started_then():
+    """Two restarted at once: the second had been held against the release before, as the first one's snapshot shows
+    it too."""
+    ids, more = [UUID(int=number) for number in (1, 2, 3)], said(11, unique=7, envelope=3, process=UUID(int=3))
+    old = [seat(name, f"peer-{n}-x", said(4, envelope=0, process=ids[n])) for n, name in enumerate("ab")]
+    new = [seat(name, f"peer-{n}-x", said(11, envelope=3, process=ids[n])) for n, name in enumerate("cd")]
+    again = [new[0], seat("e", "peer-1-x", more)]
+    starts = [shot("2.3.1", 0, "a", "b"), shot("2.3.1", 1, "a", "b"), shot("3.9.2", 0, "c", "d")]
+    starts.append(shot("3.9.2", 1, "c", "d"))
+    _, both, _ = recognised(
+        parsed(record(1, "a", *old), record(2, "c", *new), record(3, "c", *again), snapshots=starts)
+    )
+
+    assert ["3.9.2", "3.9.2"] == [life.step.text for life in both.values()]
+
+
+def test_a_static_member_was_started_as_its_own_instance():
+    """It is known by its group.instance.id, but its instance by its client id: without that, what another instance was
+    started as at that time was taken."""
+    seats = [
+        seat(f"static-{n}-m", f"peer-{n}-x", said(9, unique=2, process=UUID(int=n + 1)), instance_id=f"static-{n}")
+        for n in range(2)
+    ]
+    starts = [shot("2.8.2", 0), shot("3.0.2", 0), shot("2.8.2", 1, "static-0-m", "static-1-m"), shot("3.9.2", 0)]
+    (first,) = recognised(parsed(record(1, "static-0-m", *seats), snapshots=starts))
+
+    assert ["3.0.2", "2.8.2"] == [life.step.text for life in first.values()]
+
+
 def test_a_step_is_read_with_what_matters_for_rebalancing():
     step = Step.parse("2.8.2,num.standby.replicas=1,session.timeout.ms=10000,client.tag.zone=a")
 
@@ -144,6 +204,16 @@ def test_a_step_is_read_with_what_matters_for_rebalancing():
         step.config.num_standby_replicas,
         step.config.client_tags,
     )
+
+
+def test_a_step_may_have_a_template_for_the_instance_id_as_the_records_have_the_real_one():
+    assert "2.8.2" == Step.parse("2.8.2,group.instance.id=static-{i}").release.name
+
+
+@pytest.mark.parametrize("key", ["internal.task.assignor.class", "task.assignor.class"])
+def test_a_step_says_whether_tasks_are_placed_by_another_assignor(key):
+    assert Step.parse(f"3.9.2,{key}=org.example.Mine").own_assignor
+    assert not Step.parse("3.9.2,num.standby.replicas=1").own_assignor
 
 
 @pytest.mark.parametrize(

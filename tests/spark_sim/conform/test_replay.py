@@ -12,13 +12,25 @@ from hypothesis import strategies as st
 from assignor import StreamsPartitionAssignor, Subtopology, Topology
 from assignor.cluster import Cluster
 from spark_sim.conform.capture import Capture, NotACapture
+from spark_sim.conform.compare import comparable
+from spark_sim.conform.lives import Step
 from spark_sim.conform.said import read_got, read_sent
-from spark_sim.conform.verdict import NOT_SEEN, STARTED_AGAIN, conform
-from subscription_codec import Assignment, TaskId, TopicPartition, decode_assignment, encode_assignment
+from spark_sim.conform.verdict import DEAD, LEFT, NO_RECORD, NOT_SEEN, STARTED_AGAIN, conform
+from subscription_codec import (
+    Assignment,
+    Subscription,
+    TaskId,
+    TaskOffsetSum,
+    TopicPartition,
+    decode_assignment,
+    encode_assignment,
+    encode_subscription,
+)
 from subscription_codec.consumer_protocol import (
     MemberAssignment,
     MemberSubscription,
     decode_member_assignment,
+    decode_member_subscription,
     encode_member_assignment,
     encode_member_subscription,
     grouped,
@@ -30,15 +42,35 @@ CAPTURES = Path(__file__).parent.parent.parent / "captures"
 OTHERS = Path(__file__).parent / "captures"
 TOPOLOGY = Topology.of(Subtopology(sources=["data"], changelogs=["state"]))
 CLUSTER = Cluster(partitions={"data": 4, "state": 4}, offsets={TopicPartition("state", n): 0 for n in range(4)})
+
+STATELESS = Topology.of(Subtopology(sources=["data"]))
+
+
+def grown_to(count):
+    """The cluster after somebody has given its topics more partitions."""
+    return Cluster(
+        partitions={"data": count, "state": count}, offsets={TopicPartition("state", n): 0 for n in range(count)}
+    )
+
+
 MISSING = Cluster(partitions={}, offsets={})
+
+
+def said(version, process, sums=0):
+    """A subscription of a process; ``sums``: so far has its state of 0_0 come."""
+    offsets = (TaskOffsetSum(TaskId(0, 0), sums),) if sums else ()
+    userdata = encode_subscription(
+        Subscription(version=version, latest_supported=version, process_id=UUID(int=process), task_offset_sums=offsets)
+    )
+    return encode_member_subscription(MemberSubscription(("data",), userdata))
 
 
 class Writer:
     """Writes a capture: members join, the first one leads, all that are not deaf hear it."""
 
-    def __init__(self, **releases):
+    def __init__(self, topology=TOPOLOGY, **releases):
         self.members = {
-            name: StreamsPartitionAssignor(TOPOLOGY, process_id=UUID(int=number), release=release_named(release))
+            name: StreamsPartitionAssignor(topology, process_id=UUID(int=number), release=release_named(release))
             for number, (name, release) in enumerate(releases.items(), 1)
         }
         self.records = []
@@ -80,6 +112,32 @@ def test_that_a_topic_is_missing_is_seen_from_the_error_code(release, dies):
     assert {NOT_SEEN} >= {each.shown for each in verdict.deaths}
 
 
+@pytest.mark.parametrize("release", ["2.3.1", "2.8.2"])
+def test_a_topic_that_gets_more_partitions_is_seen_from_the_answers(release):
+    written = Writer(STATELESS, a=release, b=release).write("a", "b", cluster=grown_to(4)).write("a", "b")
+    grown = written.write("a", "b", cluster=grown_to(6)).write("a", "b", cluster=grown_to(7)).verdict(steps=[release])
+
+    assert grown.agrees
+    assert [4, 4, 6, 7] == [
+        len({task for part in scene.parts for task in part.our_got.active}) for scene in grown.step_by_step.scenes
+    ]
+
+
+def test_a_topic_never_gets_fewer_partitions():
+    written = Writer(STATELESS, a="2.3.1", b="2.3.1").write("a", "b", cluster=grown_to(6)).write("a", "b")
+
+    assert [(2, "", "tasks given to somebody")] == differences(written.verdict(steps=["2.3.1"]))
+
+
+def test_a_task_with_state_that_is_given_to_nobody_at_first_was_there_all_the_same():
+    """Its changelog has as many partitions from the beginning: Kafka Streams refuses to go on with another number."""
+    written = (
+        Writer(a="2.3.1", b="2.3.1").write("a").write("a", "b").write("a", "b").write("a", "b", cluster=grown_to(6))
+    )
+
+    assert [(at, "", "tasks given to somebody") for at in (1, 2, 3)] == differences(written.verdict(steps=["2.3.1"]))
+
+
 def test_a_request_to_shut_down_travels_both_ways():
     written = Writer(a="3.9.2", b="3.9.2").write("a", "b").write("a", "b")
     written.members["b"].request_shutdown()
@@ -96,6 +154,44 @@ def test_who_has_not_heard_an_answer_goes_on_as_if_there_had_been_none():
 
     assert verdict.agrees
     assert ["a had not heard the answer of generation 2"] == notes(verdict)
+
+
+@pytest.mark.parametrize("joined", [1, 2])
+def test_to_have_joined_a_generation_is_not_to_have_heard_its_answer(joined):
+    """From 3.4 on consumers say which generation they were in last. Ours was held against its answer, which never came:
+    SyncGroup had failed, as the group began another rebalance."""
+    written = Writer(a="3.9.2", b="3.9.2").write("a").write("a", "b", deaf="a").write("a", "b")
+    late = written.records[-1]["members"][0]
+    said = decode_member_subscription(bytes.fromhex(late["subscription"]))
+    late["subscription"] = encode_member_subscription(said._replace(generation_id=joined)).hex()
+    verdict = written.verdict(steps=["3.9.2"])
+
+    assert verdict.agrees
+    assert ["a had not heard the answer of generation 2"] == notes(verdict)
+
+
+MISSED = OTHERS / "2.4.1-to-2.7.2-answer-missed.json"
+
+
+def test_that_an_answer_was_missed_also_shows_in_the_version():
+    """It had no tasks in it, so what the member ran and owned told nothing: ours went down to version 5, as told."""
+    verdict = changed(MISSED, lambda _: None)
+
+    assert verdict.agrees
+    assert ["peer-0 had not heard the answer of generation 7"] == notes(verdict)
+
+
+def test_who_has_the_tasks_of_an_answer_has_heard_of_its_version():
+    def goes_on_with_8(capture):
+        """In generation 9 it owns what it was given in 8, and sends what it sent in 8."""
+        before, after = (
+            next(each for each in capture["generations"][at]["members"] if each["client_id"].startswith("peer-0-"))
+            for at in (7, 8)
+        )
+        old, new = (decode_member_subscription(bytes.fromhex(each["subscription"])) for each in (before, after))
+        after["subscription"] = encode_member_subscription(new._replace(user_data=old.user_data)).hex()
+
+    assert (9, "peer-0", "sends version") in differences(changed(MISSED, goes_on_with_8))
 
 
 def test_what_a_member_never_had_is_found():
@@ -192,9 +288,41 @@ def test_who_dies_of_ours_but_lives_in_the_capture_is_found():
     assert () == verdict.deaths
 
 
-def test_who_was_started_again_by_the_next_snapshot_may_have_died_before():
+def test_a_thread_may_die_and_its_process_live_on():
+    """A topic was missing: up to 2.3 the only thread ends, and nobody ends the process."""
+    written = Writer(**{"peer-0-x": "2.3.1"}).write("peer-0-x").write("peer-0-x", cluster=MISSING, dying=["peer-0-x"])
+    written.records.append(record(3, None))
+    alone = [{"step": "2.3.1", "instance": 0, "members": [], "dead": []}]
+    verdict = written.verdict(snapshots=alone)
+
+    assert verdict.agrees
+    assert [LEFT] == [ending.shown for ending in verdict.deaths]
+
+
+SIX_THOUSAND = OTHERS / "0.10.0.1-to-0.10.1.1-kafka-6054.json"
+
+
+@pytest.mark.parametrize("dead", [[], [1, 2]])
+def test_a_member_of_0_10_0_dies_of_an_answer_only_with_the_next_record(dead):
+    """Its consumer swallows what goes wrong: it sat in the group until the next step began, with records."""
+
+    def later(capture):
+        between = capture["snapshots"][4] | {"instance": 2, "members": [{"member_id": "?"}], "dead": dead}
+        capture["snapshots"].insert(4, between)
+
+    verdict = changed(SIX_THOUSAND, later)
+
+    assert verdict.agrees
+    assert [DEAD, DEAD if dead else NO_RECORD] == [ending.shown for ending in verdict.deaths]
+
+
+@pytest.mark.parametrize("others", [[], [1, 2]])
+def test_who_was_started_again_by_the_next_snapshot_may_have_died_before(others):
+    """Started at once with others, whose snapshots came first, it had been told to live on."""
+
     def only_the_last(capture):
-        del capture["snapshots"][3:5]
+        last = capture["snapshots"][5]
+        capture["snapshots"][3:5] = [last | {"instance": instance} for instance in others]
 
     (ending,) = changed(CAPTURES / "1.1.1-to-2.0.1-without-upgrade-from-leader-last.json", only_the_last).deaths
 
@@ -206,6 +334,36 @@ def test_deaths_that_no_rule_explains_are_told_and_do_not_count():
 
     assert verdict.agrees
     assert ((1, "3.9.2,upgrade.from=2.3"), (2, "3.9.2,upgrade.from=2.3")) == verdict.other_deaths
+
+
+HEARD = [read_sent(said(9, 1, sums=2)), read_sent(said(9, 2))]
+CREW = [read_sent(said(9, 1, sums=2)), read_sent(said(9, 1))]
+EAGER = [read_sent(said(4, 1)), read_sent(said(4, 1))]
+EVERYTHING_FOLLOWS = ("hosts", "some", "follows")
+
+
+@pytest.mark.parametrize(
+    ("step", "heard", "furthest", "more"),
+    [
+        ("3.9.2", HEARD, 2, EVERYTHING_FOLLOWS),
+        ("3.9.2,acceptable.recovery.lag=2", HEARD, 2, EVERYTHING_FOLLOWS),
+        ("3.9.2,acceptable.recovery.lag=1", HEARD, 2, ("hosts",)),  # warm-ups: ours gave none where Kafka gave some
+        ("3.9.2,task.assignor.class=org.example.Mine", HEARD, 2, ("hosts",)),
+        ("3.9.2", CREW, 2, ("hosts",)),
+        ("2.3.1,acceptable.recovery.lag=0", EAGER, 2, ("hosts", "some", "everything")),
+        ("2.5.1", EAGER, 2, ("hosts",)),  # hash maps say who gets the tasks that are withheld: Kafka gave ours none
+    ],
+)
+def test_where_lags_or_another_assignor_decide_the_tasks_are_not_compared(step, heard, furthest, more):
+    assert more == comparable(Step.parse(step), heard, furthest)
+
+
+def test_who_goes_without_is_chance_where_tasks_are_fewer_than_members():
+    """Three members and a topic of two partitions: ours gave nothing to another one."""
+    future = read_sent(said(5, 2))
+
+    assert ("hosts", "everything") == comparable(Step.parse("2.3.1"), EAGER, 0, scarce=True)
+    assert "some" in comparable(Step.parse("2.3.1"), [*EAGER, future], 0, scarce=True)  # the leader says who: it probes
 
 
 def test_a_static_member_that_comes_back_in_time_needs_no_leader():
@@ -313,6 +471,11 @@ SMALL = {"2.0.1-to-2.3.1.json", "4.3.1-to-2.4.1-downgrade.json", "1.1.1-to-2.0.1
     ("task", "partition", "why"),
     [
         (TaskId(0, 0), 2**31 - 1, "expected at most 100000 partitions, but topic 'data' has a 2147483647th"),
+        (
+            TaskId(0, 0),
+            65_536,
+            "topic 'data' has a 65536th partition, but only 1 of its partitions are ever given away",
+        ),
         (TaskId(2**31 - 1, 0), 0, "expected at most 1000 subtopologies, got number 2147483647"),
     ],
 )
