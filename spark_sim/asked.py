@@ -30,8 +30,8 @@ HOW: Final = {
 ASSUMED: Final = (
     "members restart one after the other, the next when the group has come to rest",
     "messages, assignment and restoring state take no time: what is counted is waiting for session timeouts",
+    "each process has one thread, and all tasks are of one subtopology that reads one topic",
 )
-
 NOT_STATIC: Final = "explored were members without group.instance.id; only what is played has it"
 
 
@@ -46,7 +46,7 @@ class Group:
 
 @frozen
 class Checked:
-    """One hop of the plan, explored; ``instead`` is the least safe way if that hop is not."""
+    """One hop of the plan, explored; ``instead`` is the simplest safe way if that hop is not."""
 
     explored: Explored
     instead: Way | None = None
@@ -61,7 +61,10 @@ class Checked:
 
 @frozen
 class Measured:
-    """A whole hop played in one way: what it costs the group. Times are of tasks that nobody has, in seconds."""
+    """A whole hop played in one way: what it costs the group. Times are of tasks that nobody has, in seconds.
+
+    ``violation``: the first property that did not hold, and how; ``example``: what was played then, for ``replay``.
+    """
 
     origin: str
     target: str
@@ -73,6 +76,8 @@ class Measured:
     longest_s: float
     member_bytes: int
     group_bytes: int
+    violation: str | None = None
+    example: str | None = None
 
 
 @frozen
@@ -85,8 +90,11 @@ class Answer:
 
     @property
     def safe(self) -> bool:
-        """Whether exploration has nothing against any hop."""
-        return all(each.explored.safe for each in self.checked)
+        """Whether neither exploration nor what was played has anything against any hop.
+
+        What is played may know more: a static member that is back in time gets what it had, whatever its release.
+        """
+        return all(each.explored.safe for each in self.checked) and not any(each.violation for each in self.measured)
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
@@ -123,9 +131,10 @@ def _instead(hop: Upgrade) -> Way:
 
 def _measured(hop: Upgrade, group: Group) -> Iterator[Measured]:
     for mode, how in _modes(hop).items():
-        world = Watched(_scenario(hop, group, mode))
+        scenario = _scenario(hop, group, mode)
+        world = Watched(scenario)
         world.run()
-        per_timeout = group.session_timeout_s * 1000 / SESSION_TIMEOUT_MS / 1000
+        broken = next(iter(world.violations), None)
         yield Measured(
             hop.origin.name,
             hop.target.name,
@@ -133,11 +142,18 @@ def _measured(hop: Upgrade, group: Group) -> Iterator[Measured]:
             how,
             world.coordinator.generation - 1,
             world.moved,
-            sum(world.unowned_ms.values()) * per_timeout,
-            max(world.unowned_ms.values(), default=0) * per_timeout,
+            _seconds(sum(world.unowned_ms.values()), group),
+            _seconds(max(world.unowned_ms.values(), default=0), group),
             world.member_bytes,
             world.group_bytes,
+            f"{broken.property} ({broken.text})" if broken else None,
+            str(scenario) if broken else None,
         )
+
+
+def _seconds(waited_ms: int, group: Group) -> float:
+    """Return how long that is in the group: the simulation waits only for sessions, and its own are shorter."""
+    return round(waited_ms * group.session_timeout_s / SESSION_TIMEOUT_MS, 3)
 
 
 def _modes(hop: Upgrade) -> dict[str, str]:

@@ -8,7 +8,7 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from spark_sim.naming import renamed
-from upgrade.matrix import Upgrade
+from upgrade.matrix import Plan, Upgrade
 
 SAFE, UNSAFE = "safe", "unsafe"
 
@@ -87,9 +87,9 @@ class CellResult:
     @property
     def should_probe(self) -> bool:
         """Whether version probing is part of this upgrade, so that a sweep without any has shown nothing."""
-        upgrade = self.upgrade
-        rolls_up = upgrade.origin.can_be_probed and upgrade.target.latest_version > upgrade.origin.latest_version
-        return rolls_up and upgrade.plan.value != "offline"
+        origin, first = self.upgrade.origin, self.upgrade.rounds[0]
+        sent = first.release.pinned_version(first.upgrade_from) or first.release.latest_version
+        return self.upgrade.plan is not Plan.OFFLINE and origin.can_be_probed and sent > origin.latest_version
 
     def plus(self, other: CellResult) -> CellResult:
         """Merge what two slices of the same upgrade found; any order gives the same."""

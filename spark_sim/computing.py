@@ -12,6 +12,7 @@ from typing import Final
 
 from spark_sim.cell_result import CellResult
 from spark_sim.jobs import Job, Slice
+from spark_sim.recalling import forget
 from spark_sim.results import SliceResult, digest_of
 from spark_sim.runs import Run, run_all, summarise
 from spark_sim.scenario import Scenario
@@ -63,6 +64,8 @@ def _alone(job: Job, key: str, line: str) -> Run:
 def _repeated(job: Job, key: str, rows: list[Run]) -> Iterator[Run]:
     """Do one run in a hundred again, by itself; two that differ are an error."""
     for place, row in enumerate(rows):
+        if place % REPEATED == 0:
+            forget()
         again = row if place % REPEATED else _alone(job, key, row.scenario)
         differs = f"digest {row.digest}, and by itself {again.digest}"
         yield row if row == again else _error(job, key, row.scenario, REPEATABLE, differs)

@@ -22,12 +22,12 @@ from upgrade.matrix import (
     KAFKA_8649_RULES,
     Obstacle,
     Plan,
+    bridge_between,
     documented_plan,
     goes_back,
     obstacles,
     upgrade_from_value,
 )
-from upgrade.plan import bridge_between
 from upgrade.releases import Release
 from upgrade.upgrade_from import line_of
 
@@ -157,7 +157,7 @@ def _newest_first(hop: CellResult) -> tuple[int, ...]:
 class Reason(enum.Enum):
     """Why the sweep says something else than Kafka's guides. The order is that in which they are tried."""
 
-    FORMATS = "the guides ask for two bounces because of records (KAFKA-13769, KIP-904), which a sweep does not see"
+    FORMATS = "the guides ask for more because of records (KAFKA-13769, KIP-904), which a sweep does not see"
     PUSHED = "KAFKA-8649: the guides promise one bounce, and the sweep finds members that die of it"
     BACK = "the guides know no rolling way back to a release that cannot be probed; the metadata allows one"
     BACK_PUSHED = "KAFKA-8649 makes a single bounce back fatal; members that are held back first are not pushed"

@@ -18,10 +18,11 @@ from spark_sim.cell_result import CellResult
 from spark_sim.drawing import Block, drawn, kinds_possible
 from spark_sim.explore import Cell, Explored, Faults, Variant, explore
 from spark_sim.explore.behaviours import behaviour, kind_of
+from spark_sim.explore.engines import worth
 from spark_sim.explore.exploring import Broken
 from spark_sim.resting import MOST_REBALANCES
 from spark_sim.scenario import Scenario
-from spark_sim.schedules import name_of, schedules, with_crashes
+from spark_sim.schedules import name_of, spread
 from spark_sim.shape import NORMAL, Shape
 from spark_sim.variants import NAMES, as_column, varied_cells
 from upgrade.matrix import Upgrade
@@ -71,16 +72,14 @@ class Explore:
 
     def found(self) -> CellResult:
         """Explore."""
-        return of_explored(explore(self.cell))
+        return of_explored(explore(self.cell, engine=worth(self.cost)))
 
     def scenarios(self) -> Iterator[Scenario]:
         """Yield the coarse schedules that real members play: evenly spread over all that there are, if they start."""
         if not all(behaviour(instance).starts for instance in self.cell.instances):
             return
-        names = ascii_uppercase[: self.cell.members]
-        every = [each for schedule in schedules(self.upgrade, names) for each in with_crashes(schedule)]
-        count = min(self.runs, len(every))
-        yield from (evolve(every[place * len(every) // count], shape=self.shape) for place in range(count))
+        for scenario in spread(self.upgrade, ascii_uppercase[: self.cell.members], self.runs):
+            yield evolve(scenario, shape=self.shape)
 
 
 @frozen
@@ -142,7 +141,7 @@ class Vary:
 
     def found(self) -> CellResult:
         """Explore, and say it as a column of the upgrade."""
-        return as_column(of_explored(explore(self.cell)), self.cell.variant)
+        return as_column(of_explored(explore(self.cell, engine=worth(self.cost))), self.cell.variant)
 
     def scenarios(self) -> Iterator[Scenario]:
         """Yield nothing: rows are of the plan itself."""

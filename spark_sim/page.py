@@ -46,6 +46,7 @@ def html(results: Sequence[CellResult]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.policies["json.dumps_kwargs"] = {}  # plans in their order, and not in that of the alphabet
     return environment.get_template("report.html.j2").render(
         judgement=judge(results),
         results=len(results),

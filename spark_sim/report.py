@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from attrs import frozen
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
@@ -21,7 +22,7 @@ from spark_sim.properties import PROBED
 from spark_sim.results import MANIFEST, MATRIX, ResultsError
 from spark_sim.variants import WORDS
 from spark_sim.watched import MOST_BYTES_OF_A_GROUP
-from upgrade.matrix import Plan, Upgrade
+from upgrade.matrix import FORMATS, Plan, Upgrade, obstacles
 from upgrade.releases import Release, release_named
 
 
@@ -44,6 +45,8 @@ PLANS: Final = {
 
 MOST_NAMED: Final = 12
 """So many upgrades are named in a line, and so many lines of releases stand beside each other in a matrix."""
+CORNER: Final = "from \\ to"
+CELL_WIDTH: Final = len("(1✓)2✓ o✓")
 NUMBERS: Final = (
     *("states", "transitions", "schedules", "members"),
     *("moved", "unowned_task_ms", "member_bytes", "group_bytes", "kinds_possible"),
@@ -51,8 +54,9 @@ NUMBERS: Final = (
 """Numbers of ``matrix.json`` that older sweeps do not have."""
 OPEN: Final = "open"
 RUNNING: Final = "running"
-MARKS: Final = {SAFE: "✓", UNSAFE: "✗", RUNNING: "…", OPEN: "·"}
-ASCII_MARKS: Final = {SAFE: "+", UNSAFE: "x", RUNNING: "~", OPEN: "."}
+BETWEEN: Final = "between"
+MARKS: Final = {SAFE: "✓", UNSAFE: "✗", RUNNING: "…", OPEN: "·", BETWEEN: " · "}
+ASCII_MARKS: Final = {SAFE: "+", UNSAFE: "x", RUNNING: "~", OPEN: ".", BETWEEN: ", "}
 STYLES: Final = {SAFE: "green", UNSAFE: "bold red", RUNNING: "yellow", OPEN: "dim"}
 
 
@@ -125,8 +129,8 @@ def example_lines(results: Iterable[CellResult], most: int) -> Iterator[str]:
     """Tell of the first unsafe upgrades, each with the command that shows what happens; documented ones come first."""
     unsafe = sorted((r for r in results if r.verdict != SAFE), key=lambda r: not r.upgrade.documented)
     for result in unsafe[:most]:
-        how = f"{result.violations:,} of {result.runs:,} runs unsafe" if result.runs else "explored, and unsafe"
-        yield f"{_title(result)}: {how}, {result.violated}"
+        how = f"{result.violations:,} of {result.runs:,} runs violate" if result.runs else "a schedule violates"
+        yield f'{_title(result)}: {how} "{result.violated}"'
         yield f'  streams-assignor replay "{result.example}"'
     if len(unsafe) > most:
         yield f"and {len(unsafe) - most} more unsafe upgrades, each with an example in {MATRIX}"
@@ -146,20 +150,28 @@ def measures(results: Iterable[CellResult]) -> Iterator[str]:
 
 
 def variant_lines(results: Sequence[CellResult]) -> Iterator[str]:
-    """Tell of each way not to follow a plan: which plans that are safe it breaks, the documented ones by name."""
+    """Tell of each way not to follow a plan: how many safe plans it breaks, and how many documented ones among them."""
     for name, words in WORDS.items():
         asked = [each for each in results if name in each.variants and each.verdict == SAFE]
         broken = [each for each in asked if each.variants[name].verdict != SAFE]
-        documented = [_title(each) for each in broken if each.upgrade.documented]
+        documented = sum(each.upgrade.documented for each in broken)
         if asked:
-            named = f", documented: {_few(documented)}" if documented else ""
-            yield f"if {words}: {len(broken)} of {len(asked)} safe plans break{named}"
+            counted = f", {documented} of them documented" if documented else ""
+            yield f"if {words}: {len(broken)} of {len(asked)} safe plans break{counted}"
         if broken:
             least = min(broken, key=lambda each: (not each.upgrade.documented, len(each.variants[name].example or "")))
             found = least.variants[name]
-            yield f"  {_title(least)}: {found.violated}"
+            yield f'  for example {_title(least)}, which violates "{found.violated}"'
             if found.example:
                 yield f'  streams-assignor replay "{found.example}"'
+
+
+def unseen_lines(results: Iterable[CellResult]) -> Iterator[str]:
+    """Tell of which pairs a sweep does not see everything: formats of records that change on the way."""
+    pairs = {_pair(each.upgrade): " to ".join(each.upgrade.names) for each in results}
+    for format_ in FORMATS:
+        if changing := [title for pair, title in pairs.items() if format_ in obstacles(*pair)]:
+            yield f"not seen by a sweep: {format_.value}: {_few(changing)}"
 
 
 def notes(results: Iterable[CellResult]) -> Iterator[str]:
@@ -183,22 +195,42 @@ def state(result: CellResult, unfinished: Iterable[Upgrade] = ()) -> str:
 # -- for the terminal ------------------------------------------------------------------------------------------------
 
 
+@frozen
+class MatrixTable:
+    """The matrix, from-lines down and to-lines across, readable without colour; what is too wide stands below."""
+
+    grid: Grid
+    unfinished: Iterable[Upgrade]
+    marks: Mapping[str, str]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Draw as many tables as the width asks for."""
+        across, corner = self.grid.across, max(map(len, (CORNER, *self.grid.down)))
+        fitting = max(1, (options.max_width - corner - 1) // (CELL_WIDTH + 1))
+        for first in range(0, len(across), fitting):
+            yield self._part(across[first : first + fitting])
+
+    def _part(self, across: Sequence[str]) -> Table:
+        table = Table(box=None, padding=(0, 0, 0, 1), header_style="bold")
+        table.add_column(CORNER, style="bold", no_wrap=True)
+        for line in across:
+            starred = line + "*" * (line in self.grid.notes)
+            table.add_column(starred, justify="center", min_width=CELL_WIDTH, overflow="fold")
+        for line in self.grid.down:
+            row = [self.grid.cell(line, other) for other in across]
+            if any(row):
+                table.add_row(line, *(_signs(cell, self.unfinished, self.marks) for cell in row))
+        return table
+
+
 def matrix_table(
     results: Sequence[CellResult], unfinished: Iterable[Upgrade] = (), *, ascii_only: bool = False
-) -> Table:
-    """Draw the matrix, from-lines down and to-lines across; readable in 100 columns, and without colour."""
-    grid = Grid(results)
-    marks = ASCII_MARKS if ascii_only else MARKS
-    table = Table(box=None, padding=(0, 0, 0, 1), header_style="bold")
-    table.add_column("from \\ to", style="bold", no_wrap=True)
-    for line in grid.across:
-        table.add_column(line + "*" * (line in grid.notes), justify="center", min_width=9, overflow="fold")
-    for line in grid.down:
-        table.add_row(line, *(_signs(grid.cell(line, other), unfinished, marks) for other in grid.across))
-    return table
+) -> MatrixTable:
+    """Return what draws the matrix."""
+    return MatrixTable(Grid(results), unfinished, ASCII_MARKS if ascii_only else MARKS)
 
 
-def _signs(cell: Sequence[CellResult], unfinished: Iterable[Upgrade], marks: dict[str, str]) -> Text:
+def _signs(cell: Sequence[CellResult], unfinished: Iterable[Upgrade], marks: Mapping[str, str]) -> Text:
     """Write ``(1✓)2✓ o✓``: each plan's sign and verdict, the documented one in brackets."""
     text, bracket = Text(), " "
     for result in cell:
@@ -212,8 +244,9 @@ def _signs(cell: Sequence[CellResult], unfinished: Iterable[Upgrade], marks: dic
 def legend(*, ascii_only: bool = False) -> Text:
     """Explain the signs of ``matrix_table``."""
     marks = ASCII_MARKS if ascii_only else MARKS
-    plans = " · ".join(f"{words.sign} {words.name}" for words in PLANS.values())
-    return Text(f"{plans} · ( ) documented plan · {marks[SAFE]} safe · {marks[UNSAFE]} unsafe", "dim")
+    plans = (f"{words.sign} {words.name}" for words in PLANS.values())
+    signs = (*plans, "( ) documented plan", f"{marks[SAFE]} safe", f"{marks[UNSAFE]} unsafe")
+    return Text(marks[BETWEEN].join(signs), "dim")
 
 
 class Grid:
@@ -266,6 +299,8 @@ def guide_table(kept: Mapping[str, Any]) -> Table:
     return table
 
 
-def guide_legend() -> Text:
+def guide_legend(*, ascii_only: bool = False) -> Text:
     """Explain the signs of ``guide_table``."""
-    return Text("least safe way: 1 one bounce · 2, 3 ... so many, with upgrade.from or bridges · o offline", "dim")
+    marks = ASCII_MARKS if ascii_only else MARKS
+    signs = ("1 one bounce", "2, 3 ... so many, with upgrade.from or bridges", "o offline")
+    return Text("simplest safe way: " + marks[BETWEEN].join(signs), "dim")

@@ -52,8 +52,10 @@ def _hear(world: World) -> bool:
     newest_first = answered[::-1]
     hearing = sorted(newest_first, key=lambda thread: thread.cooperative) if keeping else answered
     for thread in hearing:
+        before = thread.owned
         world.take(thread)
-        if keeping:
+        # Who gets nothing new makes no second owner; in a large group that is nearly everybody.
+        if keeping and (world.violations or not thread.owned <= before):
             world.report(always(world))
     if answered:
         world.report(always(world))

@@ -173,7 +173,8 @@ class Results:
         theirs = manifest["parameters"]
         different = [name for name, value in self.parameters.items() if theirs.get(name) != value]
         if different:
-            what = ", ".join(f"{name} {theirs.get(name)} and not {self.parameters[name]}" for name in different)
+            telling = [name for name in different if name != "slices"] or different  # a digest tells nobody anything
+            what = ", ".join(f"{name} {theirs.get(name)} and not {self.parameters[name]}" for name in telling)
             raise ResultsError(
                 f"{self.folder} holds another sweep ({what}): take another --out, or --fresh to throw that one away"
             )

@@ -9,7 +9,7 @@ noticed, the order of the second round, and one crash with a restart, of any mem
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import permutations, product
+from itertools import islice, permutations, product
 
 from spark_sim.scenario import MODES, Instance, Scenario, Step, step
 from upgrade.matrix import Plan, Upgrade
@@ -70,6 +70,20 @@ def with_crashes(schedule: Scenario) -> Iterator[Scenario]:
                 for middle in crashes_at(name, following):
                     yield Scenario(schedule.members, (*before, *middle, *after))
         stopped = _stopped_after(stopped, following)
+
+
+def spread(upgrade: Upgrade, names: Sequence[str], count: int) -> Iterator[Scenario]:
+    """Yield so many of all schedules with at most one crash, evenly spread over them; all if there are no more.
+
+    There are many thousands in a group of five, so only those are put together that are asked for. A crash has as many
+    places in each of them, as they differ in who does what and in nothing else.
+    """
+    plain = list(schedules(upgrade, names)) if count else []
+    places = sum(1 for _ in with_crashes(plain[0])) if count else 0
+    every = len(plain) * places
+    for number in range(min(count, every)):
+        schedule, place = divmod(number * every // min(count, every), places)
+        yield next(islice(with_crashes(plain[schedule]), place, None))
 
 
 def crashes_at(name: str, following: Step | None) -> Iterator[tuple[Step, ...]]:

@@ -5,6 +5,7 @@ Each setting has its measured reason; none changes a result.
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import signal
@@ -110,6 +111,7 @@ def _start(master: str, folder: Path) -> tuple[SparkSession, ExitStack]:
 
     conf = SparkConf(loadDefaults=False).setAll([("spark.master", master), *_settings(master, folder).items()])
     log = folder / "spark.log"
+    _let_py4j_be_silent()
     with ExitStack() as stack:
         try:
             with log.open("wb") as stream, _interrupted_later():
@@ -119,9 +121,10 @@ def _start(master: str, folder: Path) -> tuple[SparkSession, ExitStack]:
             with _own_interrupt():
                 context = SparkContext(gateway=gateway, conf=conf)
             stack.callback(context.stop)
+            session = SparkSession(context)  # fails if no master answered: then Spark has stopped its context by itself
         except (PySparkException, Py4JError) as error:
             raise SparkNotStarted(f"Spark did not start on {master}: {_last_words(log) or error}") from error
-        return SparkSession(context), stack.pop_all()
+        return session, stack.pop_all()
 
 
 def _end(gateway: Any) -> None:
@@ -131,6 +134,16 @@ def _end(gateway: Any) -> None:
     gateway.proc.stdin.close()  # what the JVM waits for
     gateway.proc.wait()
     SparkContext._gateway = SparkContext._jvm = None  # or PySpark would talk to the JVM that is gone
+
+
+def _let_py4j_be_silent() -> None:
+    """Keep the tracebacks off the terminal that Py4J logs at Ctrl-C, some of them in the name of the root logger."""
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    logging.getLogger().addFilter(_is_not_of_py4j)
+
+
+def _is_not_of_py4j(record: logging.LogRecord) -> bool:
+    return record.module not in {"java_gateway", "clientserver"}
 
 
 def _settings(master: str, folder: Path) -> dict[str, str]:
@@ -191,9 +204,9 @@ def _packed(folder: Path) -> Path:
 
 
 def _last_words(log: Path) -> str:
-    """Return the last line of a log that tells of an error."""
-    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
-    telling = [line.strip() for line in lines if re.search(r"Exception|Error|error:", line)]
+    """Return the last line of a log that tells of an error, and not where in the code that was."""
+    lines = map(str.strip, log.read_text(encoding="utf-8", errors="replace").splitlines())
+    telling = [line for line in lines if re.search(r"Exception|Error|error:", line) and not line.startswith("at ")]
     return telling[-1] if telling else ""
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from copy import copy
+from functools import lru_cache
 from uuid import UUID
 
 from attrs import define, field
 
-from assignor import StreamsPartitionAssignor
 from assignor.eras import Names
 from probing.follow_up import Reason
+from spark_sim.recalling import RecallingAssignor
 from spark_sim.scenario import Instance
 from spark_sim.shape import Shape
 from subscription_codec import TaskId
@@ -32,7 +33,7 @@ class Thread:
     name: str
     process: str
     instance: Instance
-    assignor: StreamsPartitionAssignor
+    assignor: RecallingAssignor
     instance_id: str | None = None
     member_id: str | None = None
     alive: bool = True
@@ -61,11 +62,8 @@ class Thread:
         stored: Iterable[TaskId],
     ) -> Thread:
         """Start a member that finds the state of some tasks."""
-        release = instance.release
-        static = shape.static and release.number >= FIRST_WITH_INSTANCE_ID
-        assignor = StreamsPartitionAssignor(
-            shape.layout, instance.config(shape), process_id=process_id, release=release, stored=stored
-        )
+        static = shape.static and instance.release.number >= FIRST_WITH_INSTANCE_ID
+        assignor = copy(_fresh(instance, shape, process_id, frozenset(stored)))
         return cls(name, process, instance, assignor, instance_id=name if static else None)
 
     @property
@@ -93,3 +91,10 @@ class Thread:
         twin = copy(self)
         twin.assignor = copy(self.assignor)
         return twin
+
+
+@lru_cache(maxsize=1 << 8)
+def _fresh(instance: Instance, shape: Shape, process_id: UUID, stored: frozenset[TaskId]) -> RecallingAssignor:
+    return RecallingAssignor(
+        shape.layout, instance.config(shape), process_id=process_id, release=instance.release, stored=stored
+    )

@@ -34,7 +34,6 @@ def one_line_errors() -> Iterator[None]:
     from spark_sim.java import JavaNotFound
     from spark_sim.results import ResultsError
     from spark_sim.session import SparkNotStarted
-    from spark_sim.sweep import SweepError
 
     try:
         yield
@@ -42,8 +41,6 @@ def one_line_errors() -> Iterator[None]:
         raise Wrong(str(error)) from error
     except (JavaNotFound, SparkNotStarted) as error:
         raise Failed(f"{error} (or do without Spark: --master processes)") from error
-    except SweepError as error:
-        raise Failed(f"{error}; what is finished is kept, and the same command goes on with it") from error
     except ModuleNotFoundError as error:
         raise Failed(f"{error.name} is not installed: pip install 'streams-assignor[spark]'") from error
     except OSError as error:

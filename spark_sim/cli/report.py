@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from spark_sim.cli.ending import Wrong, one_line_errors
+from spark_sim.cli.ending import Failed, Wrong, one_line_errors
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -32,7 +32,6 @@ def report(folder: Path, html: Path | None) -> None:
     from rich.console import Console
 
     from spark_sim.brokers.results import is_broker_sweep
-    from spark_sim.page import write_html
     from spark_sim.report import read_matrix
     from spark_sim.results import REPORT
 
@@ -44,7 +43,7 @@ def report(folder: Path, html: Path | None) -> None:
     with one_line_errors():
         results = read_matrix(folder)
         show(console, results)
-        write_html(results, page)
+        write_page(results, page)
     console.print(f"Page for the browser: {page}", soft_wrap=True)
 
 
@@ -55,6 +54,17 @@ def _report_brokers(folder: Path, html: Path | None) -> None:
         raise Wrong("there is no page of a sweep over brokers: leave out --html")
     with one_line_errors():
         report_brokers(folder)
+
+
+def write_page(results: list[CellResult], page: Path) -> None:
+    """Write the page for the browser; if it cannot be written there, say where else."""
+    from spark_sim.page import write_html
+
+    try:
+        write_html(results, page)
+    except OSError as error:
+        why = error.strerror or error
+        raise Failed(f"cannot write {page}: {why}; `report DIR --html FILE` writes it elsewhere") from error
 
 
 def show(console: Console, results: list[CellResult]) -> None:
@@ -70,6 +80,7 @@ def show(console: Console, results: list[CellResult]) -> None:
         matrix_table,
         measures,
         notes,
+        unseen_lines,
         variant_lines,
     )
     from spark_sim.screen import style_of
@@ -77,7 +88,7 @@ def show(console: Console, results: list[CellResult]) -> None:
     ascii_only = bool(console.options.ascii_only)
     if Grid(results).large:
         console.print(guide_table(summary(results)))
-        console.print(guide_legend(), soft_wrap=True)
+        console.print(guide_legend(ascii_only=ascii_only), soft_wrap=True)
     else:
         console.print(matrix_table(results, ascii_only=ascii_only))
         console.print(legend(ascii_only=ascii_only), soft_wrap=True)
@@ -86,6 +97,7 @@ def show(console: Console, results: list[CellResult]) -> None:
         *measures(results),
         *example_lines(results, EXAMPLES_SHOWN),
         *variant_lines(results),
+        *unseen_lines(results),
     ):
         console.print(line, markup=False, soft_wrap=True, style="dim")
     judgement = judge(results)

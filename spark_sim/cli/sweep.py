@@ -10,7 +10,7 @@ import click
 from attrs import evolve
 from click.core import ParameterSource
 
-from spark_sim.cli.ending import Wrong, exit_with, one_line_errors
+from spark_sim.cli.ending import Failed, Wrong, exit_with, one_line_errors
 from upgrade.errors import UpgradeError
 from upgrade.matrix import Plan, Upgrade, everything, kip_268, plans
 from upgrade.releases import release_named
@@ -136,15 +136,14 @@ def sweep(out: Path, master: str, fresh: bool, as_json: bool, *, brokers: bool, 
     wanted = _wanted(**chosen)
     from rich.console import Console
 
-    from spark_sim.cli.report import show
-    from spark_sim.page import write_html
+    from spark_sim.cli.report import show, write_page
     from spark_sim.report import judge
     from spark_sim.results import MATRIX, REPORT
 
     console = Console(stderr=as_json, highlight=False)
     results = _swept(wanted, out, master, console, fresh=fresh)
     with one_line_errors():
-        write_html(results, out / REPORT)
+        write_page(results, out / REPORT)
     if as_json:
         click.echo((out / MATRIX).read_text(encoding="utf-8"), nl=False)
     else:
@@ -180,8 +179,8 @@ def _sweep_brokers(
 
 def _sweep_history(out: Path, said: set[str], *, as_json: bool) -> None:
     if unused := said - {"matrix", "out", "as_json"}:
-        option = {"origin": "from", "target": "to"}.get(min(unused), min(unused).replace("_", "-"))
-        raise Wrong(f"--matrix {HISTORY} knows by itself what to search for: leave out --{option}")
+        options = (param.opts[0] for param in sweep.params if param.name in unused)
+        raise Wrong(f"--matrix {HISTORY} knows by itself what to search for: leave out {', '.join(options)}")
     from spark_sim.known.cli import sweep_history
 
     with one_line_errors():
@@ -234,26 +233,35 @@ def _name(upgrade: Upgrade) -> str:
 
 
 def _upgrades(origin: str, target: str, plan: str | None, upgrade_from: str | None) -> tuple[Upgrade, ...]:
-    from spark_sim.scenario import Instance
-
-    before, after = release_named(origin), release_named(target)
-    Instance(after, upgrade_from).config()
     # Without --plan a value belongs to the two bounces; with it, to the plan that is asked for.
     takes_value = plan or Plan.TWO_BOUNCES.value
-    return tuple(
+    found = tuple(
         evolve(
             each,
             upgrade_from=upgrade_from if upgrade_from and each.plan.value == takes_value else each.upgrade_from,
             called=(origin, target),
         )
-        for each in plans(before, after)
+        for each in plans(release_named(origin), release_named(target))
         if plan in (None, each.plan.value)
     )
+    for each in found:
+        _refuse_what_does_not_start(each)
+    return found
+
+
+def _refuse_what_does_not_start(upgrade: Upgrade) -> None:
+    for each in upgrade.rounds:
+        outcome = each.release.accepts(each.upgrade_from)
+        if outcome.exception:
+            raise UpgradeError(
+                f"{each.release} does not start with upgrade.from={each.upgrade_from}: "
+                f"{outcome.exception}: {outcome.text}"
+            )
 
 
 def _swept(wanted: Sweep, out: Path, master: str, console: Console, *, fresh: bool) -> list[CellResult]:
     from spark_sim.screen import watched
-    from spark_sim.sweep import run_sweep
+    from spark_sim.sweep import SweepError, run_sweep
 
     def tell(line: str) -> None:
         console.print(line, markup=False, soft_wrap=True)
@@ -261,9 +269,13 @@ def _swept(wanted: Sweep, out: Path, master: str, console: Console, *, fresh: bo
     try:
         with one_line_errors(), watched(console) as on_progress:
             return run_sweep(wanted, out, master=master, fresh=fresh, on_progress=on_progress, tell=tell)
+    except SweepError as error:
+        raise Failed(f"{error}; {_kept(out)}") from error
     except KeyboardInterrupt:
-        kept = (
-            f"what is finished is in {out}, and the same command goes on with it" if out.exists() else "nothing is kept"
-        )
-        click.echo(f"interrupted; {kept}", err=True)
+        click.echo(f"interrupted; {_kept(out)}", err=True)
         raise click.exceptions.Exit(130) from None
+
+
+def _kept(out: Path) -> str:
+    """Say what there is of a sweep that ended early; its folder goes with it if nothing is."""
+    return f"what is finished is in {out}, and the same command goes on with it" if out.exists() else "nothing is kept"

@@ -8,13 +8,13 @@ can make its move, so the schedules of the group with names are counted without 
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
 from typing import Final
 
 from attrs import frozen
 
-from spark_sim.explore.search import BY_OPERATOR, CODE, END, GENERATION, Graph
-
-_COUNT: Final = CODE - 1
+from spark_sim.explore.lines import BY_OPERATOR, COUNT, GENERATION
+from spark_sim.explore.search import END, Graph
 
 
 @frozen
@@ -49,7 +49,7 @@ def count(graph: Graph) -> Counted:
         ways_here, depth_here, rebalances_here = ways[state], depth[state] + 1, rebalances[state]
         for edge in range(first[state], first[state + 1]):
             target, label = targets[edge], labels[edge]
-            ways[target] += ways_here * (label & _COUNT)
+            ways[target] += ways_here * (label & COUNT)
             if depth[target] < depth_here:
                 depth[target] = depth_here
             since = 0 if label >= BY_OPERATOR else rebalances_here
@@ -61,12 +61,12 @@ def count(graph: Graph) -> Counted:
             if not waits_for[target] and target != END:
                 ready.append(target)
     if len(ready) < graph.states:
-        return Counted(None, None, None, _on_a_circle(graph, waits_for))
+        return Counted(None, None, None, on_a_circle(graph, waits_for))
     schedules = ways[END] + sum(ways[state] for state in graph.ending)
     return Counted(schedules, max(depth), max(rebalances))
 
 
-def _on_a_circle(graph: Graph, waits_for: array[int]) -> int:
+def on_a_circle(graph: Graph, waits_for: Sequence[int]) -> int:
     """Return the first state that leads back to itself; it is among those for which somebody still waits."""
     for start in range(1, graph.states + 1):
         if waits_for[start] <= 0:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Final
 
 from attrs import evolve, field, frozen
@@ -19,6 +20,8 @@ from upgrade.matrix import Plan, Upgrade
 Course = tuple[Instance, ...]
 MOST_FAULTS: Final = 7
 """Of each kind, as a state has three bits for how many are left."""
+MOST_MEMBERS: Final = 7
+"""As an edge has three bits for how many of them can make its move."""
 _BUDGET: Final = and_(ge(0), le(MOST_FAULTS))
 
 
@@ -56,7 +59,7 @@ class Cell:
     """
 
     upgrade: Upgrade
-    members: int = 3
+    members: int = field(default=3, validator=and_(ge(1), le(MOST_MEMBERS)))
     faults: Faults = field(factory=Faults)
     patient: bool = False
     variant: Variant = Variant.FOLLOWED
@@ -69,7 +72,7 @@ class Cell:
         """Whether everybody has to be stopped before anybody is started."""
         return self.upgrade.plan is Plan.OFFLINE
 
-    @property
+    @cached_property
     def rounds(self) -> int:
         """How often every member is stopped and started."""
         if self.own:

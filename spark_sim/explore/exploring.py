@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from attrs import evolve, field, frozen
 
 from spark_sim.explore.confirm import confirmed, second_owner
-from spark_sim.explore.counting import UNCOUNTED, count
+from spark_sim.explore.counting import UNCOUNTED
 from spark_sim.explore.course import Cell
+from spark_sim.explore.engines import PLAIN, Engine
 from spark_sim.explore.packed import Packed
 from spark_sim.explore.paths import line
-from spark_sim.explore.search import LEAD, MOST_STATES, MOST_SUSPECTS, Graph, search
+from spark_sim.explore.search import LEAD, MOST_STATES, MOST_SUSPECTS, Graph
 from spark_sim.owners import second_owner_after_bounces
 from spark_sim.properties import ENDLESS, NOBODY_DIES, OWNED_ONCE
 from upgrade import ConfigException
@@ -60,20 +61,20 @@ class Explored:
         return self.complete and not self.broken
 
 
-def explore(cell: Cell, *, confirm: bool = True, most: int = MOST_STATES, compiled: bool = False) -> Explored:
+def explore(cell: Cell, *, confirm: bool = True, most: int = MOST_STATES, engine: Engine = PLAIN) -> Explored:
     """Explore a cell: every order of moves that its operator, its faults and the protocol allow.
 
     ``confirm``: hold what is found against real members; without it nothing is known of second owners. ``most``: the
-    most states, in whose vicinity exploration ends; then it is not ``complete``. ``compiled``: with numba (extra
-    ``fast``), for the same result; worth it from some hundred thousand states on.
+    most states, in whose vicinity exploration ends; then it is not ``complete``. ``engine``: who does it; no other
+    result comes of another one.
     """
     try:
         for instance in cell.instances:
             instance.config()
     except ConfigException as error:
         return Explored(cell, 0, 0, broken=(Broken(NOBODY_DIES, str(error), ""),))
-    graph = _compiled()(Packed(cell), most) if compiled else search(Packed(cell), most=most)
-    counted = count(graph) if graph.complete else UNCOUNTED
+    graph = engine.search(Packed(cell), most)
+    counted = engine.count(graph) if graph.complete else UNCOUNTED
     found = Explored(
         cell,
         graph.states,
@@ -85,14 +86,6 @@ def explore(cell: Cell, *, confirm: bool = True, most: int = MOST_STATES, compil
         graph.complete,
     )
     return evolve(found, broken=tuple(_broken(graph, counted.circle, confirm=confirm)))
-
-
-def _compiled() -> Callable[[Packed, int], Graph]:
-    try:
-        from spark_sim.explore import fast
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(f"compiled exploration needs numba (extra fast): {error}", name=error.name) from error
-    return fast.search
 
 
 def _broken(graph: Graph, circle: int | None, *, confirm: bool) -> Iterator[Broken]:

@@ -15,33 +15,41 @@ from spark_sim.explore import search as plain
 from spark_sim.explore.kernel import Found
 from spark_sim.explore.lookups import Lookups, TooManyPartsError
 from spark_sim.explore.packed import Packed
-from spark_sim.explore.search import LEAD, MOST_STATES, Broken, Graph
+from spark_sim.explore.search import LEAD, MOST_STATES, Broken, Graph, without_collector
 from spark_sim.explore.situation import PHASE
 from spark_sim.properties import Violation
 
-_BEGIN: Final = 1 << 16
+_BEGIN: Final = 1 << 18
+"""Room for so many states at first: smaller cells are not worth compiling."""
 
 
 def search(packed: Packed, most: int = MOST_STATES) -> Graph:
     """Find all states, but not many more than ``most``: the graph that ``search.search`` finds.
 
-    If its parts are too many for compiled states, that is who finds it.
+    If its members or parts are too many for compiled states, that is who finds it.
     """
     members: int = packed.cell.members
     if members > kernel.MOST_MEMBERS:
-        raise ValueError(f"expected at most {kernel.MOST_MEMBERS} members, not {members}")
-    found, beginnings = _begun(packed)
-    try:
-        lookups = Lookups(packed)
-        while missing := kernel.expand(found, lookups.looked, members, most, PHASE):
-            if missing == kernel.SPACE:
-                found = _grown(found)
-            else:
-                one, other = found.counts[kernel.MISSED :].tolist()
-                lookups.fill(missing, one, other, found.scratch[kernel.SCRATCH[0], :members].tolist())
-    except TooManyPartsError:
         return plain.search(packed, most=most)
-    return _graph(lookups, found, beginnings)
+    found, beginnings = _begun(packed)
+    with without_collector():
+        try:
+            lookups = Lookups(packed)  # knows the parts of the beginnings
+            found = _expanded(found, lookups, members, most)
+        except TooManyPartsError:
+            return plain.search(packed, most=most)
+        return _graph(lookups, found, beginnings)
+
+
+def _expanded(found: Found, lookups: Lookups, members: int, most: int) -> Found:
+    """Let the kernel go on until it misses nothing any more."""
+    while missing := kernel.expand(found, lookups.looked, members, most, PHASE):
+        if missing == kernel.SPACE:
+            found = _grown(found)
+        else:
+            one, other = found.counts[kernel.MISSED :].tolist()
+            lookups.fill(missing, one, other, found.scratch[kernel.SCRATCH[0], :members].tolist())
+    return found
 
 
 def _space(states: int, edges: int) -> Found:

@@ -17,17 +17,22 @@ from numba import njit
 
 from spark_sim.explore import situation
 
-DONE, SPACE, SITUATION, ROW, ELECTABLE, LEADING, LED = range(7)
+DONE, SPACE, SITUATION, ROWS, ELECTABLE, LEADING, LED = range(7)
 """Why ``expand`` returned: what it misses is in ``Found.counts[MISSED:]``."""
 AT, SIZE, EDGES, DEATHS, ENDINGS, LEADS, MISSED = range(7)
 PLAIN, PREPARED, ELECTION, PREPARED_ELECTION, DEADLY = range(5)
 AFTER, ADD, KIND, LABEL = range(4)
+BEGIN, PREPARES = range(2)
+OWN, DONE_TO, FLAGS = range(3)
 TALLY, CALM, LEADER, HEARS, ELECT_FROM, ELECT_TO = range(6)
-COMPLETES, ENDS, VIEW = 1, 2, 4
+COMPLETES, ENDS = 1, 2
 UNKNOWN, DEADLY_TO_LEAD = -1, -2
+EMPTY: Final = 0
+"""The row without moves."""
 _PARTS, _CALMED, _OTHERS, _ELECTORS, _REST = SCRATCH = range(5)
 
 MOST_MEMBERS: Final = 6
+"""As the two words of a state have room for so many; cells with more are searched plainly."""
 MOST_PARTS: Final = (1 << 12) - 1
 SLACK: Final = 2048
 """More than the moves of any state."""
@@ -41,24 +46,26 @@ _FIRST: Final = -7046029254386353131
 _SECOND: Final = -4658895280553007687
 
 # Without reference counts: nothing is allocated here, and they took more than half of the time.
-_OPTIONS: Final[dict[str, Any]] = {"cache": True, "_nrt": False}
+OPTIONS: Final[dict[str, Any]] = {"cache": True, "_nrt": False}
 _few: Any = njit(situation.few)
 
 
 class Looked(NamedTuple):
     """What is looked up, as arrays of integers.
 
-    ``slots`` lead from a look to ``sights``: its view (times ``VIEW``) and flags. ``rows[view, part]`` is a row
-    (``UNKNOWN``: missing) with the ``moves`` from ``first[row]`` to ``first[row + 1]``, of the columns ``AFTER`` to
-    ``LABEL``. ``parts`` has the columns ``TALLY`` to ``ELECT_TO``; the latter two say what of ``elected`` it may become
-    (``UNKNOWN``: missing). ``led_slots`` lead from what a leader hears, and who it is, to its answers; ``led[answers,
-    part]`` is what comes of a part (or ``UNKNOWN``, or ``DEADLY_TO_LEAD``).
+    ``slots`` lead from a look to ``sights``: the halves of its view, and flags. ``own[view, part]`` is the row of what
+    a part does by itself, ``done[view, part]`` of what is done to it (``UNKNOWN``: missing). A row's ``moves``, of the
+    columns ``AFTER`` to ``LABEL``, begin at ``bounds[row, BEGIN]``, those that are not plain at ``bounds[row,
+    PREPARES]``, and behind them the next row's. ``parts`` has the columns ``TALLY`` to ``ELECT_TO``; the latter two say
+    what of ``elected`` it may become (``UNKNOWN``: missing). ``led_slots`` lead from what a leader hears, and who it
+    is, to its answers; ``led[answers, part]`` is what comes of a part (or ``UNKNOWN``, or ``DEADLY_TO_LEAD``).
     """
 
     slots: Any
     sights: Any
-    rows: Any
-    first: Any
+    own: Any
+    done: Any
+    bounds: Any
     moves: Any
     parts: Any
     elected: Any
@@ -86,14 +93,14 @@ class Found(NamedTuple):
     scratch: Any
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def _slot(low, high, slots):  # type: ignore[no-untyped-def]
     mixed = (low ^ (high * _FIRST)) * _SECOND
     mixed = (mixed ^ (mixed >> 32)) * _FIRST
     return (mixed ^ (mixed >> 29)) & (slots.size - 2)
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def number_of(low, high, slots, new):  # type: ignore[no-untyped-def]
     """Return the number of two words; if they are not known, ``new``, under which they are from now on (0: not)."""
     slot = _slot(low, high, slots)
@@ -110,7 +117,7 @@ def number_of(low, high, slots, new):  # type: ignore[no-untyped-def]
         slot = (slot + 2) & (slots.size - 2)
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def copied(old, slots):  # type: ignore[no-untyped-def]
     """Fill new slots with what is known already."""
     for at in range(0, old.size, 2):
@@ -119,7 +126,7 @@ def copied(old, slots):  # type: ignore[no-untyped-def]
             number_of(old[at], old[at + 1] >> _NUMBER_BITS, slots, number)
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def _with(others, fewer, part, group):  # type: ignore[no-untyped-def]
     """Return the words of a state that has these parts, which are sorted, and one more."""
     low, high, place = 0, group << _PART_BITS, 0
@@ -137,7 +144,7 @@ def _with(others, fewer, part, group):  # type: ignore[no-untyped-def]
     return low, high
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def _without(parts, members, part, rest):  # type: ignore[no-untyped-def]
     """Write all parts but this one, once."""
     skipped = 0
@@ -147,7 +154,7 @@ def _without(parts, members, part, rest):  # type: ignore[no-untyped-def]
         rest[each] = parts[each + skipped]
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def sort(parts, members):  # type: ignore[no-untyped-def]
     """Sort the numbers of parts."""
     for place in range(1, members):
@@ -158,14 +165,14 @@ def sort(parts, members):  # type: ignore[no-untyped-def]
         parts[hole] = part
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def packed(parts, members, group):  # type: ignore[no-untyped-def]
     """Return the words of a state, whose parts are sorted in place."""
     sort(parts, members)
     return _with(parts, members - 1, parts[members - 1], group)
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def unpacked(low, high, members, parts):  # type: ignore[no-untyped-def]
     """Write the numbers of a state's parts and return the group's own numbers."""
     for place in range(members):
@@ -174,20 +181,20 @@ def unpacked(low, high, members, parts):  # type: ignore[no-untyped-def]
     return high >> _PART_BITS
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def _missed(found, one, other):  # type: ignore[no-untyped-def]
     found.counts[MISSED] = one
     found.counts[MISSED + 1] = other
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def _reach(found, made, low, high, label):  # type: ignore[no-untyped-def]
     found.made[made, 0] = low
     found.made[made, 1] = high
     found.labels[found.counts[EDGES] + made] = label
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def _die(found, made, at, move, label):  # type: ignore[no-untyped-def]
     death = found.counts[DEATHS]
     found.deaths[death, 0] = at
@@ -196,7 +203,7 @@ def _die(found, made, at, move, label):  # type: ignore[no-untyped-def]
     _reach(found, made, 0, -1, label)
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def _elect(found, looked, members, made, part, group, label):  # type: ignore[no-untyped-def]
     """Let each of ``_OTHERS`` and this part become leader; return what is missing, and how many moves are made."""
     electors, rest = found.scratch[_ELECTORS], found.scratch[_REST]
@@ -223,7 +230,7 @@ def _elect(found, looked, members, made, part, group, label):  # type: ignore[no
     return DONE, made
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def _lead(found, looked, members, made, at, group):  # type: ignore[no-untyped-def]
     """Let the leader assign, if it runs; return what is missing, and how many moves are made."""
     parts, after = found.scratch[_PARTS], found.scratch[_REST]
@@ -252,7 +259,7 @@ def _lead(found, looked, members, made, at, group):  # type: ignore[no-untyped-d
     return DONE, made + 1
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def _make(found, looked, members, made, at, phase):  # type: ignore[no-untyped-def]
     """Make every move of a state; return what is missing, and how many moves are made."""
     parts, calmed, others = found.scratch[_PARTS], found.scratch[_CALMED], found.scratch[_OTHERS]
@@ -264,52 +271,58 @@ def _make(found, looked, members, made, at, phase):  # type: ignore[no-untyped-d
     if not look:
         _missed(found, tally, group)
         return SITUATION, made
-    view = looked.sights[look] // VIEW
+    own_view, done_view, flags = looked.sights[look, OWN], looked.sights[look, DONE_TO], looked.sights[look, FLAGS]
     for place in range(members):
+        if looked.own[own_view, parts[place]] == UNKNOWN or looked.done[done_view, parts[place]] == UNKNOWN:
+            _missed(found, look, 0)
+            return ROWS, made
         calmed[place] = looked.parts[parts[place], CALM]
-        if looked.rows[view, parts[place]] == UNKNOWN:
-            _missed(found, view, 0)
-            return ROW, made
     sort(calmed, members)
     place = 0
     while place < members:
-        part, alike = parts[place], 1
+        part, alike, calm = parts[place], 1, -1
         while place + alike < members and parts[place + alike] == part:
             alike += 1
-        row, calm = looked.rows[view, part], -1
-        for move in range(looked.first[row], looked.first[row + 1]):
-            kind, label = looked.moves[move, KIND], looked.moves[move, LABEL] + alike
-            after, added = looked.moves[move, AFTER], group + looked.moves[move, ADD]
-            if kind == DEADLY:
-                _die(found, made, at, move, label)
-                made += 1
-                continue
-            if calm != kind & PREPARED:
-                calm = kind & PREPARED
-                if calm:
-                    _without(calmed, members, looked.parts[part, CALM], others)
+        own, done, bounds = looked.own[own_view, part], looked.done[done_view, part], looked.bounds
+        # What is done to a part stands between its own moves that are plain and the others.
+        for begin, end in (
+            (bounds[own, BEGIN], bounds[own, PREPARES]),
+            (bounds[done, BEGIN], bounds[done, PREPARES]),
+            (bounds[own, PREPARES], bounds[own + 1, BEGIN]),
+        ):
+            for move in range(begin, end):
+                kind, label = looked.moves[move, KIND], looked.moves[move, LABEL] + alike
+                after, added = looked.moves[move, AFTER], group + looked.moves[move, ADD]
+                if kind == DEADLY:
+                    _die(found, made, at, move, label)
+                    made += 1
+                    continue
+                if calm != kind & PREPARED:
+                    calm = kind & PREPARED
+                    if calm:
+                        _without(calmed, members, looked.parts[part, CALM], others)
+                    else:
+                        _without(parts, members, part, others)
+                if kind < ELECTION:
+                    low, high = _with(others, members - 1, after, added)
+                    _reach(found, made, low, high, label)
+                    made += 1
                 else:
-                    _without(parts, members, part, others)
-            if kind < ELECTION:
-                low, high = _with(others, members - 1, after, added)
-                _reach(found, made, low, high, label)
-                made += 1
-            else:
-                missing, made = _elect(found, looked, members, made, after, added, label)
-                if missing:
-                    return missing, made
+                    missing, made = _elect(found, looked, members, made, after, added, label)
+                    if missing:
+                        return missing, made
         place += alike
-    if looked.sights[look] & COMPLETES:
+    if flags & COMPLETES:
         missing, made = _lead(found, looked, members, made, at, group + phase)
         if missing:
             return missing, made
-    if looked.sights[look] & ENDS:
+    if flags & ENDS:
         found.endings[found.counts[ENDINGS]] = at
         found.counts[ENDINGS] += 1
     return DONE, made
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def _number(found, begin, end):  # type: ignore[no-untyped-def]
     """Number what the moves of some states lead to."""
     edges, size = found.counts[EDGES], found.counts[SIZE]
@@ -330,7 +343,7 @@ def _number(found, begin, end):  # type: ignore[no-untyped-def]
     found.counts[AT] = end
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def expand(found, looked, members, most, phase):  # type: ignore[no-untyped-def]
     """Make every move of every state, beginning with ``counts[AT]``, until something is missing or all is done."""
     counts, more = found.counts, SLACK + AT_ONCE

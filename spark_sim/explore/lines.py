@@ -5,6 +5,7 @@ Nothing here decides anything; ``packed`` does. What it says of a view is put to
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from spark_sim.explore.moves import Move
@@ -13,7 +14,8 @@ from spark_sim.explore.situation import Situation, View
 from spark_sim.properties import Violation
 
 CODE: Final = 1 << 3
-"""An edge carries how many of the members can make the move (up to 7), and then these bits:"""
+"""An edge carries how many of the members can make the move (``COUNT``: up to 7), and then these bits:"""
+COUNT: Final = CODE - 1
 GENERATION, BY_OPERATOR, FAULT = CODE, CODE << 1, CODE << 2
 OPERATOR: Final = frozenset({"stop", "start"})
 FAULTS: Final = frozenset({"crash", "late", "nudge"})
@@ -24,62 +26,79 @@ def label_of(move: Move) -> int:
     return GENERATION * move.begins + BY_OPERATOR * (move.verb in OPERATOR) + FAULT * (move.verb in FAULTS)
 
 
-Ready = tuple[int, int, Move]
-"""What a move adds to a key, the label of its edge without who can make it, and the move."""
-
-
 class Line(NamedTuple):
-    """The moves of a part in a view, ready to be made.
+    """The moves of a part in a view: what each adds to a key, its label without who can make it, and the part then.
 
-    ``prepared`` add to the key of the state in which all ids are already waited for. ``prepares``: that state is
-    needed; ``rare``: there are elections or deaths.
+    ``plain`` ones, as most are, change nothing else. Of the ``others`` is also said whether they begin a rebalance,
+    and so add to the key of the state in which all ids are already waited for, and whether a leader is elected.
     """
 
-    plain: list[Ready]
-    prepared: list[Ready]
-    elections: list[Ready]
+    plain: list[tuple[int, int, int]]
+    others: list[tuple[int, int, int, bool, bool]]
     deaths: list[tuple[Move, Violation]]
-    prepares: bool
-    rare: bool
 
     @classmethod
     def of(cls, packed: Packed, view: View, part: int) -> Line:
         """Ask for the row of a part."""
         row = packed.row(view, part)
-        moves = [(packed.change(move), label_of(move), move) for move in row.moves]
-        elections = [(packed.change(move), label_of(move), move) for move in row.elections]
-        return cls(
-            [each for each in moves if not each[-1].prepares],
-            [each for each in moves if each[-1].prepares],
-            elections,
-            row.deaths,
-            any(each[-1].prepares for each in (*moves, *elections)),
-            bool(elections or row.deaths),
-        )
+        plain = [(packed.change(move), label_of(move), move.after) for move in row.moves if not move.prepares]
+        others = [
+            (packed.change(move), label_of(move), move.after, move.prepares, elects)
+            for moves, elects in ((row.moves, False), (row.elections, True))
+            for move in moves
+            if elects or move.prepares
+        ]
+        return cls(plain, others, row.deaths)
 
 
-class Lines(dict[int, Line]):
-    """The lines of a view by their parts; one that is not there is asked for."""
-
-    def __init__(self, packed: Packed, view: View) -> None:
-        super().__init__()
-        self._packed, self._view = packed, view
-
-    def __missing__(self, part: int) -> Line:
-        return self.setdefault(part, Line.of(self._packed, self._view, part))
+Choice = tuple[int, int, tuple[int, ...]]
+"""What it adds to a key that a member is elected, how many are like it, and the parts then, sorted."""
 
 
-class Sights:
-    """All that is known of how states look."""
+class Choices(dict[tuple[int, ...], list[Choice]]):
+    """Who may be elected among some parts, which are sorted; asked for when it is not there."""
 
     def __init__(self, packed: Packed) -> None:
-        self._packed: Final = packed
-        self._views: Final[dict[View, Lines]] = {}
-        self.known: Final[dict[int, tuple[Situation, Lines]]] = {}
+        super().__init__()
+        self._packed = packed
 
-    def look(self, look: int) -> tuple[Situation, Lines]:
-        """Return what a look says, and the lines of its view."""
+    def __missing__(self, parts: tuple[int, ...]) -> list[Choice]:
+        found = []
+        for part in dict.fromkeys(parts):
+            for gain, elected in self._packed.electable(part):
+                chosen = list(parts)
+                chosen[chosen.index(part)] = elected
+                found.append((gain, parts.count(part), tuple(sorted(chosen))))
+        return self.setdefault(parts, found)
+
+
+class Sight(NamedTuple):
+    """What a look says, and the lines of its view by their parts, as far as they were asked for.
+
+    ``special``: the leader is to assign, or the operator may go home.
+    """
+
+    lines: dict[int, Line]
+    special: bool
+    situation: Situation
+
+
+class Sights(dict[int, Sight]):
+    """All that is known of how states look; a look that is not there is looked at."""
+
+    def __init__(self, packed: Packed) -> None:
+        super().__init__()
+        self._packed: Final = packed
+        self._lines: Final[dict[View, dict[int, Line]]] = {}
+
+    def __missing__(self, look: int) -> Sight:
         situation = self._packed.seen(look)
-        lines = self._views.setdefault(situation.view, Lines(self._packed, situation.view))
-        self.known[look] = situation, lines
-        return situation, lines
+        lines = self._lines.setdefault(situation.view, {})
+        return self.setdefault(look, Sight(lines, situation.completing or situation.ends, situation))
+
+    def ask(self, view: View, parts: Iterable[int]) -> None:
+        """Put together the lines of these parts that are not there."""
+        lines = self._lines[view]
+        for part in parts:
+            if part not in lines:
+                lines[part] = Line.of(self._packed, view, part)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -10,9 +10,9 @@ import numpy as np
 from spark_sim.explore import kernel
 from spark_sim.explore.kernel import UNKNOWN, Looked
 from spark_sim.explore.lines import label_of
-from spark_sim.explore.moves import Move
+from spark_sim.explore.moves import Move, Row
 from spark_sim.explore.packed import Packed
-from spark_sim.explore.situation import GROUP_BITS, View, few, tally
+from spark_sim.explore.situation import GROUP_BITS, LOOK, GroupView, OperatorView, few
 from spark_sim.explore.tables import Numbers
 from spark_sim.properties import Violation
 
@@ -32,14 +32,16 @@ class Lookups:
         self.moves: Final[list[Move]] = []
         self.deaths: Final[dict[int, Violation]] = {}
         self.elected: Final[list[tuple[int, int]]] = []
-        self._views: Final[Numbers[View]] = Numbers()
-        self._sights, self._rows, self._known = 0, 0, 0
+        self._own: Final[Numbers[GroupView]] = Numbers()
+        self._done: Final[Numbers[OperatorView]] = Numbers()
+        self._sights, self._rows, self._known = 0, 1, 0
         self._answers: Final[list[Any]] = [None]
         self._arrays: Final[dict[str, Any]] = {
             "slots": np.zeros(1 << 11, np.int64),
-            "sights": np.zeros(1 << 9, np.int32),
-            "rows": np.full((64, 256), UNKNOWN, np.int32),
-            "first": np.zeros(1 << 12, np.int32),
+            "sights": np.zeros((1 << 9, 3), np.int32),
+            "own": np.full((64, 256), UNKNOWN, np.int32),
+            "done": np.full((64, 256), UNKNOWN, np.int32),
+            "bounds": np.zeros((1 << 12, 2), np.int32),
             "moves": np.zeros((1 << 13, 4), np.int32),
             "parts": np.full((kernel.MOST_PARTS + 1, 6), UNKNOWN, np.int64),
             "elected": np.zeros(1 << 9, np.int32),
@@ -47,27 +49,26 @@ class Lookups:
             "led": np.full((64, 256), UNKNOWN, np.int32),
         }
         self.looked = Looked(**self._arrays)
-        self._fill: Final[dict[int, Callable[[int, int], None]]] = {
-            kernel.ELECTABLE: self._electable,
-            kernel.LEADING: self._leading,
-            kernel.LED: self._led,
-        }
         self._new_parts()
 
     def fill(self, what: int, one: int, other: int, parts: Sequence[int]) -> None:
         """Write down what is missing for a state of these parts."""
         if what == kernel.SITUATION:
-            self._rows_of(self._situation(one, other), parts)
-        elif what == kernel.ROW:
+            self._situation(one, other)
+        elif what == kernel.ROWS:
             self._rows_of(one, parts)
+        elif what == kernel.ELECTABLE:
+            self._electable(one)
+        elif what == kernel.LEADING:
+            self._leading(one, other)
         else:
-            self._fill[what](one, other)
+            self._led(one, other)
         self._new_parts()
 
     def _room(self, name: str, *shape: int) -> Any:
         """Return an array after it has got room for as many entries at least."""
         old = self._arrays[name]
-        if all(there >= needed for there, needed in zip(old.shape, shape, strict=False)):
+        if old.shape[0] >= shape[0] and old.shape[1:2] >= shape[1:]:
             return old
         wider = [max(there, 2 * needed) for there, needed in zip(old.shape, (*shape, 0), strict=False)]
         new = np.full(wider, UNKNOWN, old.dtype)
@@ -94,45 +95,56 @@ class Lookups:
         if known > kernel.MOST_PARTS:
             raise TooManyPartsError(f"expected at most {kernel.MOST_PARTS} different parts, not {known}")
         for number in range(self._known, known):
-            tallies = tally(packed.parts.values[number]) >> GROUP_BITS
+            tallies = (packed.weights[number] & LOOK) >> GROUP_BITS
             heard = packed.hears[number]
             self._arrays["parts"][number, :4] = tallies, packed.calm[number], packed.leaders[number], heard
         self._known = known
-        self._room("rows", 1, known)
+        self._room("own", 1, known)
+        self._room("done", 1, known)
         self._room("led", 1, known)
 
-    def _situation(self, tallies: int, group: int) -> int:
+    def _situation(self, tallies: int, group: int) -> None:
         situation = self.packed.seen((tallies << GROUP_BITS) + group)
-        view = self._views.of(situation.view)
+        own, done = self._own.of(situation.view.group), self._done.of(situation.view.operator)
         self._sights += 1
         self._slot("slots", few(tallies), group, self._sights)
         flags = kernel.COMPLETES * situation.completing + kernel.ENDS * situation.ends
-        self._room("sights", self._sights + 1)[self._sights] = kernel.VIEW * view + flags
-        return view
+        self._room("sights", self._sights + 1)[self._sights] = own, done, flags
+        self._room("own", own + 1, self._known)
+        self._room("done", done + 1, self._known)
 
-    def _rows_of(self, view: int, parts: Sequence[int]) -> None:
-        seen = self._views.values[view]
-        rows = self._room("rows", view + 1, self._known)
+    def _rows_of(self, sight: int, parts: Sequence[int]) -> None:
+        own, done, _ = self._arrays["sights"][sight].tolist()
+        halves = (
+            (self._arrays["own"], own, self._own.values[own]),
+            (self._arrays["done"], done, self._done.values[done]),
+        )
         for part in dict.fromkeys(parts):
-            if rows[view, part] == UNKNOWN:
-                self._row(seen, part)
-                rows[view, part] = self._rows
-                self._rows += 1
+            for rows, number, view in halves:
+                if rows[number, part] == UNKNOWN:
+                    rows[number, part] = self._row(self.packed.half_row(view, part))
 
-    def _row(self, view: View, part: int) -> None:
-        row = self.packed.row(view, part)
-        ordinary = [(kernel.PREPARED if move.prepares else kernel.PLAIN, move) for move in row.moves]
-        elections = [(kernel.PREPARED_ELECTION if move.prepares else kernel.ELECTION, move) for move in row.elections]
-        added = [(move.after, move.add, kind, label_of(move)) for kind, move in (*ordinary, *elections)]
-        added += [(move.after, 0, kernel.DEADLY, 0) for move, _ in row.deaths]
+    def _row(self, row: Row) -> int:
+        """Write a row down and return its number."""
+        if not any(row):
+            return kernel.EMPTY
+        added = [(move.after, move.add, kernel.PREPARED * move.prepares, label_of(move)) for move in row.moves]
+        plain = [kind for *_, kind, _ in added].count(kernel.PLAIN)
+        for move in row.elections:
+            kind = kernel.ELECTION + kernel.PREPARED * move.prepares
+            added.append((move.after, move.add, kind, label_of(move)))
+        for move, violation in row.deaths:
+            self.deaths[len(self.moves) + len(added)] = violation
+            added.append((move.after, 0, kernel.DEADLY, 0))
         begin, end = len(self.moves), len(self.moves) + len(added)
         self.moves.extend([*row.moves, *row.elections, *(move for move, _ in row.deaths)])
-        self.deaths.update((end - len(row.deaths) + at, each) for at, (_, each) in enumerate(row.deaths))
-        if added:
-            self._room("moves", end)[begin:end] = added
-        self._room("first", self._rows + 2)[self._rows + 1] = end
+        self._room("moves", end)[begin:end] = added
+        number = self._rows
+        self._room("bounds", number + 2)[number : number + 2] = (begin, begin + plain), (end, end)
+        self._rows += 1
+        return number
 
-    def _electable(self, part: int, _: int) -> None:
+    def _electable(self, part: int) -> None:
         begin = len(self.elected)
         self.elected.extend((part, chosen) for _, chosen in self.packed.electable(part))
         end = len(self.elected)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from probing import Rejoining
@@ -20,7 +21,7 @@ from spark_sim.explore.parts import (
     Part,
     waited_for,
 )
-from spark_sim.explore.situation import CRASHES, LATES, NUDGES, PHASE, TURNED, View
+from spark_sim.explore.situation import CRASHES, LATES, NUDGES, PHASE, TURNED, GroupView, OperatorView
 from spark_sim.properties import Violation
 
 if TYPE_CHECKING:
@@ -54,24 +55,26 @@ class Row(NamedTuple):
     deaths: list[tuple[Move, Violation]]
 
 
-def row_of(packed: Packed, view: View, number: int) -> Row:
-    """Return the moves of a part, except to lead."""
+def by_protocol(packed: Packed, view: GroupView, number: int) -> Row:
+    """Return what a process does by itself, except to lead, and what the coordinator does with the ids of its past."""
     row = Row([], [], [])
     part = packed.parts.values[number]
     if part.runs:
         _protocol(packed, view, number, part, row)
-        _stops(packed, view, number, part, row)
-    else:
-        _starts(packed, view, number, part, row)
     if part.ghosts:
         gone, *others = part.ghosts
         after = part._replace(ghosts=tuple(others))
         _removed(packed, view, Move("expire", number, packed.number(after)), row, gone.leads, gone.heard < 0)
-    row.moves.sort(key=lambda move: move.prepares)
     return row
 
 
-def _protocol(packed: Packed, view: View, number: int, part: Part, row: Row) -> None:
+def by_operator(packed: Packed, view: OperatorView, number: int) -> Row:
+    """Return what is done to a process: it crashes, is stopped or is started."""
+    part = packed.parts.values[number]
+    return Row(list((_stops if part.runs else _starts)(packed, view, number, part)), [], [])
+
+
+def _protocol(packed: Packed, view: GroupView, number: int, part: Part, row: Row) -> None:
     if part.status in {OUTSIDE, WAITED_FOR, RESTLESS}:
         _joins(packed, view, number, part, row, "join")
     if part.status == CONTENT and view.nudges:
@@ -83,7 +86,7 @@ def _protocol(packed: Packed, view: View, number: int, part: Part, row: Row) -> 
         _removed(packed, view, Move("late", number, after, -LATES), row, part.leads, True)
 
 
-def _joins(packed: Packed, view: View, number: int, part: Part, row: Row, verb: str, add: int = 0) -> None:
+def _joins(packed: Packed, view: GroupView, number: int, part: Part, row: Row, verb: str, add: int = 0) -> None:
     heard = packed.tables.subscription(part.version)
     if isinstance(heard, Violation):
         row.deaths.append((Move(verb, number, number), heard))
@@ -97,7 +100,7 @@ def _joins(packed: Packed, view: View, number: int, part: Part, row: Row, verb: 
     row.moves.append(Move(verb, number, packed.number(after), add, prepares, phase == COMPLETING))
 
 
-def _takes(packed: Packed, view: View, number: int, part: Part, row: Row) -> None:
+def _takes(packed: Packed, view: GroupView, number: int, part: Part, row: Row) -> None:
     reaction = packed.tables.reaction(part.version, part.word)
     if isinstance(reaction, Violation):
         row.deaths.append((Move("take", number, number), reaction))
@@ -116,7 +119,7 @@ def _takes(packed: Packed, view: View, number: int, part: Part, row: Row) -> Non
     row.moves.append(Move("take", number, packed.number(after)))
 
 
-def _removed(packed: Packed, view: View, move: Move, row: Row, led: bool, was_missing: bool) -> None:
+def _removed(packed: Packed, view: GroupView, move: Move, row: Row, led: bool, was_missing: bool) -> None:
     """Finish a move that takes an id out of the group."""
     prepares = view.phase != PREPARING
     others = view.known - 1
@@ -129,7 +132,7 @@ def _removed(packed: Packed, view: View, move: Move, row: Row, led: bool, was_mi
     (row.elections if led and others else row.moves).append(move)
 
 
-def _stops(packed: Packed, view: View, number: int, part: Part, row: Row) -> None:
+def _stops(packed: Packed, view: OperatorView, number: int, part: Part) -> Iterator[Move]:
     ghosts = part.ghosts
     if part.known:
         heard = packed.tables.subscription(part.version) if part.status == JOINED else -1
@@ -137,24 +140,23 @@ def _stops(packed: Packed, view: View, number: int, part: Part, row: Row) -> Non
         ghosts = (*ghosts, Ghost(heard, part.leads))
     gone = Part(part.course, part.place, CRASHED, ghosts=ghosts)
     if view.crashes:
-        row.moves.append(Move("crash", number, packed.number(gone), -CRASHES))
+        yield Move("crash", number, packed.number(gone), -CRASHES)
     if part.place == view.stop_at:
-        stopped = packed.number(gone._replace(status=STOPPED, word=part.place + 1))
-        row.moves.append(Move("stop", number, stopped))
+        yield Move("stop", number, packed.number(gone._replace(status=STOPPED, word=part.place + 1)))
     if part.place == view.back_at:
         stopped = packed.number(gone._replace(status=STOPPED, word=part.place - 1))
-        row.moves.append(Move("stop", number, stopped, view.may_turn * TURNED))
+        yield Move("stop", number, stopped, view.may_turn * TURNED)
 
 
-def _starts(packed: Packed, view: View, number: int, part: Part, row: Row) -> None:
-    def start(place: int, add: int = 0) -> None:
+def _starts(packed: Packed, view: OperatorView, number: int, part: Part) -> Iterator[Move]:
+    def start(place: int, add: int = 0) -> Move:
         version = packed.tables.started(packed.courses[part.course][place])
         fresh = Part(part.course, place, OUTSIDE, version, ghosts=part.ghosts)
-        row.moves.append(Move("start", number, packed.number(fresh), add))
+        return Move("start", number, packed.number(fresh), add)
 
     if part.status == CRASHED:
-        start(1 if view.cleared and part.place == 0 else part.place)
+        yield start(1 if view.cleared and part.place == 0 else part.place)
     elif view.cleared or not packed.cell.offline:
-        start(part.word)
+        yield start(part.word)
         if view.may_turn:
-            start(part.place, TURNED)
+            yield start(part.place, TURNED)

@@ -16,14 +16,14 @@ Moves are those of ``spark_sim.world``; the rules of versions come from ``tables
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Final
 
 from spark_sim.explore.course import Cell
-from spark_sim.explore.moves import Move, Row, row_of
+from spark_sim.explore.leading import Leading
+from spark_sim.explore.moves import Move, Row, by_operator, by_protocol
 from spark_sim.explore.parts import (
-    ANSWERED,
     COMPLETING,
-    CONTENT,
     JOINED,
     OUTSIDE,
     PREPARING,
@@ -31,7 +31,6 @@ from spark_sim.explore.parts import (
     Part,
     calmed,
     elected,
-    waited_for,
 )
 from spark_sim.explore.situation import (
     CRASHES,
@@ -41,6 +40,8 @@ from spark_sim.explore.situation import (
     LOOK,
     NUDGES,
     PHASE,
+    GroupView,
+    OperatorView,
     Situation,
     View,
     few,
@@ -50,6 +51,8 @@ from spark_sim.explore.situation import (
 from spark_sim.explore.tables import Numbers, Tables
 from spark_sim.properties import HIGHEST_VERSION, Violation
 from subscription_codec import EARLIEST_PROBEABLE_VERSION
+
+_PREPARES: Final = attrgetter("prepares")
 
 
 class Packed:
@@ -68,9 +71,10 @@ class Packed:
         self.calming: Final[list[int]] = []
         self.hears: Final[list[int]] = []
         self.leaders: Final[list[int]] = []
-        self._leading: Final = _Leading(self)
+        self._leading: Final = Leading(self)
         self._electable: Final[dict[int, list[tuple[int, int]]]] = {}
         self._seen: Final[dict[int, Situation]] = {}
+        self._rows: Final[dict[tuple[GroupView | OperatorView, int], Row]] = {}
 
     # -- numbers ---------------------------------------------------------------------------------------------------
 
@@ -128,7 +132,7 @@ class Packed:
 
     def _next_calmly(self, parts: list[int], group: int) -> tuple[list[int], int]:
         view = self.situation(parts, group).view
-        if view.phase == COMPLETING:
+        if view.group.phase == COMPLETING:
             led = self.led(parts)
             assert isinstance(led, Mapping), f"a group of {self.instances[0]} alone: {led}"
             return [led[part] for part in parts], group + PHASE
@@ -172,7 +176,16 @@ class Packed:
 
     def row(self, view: View, number: int) -> Row:
         """Return the moves of a part, except to lead."""
-        return row_of(self, view, number)
+        own, done = self.half_row(view.group, number), self.half_row(view.operator, number)
+        return Row(sorted([*own.moves, *done.moves], key=_PREPARES), own.elections, own.deaths)
+
+    def half_row(self, view: GroupView | OperatorView, number: int) -> Row:
+        """Return what a part does by itself, or what is done to it; asked for once."""
+        found = self._rows.get((view, number))
+        if found is None:
+            asked = by_protocol(self, view, number) if isinstance(view, GroupView) else by_operator(self, view, number)
+            found = self._rows[view, number] = asked
+        return found
 
     def electable(self, number: int) -> list[tuple[int, int]]:
         """Return what a part may become if one of its ids is elected, each with what that adds to a key."""
@@ -220,40 +233,6 @@ class Packed:
         if self.tables.withholds(self._instance(leader)):
             return False
         return any(part.holds for part in found) and sum(part.known for part in found) > 1
-
-
-class _Led(dict[int, int]):
-    """What parts become as a leader assigns with certain answers."""
-
-    def __init__(self, packed: Packed, answers: Mapping[tuple[int, bool], int]) -> None:
-        super().__init__()
-        self._packed, self._answers = packed, answers
-
-    def __missing__(self, number: int) -> int:
-        packed = self._packed
-        part = packed.parts.values[number]
-        after = part._replace(ghosts=waited_for(part.ghosts))
-        if part.status == JOINED:
-            heard = packed.tables.subscription(part.version)
-            assert isinstance(heard, int)
-            said = self._answers.get((heard, part.leads))
-            after = after._replace(status=CONTENT) if said is None else after._replace(status=ANSWERED, word=said)
-        return self.setdefault(number, packed.number(after))
-
-
-class _Leading(dict[tuple[int, int], "_Led | Violation"]):
-    """By the leader's instance and what it hears (one bit each)."""
-
-    def __init__(self, packed: Packed) -> None:
-        super().__init__()
-        self._packed = packed
-
-    def __missing__(self, key: tuple[int, int]) -> _Led | Violation:
-        leader, bits = key
-        heard = frozenset(number for number in range(bits.bit_length()) if bits >> number & 1)
-        answers = self._packed.tables.answers(leader, heard)
-        led = answers if isinstance(answers, Violation) else _Led(self._packed, answers)
-        return self.setdefault(key, led)
 
 
 MOST_PARTS: Final = (1 << 14) - 1

@@ -47,7 +47,7 @@ def onward(graph: Graph, at: int) -> Iterator[Onward]:
                     yield Onward(chosen, target, count * after.count(each))
         for move, violation in row.deaths:
             yield Onward(move, END, count, violation)
-    led = packed.led(parts) if view.phase == COMPLETING else None
+    led = packed.led(parts) if view.group.phase == COMPLETING else None
     if isinstance(led, Violation):
         yield Onward(LEAD, END, 1, led)
     elif led is not None:

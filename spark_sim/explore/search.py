@@ -5,16 +5,16 @@ from __future__ import annotations
 import gc
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, MutableSequence, Sequence
 from contextlib import contextmanager
 from typing import Final, NamedTuple
 
 from attrs import Factory, define
 
-from spark_sim.explore.lines import BY_OPERATOR, CODE, FAULT, FAULTS, GENERATION, OPERATOR, Sights
+from spark_sim.explore.lines import BY_OPERATOR, CODE, FAULT, FAULTS, GENERATION, OPERATOR, Choices, Sights
 from spark_sim.explore.moves import Move
 from spark_sim.explore.packed import Packed
-from spark_sim.explore.situation import GROUP, LOOK, PHASE
+from spark_sim.explore.situation import GROUP, LOOK, PHASE, Situation
 from spark_sim.properties import Violation
 
 __all__ = [
@@ -30,12 +30,13 @@ __all__ = [
     "Broken",
     "Graph",
     "search",
+    "without_collector",
 ]
 
 MOST_SUSPECTS: Final = 25
 """So many suspicions of two owners are held against real objects before a cell is cleared of them."""
 MOST_STATES: Final = 10_000_000
-"""About four gigabytes (360 bytes a state with six transitions)."""
+"""About four gigabytes (416 bytes a state with seven transitions were measured)."""
 END: Final = 0
 """The number of the state after a deadly move: there is nothing after it."""
 LEAD: Final = Move("lead", -1, -1, PHASE)
@@ -67,7 +68,7 @@ class Graph:
     known: array[int] = Factory(lambda: array("i"))
     beginnings: dict[int, list[int]] = Factory(dict)
     first: array[int] = Factory(lambda: array("q", [0, 0]))
-    targets: array[int] = Factory(lambda: array("i"))
+    targets: MutableSequence[int] = Factory(list)
     labels: bytearray = Factory(bytearray)
     ending: list[int] = Factory(list)
     broken: list[Broken] = Factory(list)
@@ -115,13 +116,13 @@ def search(packed: Packed, most: int = MOST_STATES) -> Graph:
             graph.parts.append(tuple(sorted(parts)))
         graph.beginnings.setdefault(number, []).append(leader)
     graph.known.append(len(graph.keys))
-    with _without_collector():
+    with without_collector():
         _expand_all(graph, most)
     return graph
 
 
 @contextmanager
-def _without_collector() -> Iterator[None]:
+def without_collector() -> Iterator[None]:
     """Spare Python's search for cycles, of which there are none among millions of numbers and tuples."""
     enabled = gc.isenabled()
     gc.disable()
@@ -134,86 +135,84 @@ def _without_collector() -> Iterator[None]:
 
 def _expand_all(graph: Graph, most: int) -> None:
     packed, keys, all_parts, size = graph.packed, graph.keys, graph.parts, len(graph.keys)
-    targets, labels, add = graph.targets.append, graph.labels.append, graph.ids.setdefault
-    calm, calming, sights = packed.calm, packed.calming, Sights(packed)
-
-    def found(key: int, parts: list[int]) -> None:
-        nonlocal size
-        size += 1
-        parts.sort()
-        keys.append(key)
-        all_parts.append(tuple(parts))
-
+    targets, labels, number_of = graph.targets, graph.labels.append, graph.ids.setdefault
+    calm, calming, sights, choices = packed.calm, packed.calming, Sights(packed), Choices(packed)
     at = 0
     while (at := at + 1) < size <= most:
         parts, key = all_parts[at], keys[at]
-        situation, lines = sights.known.get(key & LOOK) or sights.look(key & LOOK)
+        lines, special, situation = sights[key & LOOK]
+        for part in parts:
+            if part not in lines:
+                sights.ask(situation.view, parts)
+                break
         last, prepared = -1, 0
         waiting: list[int] = []
-        for part, line in zip(parts, [*map(lines.__getitem__, parts)], strict=True):
+        for part in parts:
             if part == last:  # Processes that are alike have one move.
                 continue
             last, count = part, parts.count(part)
-            for change, label, move in line.plain:
+            plain, others, deaths = lines[part]
+            for change, label, after in plain:
                 new = key + change
-                number = add(new, size)
+                number = number_of(new, size)
                 if number == size:
-                    after = list(parts)
-                    after[parts.index(part)] = move.after
-                    found(new, after)
-                targets(number)
+                    size += 1
+                    keys.append(new)
+                    changed = list(parts)
+                    changed[changed.index(part)] = after
+                    changed.sort()
+                    all_parts.append(tuple(changed))
+                targets.append(number)
                 labels(label + count)
-            if line.prepares and not waiting:
-                waiting = [calm[each] for each in parts]
-                prepared = sum([calming[each] for each in parts], key)
-            for change, label, move in line.prepared:
-                new = prepared + change
-                number = add(new, size)
-                if number == size:
-                    after = waiting[:]
-                    after[parts.index(part)] = move.after
-                    found(new, after)
-                targets(number)
-                labels(label + count)
-            if not line.rare:
-                continue
-            for change, label, move in line.elections:
-                after = waiting[:] if move.prepares else list(parts)
-                after[parts.index(part)] = move.after
-                base = (prepared if move.prepares else key) + change
-                for each in sorted(set(after)):
-                    for gain, elected in packed.electable(each):
-                        new = base + gain
-                        number = add(new, size)
-                        if number == size:
-                            chosen = list(after)
-                            chosen[chosen.index(each)] = elected
-                            found(new, chosen)
-                        targets(number)
-                        labels(label + count * after.count(each))
-            for move, violation in line.deaths:
-                targets(END)
+            for change, label, after, prepares, elects in others:
+                if prepares and not waiting:
+                    waiting = [calm[each] for each in parts]
+                    prepared = sum([calming[each] for each in parts], key)
+                changed = list(waiting if prepares else parts)
+                changed[parts.index(part)] = after
+                changed.sort()
+                new = (prepared if prepares else key) + change
+                outcome = tuple(changed)
+                for gain, alike, chosen in choices[outcome] if elects else ((0, 1, outcome),):
+                    number = number_of(new + gain, size)
+                    if number == size:
+                        size += 1
+                        keys.append(new + gain)
+                        all_parts.append(chosen)
+                    targets.append(number)
+                    labels(label + count * alike)
+            for move, violation in deaths:
+                targets.append(END)
                 labels(count)
                 graph.broken.append(Broken(at, violation, move))
-        if situation.completing:
-            led = packed.led(parts)
-            if isinstance(led, Violation):
-                targets(END)
-                labels(1)
-                graph.broken.append(Broken(at, led, LEAD))
-            elif led is not None:
-                after = [led[part] for part in parts]
-                new = packed.key(after, (key & GROUP) + PHASE)
-                number = add(new, size)
-                if number == size:
-                    found(new, after)
-                targets(number)
-                labels(1)
-                if packed.suspicious(parts):
-                    graph.suspects.append(at)
-        if situation.ends:
-            graph.ending.append(at)
-            if (broken := packed.judged(parts)) is not None:
-                graph.broken.append(Broken(at, broken))
-        graph.first.append(len(graph.targets))
+        if special:
+            size = _lead_or_end(graph, at, situation, size)
+        graph.first.append(len(targets))
         graph.known.append(size)
+
+
+def _lead_or_end(graph: Graph, at: int, situation: Situation, size: int) -> int:
+    """Let the leader assign, if it is to and runs; note where the operator may go home; return how many states are."""
+    packed, parts = graph.packed, graph.parts[at]
+    led = packed.led(parts) if situation.completing else None
+    if isinstance(led, Violation):
+        graph.targets.append(END)
+        graph.labels.append(1)
+        graph.broken.append(Broken(at, led, LEAD))
+    elif led is not None:
+        after = sorted([led[part] for part in parts])
+        key = packed.key(after, graph.group(at) + PHASE)
+        number = graph.ids.setdefault(key, size)
+        if number == size:
+            size += 1
+            graph.keys.append(key)
+            graph.parts.append(tuple(after))
+        graph.targets.append(number)
+        graph.labels.append(1)
+        if packed.suspicious(parts):
+            graph.suspects.append(at)
+    if situation.ends:
+        graph.ending.append(at)
+        if (broken := packed.judged(parts)) is not None:
+            graph.broken.append(Broken(at, broken))
+    return size

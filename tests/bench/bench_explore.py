@@ -37,7 +37,7 @@ from upgrade.releases import release_named
 
 PEERS = Path(__file__).parent / "peers"
 UPGRADE = Upgrade(release_named("2.0.1"), release_named("2.1.1"), Plan.ONE_BOUNCE)
-SIZES = [(2, 1, 1), (3, 0, 0), (3, 1, 1), (4, 0, 0), (4, 1, 1)]
+SIZES = [(2, 1, 1), (3, 0, 0), (3, 1, 1), (4, 0, 0), (4, 1, 1), (5, 0, 0)]
 MOST_NAMED = 1_000_000
 CANONICAL, NAMED = "up to names", "names"
 

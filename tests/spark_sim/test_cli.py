@@ -170,7 +170,15 @@ WRONG = [
     (["--from", "1.1"], "--to RELEASE"),
     (["--from", "1.1", "--to", "9"], "unknown release '9'"),
     (["--matrix", "kip-268", "--plan", "offline"], "leave out"),
-    (["--from", "1.1", "--to", "2.0", "--upgrade-from", "7"], "upgrade.from"),
+    (
+        ["--from", "1.1", "--to", "2.0", "--upgrade-from", "7"],
+        "2.0.1 does not start with upgrade.from=7: ConfigException",
+    ),
+    (
+        ["--from", "3.4", "--to", "3.5.1", "--upgrade-from", "3.4"],
+        "3.5.1 does not start with upgrade.from=3.4: Illegal",
+    ),
+    (["--matrix", "history", "--from", "2.1", "--to", "2.2", "--seed", "1"], "leave out --from, --to, --seed"),
     (["--brokers", "--from", "3.9.2", "--to", "4.3.1", "--crashes", "2"], "with --brokers"),
     (["--from", "1.1", "--to", "2.0", "--faults", "2"], "--crashes and --lates"),
     (["--from", "1.1", "--to", "2.0", "--variants", "--sample", "3"], "--variants are explored"),
@@ -203,10 +211,28 @@ def test_upgrade_from_replaces_the_right_value_of_the_first_bounce(tmp_path):
     assert ["0.10.0"] == [cell["upgrade_from"] for cell in json.loads(result.stdout)]
 
 
+def test_upgrade_from_belongs_to_the_members_that_run_now_on_the_way_back(tmp_path):
+    """It was refused, as 2.3 does not accept it."""
+    chosen = ["--plan", "two_bounces", "--upgrade-from", "2.2", *SMALL, "--json"]
+    result = run(sweep, "--from", "3.9", "--to", "2.3", *chosen, "--out", tmp_path)
+
+    assert [("2.2", "safe")] == [(cell["upgrade_from"], cell["verdict"]) for cell in json.loads(result.stdout)]
+
+
+def test_sweep_says_what_it_does_not_see(tmp_path):
+    lines = run(
+        sweep, "--from", "3.4", "--to", "3.5", "--plan", "offline", *SMALL, "--out", tmp_path
+    ).stdout.splitlines()
+
+    assert [
+        "not seen by a sweep: who is behind cannot read updates of tables in repartition topics (KIP-904): 3.4 to 3.5"
+    ] == [line for line in lines if line.startswith("not seen")]
+
+
 @pytest.mark.parametrize(
     ("error", "named"),
     [
-        (SweepError("a worker failed: OutOfMemoryError"), "the same command goes on with it"),
+        (SweepError("a worker failed: OutOfMemoryError"), "Error; what is finished is in "),
         (ModuleNotFoundError("no pyspark", name="pyspark"), "pip install 'streams-assignor[spark]'"),
         (OSError(28, "No space left on device"), "No space left"),
     ],
@@ -222,8 +248,19 @@ def test_what_ends_a_sweep_is_one_line_and_status_1(tmp_path, monkeypatch, error
     assert named in only_line(result.stderr)
 
 
+def test_a_sweep_of_which_nothing_is_kept_does_not_say_so(tmp_path, monkeypatch):
+    def fail(*_arguments, **_keywords):
+        raise SweepError("a worker failed: [Errno 28] No space left on device")
+
+    monkeypatch.setattr("spark_sim.sweep.run_sweep", fail)
+    result = run(sweep, "--matrix", "kip-268", "--out", tmp_path / "out")
+
+    assert only_line(result.stderr).endswith("No space left on device; nothing is kept")
+
+
 def test_ctrl_c_leaves_nothing_half_written_and_says_how_to_go_on(tmp_path):
-    script = "from assignor.cli import main; main()"
+    # Slices of one job: the first is soon there, and there are hundreds left.
+    script = "from spark_sim import jobs; jobs.COST_OF_A_SLICE = 1; from assignor.cli import main; main()"
     sweep = ["sweep", "--matrix", "kip-268", "--master", "processes", "--out", str(tmp_path)]
     process = subprocess.Popen(
         [sys.executable, "-c", script, *sweep],
@@ -257,6 +294,18 @@ def test_report_draws_the_matrix_and_writes_the_page_where_it_is_asked_to(tmp_pa
     assert "o✓" in result.output
     assert '["1.1", "1.1.1"]' in (tmp_path / "page.html").read_text()
     assert not (tmp_path / "report.html").exists()
+
+
+def test_a_page_that_cannot_be_written_is_one_line_that_says_where_else(tmp_path):
+    """The line named a draft of ours that nobody had asked for."""
+    assert 0 == run(sweep, "--from", "1.1", "--to", "2.0", "--plan", "offline", *SMALL, "--out", tmp_path).exit_code
+    page = tmp_path / "matrix.json" / "page.html"
+    result = run(report, tmp_path, "--html", page)
+
+    assert 1 == result.exit_code
+    assert f"Error: cannot write {page}: Not a directory; `report DIR --html FILE` writes it elsewhere" == only_line(
+        result.stderr
+    )
 
 
 def test_report_of_a_folder_without_a_sweep_is_one_line_and_status_2(tmp_path):

@@ -1,5 +1,7 @@
 """The world move by move: what can happen, what happens then, and lines that say nothing else."""
 
+from itertools import product
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -123,18 +125,17 @@ def test_a_fork_goes_its_own_way_move_by_move():
 
 
 GROUPS = ["A@2.0.1 B@2.0.1 C@2.0.1", "A@2.3.1 B@2.3.1 C@2.3.1", "A@2.6.0 B@2.6.0 C@2.6.0", "A@3.9.2 B@3.9.2 C@3.9.2"]
+SHAPES = ["", " | with threads=2", " | with static", " | with lag standbys=1"]
+# L6: below version 7 threads of a process that cooperates can pass a task to and fro without end.
+WITH_AN_END = [each for each in product(GROUPS, SHAPES) if each[0] in GROUPS[2:] or "threads" not in each[1]]
 FAULTS = ["crash A | start A>4.3.1", "stop leave B | start B>3.9.2", "crash C | start C", "elect newest"]
 
 
 @settings(max_examples=30, deadline=None)
-@given(
-    st.sampled_from(GROUPS),
-    st.sampled_from(["", " | with threads=2", " | with static", " | with lag standbys=1"]),
-    st.permutations(FAULTS),
-    st.data(),
-)
-def test_any_way_through_the_moves_can_be_written_down_and_comes_to_rest(group, shape, faults, data):
+@given(st.sampled_from(WITH_AN_END), st.permutations(FAULTS), st.data())
+def test_any_way_through_the_moves_can_be_written_down_and_comes_to_rest(start, faults, data):
     """The line repeats the run, no order of moves breaks the world, and what is left to be done has an end."""
+    group, shape = start
     scenario = Scenario.parse(f"{group}{shape} | hold | {faults[0]} | {faults[1]}")
     world = World(scenario).begin()
     for step in scenario.steps:

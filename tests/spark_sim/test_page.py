@@ -43,6 +43,12 @@ def text():
     return html(MATRIX)
 
 
+@pytest.fixture(scope="module")
+def text_of_all():
+    """The page of every pair of releases, which takes seconds."""
+    return html(everything())
+
+
 def test_it_needs_no_network(text):
     assert ["data:,"] == Page(text).addresses
     assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)|@import|url\(", text)
@@ -90,12 +96,9 @@ def test_upgrades_that_differ_in_names_only_share_one_result():
 
 
 @pytest.mark.slow
-def test_all_releases_make_a_light_page():
-    results = everything()
-    text = html(results)
-
-    assert 77 * 78 * 3 == len(results)
-    assert len(text.encode()) < MOST_BYTES
+def test_all_releases_make_a_light_page(text_of_all):
+    assert 77 * 78 * 3 == len(everything())
+    assert len(text_of_all.encode()) < MOST_BYTES
 
 
 # -- in a browser ----------------------------------------------------------------------------------------------------
@@ -151,7 +154,7 @@ class TestInABrowser:
         assert 28 == len(labels)
         assert (
             "1.1 to 2.0: one bounce unsafe, two bounces with 1.1 safe (documented), offline safe; "
-            'least safe: two bounces with upgrade.from="1.1" to 2.0.1'
+            'simplest safe way: two bounces with upgrade.from="1.1" to 2.0.1'
         ) == labels["1.1-to-2.0"]
 
     def test_a_click_shows_the_plans_side_by_side_and_the_example_as_a_chart(self, opened):
@@ -190,11 +193,32 @@ class TestInABrowser:
         opened("#" + browser.current_url.partition("#")[2])
         assert "4 of 28 pairs" == seen(browser, "#count")[0].text
 
-    def test_the_view_of_the_least_safe_way_says_it_in_every_cell(self, opened):
+    def test_the_view_of_the_simplest_safe_way_says_it_in_every_cell(self, opened):
         browser = opened()
         seen(browser, "label[for=view-guide]")[0].click()
 
         assert {"1", "2"} == {each.text for each in seen(browser, ".cell b")}
+
+    def test_the_key_explains_the_signs_of_the_view_and_no_others(self, opened):
+        """It had the colours of another view, plans in the order of the alphabet, and nothing about the frames."""
+        browser = opened()
+        (key,) = seen(browser, "#key")
+
+        assert key.text.startswith("1 one bounce · 2 two bounces · o offline")
+        assert "documented plan" in key.text
+        assert "bridge" not in key.text
+        seen(browser, "label[for=view-guide]")[0].click()
+        assert "bridge" in key.text
+        assert "documented plan" not in key.text
+
+    def test_a_command_that_cannot_be_copied_says_so(self, opened):
+        """Where a page has no clipboard, as from a server without TLS, the button did nothing."""
+        browser = opened("#1.1-to-2.0/one_bounce")
+        browser.execute_script("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
+        (copy,) = seen(browser, "#drill .replay button")
+        copy.click()
+
+        assert "Not allowed" == copy.text
 
     def test_arrows_lead_from_cell_to_cell(self, opened):
         browser = opened()
@@ -204,9 +228,9 @@ class TestInABrowser:
 
         assert "0.10.1-to-2.0" == browser.switch_to.active_element.get_attribute("data-cell")
 
-    def test_all_releases_are_drawn(self, browser, tmp_path):
+    def test_all_releases_are_drawn(self, browser, text_of_all, tmp_path):
         file = tmp_path / "all.html"
-        file.write_text(html(everything()), encoding="utf-8")
+        file.write_text(text_of_all, encoding="utf-8")
         browser.get(file.as_uri() + "#2.3.1-to-4.3.1/one_bounce")
         browser.execute_script("document.querySelector('[data-cell=\"1.1.1-to-2.0.1\"]').click()")
 

@@ -8,7 +8,7 @@ from attrs import evolve
 from rich.console import Console
 
 from spark_sim.cell_result import CellResult
-from spark_sim.report import example_lines, judge, legend, matrix_table, notes, read_matrix, state
+from spark_sim.report import example_lines, guide_legend, judge, legend, matrix_table, notes, read_matrix, state
 from spark_sim.results import ResultsError, matrix_json
 from tests.spark_sim.made_up import EXAMPLE, MATRIX
 from upgrade.matrix import Plan
@@ -80,6 +80,17 @@ def test_an_empty_sweep_of_plans_that_nobody_documents_is_not_called_safe():
 # -- terminal --------------------------------------------------------------------------------------------------------
 
 
+def test_a_narrow_terminal_gets_every_cell():
+    """At 60 columns the table lost its last two columns, and nothing said so."""
+    text = drawn(matrix_table(MATRIX), width=60)
+
+    assert len(MATRIX) == sum(text.count(sign) for sign in "✓✗")
+    assert ["from \\ to 0.10.1* 0.10.2 0.11.0 1.0 1.1", "from \\ to 2.0 simulated-4*"] == [
+        " ".join(line.split()) for line in text.splitlines() if "from" in line
+    ]
+    assert max(map(len, text.splitlines())) <= 60
+
+
 @pytest.mark.parametrize("width", [80, 100])
 def test_the_table_is_whole_and_readable_without_colour(width):
     text = drawn(matrix_table(MATRIX), width=width)
@@ -92,8 +103,11 @@ def test_the_table_is_whole_and_readable_without_colour(width):
     assert max(map(len, text.splitlines())) <= width
 
 
-def test_the_table_can_do_with_ascii():
-    assert (drawn(matrix_table(MATRIX, ascii_only=True)) + str(legend(ascii_only=True)).replace("·", "")).isascii()
+def test_a_terminal_that_knows_ascii_only_gets_nothing_else():
+    """The dots between the signs of a legend were no ASCII: `report` ended with a UnicodeEncodeError."""
+    assert drawn(matrix_table(MATRIX, ascii_only=True)).isascii()
+    assert str(legend(ascii_only=True)).isascii()
+    assert str(guide_legend(ascii_only=True)).isascii()
 
 
 def test_an_upgrade_is_open_then_running_and_unsafe_as_soon_as_it_is():

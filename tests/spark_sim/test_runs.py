@@ -7,7 +7,7 @@ import pytest
 from spark_sim.cell_result import CellResult
 from spark_sim.runs import Run, run_all, summarise, worlds
 from spark_sim.scenario import Scenario, Step
-from spark_sim.schedules import schedules, with_crashes
+from spark_sim.schedules import schedules, spread, with_crashes
 from spark_sim.world import World
 from upgrade import Plan, release_named
 from upgrade.matrix import Upgrade, kip_268
@@ -54,6 +54,15 @@ def test_shared_beginnings_change_nothing():
         assert (other.events, other.violations) == (world.events, world.violations)
         assert (other.probes, other.most_rebalances) == (world.probes, world.most_rebalances)
     assert {} == alone
+
+
+@pytest.mark.parametrize("which", [ONE, TWO, OFFLINE], ids=["one", "two", "offline"])
+@pytest.mark.parametrize("count", [0, 1, 4, 100, 1_000_000])
+def test_those_that_are_spread_are_evenly_taken_from_all(which, count):
+    every = all_of(which)
+    taken = min(count, len(every))
+
+    assert [every[number * len(every) // taken] for number in range(taken)] == list(spread(which, "ABC", count))
 
 
 def renamed(scenario, names):
@@ -134,3 +143,9 @@ def test_an_upgrade_is_unsafe_by_exploration_alone_too():
     both = explored.plus(CellResult(UNSAFE, 2, 0)).plus(CellResult(UNSAFE, schedules=None))
 
     assert ("unsafe", 2, 5, 7, None) == (both.verdict, both.runs, both.states, both.transitions, both.schedules)
+
+
+@pytest.mark.parametrize(("value", "probes"), [("2.1", True), ("1.1", False)])
+def test_who_sends_an_old_version_at_first_is_not_expected_to_be_probed(value, probes):
+    """A sweep of the way round leaders that probe badly was not believed, as nobody was probed in it."""
+    assert probes == CellResult(upgrade("2.1", "3.9", Plan.TWO_BOUNCES, value)).should_probe

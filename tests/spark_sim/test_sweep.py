@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from spark_sim import computing, runs, sweep
+from spark_sim import computing, runs, sweep, waves
 from spark_sim.computing import ERROR, FAILED, REPEATABLE, REPEATED, compute
 from spark_sim.drawing import Block, Drawn, Kind
 from spark_sim.java import find_java
 from spark_sim.jobs import Draw, Extent, Slice, representatives
 from spark_sim.results import ResultsError, SliceResult, Sweep, opened
+from spark_sim.runner import Runner
 from spark_sim.runs import run_all
 from spark_sim.scenario import Scenario, step
 from spark_sim.schema import COLUMNS
@@ -153,7 +154,7 @@ def test_progress_counts_up_to_all_blocks_and_no_upgrade_stays_unfinished(tmp_pa
 
 
 def test_a_sweep_that_is_finished_computes_nothing_more(by_processes, monkeypatch):
-    monkeypatch.setattr(sweep, "_processes", None)
+    monkeypatch.setattr(sweep, "in_processes", None)
     before = (by_processes / "matrix.json").read_bytes()
     run_sweep(OFFLINE, by_processes, master=PROCESSES)
 
@@ -181,8 +182,8 @@ def test_a_full_disk_ends_a_sweep_with_one_error_and_keeps_what_is_finished(tmp_
 def in_waves(folder, compute, cores, heard=list):
     """Run slices of nothing in waves, on cores that this says; return the keys that are stored."""
     work = [Slice(f"{number:03}", ()) for number in range(100)]
-    with opened(folder, OFFLINE, work, "none") as results, ThreadPoolExecutor(sweep.MOST_JOBS) as pool:
-        runner = sweep.Runner(pool, compute, alone=False, cores=cores, cancel=lambda: None, heard=heard)
+    with opened(folder, OFFLINE, work, "none") as results, ThreadPoolExecutor(waves.MOST_JOBS) as pool:
+        runner = Runner(pool, compute, alone=False, cores=cores, cancel=lambda: None, heard=heard)
         sweep._run(work, runner, results, sweep._Measure(OFFLINE, results, work), lambda _progress: None)
         return sorted(results.done)
 
@@ -288,7 +289,7 @@ class TestOnSpark:
 
     @pytest.mark.usefixtures("spark")
     def test_a_lost_worker_ends_the_sweep_with_one_error(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(sweep, "compute", lambda _block: os._exit(1))
+        monkeypatch.setattr(waves, "compute", lambda _block: os._exit(1))
 
         with pytest.raises(SweepError, match="worker"):
             run_sweep(OFFLINE, tmp_path, master="local[2]")
@@ -307,7 +308,7 @@ class TestOnSpark:
                 time.sleep(0.02)
             killed.kill()
         before = rows_in(out)
-        monkeypatch.setattr(sweep, "compute", noted(second))
+        monkeypatch.setattr(waves, "compute", noted(second))
         run_sweep(OFFLINE, out, master="local[2]")
         again = keys_in(first) & keys_in(second)
 
@@ -342,12 +343,12 @@ KILL_ME = """
 import sys
 import time
 from pathlib import Path
-from spark_sim import jobs, sweep
+from spark_sim import jobs, sweep, waves
 from spark_sim.results import Sweep
 from upgrade.matrix import Plan, kip_268
 
 out, notes = map(Path, sys.argv[1:])
-compute = sweep.compute
+compute = waves.compute
 
 def noted(work):
     with notes.open("a") as file:
@@ -355,7 +356,7 @@ def noted(work):
     time.sleep(2)
     return compute(work)
 
-sweep.compute = noted
+waves.compute = noted
 sweep.WAVE = 100
 jobs.COST_OF_A_SLICE = 1
 upgrades = tuple(upgrade for upgrade in kip_268() if upgrade.plan is Plan.OFFLINE)

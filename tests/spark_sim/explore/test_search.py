@@ -12,7 +12,7 @@ from spark_sim.explore.packed import Packed
 from spark_sim.explore.parts import COMPLETING
 from spark_sim.explore.paths import Group, way
 from spark_sim.explore.search import BY_OPERATOR, END, FAULT, GENERATION, Graph, search
-from spark_sim.explore.situation import GROUP, PHASE, few
+from spark_sim.explore.situation import GROUP, PHASE, GroupView, OperatorView, few
 from spark_sim.properties import Violation
 from tests.spark_sim.explore.cells import cell
 
@@ -50,7 +50,7 @@ def generated(packed, parts, group):
                 for _, elected in packed.electable(each):
                     yield (*after[:place], elected, *after[place + 1 :]), added
         yield from (DEATH for _ in row.deaths)
-    led = packed.led(parts) if view.phase == COMPLETING else None
+    led = packed.led(parts) if view.group.phase == COMPLETING else None
     if isinstance(led, Violation):
         yield DEATH
     elif led is not None:
@@ -148,6 +148,19 @@ def test_few_counts_up_to_two_in_every_tally(counts):
     assert [min(2, count) for count in counts] == [few(tallies) >> 6 * place & 63 for place in range(10)]
 
 
+@pytest.mark.parametrize("members", [0, 8])
+def test_groups_of_nobody_or_of_more_than_an_edge_has_bits_for_are_refused(members):
+    with pytest.raises(ValueError, match="'members' must be"):
+        cell("2.0.1", "2.2.2", members=members)
+
+
 def test_more_faults_than_a_state_has_bits_for_are_refused():
     with pytest.raises(ValueError, match="'crashes' must be <= 7: 8"):
         Faults(crashes=8)
+
+
+def test_the_halves_of_a_view_are_never_taken_for_each_other():
+    """As named tuples they were equal if their numbers were, and moves of one were remembered for the other."""
+    numbers = (0, 1, 2, False, False)
+
+    assert GroupView(*numbers) != OperatorView(*numbers)

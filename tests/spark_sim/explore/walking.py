@@ -36,7 +36,7 @@ def moves_of(group: Group) -> Iterator[tuple[int, Move, Violation | None]]:
                     part = packed.parts.values[elected]
                     if part.ghosts[0].leads if part.ghosts else part.leads:
                         yield member, move._replace(elects=(each, elected)), None
-    if view.phase == COMPLETING and (led := packed.led(group.parts)) is not None:
+    if view.group.phase == COMPLETING and (led := packed.led(group.parts)) is not None:
         yield 0, LEAD, led if isinstance(led, Violation) else None
 
 
