@@ -1,9 +1,14 @@
 """What all tests share."""
 
 import signal
+from collections.abc import Generator
 from contextlib import suppress
+from pathlib import Path
 
-from hypothesis import HealthCheck, settings
+import pytest
+from hypothesis import HealthCheck, is_hypothesis_test, settings
+
+_SIMULATIONS = Path(__file__).parent / "spark_sim"
 
 # On a fresh machine the first text that Hypothesis draws builds its tables of Unicode, which takes seconds.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -12,3 +17,26 @@ settings.load_profile("patient")
 # A shell that runs the tests in the background makes them deaf to Ctrl-C, and with them all that they start.
 with suppress(ValueError):  # not the main thread
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> Generator[None, int, int]:
+    """One more than there are processors: somebody always waits for the clock of a mock cluster.
+
+    Not so beside real brokers and Java members, which want the processors themselves.
+    """
+    return (yield) + ("not broker" in config.option.markexpr)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if _left_to_chance(item):
+            item.add_marker("chance")
+    if hasattr(config, "workerinput"):  # the longest last would leave the other workers with nothing to do
+        slow = {item.path for item in items if item.get_closest_marker("slow")}
+        items.sort(key=lambda item: item.path not in slow)
+
+
+def _left_to_chance(item: pytest.Item) -> bool:
+    """Whether other branches are passed in each run, or on the way to something else: they count for nothing."""
+    return is_hypothesis_test(getattr(item, "obj", None)) or _SIMULATIONS in item.path.parents

@@ -38,7 +38,7 @@ TREE = [f"{package}/__init__.py" for package in PACKAGES] + [
     "assignor/member.py",
     "assignor/clients/__init__.py",
     "assignor/clients/confluent.py",
-    "spark_sim/sweep.py",
+    "spark_sim/waves.py",
 ]
 VIOLATIONS = [
     ("subscription_codec/__init__.py", "import probing", "Imports point downwards only"),
@@ -48,13 +48,13 @@ VIOLATIONS = [
     ("subscription_codec/__init__.py", "import attrs", "The codec writes its bytes itself"),
     ("assignor/member.py", "from kafka.errors import KafkaError", "A client library is imported only by its adapter"),
     ("spark_sim/__init__.py", "import aiokafka", "A client library is imported only by its adapter"),
-    ("spark_sim/__init__.py", "from pyspark.sql import Row", "PySpark stays in the sweep and the session"),
+    ("spark_sim/__init__.py", "from pyspark.sql import Row", "PySpark stays in the waves and the session"),
     ("upgrade/__init__.py", "import rich.table", "Only what talks to a person knows the terminal"),
 ]
 LAWFUL = [
     ("assignor/cli.py", "import click"),
     ("assignor/clients/confluent.py", "import confluent_kafka"),
-    ("spark_sim/sweep.py", "import pyspark.sql\nimport assignor.member"),
+    ("spark_sim/waves.py", "import pyspark.sql\nimport assignor.member"),
     ("probing/__init__.py", "import subscription_codec"),
 ]
 

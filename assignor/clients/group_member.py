@@ -107,7 +107,7 @@ def _knock(bootstrap_servers: str) -> None:
     for server in bootstrap_servers.split(","):
         host, _, port = server.rpartition(":")
         try:
-            socket.create_connection((host, int(port)), timeout=_CONNECT_SECONDS).close()
+            socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_SECONDS).close()
         except (OSError, ValueError):
             continue
         return

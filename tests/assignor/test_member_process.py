@@ -7,11 +7,13 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Event as Flag
 
 import pytest
 from confluent_kafka import Producer
 
 from assignor.cli.member import member
+from assignor.clients import group_member
 from assignor.clients.mock_cluster import MockCluster
 from assignor.member import Received
 from assignor.member_process import (
@@ -198,7 +200,7 @@ def test_it_dies_with_one_line_and_status_1(cluster: MockCluster) -> None:
     ("arguments", "status", "problem"),
     [
         (["--bootstrap-servers", "127.0.0.1:1"], 1, "no broker answers at 127.0.0.1:1"),
-        (["--bootstrap-servers", "nonsense"], 1, "no broker answers at nonsense"),
+        (["--bootstrap-servers", "nonsense"], 2, "expected HOST:PORT,..., got 'nonsense'"),
         (["--release", "7.0"], 2, "unknown release '7.0'"),
         (["--upgrade-from", "7.0"], 2, "upgrade.from"),
         (["--application-server", "nowhere"], 2, "Expected format host:port"),
@@ -213,3 +215,18 @@ def test_it_says_what_is_wrong(cluster: MockCluster, arguments: list[str], statu
     assert status == process.returncode
     assert problem in out + err
     assert "Traceback" not in err
+
+
+def test_it_knocks_at_an_address_of_ipv6_without_its_brackets(monkeypatch: pytest.MonkeyPatch) -> None:
+    # "no broker answers at [::1]:9092": it looked for a host with this name.
+    knocked = []
+
+    def nobody(address: tuple[str, int], timeout: float) -> None:
+        knocked.append(address)
+        raise ConnectionRefusedError(timeout)
+
+    monkeypatch.setattr("socket.create_connection", nobody)
+    settings = MemberSettings(bootstrap_servers="[::1]:9092", group="g", topic=("t",))
+
+    assert not group_member.run(settings, lambda _event: None, Flag())
+    assert [("::1", 9092)] == knocked

@@ -5,7 +5,9 @@ leader goes. After each stop and each start the group rebalances until it rests.
 known for the bugs that Kafka has shipped.
 """
 
+from functools import cache
 from itertools import permutations, product
+from typing import NamedTuple
 
 import pytest
 
@@ -18,24 +20,23 @@ ALL_RUNS = list(product(permutations("ABC"), "ABC", (0, -1)))
 
 
 class Group:
-    def __init__(self, release, leader, taking_over):
+    def __init__(self, kind, leader, taking_over):
         self.members = {}
-        self.releases = {}
+        self.kinds = {}
         self.leader, self.taking_over, self.dead = leader, taking_over, []
         for name in "ABC":
-            self.start(name, release)
+            self.start(name, kind)
         self.settle()
 
-    def start(self, name, release, upgrade_from=None):
-        self.releases[name] = release
-        rules = BY_NAME[release.rules].member
-        self.members[name] = MemberVersion.started(rules, release.latest_version, release.pinned_version(upgrade_from))
+    def start(self, name, kind, pinned=None):
+        self.kinds[name] = kind
+        self.members[name] = MemberVersion.started(BY_NAME[kind.rules].member, kind.latest_version, pinned)
 
-    def bounce(self, order, release, upgrade_from=None):
+    def bounce(self, order, kind, pinned):
         for name in order:
             self.stop(name)
             self.settle()
-            self.start(name, release, upgrade_from)
+            self.start(name, kind, pinned)
             self.settle()
 
     def stop(self, name):
@@ -63,9 +64,9 @@ class Group:
                 self.die(name)
                 return True
             heard[name] = Heard(used, member.latest if used >= 3 else -1)
-        release = self.releases[self.leader]
+        kind = self.kinds[self.leader]
         try:
-            decision = decide(BY_NAME[release.rules].leader, release.latest_version, heard)
+            decision = decide(BY_NAME[kind.rules].leader, kind.latest_version, heard)
         except ProbingError:
             self.die(self.leader)
             return True
@@ -85,13 +86,33 @@ class Group:
         return Action.REJOIN in actions
 
 
+class Kind(NamedTuple):
+    """All of a release that a run sees."""
+
+    rules: str
+    latest_version: int
+
+
+def kind(release):
+    return Kind(release.rules, release.latest_version)
+
+
 def runs(origin, target, *values):
     """Every run of a rolling bounce; a second round with the same order if there are two values."""
-    for order, leader, taking_over in ALL_RUNS:
-        group = Group(RELEASES[origin], leader, taking_over)
-        for value in values or (None,):
-            group.bounce(order, RELEASES[target], value)
-        yield group
+    pins = tuple(RELEASES[target].pinned_version(value) for value in values or (None,))
+    return runs_of(kind(RELEASES[origin]), kind(RELEASES[target]), pins)
+
+
+@cache
+def runs_of(origin, target, pins):
+    return [run(origin, target, pins, *each) for each in ALL_RUNS]
+
+
+def run(origin, target, pins, order, leader, taking_over):
+    group = Group(origin, leader, taking_over)
+    for pinned in pins:
+        group.bounce(order, target, pinned)
+    return group
 
 
 def deadly(origin, target, *values):

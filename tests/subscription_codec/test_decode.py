@@ -68,6 +68,13 @@ def test_any_kind_of_bytes_will_do(record, kind):
     assert record == decode(kind(encode(record)))
 
 
+@pytest.mark.parametrize("kind", [bytearray, memoryview])
+def test_what_a_client_library_calls_bytes_is_read_as_bytes(kind):
+    userdata = encode_subscription(Subscription(version=1))
+
+    assert decode_subscription(userdata) == decode_subscription(kind(userdata))
+
+
 @given(st.binary(max_size=200), st.sampled_from(DECODERS))
 def test_any_bytes_give_a_record_or_a_decode_error(blob, decode):
     error = refusal(decode, blob)

@@ -14,6 +14,7 @@ from assignor.carried_levels import Levels
 from assignor.clients.feature_watch import EVERY_SECONDS, FeatureWatch
 from assignor.clients.kafka_python import StreamsPartitionAssignor
 from assignor.clients.mock_cluster import MockCluster
+from probing import Reason
 from tests.assignor.clients.test_kafka_python import (
     SECONDS,
     TASKS,
@@ -65,12 +66,26 @@ class Watcher(Running):
         return self.streams.core.member.levels.get(FEATURE, 0)
 
     @property
+    def causes(self) -> list[observing.Cause | Reason]:
+        return [event.cause for event in self.events if isinstance(event, observing.JoinSent)]
+
+    @property
     def joins_for_features(self) -> int:
-        causes = [event.cause for event in self.events if isinstance(event, observing.JoinSent)]
-        return causes.count(observing.Cause.FEATURES)
+        return self.causes.count(observing.Cause.FEATURES)
 
 
 Start = Callable[..., Watcher]
+
+
+def come_to_rest(leader: Watcher, *others: Watcher) -> None:
+    """Wait until nobody joins for a while: a rebalance under way would carry a raise, and nobody would ask for one."""
+
+    def rests() -> bool:
+        before = [each.causes for each in (leader, *others)]
+        leader.features.was_asked(20)  # about a second, and some heartbeats
+        return before == [each.causes for each in (leader, *others)]
+
+    eventually(rests)
 
 
 @pytest.fixture(name="start")
@@ -102,6 +117,7 @@ def test_g4_one_rebalance_carries_a_raise_to_every_member(start: Start) -> None:
     eventually(lambda: leader.level == 1)
     follower = start()
     eventually(lambda: bool(follower.active) and owned([leader, follower]) == TASKS)
+    come_to_rest(leader, follower)
     assert 1 == follower.level
     before = leader.joins_for_features
     leader.features.level = 2
