@@ -12,6 +12,7 @@ _SIMULATIONS = Path(__file__).parent / "spark_sim"
 
 # On a fresh machine the first text that Hypothesis draws builds its tables of Unicode, which takes seconds.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("wander", settings.get_profile("patient"), max_examples=1_500)  # its default is 100
 settings.load_profile("patient")
 
 # A shell that runs the tests in the background makes them deaf to Ctrl-C, and with them all that they start.

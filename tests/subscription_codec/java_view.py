@@ -12,7 +12,8 @@ def subscription(record):
     running, others = record.prev_tasks, record.standby_tasks
     sums = [(task, offset_sum) for task, offset_sum in record.task_offset_sums]
     if record.version >= 7:
-        kept = dict(sums)  # the last of a task counts
+        # The last of a task counts, whether it has an empty name or none.
+        kept = {task._replace(topology=task.topology or None): offset_sum for task, offset_sum in sums}
         running = [task for task, offset_sum in kept.items() if offset_sum == RUNNING]
         others = [task for task, offset_sum in kept.items() if offset_sum != RUNNING]
     else:
