@@ -137,6 +137,7 @@ def _listen(consumer: Any, streams: Plugged) -> None:
         await streams.before_join(lost=lost())
 
     _prepare_again_after_a_loss(coordinator)
+    _see_a_join_to_its_end(coordinator)
     _before(coordinator, "_on_join_prepare_async", before_join)
     _after(coordinator, "_on_join_complete_async", streams.joined)
     _before(coordinator, "_on_close_prepare_async", lambda: streams.ends(lost=lost()))
@@ -157,6 +158,17 @@ def _prepare_again_after_a_loss(coordinator: Any) -> None:
             coordinator.rejoining = False
 
     coordinator.reset_generation = ours
+
+
+def _see_a_join_to_its_end(coordinator: Any) -> None:
+    """Let a poll go on with the join that an earlier one has begun.
+
+    Java: ``AbstractCoordinator.joinFuture``. 3.0.12 asks again whether the member has to rejoin. A leader that joined
+    because partitions were new has to no more, once it has shared them out: if the poll's time was over before the
+    answer to SyncGroup came, it had no tasks, sent no heartbeats, and that for ever.
+    """
+    theirs = coordinator.need_rejoin
+    coordinator.need_rejoin = lambda: coordinator._join_task is not None or theirs()
 
 
 def _forget_late_answers(coordinator: Any) -> None:

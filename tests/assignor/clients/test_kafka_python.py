@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from itertools import groupby
 from threading import Event, Thread
 from types import SimpleNamespace
@@ -118,8 +118,7 @@ def an_assignor(release: str = "streams-assignor", standbys: int = 0, **settings
         TOPOLOGY,
         StreamsConfig(num_standby_replicas=standbys),
         release=release_named(release),
-        sync_grace_seconds=SYNC_GRACE_SECONDS,
-        **settings,
+        **{"sync_grace_seconds": SYNC_GRACE_SECONDS, **settings},
     )
 
 
@@ -263,6 +262,24 @@ def test_who_is_thrown_out_in_the_middle_of_a_join_loses_its_tasks(cluster: Mock
     eventually(lambda: listener.words == ["assigned", "lost", "assigned"])
     member.close()
     assert {"lost", "revoked"} == member.listener.heard
+
+
+def test_a_leader_that_finds_new_partitions_gets_them_although_polls_end_before_the_join(cluster: MockCluster) -> None:
+    """Found by CI: such a leader waited for ever, without tasks and without heartbeats (`_see_a_join_to_its_end`)."""
+    streams = an_assignor(sync_grace_seconds=0.3)  # longer than a poll: it ends between JoinGroup and SyncGroup
+    consumer = a_consumer(cluster, streams)
+    with closing(consumer):
+        consumer.subscribe(["orders"])
+        streams.bind(consumer)
+        deadline = time.monotonic() + SECONDS
+        while not consumer.assignment():
+            assert time.monotonic() < deadline
+            consumer.poll(timeout_ms=3000)
+        before = streams._generation
+        consumer._coordinator._assignment_snapshot = {"orders": {0}}  # the others have come since
+        while before == streams._generation:
+            assert time.monotonic() < deadline
+            consumer.poll(timeout_ms=100)
 
 
 def test_it_is_told_of_standbys_even_if_no_partition_moves(cluster: MockCluster) -> None:
