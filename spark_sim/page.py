@@ -6,7 +6,7 @@ for their names, so results are kept once, with signs in place of the names, and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ from attrs import asdict, evolve
 from assignor.eras import era_of
 from spark_sim.cell_result import SAFE, CellResult
 from spark_sim.guide import Entry, Pair, differences, guide
+from spark_sim.jobs import behaviour_of
 from spark_sim.naming import shared
 from spark_sim.report import PLANS, Grid, judge
 from spark_sim.results import write_whole
@@ -50,10 +51,15 @@ def html(results: Sequence[CellResult]) -> str:
     return environment.get_template("report.html.j2").render(
         judgement=judge(results),
         results=len(results),
-        runs=sum(result.runs for result in results),
+        runs=list(runs_by_kind(results).values()),
         schedules=large(sum(result.schedules or 0 for result in results)),
         data=page_data(results),
     )
+
+
+def runs_by_kind(results: Sequence[CellResult]) -> dict[Hashable, int]:
+    """Return how many runs were made of each kind: upgrades that differ in names only share them."""
+    return {behaviour_of(result.upgrade): result.runs for result in results}
 
 
 def page_data(results: Sequence[CellResult]) -> dict[str, Any]:

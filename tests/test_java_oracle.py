@@ -19,6 +19,7 @@ from subscription_codec import (
     encode_subscription,
 )
 from subscription_codec.quirks import as_written_by
+from tests.draws import examples
 from tests.integration.kafka_jars import Unavailable
 from tests.java_oracle import RELEASES, Oracle, as_java_keeps_it
 from tests.subscription_codec import java_view
@@ -115,7 +116,7 @@ def test_the_oracle_outlives_any_question(oracle):
 
 
 # A question costs a fraction of a millisecond, and the oracle is the same for all examples.
-asks_often = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+asks_often = settings(max_examples=examples(300), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 DECODE = {"subscription": decode_subscription, "assignment": decode_assignment}
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from assignor.carried_levels import Levels, write
 from subscription_codec import LATEST_SUPPORTED_VERSION, encode_assignment, encode_subscription
 from tests.assignor.test_carried_levels import some_levels
+from tests.draws import examples
 from tests.java_oracle import Oracle, as_java_keeps_it
 from tests.subscription_codec.strategies import assignments, subscriptions, utf8
 from tests.subscription_codec.test_vectors import LATEST
@@ -34,7 +35,7 @@ def of_every_version(draw: Callable[[Any], Any]) -> list[tuple[str, int, bytes]]
 
 
 # An example asks about 22 messages, twice two questions each.
-@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(8), deadline=None, suppress_health_check=list(HealthCheck))
 @given(messages=of_every_version(), levels=some_levels)
 def test_g9_kafka_reads_the_same_with_levels_behind_it_and_hands_on_nothing_of_them(
     oracle: Oracle, messages: list[tuple[str, int, bytes]], levels: Levels

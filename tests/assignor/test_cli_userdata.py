@@ -19,6 +19,7 @@ from rich.console import Console
 from assignor.cli import captures, cli
 from assignor.cli.blobs import KINDS, Reading
 from subscription_codec import LATEST_SUPPORTED_VERSION
+from tests.draws import examples
 
 TESTS = Path(__file__).parent.parent
 CAPTURES = sorted((TESTS / "captures").glob("*.json"))
@@ -253,7 +254,7 @@ PLAIN = st.recursive(
 NAMES = sorted({name for row in ROWS for name in row.get("fields", ())} | {"userData", "rackId", "ownedPartitions"})
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(200), suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from(KINDS), st.integers(0, 12), st.dictionaries(st.sampled_from(NAMES), PLAIN, max_size=3))
 def test_no_fields_are_a_traceback(kind, version, fields):
     result = run("encode", "--jsonl", stdin=lines([{"kind": kind, "fields": fields | {"version": version}}]))

@@ -29,6 +29,7 @@ from subscription_codec import (
     decode_subscription,
 )
 from subscription_codec.consumer_protocol import decode_member_assignment, decode_member_subscription, flattened
+from tests.draws import examples
 from tests.group import Group
 from upgrade import StreamsConfig, release_named
 
@@ -78,7 +79,7 @@ def test_a_task_moves_only_after_its_owner_has_given_it_up(release):
 
 
 @pytest.mark.parametrize("release", COOPERATIVE)
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(st.data())
 def test_no_task_ever_has_two_owners_and_in_the_end_each_has_one(release, data):
     """Members come and go at random, and learn of their assignment in any order."""

@@ -11,6 +11,7 @@ from spark_sim.coordinator import Phase
 from spark_sim.history import digest
 from spark_sim.scenario import Move, Scenario, ScenarioError
 from spark_sim.world import World
+from tests.draws import examples
 
 
 def run(line):
@@ -131,7 +132,7 @@ WITH_AN_END = [each for each in product(GROUPS, SHAPES) if each[0] in GROUPS[2:]
 FAULTS = ["crash A | start A>4.3.1", "stop leave B | start B>3.9.2", "crash C | start C", "elect newest"]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.sampled_from(WITH_AN_END), st.permutations(FAULTS), st.data())
 def test_any_way_through_the_moves_can_be_written_down_and_comes_to_rest(start, faults, data):
     """The line repeats the run, no order of moves breaks the world, and what is left to be done has an end."""

@@ -31,6 +31,7 @@ from subscription_codec.consumer_protocol import (
 )
 from tests.assignor.clients.listening import Recorder
 from tests.assignor.clients.test_looking_up import Admin
+from tests.draws import examples
 from upgrade import StreamsConfig, release_named
 
 TOPOLOGY = Topology.of(Subtopology(sources=["orders"], changelogs=["store"]), Subtopology(sources=["other"]))
@@ -176,7 +177,7 @@ class Group(RuleBasedStateMachine):
                 assert set().union(*held) == member.partitions
 
 
-Group.TestCase.settings = settings(max_examples=25, stateful_step_count=12, deadline=None)
+Group.TestCase.settings = settings(max_examples=examples(25), stateful_step_count=12, deadline=None)
 TestGroup = Group.TestCase
 
 

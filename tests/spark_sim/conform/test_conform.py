@@ -17,6 +17,7 @@ from subscription_codec.consumer_protocol import (
     encode_member_assignment,
     encode_member_subscription,
 )
+from tests.draws import examples
 from tests.spark_sim.conform.recorded import recorded
 
 HERE = Path(__file__).parent
@@ -186,7 +187,7 @@ def scenarios(draw):
 
 # In a capture, one that crashed before it would have died of the protocol looks like one that died of it.
 @example("A@1.0.0 B@1.0.0 | elect oldest | crash mid B | bounce A>2.0.1 | bounce B>2.0.1")
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(scenarios())
 def test_a_capture_of_a_simulated_group_agrees_without_a_word_about_what_was_started_when(line):
     world, text = recorded(line)

@@ -35,6 +35,7 @@ from subscription_codec.consumer_protocol import (
     encode_member_subscription,
     grouped,
 )
+from tests.draws import examples
 from tests.spark_sim.conform.recorded import parsed, record, seat
 from upgrade import release_named
 
@@ -447,7 +448,7 @@ def test_a_message_can_be_shown():
 # -- whatever is in the file -----------------------------------------------------------------------------------------
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.data())
 def test_a_broken_file_is_judged_or_refused(data):
     capture = json.loads((CAPTURES / data.draw(st.sampled_from(sorted(SMALL)))).read_text())

@@ -11,6 +11,7 @@ from attrs import evolve
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.draws import examples
 from tests.integration.kafka_jars import Unavailable, class_path, java, jvm
 from tests.java_oracle import compile_java
 from upgrade.features.cluster import Cluster, Node, What
@@ -91,7 +92,7 @@ updates = st.one_of(
 requests = st.lists(updates, min_size=1, max_size=3, unique_by=lambda each: each.feature).map(tuple)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(cluster=clusters(), asked=requests)
 def test_it_answers_and_writes_what_kafka_does(kafka, cluster, asked):
     wire = ",".join(f"{each.feature}={each.level}:{each.kind}" for each in asked)
@@ -110,7 +111,7 @@ def test_it_answers_and_writes_what_kafka_does(kafka, cluster, asked):
         assert message in {(answer.top.message or "").partition("had an error: ")[2] for answer in possible}
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(80), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(cluster=clusters(), supported=supports())
 def test_it_registers_and_refuses_whom_kafka_does(kafka, cluster, supported):
     code, message = ask(kafka, "register", cluster, as_text([Node(9, supported)]))

@@ -4,6 +4,7 @@ from attrs import evolve
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
+from tests.draws import examples
 from upgrade.features.cluster import Cluster, Node, What, lacks
 from upgrade.features.deprecation import deprecate
 from upgrade.features.dialects import DIALECTS, KAFKA_4, KIP_584, KIP_778, Kind, Minimum
@@ -91,7 +92,7 @@ histories = st.sampled_from(DIALECTS).flatmap(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(histories)
 def test_an_epoch_never_goes_back_and_rises_with_every_change(history):
     cluster, rest = history
@@ -104,7 +105,7 @@ def test_an_epoch_never_goes_back_and_rises_with_every_change(history):
         event(f"{step[0]} changed something: {changed}")
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.tuples(clusters(KAFKA_4), st.lists(steps(KAFKA_4), max_size=8)))
 def test_in_kafka_4_no_registered_node_lacks_what_is_finalised(history):
     cluster, rest = history
@@ -115,7 +116,7 @@ def test_in_kafka_4_no_registered_node_lacks_what_is_finalised(history):
         assert not lacks(cluster.local, cluster.finalized)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.tuples(clusters(KIP_584), st.lists(steps(KIP_584), max_size=8)))
 def test_in_kip_584_no_broker_stays_that_lacks_what_is_finalised(history):
     cluster, rest = history
@@ -173,7 +174,7 @@ def test_nothing_goes_down_that_was_not_meant_to(cluster, request):
         assert not lower or cluster.dialect.kind(each.kind, request.version) in (Kind.SAFE, Kind.UNSAFE)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(histories)
 def test_a_minimum_is_never_above_its_level_and_only_kip_584_has_one(history):
     cluster, rest = history
