@@ -132,16 +132,17 @@ def _of_kafka_14646(origin: Release, target: Release, plan: Plan) -> Iterator[st
     """Warn of members of 3.3 that get foreign-key joins as others write them, or as they write them when told to."""
     behind, ahead = behind_and_ahead(origin, target)
     value = upgrade_from_value(origin, target)
-    lines = [behind.number[:2], ahead.number[:2]]
+    behind_has_it, ahead_has_it = (each.number[:2] == _ONLY_NEW_JOINS for each in (behind, ahead))
     old_joins = value is not None and Effect.OLD_FOREIGN_KEY_JOINS in ahead.effects(value)
-    if not old_joins or _ONLY_NEW_JOINS not in lines or behind.number < FORMATS[Obstacle.FOREIGN_KEY_JOINS][0]:
+    has_joins = behind.number >= FORMATS[Obstacle.FOREIGN_KEY_JOINS][0]
+    if not (old_joins and has_joins and (behind_has_it or ahead_has_it)):
         return
     fail = "KAFKA-14646: with foreign-key joins members of 3.3 fail on"
-    if ahead == target and ahead.number[:2] == _ONLY_NEW_JOINS:
+    if ahead_has_it and ahead == target:
         left = "that are left in its topics" if plan is Plan.OFFLINE else "even so"
         yield f"{fail} records of {behind} {left}; take 3.4.0 or later"
     elif plan is not Plan.OFFLINE:
-        first = "bounce to 3.4 first" if ahead == origin and ahead.number[:2] == _ONLY_NEW_JOINS else ""
+        first = "bounce to 3.4 first" * ahead_has_it
         other = f'take upgrade.from="{_NEW_JOINS}"' + " and 3.5.2 or later" * (not ahead.starts_with(_NEW_JOINS))
         yield f'{fail} what {ahead} writes with upgrade.from="{value}"; {first or other}'
 
