@@ -1,6 +1,6 @@
-"""``StreamsPartitionAssignor``: codec, version probing, ``upgrade.from`` and task assignment in one object.
+"""``StreamsAssignor`` combines codec, version probing, ``upgrade.from`` and task assignment for one member.
 
-One per consumer, and without any input or output: client adapters and the simulated group drive this same object.
+It does no input or output: client adapters and the simulation drive the same object.
 Java: ``StreamsPartitionAssignor``.
 """
 
@@ -12,45 +12,53 @@ from uuid import UUID, uuid4
 
 from attrs import evolve
 
-from assignor import leader, placement
-from assignor.assignment_configs import AssignmentConfigs
-from assignor.carried_levels import Levels, as_watches
-from assignor.cluster import Cluster
-from assignor.eras import Era, era_of
-from assignor.high_availability import rules_of
-from assignor.internal_topics import Prepared, prepare, rules_for
-from assignor.member import Member, Received
-from assignor.offsets import Wanted, wanted
+from assignor.cluster import ClusterSnapshot
+from assignor.config import AssignmentConfigs
+from assignor.errors import UsageError
+from assignor.protocol import leader
+from assignor.protocol.end_offsets import RequiredOffsets, required_offsets
+from assignor.protocol.feature_levels import Levels, check_feature_names
+from assignor.protocol.internal_topics import InternalTopicPlan, plan_internal_topics
+from assignor.protocol.member import Member, ReceivedAssignment
 from assignor.task_assignor import TaskAssignor
+from assignor.task_assignors.high_availability import HighAvailabilityTaskAssignor
+from assignor.task_assignors.sticky import StickyTaskAssignor
 from assignor.topology import Topology
 from probing import MemberVersion
-from probing.events import AssignorError
+from probing.model import AssignorError
 from probing.rules import BY_NAME
 from subscription_codec import TaskId, TopicPartition
-from upgrade import OURS, ConfigException, Release, StreamsConfig
+from upgrade import OURS, ConfigException, Release, StreamsConfig, StreamsSettings, as_streams_config
 
-NAME: Final = "stream"
+PROTOCOL_NAME: Final = "stream"
 """The name of the protocol in JoinGroup, the same in every release of Kafka Streams."""
 
 
-class StreamsPartitionAssignor:
-    """The assignor of one member: call ``subscription`` to join, ``assign`` when leading, ``on_assignment`` after.
+class StreamsAssignor:
+    """The assignor of one member: ``subscription`` to join, ``assign`` as leader, ``on_assignment`` after that.
 
-    ``release`` says whose behaviour it has; the default is our own (today's rules). ``process_id`` is shared by the
-    members of a process, ``stored`` are the tasks of which it finds state. ``task_assignor`` is who places tasks if it
-    leads: one of the application's own, or one of ``task_assignor.BUILT_IN``. Without it our own members are sticky,
-    and others do what their release does. ``cooperative`` forbids what the configuration would choose, for consumers
-    that know only the eager protocol. ``watches`` are names of features: their levels, as the leader has seen them
-    finalised, are carried to every member that watches them (KIP-584; no release of Kafka does it). Raises
-    ``ConfigException`` if ``config`` or ``watches`` do not suit the release.
+    Args:
+        topology: The subtopologies of the application, equal in all members.
+        config: The configuration of the member; None for the defaults.
+        process_id: Shared by the members of a process; None for a new one.
+        release: The release whose behaviour it has; our own by default.
+        stored: The tasks of which there is state on disk.
+        task_assignor: Assigns tasks to processes if this member leads: one of the application's, or one of
+            ``task_assignor.BUILT_IN``. None: sticky for our own release, else the default of the release.
+        cooperative: False for consumers that know only the eager protocol, whatever the configuration says.
+        watches: Names of features. The leader sends their finalized levels to all members that watch them (KIP-584; no
+            release of Kafka does).
+
+    Raises:
+        ConfigException: ``config`` or ``watches`` do not suit the release.
     """
 
-    name = NAME
+    name = PROTOCOL_NAME
 
     def __init__(
         self,
         topology: Topology,
-        config: StreamsConfig | None = None,
+        config: StreamsConfig | StreamsSettings | None = None,
         *,
         process_id: UUID | None = None,
         release: Release = OURS,
@@ -59,33 +67,36 @@ class StreamsPartitionAssignor:
         cooperative: bool = True,
         watches: Iterable[str] = (),
     ) -> None:
-        config = config or StreamsConfig()
-        rules, era = BY_NAME[release.rules], era_of(release.number)
-        version = MemberVersion.started(rules.member, release.latest_version, config.pinned_version(release))
-        process_id, watched = process_id or uuid4(), _watched(release, watches)
+        _check_topology(topology)
+        config = as_streams_config(config)
+        rules = BY_NAME[release.rule_set]
+        version = MemberVersion.initial(rules.member, release.supported_version, config.pinned_version(release))
+        process_id, watched = process_id or uuid4(), _check_watches(release, watches)
         self.topology: Final = topology
         self.release: Final = release
         self._settings: Final = leader.LeaderSettings(
             rules=rules,
-            latest_version=release.latest_version,
+            supported_version=release.supported_version,
             topology=topology,
             process_id=process_id,
             configs=AssignmentConfigs.of(config),
-            era=era,
-            placement=_placement(release, era, task_assignor),
-            as_release=release.of_kafka,
+            behaviour=release.behaviour,
+            task_assignor=task_assignor or _default_task_assignor(release),
+            as_release=release.kafka_name,
             watches=watched,
         )
         self._member = Member(
             process_id=process_id,
             version=version,
-            era=era,
-            cooperative=cooperative and release.protocol(config.upgrade_from) == "cooperative",
-            stateful=frozenset(number for number, each in enumerate(topology.subtopologies) if each.stateful),
+            behaviour=release.behaviour,
+            cooperative=cooperative and release.rebalance_protocol(config.upgrade_from) == "cooperative",
+            stateful_subtopologies=frozenset(
+                number for number, each in enumerate(topology.subtopologies) if each.stateful
+            ),
             end_point=config.application_server,
-            tags=config.client_tags,
-            rack=config.client_rack or None,
-            as_release=release.of_kafka,
+            client_tags=config.client_tags,
+            rack_id=config.client_rack or None,
+            as_release=release.kafka_name,
             stored=frozenset(stored),
             watches=watched,
         )
@@ -94,91 +105,102 @@ class StreamsPartitionAssignor:
     @property
     def used_version(self) -> int:
         """The version of the next subscription."""
-        return self._member.version.used
+        return self._member.version.used_version
 
     @property
-    def latest_version(self) -> int:
-        """The newest version this member could send."""
-        return self._member.version.latest
+    def supported_version(self) -> int:
+        """The newest version that this member can send."""
+        return self._member.version.supported_version
 
     @property
     def member(self) -> Member:
-        """All that this object remembers, as a value."""
+        """The member as a value: the whole state of this object."""
         return self._member
 
     @property
-    def looks_at_racks(self) -> bool:
-        """Whether a leader wants to know where replicas are (KIP-925)."""
+    def needs_replica_racks(self) -> bool:
+        """Whether a leader needs the racks of replicas (KIP-925)."""
         return self._settings.configs.rack_aware_assignment_strategy != "none"
 
     def subscription(
         self,
         topics: Iterable[str] | None = None,
         *,
-        sums: Mapping[TaskId, int] | None = None,
-        owned: Iterable[TopicPartition] | None = None,
+        offset_sums: Mapping[TaskId, int] | None = None,
+        owned_partitions: Iterable[TopicPartition] | None = None,
     ) -> bytes:
-        """Return the bytes for JoinGroup; ``topics`` are the topology's sources if not given.
+        """Return the bytes for JoinGroup.
 
-        ``sums`` and ``owned``: see ``Member.subscription``. Raises ``FatalError`` if a leader has made this member use
-        a version it does not have (KAFKA-8649).
+        ``topics`` are the source topics of the topology if not given. ``offset_sums`` and ``owned_partitions``: see
+        ``Member.encode_subscription``. Raises ``FatalError`` if a leader has made this member use a version that it
+        cannot send (KAFKA-8649).
         """
-        blob = self._member.subscription(self.topology.source_topics if topics is None else topics, sums, owned)
-        self._member = self._member.joined()
-        return blob
+        encoded = self._member.encode_subscription(
+            self.topology.source_topics if topics is None else topics, offset_sums, owned_partitions
+        )
+        self._member = self._member.after_join()
+        return encoded
 
-    def prepare(self, partitions: Mapping[str, int]) -> tuple[Prepared, Wanted]:
-        """Before leading: say which internal topics have to be created, and which offsets ``assign`` will need.
+    def plan_internal_topics(self, partitions: Mapping[str, int]) -> tuple[InternalTopicPlan, RequiredOffsets]:
+        """Return the internal topics that a leader has to create before ``assign``, and the offsets that it needs.
 
-        ``partitions`` has the number of partitions of each topic that exists. ``FatalError`` if they do not fit.
+        ``partitions`` has the number of partitions of each topic that exists. Raises ``FatalError`` if they do not fit.
         """
-        prepared = prepare(self.topology, partitions, rules_for(self.latest_version))
-        return prepared, wanted(self.topology, partitions, prepared.tasks)
+        prepared = plan_internal_topics(self.topology, partitions, self.release.behaviour)
+        return prepared, required_offsets(self.topology, partitions, prepared.tasks)
 
-    def assign(self, cluster: Cluster | Mapping[str, int], subscriptions: Mapping[str, bytes]) -> dict[str, bytes]:
-        """Lead: answer all members (see ``leader.assign``); ``FatalError`` if the group cannot be answered.
+    def assign(
+        self, cluster: ClusterSnapshot | Mapping[str, int], subscriptions: Mapping[str, bytes]
+    ) -> dict[str, bytes]:
+        """Assign the tasks of the group as its leader; see ``leader.perform_assignment``.
 
-        Instead of a ``Cluster`` the number of partitions of each topic will do, where nothing else is known.
+        ``cluster`` may be just the number of partitions of each topic. Raises ``FatalError`` if no member can get an
+        assignment.
         """
-        known = cluster if isinstance(cluster, Cluster) else Cluster(partitions=cluster)
-        answered = leader.assign(self._settings, known, subscriptions)
+        known = cluster if isinstance(cluster, ClusterSnapshot) else ClusterSnapshot(partitions=cluster)
+        answered = leader.perform_assignment(self._settings, known, subscriptions)
         self._completes = answered.completes
         return answered.assignments
 
-    def on_assignment(self, assignment: bytes) -> Received:
-        """Take the bytes from SyncGroup; ``FatalError`` if they cannot be taken, and then nothing has changed."""
+    def on_assignment(self, assignment: bytes) -> ReceivedAssignment:
+        """Decode and apply the bytes from SyncGroup. Raises ``FatalError`` and changes nothing if they are invalid."""
         completes, self._completes = self._completes, False
-        self._member, received = self._member.receive(assignment, completes=completes)
+        self._member, received = self._member.on_assignment(assignment, completes=completes)
         return received
 
-    def lost(self) -> None:
-        """Forget what this member had: the group has gone on without it (Java: ``onPartitionsLost``)."""
-        self._member = self._member.lost()
+    def on_partitions_lost(self) -> None:
+        """Forget the tasks: the group has rebalanced without this member (Java: ``onPartitionsLost``)."""
+        self._member = self._member.after_partitions_lost()
 
-    def raised_by(self, levels: Levels) -> bool:
-        """While leading, for the finalised ``levels`` of the cluster: say whether this member has to rejoin for them.
+    def needs_rejoin_for(self, levels: Levels) -> bool:
+        """Whether a leader has to rejoin because of these finalized levels of the cluster.
 
-        It then hands them to the next ``assign`` as ``Cluster.levels``.
+        They then go into the next ``assign`` as ``ClusterSnapshot.feature_levels``.
         """
-        return self._member.raised_by(levels)
+        return self._member.needs_rejoin_for(levels)
 
     def request_shutdown(self) -> None:
-        """Ask with the next subscription that every member of the group ends (KIP-663; from version 9 on)."""
+        """Request with the next subscription that all members of the group shut down (KIP-663; from version 9 on)."""
         self._member = evolve(self._member, error_code=AssignorError.SHUTDOWN_REQUESTED)
 
 
-def _watched(release: Release, watches: Iterable[str]) -> frozenset[str]:
-    found = as_watches(watches)
-    if found and release.of_kafka:
+def _check_topology(topology: object) -> None:
+    if not isinstance(topology, Topology):
+        raise UsageError(
+            f"expected a Topology, got a {type(topology).__name__}: use Topology.of(Subtopology(sources=[...]), ...)"
+        )
+
+
+def _check_watches(release: Release, watches: Iterable[str]) -> frozenset[str]:
+    found = check_feature_names(watches)
+    if found and release.kafka_name:
         raise ConfigException(
             f"expected no features to watch, as Kafka Streams {release} carries none, got {sorted(found)}"
         )
     return found
 
 
-def _placement(release: Release, era: Era, task_assignor: TaskAssignor | None) -> placement.Placement:
-    if task_assignor is not None:
-        return placement.by(task_assignor)
-    if release.of_kafka and era.balances:
-        return placement.by_high_availability(rules_of(release.name))
-    return placement.by_sticky(standbys_without_state=era.standbys_without_state)
+def _default_task_assignor(release: Release) -> TaskAssignor:
+    if release.task_assignor == "high-availability":
+        return HighAvailabilityTaskAssignor(release.behaviour)
+    return StickyTaskAssignor(stateless_standbys=release.behaviour.stateless_standbys)

@@ -1,7 +1,7 @@
-"""A conformance kit for task assignors: random groups, and what has to hold for all of them.
+"""A conformance kit for task assignors: checks properties of their assignments on random groups.
 
-Needs nothing but this package: call ``check_task_assignor`` from a test of whatever framework, or from a shell.
-Groups start small and grow, so that the first one that fails tends to be a small one; it is part of the error, as code.
+It needs nothing but this package: call ``check_task_assignor`` from any test framework or from a shell. Groups grow
+from one to the next, so the first failing group tends to be small. The error contains it as Python code.
 """
 
 from __future__ import annotations
@@ -16,34 +16,34 @@ from uuid import UUID
 
 from attrs import define, evolve, field, frozen
 
-from assignor.client_state import RUNNING, UNKNOWN_LAG, signed_order
 from assignor.task_assignor import (
+    ActiveAndStandbyError,
     ApplicationState,
     AssignmentConfigs,
     AssignmentError,
-    BothActiveAndStandby,
     KafkaStreamsState,
     TaskAssignment,
     TaskAssignor,
     TaskInfo,
     validate,
 )
+from assignor.task_assignors.application_state import LATEST_OFFSET, UNKNOWN_LAG, java_uuid_order
 from subscription_codec import TaskId, TopicPartition
 
-ANSWERS: Final = "it gives an answer to every group"
-ACTIVE_ONCE: Final = "each task is active exactly once"
-NOT_BESIDE_ACTIVE: Final = "no standby is beside its active task"
-STATEFUL_STANDBYS: Final = "only tasks with state have standbys"
-KNOWN_PROCESSES: Final = "only processes of the group are in the answer"
-VALID: Final = "Kafka would find no error"
+RETURNS_ASSIGNMENT: Final = "it gives an answer to every group"
+EACH_ACTIVE_ONCE: Final = "each task is active exactly once"
+NO_STANDBY_WITH_ACTIVE: Final = "no standby is beside its active task"
+ONLY_STATEFUL_STANDBYS: Final = "only tasks with state have standbys"
+ONLY_GROUP_PROCESSES: Final = "only processes of the group are in the answer"
+PASSES_VALIDATION: Final = "Kafka would find no error"
 ENOUGH_STANDBYS: Final = "each task with state has the standbys that are configured"
-NO_MORE_STANDBYS: Final = "there are no other standbys, but for warm-ups"
-INPUT_AS_IT_WAS: Final = "it leaves the state as it is"
-SAME_AGAIN: Final = "a second call gives the same answer"
-ORDER_IS_NOTHING: Final = "the order of the input decides nothing"
-COMES_TO_REST: Final = "follow-up rebalances come to an end"
-STAYS: Final = "nothing moves if nothing has changed"
-EVEN: Final = "active tasks are spread evenly"
+NO_EXTRA_STANDBYS: Final = "there are no other standbys, but for warm-ups"
+STATE_UNCHANGED: Final = "it leaves the state as it is"
+DETERMINISTIC: Final = "a second call gives the same answer"
+ORDER_INDEPENDENT: Final = "the order of the input decides nothing"
+CONVERGES: Final = "follow-up rebalances come to an end"
+STABLE: Final = "nothing moves if nothing has changed"
+BALANCED: Final = "active tasks are spread evenly"
 
 TAGS: Final[Mapping[str, Sequence[str]]] = {"cluster": ("k1", "k2"), "zone": ("a", "b", "c")}
 """Client tags of the random groups, and the values that they may have."""
@@ -51,31 +51,30 @@ TAGS: Final[Mapping[str, Sequence[str]]] = {"cluster": ("k1", "k2"), "zone": ("a
 _T = TypeVar("_T")
 _V = TypeVar("_V")
 
-LOG_END: Final = 50_000
-"""How many records a client without any state has to restore, more than the acceptable lag."""
+END_OFFSET_SUM: Final = 50_000
+"""The lag of a process without any state: more than the acceptable lag."""
 
 
 class ConformanceError(AssertionError):
-    """A property does not hold: ``property`` is its name, ``what`` went wrong, ``state`` the group."""
+    """A property does not hold for a group."""
 
     def __init__(self, property_name: str, what: str, state: ApplicationState, where: str) -> None:
-        super().__init__(f"{property_name}: {what}\n\n# {where}\n{as_code(state)}")
+        super().__init__(f"{property_name}: {what}\n\n# {where}\n{to_python(state)}")
         self.property: Final = property_name
-        self.what: Final = what
+        self.message: Final = what
         self.state: Final = state
 
 
 @frozen
-class Report:
-    """What was seen. ``kept``: of the active tasks whose process was still there after another one had left or joined,
-    the share that stayed with it. ``spread``: the greatest difference between two processes of one group at rest, in
-    active tasks per processing thread.
-    """
+class ConformanceReport:
+    """Statistics of the checked assignments."""
 
     groups: int
     assignments: int
     kept: float
+    """The fraction of active tasks that stayed with their process when another process left or joined."""
     spread: float
+    """The largest difference between two processes of a stable group, in active tasks per processing thread."""
 
     def __str__(self) -> str:
         return (
@@ -85,7 +84,7 @@ class Report:
 
 
 def check_task_assignor(
-    make: Callable[[], TaskAssignor],
+    factory: Callable[[], TaskAssignor],
     *,
     seed: int = 0,
     groups: int = 200,
@@ -93,33 +92,44 @@ def check_task_assignor(
     standbys: bool = True,
     max_spread: float | None = None,
     tags: Mapping[str, Sequence[str]] = TAGS,
-    also: Iterable[ApplicationState] = (),
-) -> Report:
-    """Check an assignor on random groups; ``ConformanceError`` says what does not hold and for which group.
+    extra_states: Iterable[ApplicationState] = (),
+) -> ConformanceReport:
+    """Check a task assignor on random groups.
 
-    ``make`` makes one; it is called for every group, and more often.
-    ``sticky``: asked again with its own answer, nothing may move; as long as it wants follow-up rebalances it has time.
-    ``standbys``: each task with state has as many as configured, or as there are other processes, and not many more.
-    ``max_spread``: the greatest that ``Report.spread`` may be.
-    ``tags``: client tags, and the values that random clients have, if the assignor looks at them.
-    ``also``: groups of your own, of at least one process, such as one that failed before; they come first.
+    The groups include: no tasks, one process, fewer tasks than processes, tasks that no longer exist, that no process
+    had or that two processes claim. Every process has threads.
 
-    The same ``seed`` makes the same groups. Among them are: no tasks, one process, fewer tasks than processes, tasks
-    that are gone, that nobody had or that two processes claim. There are no processes without threads.
+    Args:
+        factory: Makes a task assignor; called at least once for every group.
+        seed: Equal seeds give equal groups.
+        groups: The number of random groups.
+        sticky: Require that nothing moves if the state is the last assignment, once no follow-up is requested.
+        standbys: Require the configured number of standbys (or one on every other process), and few more.
+        max_spread: The largest allowed ``ConformanceReport.spread``; None for no limit.
+        tags: Client tags of the random groups, and their values.
+        extra_states: Groups of your own with at least one process, such as one that failed before; checked first.
+
+    Raises:
+        ConformanceError: A property does not hold.
     """
-    run = _Run(make, sticky=sticky, standbys=standbys, max_spread=max_spread)
-    yours = list(also)
+    run = _Checker(factory, sticky=sticky, standbys=standbys, max_spread=max_spread)
+    yours = list(extra_states)
     for state in yours:
         run.group(state, Random(seed))
     for number in range(groups):
-        run.where = f"group {number} of seed {seed}"
-        chance = Random(f"{seed}/{number}")  # its own, for an assignor's answers decide how much chance is taken
-        run.group(random_group(chance, 2 + 10 * number // groups, tags), chance)
-    return Report(len(yours) + groups, run.assignments, run.kept / run.stayed if run.stayed else 1.0, float(run.spread))
+        run.location = f"group {number} of seed {seed}"
+        chance = Random(f"{seed}/{number}")  # one per group, as assignments decide how many numbers are drawn
+        run.group(random_state(chance, 2 + 10 * number // groups, tags), chance)
+    return ConformanceReport(
+        len(yours) + groups,
+        run.assignments,
+        run.kept / run.eligible_to_keep if run.eligible_to_keep else 1.0,
+        float(run.spread),
+    )
 
 
-def as_code(state: ApplicationState) -> str:
-    """Return Python that makes this state again."""
+def to_python(state: ApplicationState) -> str:
+    """Return Python code that builds this state."""
     plain = evolve(
         state,
         tasks=dict(state.tasks),
@@ -137,8 +147,8 @@ def as_code(state: ApplicationState) -> str:
     )
 
 
-def random_group(chance: Random, size: int, tags: Mapping[str, Sequence[str]] = TAGS) -> ApplicationState:
-    """Make up a group of at most ``size`` processes, and of some times as many tasks."""
+def random_state(chance: Random, size: int, tags: Mapping[str, Sequence[str]] = TAGS) -> ApplicationState:
+    """Generate a group of at most ``size`` processes and several times as many tasks."""
     tasks = {
         TaskId(subtopology, partition): TaskInfo(
             stateful=stateful,
@@ -181,11 +191,11 @@ def _random_clients(
             previous_active_tasks=active[process],
             previous_standby_tasks=standby[process] - active[process],
             lags={
-                task: RUNNING
+                task: LATEST_OFFSET
                 if task in active[process]
                 else chance.choice([0, 50, 5_000, UNKNOWN_LAG])
                 if task in standby[process]
-                else LOG_END
+                else END_OFFSET_SUM
                 for task, info in tasks.items()
                 if info.stateful
             },
@@ -196,69 +206,69 @@ def _random_clients(
 
 
 @define(eq=False)
-class _Run:
-    """One check: what is wanted, and what has been seen so far."""
+class _Checker:
+    """One run: its requirements, and its statistics so far."""
 
-    make: Callable[[], TaskAssignor]
+    factory: Callable[[], TaskAssignor]
     sticky: bool
     standbys: bool
     max_spread: float | None
-    where: str = "a group of your own"
+    location: str = "a group of your own"
     assignor: TaskAssignor = field(init=False)
     assignments: int = 0
     kept: int = 0
-    stayed: int = 0
+    eligible_to_keep: int = 0
     spread: Fraction = Fraction(0)
 
     def group(self, state: ApplicationState, chance: Random) -> None:
-        """Check a group, and what becomes of it when a process leaves and another one joins."""
-        self.assignor = self.make()
-        rested, _ = self._rest(state, chance)
-        for changed in _changes(rested, chance):
-            self._count_kept(rested, changed, self._rest(changed, chance)[1])
+        """Check a group, then the group after a process has left, and after one has joined."""
+        self.assignor = self.factory()
+        rested, _ = self._until_stable(state, chance)
+        for changed in _membership_changes(rested, chance):
+            self._count_kept(rested, changed, self._until_stable(changed, chance)[1])
 
-    def _first(self, state: ApplicationState, chance: Random) -> TaskAssignment:
-        """Ask for the first time, and check that only the group itself decides."""
-        before = _shuffled(state, chance)
-        answer = self._asked(state, before)
-        if difference := _difference(answer, self._asked(state)):
-            raise self._error(SAME_AGAIN, difference, state)
-        if difference := _difference(answer, self._asked(before, assignor=self.make())):
-            raise self._error(ORDER_IS_NOTHING, difference, state)
+    def _check_determinism(self, state: ApplicationState, chance: Random) -> TaskAssignment:
+        """Assign for the first time; check that neither the order of the input nor earlier calls matter."""
+        before = _shuffle(state, chance)
+        answer = self._checked_assignment(state, before)
+        if difference := _difference(answer, self._checked_assignment(state)):
+            raise self._error(DETERMINISTIC, difference, state)
+        if difference := _difference(answer, self._checked_assignment(before, assignor=self.factory())):
+            raise self._error(ORDER_INDEPENDENT, difference, state)
         return answer
 
-    def _rest(self, state: ApplicationState, chance: Random) -> tuple[ApplicationState, TaskAssignment]:
-        """Ask until nothing moves any longer; return the state then, and the answer to it."""
-        answer = self._first(state, chance)
-        state = _afterwards(state, answer)
+    def _until_stable(self, state: ApplicationState, chance: Random) -> tuple[ApplicationState, TaskAssignment]:
+        """Assign until nothing moves; return the final state and its assignment."""
+        answer = self._check_determinism(state, chance)
+        state = _after_assignment(state, answer)
         for left in reversed(range(len(state.tasks) * len(state.clients) + 2) if self.sticky else ()):
-            new = self._asked(state)
+            new = self._checked_assignment(state)
             difference = _difference(answer, new, follow_ups=False)
             if not difference:
                 break
             if all(share.follow_up_rebalance_ms is None for share in answer.assignments.values()):
-                raise self._error(STAYS, difference, state)
+                raise self._error(STABLE, difference, state)
             if not left:
-                raise self._error(COMES_TO_REST, f"the last one that was tried still moved a task: {difference}", state)
-            answer, state = new, _afterwards(state, new)
+                raise self._error(CONVERGES, f"the last one still moved a task: {difference}", state)
+            answer, state = new, _after_assignment(state, new)
         self._check_spread(state, answer)
         return state, answer
 
-    def _asked(
+    def _checked_assignment(
         self, state: ApplicationState, before: ApplicationState | None = None, assignor: TaskAssignor | None = None
     ) -> TaskAssignment:
-        """Ask, and check all that can be seen in one answer; ``before``: what the state should still be like then."""
+        """Assign once and check the assignment; ``before`` is equal to what the state has to be afterwards."""
         self.assignments += 1
         try:
             answer = (assignor or self.assignor).assign(state)
-        except BothActiveAndStandby as error:
-            raise self._error(NOT_BESIDE_ACTIVE, str(error), state) from error
+        except ActiveAndStandbyError as error:
+            raise self._error(NO_STANDBY_WITH_ACTIVE, str(error), state) from error
         except Exception as error:
-            raise self._error(ANSWERS, f"{type(error).__name__}: {error}", state) from error
+            raise self._error(RETURNS_ASSIGNMENT, f"{type(error).__name__}: {error}", state) from error
         if before is not None and state != before:
-            raise self._error(INPUT_AS_IT_WAS, "it changed the state that it was given", before)
+            raise self._error(STATE_UNCHANGED, "it changed the state that it was given", before)
         if not isinstance(answer, TaskAssignment):
-            raise self._error(ANSWERS, f"it returned {type(answer).__name__}", state)
+            raise self._error(RETURNS_ASSIGNMENT, f"it returned {type(answer).__name__}", state)
         for name, what in _violations(state, answer, self.standbys):
             raise self._error(name, what, state)
         return answer
@@ -271,45 +281,45 @@ class _Run:
         spread = max(loads) - min(loads)
         self.spread = max(self.spread, spread)
         if self.max_spread is not None and spread > self.max_spread:
-            raise self._error(EVEN, f"{float(spread):.2f} active tasks per thread between two processes", state)
+            raise self._error(BALANCED, f"{float(spread):.2f} active tasks per thread between two processes", state)
 
     def _count_kept(self, before: ApplicationState, changed: ApplicationState, answer: TaskAssignment) -> None:
         for process, client in before.clients.items():
             if process in changed.clients:
-                self.stayed += len(client.previous_active_tasks)
+                self.eligible_to_keep += len(client.previous_active_tasks)
                 self.kept += len(client.previous_active_tasks & answer.assignments[process].active)
 
     def _error(self, name: str, what: str, state: ApplicationState) -> ConformanceError:
-        return ConformanceError(name, what, state, self.where)
+        return ConformanceError(name, what, state, self.location)
 
 
 def _violations(state: ApplicationState, answer: TaskAssignment, standbys: bool) -> Iterator[tuple[str, str]]:
-    """Say what is wrong with one answer; what Kafka does not look for stands beside what it does look for."""
+    """Return the properties that one assignment violates, with details; Kafka checks only some of them."""
     shares = answer.assignments.values()
     if unknown := sorted(answer.assignments.keys() - state.clients.keys()):
-        yield KNOWN_PROCESSES, f"{unknown[0]} is not in the group"
+        yield ONLY_GROUP_PROCESSES, f"{unknown[0]} is not in the group"
     active = Counter(task for share in shares for task in share.active)
     copies = Counter(task for share in shares for task in share.standby)
     for task in sorted(state.tasks):
         if active[task] != 1:
-            yield ACTIVE_ONCE, f"{task} is active {active[task]} times"
+            yield EACH_ACTIVE_ONCE, f"{task} is active {active[task]} times"
         if copies[task] and not state.tasks[task].stateful:
-            yield STATEFUL_STANDBYS, f"{task} has no state, but a standby"
+            yield ONLY_STATEFUL_STANDBYS, f"{task} has no state, but a standby"
     verdict = validate(state, answer)
     if verdict.error is not AssignmentError.NONE:
-        yield VALID, f"{verdict.error.name}: {verdict.message}"
+        yield PASSES_VALIDATION, f"{verdict.error.name}: {verdict.message}"
     wanted = min(state.configs.num_standby_replicas, len(state.clients) - 1)
     for task in sorted(state.stateful) if standbys else ():
         if copies[task] < wanted:
             yield ENOUGH_STANDBYS, f"{task} has {copies[task]} of {wanted}"
     extra = sum(max(0, copies[task] - wanted) for task in state.stateful)
     if standbys and extra > state.configs.max_warmup_replicas:
-        yield NO_MORE_STANDBYS, f"{extra} more than configured, and {state.configs.max_warmup_replicas} may warm up"
+        yield NO_EXTRA_STANDBYS, f"{extra} more than configured, and {state.configs.max_warmup_replicas} may warm up"
 
 
 def _difference(one: TaskAssignment, other: TaskAssignment, follow_ups: bool = True) -> str:
-    """Say what is different, if anything is."""
-    for process in sorted(one.assignments, key=signed_order):
+    """Describe the first difference; empty if there is none."""
+    for process in sorted(one.assignments, key=java_uuid_order):
         before, after = one.assignments[process], other.assignments[process]
         for role in ("active", "standby"):
             had, has = getattr(before, role), getattr(after, role)
@@ -322,8 +332,8 @@ def _difference(one: TaskAssignment, other: TaskAssignment, follow_ups: bool = T
     return ""
 
 
-def _shuffled(state: ApplicationState, chance: Random) -> ApplicationState:
-    """Return an equal state of other objects, with everything in another order."""
+def _shuffle(state: ApplicationState, chance: Random) -> ApplicationState:
+    """Return an equal state with other objects in another order."""
 
     def mixed(items: Mapping[_T, _V]) -> dict[_T, _V]:
         return dict(chance.sample([*items.items()], len(items)))
@@ -341,13 +351,13 @@ def _shuffled(state: ApplicationState, chance: Random) -> ApplicationState:
     return evolve(state, tasks=mixed(state.tasks), clients=clients)
 
 
-def _afterwards(state: ApplicationState, answer: TaskAssignment) -> ApplicationState:
-    """Return the state once everybody has what it got, and standbys have caught up."""
+def _after_assignment(state: ApplicationState, answer: TaskAssignment) -> ApplicationState:
+    """Return the state after all processes have started their tasks and all standbys have caught up."""
     clients = {}
     for process, client in state.clients.items():
         share = answer.assignments[process]
         lags = {
-            task: RUNNING if task in share.active else 0 if lag == RUNNING or task in share.standby else lag
+            task: LATEST_OFFSET if task in share.active else 0 if lag == LATEST_OFFSET or task in share.standby else lag
             for task, lag in client.lags.items()
         }
         clients[process] = evolve(
@@ -356,7 +366,7 @@ def _afterwards(state: ApplicationState, answer: TaskAssignment) -> ApplicationS
     return evolve(state, clients=clients)
 
 
-def _changes(state: ApplicationState, chance: Random) -> list[ApplicationState]:
+def _membership_changes(state: ApplicationState, chance: Random) -> list[ApplicationState]:
     """Return the same group after a process has left, and after one has joined."""
     clients = dict(state.clients)
     process = chance.choice(sorted(clients))
@@ -366,7 +376,7 @@ def _changes(state: ApplicationState, chance: Random) -> list[ApplicationState]:
         process_id=UUID(int=chance.getrandbits(128)),
         previous_active_tasks=(),
         previous_standby_tasks=(),
-        lags=dict.fromkeys(sorted(state.stateful), LOG_END),
+        lags=dict.fromkeys(sorted(state.stateful), END_OFFSET_SUM),
     )
     joined = {**clients, new.process_id: new}
     return [evolve(state, clients=each) for each in (left, joined) if each]

@@ -6,7 +6,7 @@ project = "streams-assignor"
 author = "the streams-assignor contributors"
 release = metadata.version("streams-assignor")
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinxcontrib.mermaid"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinxcontrib.mermaid"]
 exclude_patterns = ["_build", "changelog.d"]
 
 html_theme = "furo"

@@ -1,53 +1,51 @@
-"""Version probing (KIP-268) without bytes and clients: the leader's decision and the member's transitions.
+"""The state machine of version probing (KIP-268), without bytes and clients: leader decision and member transitions.
 
-``rules`` holds what differs between generations of Kafka as tables, ``leader.decide`` and ``member.MemberVersion``
-read them, ``diagram`` draws them; ``follow_up`` says when the next rebalance is.
+``rules`` has one table row per generation of Kafka's code; ``leader.decide`` and ``member.MemberVersion`` follow it and
+``state_diagram`` prints it. ``follow_up`` schedules the next rebalance.
 """
 
-from probing.errors import LocalProtocolError, ProbingError, RemoteProtocolError
-from probing.events import (
+from probing._errors import LocalProtocolError, ProbingError, RemoteProtocolError
+from probing._member import MemberVersion, compare_versions
+from probing.follow_up import FollowUp, FollowUpReason, schedule_follow_up
+from probing.leader import MemberVersions, VersionAnswer, VersionDecision, decide
+from probing.model import (
     Action,
+    AssignmentContent,
     AssignmentReceived,
     AssignorError,
-    Check,
-    Content,
     MemberState,
-    Rejoining,
-    Verdict,
+    Precondition,
+    RejoinMode,
+    VersionComparison,
 )
-from probing.follow_up import NEVER, NOW, FollowUp, Reason, follow_up
-from probing.leader import Answer, Decision, Heard, decide
-from probing.member import MemberVersion, verdict
-from probing.rules import BY_NAME, KIP_268, TODAY, LeaderRules, MemberRules, OnError, RuleSet
+from probing.rules import BY_NAME, CURRENT, KIP_268, ErrorReaction, LeaderRules, MemberRules, RuleSet
 
 __all__ = [
     "BY_NAME",
+    "CURRENT",
     "KIP_268",
-    "NEVER",
-    "NOW",
-    "TODAY",
     "Action",
-    "Answer",
+    "AssignmentContent",
     "AssignmentReceived",
     "AssignorError",
-    "Check",
-    "Content",
-    "Decision",
+    "ErrorReaction",
     "FollowUp",
-    "Heard",
+    "FollowUpReason",
     "LeaderRules",
     "LocalProtocolError",
     "MemberRules",
     "MemberState",
     "MemberVersion",
-    "OnError",
+    "MemberVersions",
+    "Precondition",
     "ProbingError",
-    "Reason",
-    "Rejoining",
+    "RejoinMode",
     "RemoteProtocolError",
     "RuleSet",
-    "Verdict",
+    "VersionAnswer",
+    "VersionComparison",
+    "VersionDecision",
+    "compare_versions",
     "decide",
-    "follow_up",
-    "verdict",
+    "schedule_follow_up",
 ]

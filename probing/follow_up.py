@@ -1,57 +1,58 @@
-"""When a member asks for the next rebalance, and why: one mechanism since 2.6, before that only a changed version.
+"""Schedules the follow-up rebalance of a member. Up to 2.5 only a changed version causes one.
 
-Java: ``StreamsPartitionAssignor.maybeScheduleFollowupRebalance``; ``StreamThread`` rejoins when the time has come.
+Java: ``StreamsPartitionAssignor.maybeScheduleFollowupRebalance``; ``StreamThread`` rejoins at that time.
 """
 
 from __future__ import annotations
 
 import enum
-from typing import Final
 
 from attrs import frozen
 
 from probing.rules import MemberRules
-
-NOW: Final = 0
-NEVER: Final = 2**63 - 1
-"""``Long.MAX_VALUE``, which also stands in assignments that ask for nothing."""
+from subscription_codec.records import IMMEDIATELY, NO_FOLLOW_UP
 
 
-class Reason(enum.Enum):
-    """Why a member asks for another rebalance; the first that holds counts."""
+class FollowUpReason(enum.Enum):
+    """Why a member schedules a follow-up rebalance, in the order of precedence."""
 
-    VERSION = "the version that it sends has changed"
+    VERSION = "its used version has changed"
     END_POINT = "the group does not know its end point"
-    WITHHELD = "it waits for a task that its owner has to give up first (KIP-429)"
+    WITHHELD = "it waits for a task that the current owner must revoke first (KIP-429)"
     PROBING = "the leader wants to see then whether warm-ups have caught up (KIP-441)"
 
 
 @frozen
 class FollowUp:
-    """When (milliseconds since 1970, ``NOW`` or ``NEVER``) and why (None: no other rebalance)."""
+    """The time and the reason of a follow-up rebalance."""
 
-    at_ms: int = NEVER
-    reason: Reason | None = None
+    at_ms: int = NO_FOLLOW_UP
+    """Milliseconds since 1970, ``IMMEDIATELY`` or ``NO_FOLLOW_UP``."""
+    reason: FollowUpReason | None = None
+    """None: no follow-up rebalance."""
 
 
-def follow_up(
-    rules: MemberRules, *, version_changed: bool, end_point_missing: bool = False, encoded_ms: int = NEVER
+def schedule_follow_up(
+    rules: MemberRules, *, version_changed: bool, end_point_missing: bool = False, next_rebalance_ms: int = NO_FOLLOW_UP
 ) -> FollowUp:
-    """Say when a member that follows ``rules`` asks for the next rebalance.
+    """Return the follow-up rebalance of a member that follows ``rules``.
 
-    ``end_point_missing``: it has one, and the assignment names hosts, but not that one. ``encoded_ms`` is what the
-    assignment says (version 7 and later). A changed version needs no time table before 2.6: the member rejoins at once.
+    Args:
+        rules: The member half of a rule set.
+        version_changed: The assignment has changed the member's used version. Up to 2.5 the member rejoins at once.
+        end_point_missing: The member has an end point, and the assignment has hosts, but not that one.
+        next_rebalance_ms: The time in the assignment (version 7 and later).
 
-    >>> from probing.rules import TODAY
-    >>> follow_up(TODAY.member, version_changed=False, encoded_ms=NOW).reason.name
+    >>> from probing.rules import CURRENT
+    >>> schedule_follow_up(CURRENT.member, version_changed=False, next_rebalance_ms=IMMEDIATELY).reason.name
     'WITHHELD'
     """
     if version_changed:
-        return FollowUp(NOW, Reason.VERSION)
-    if not rules.follows_up:
+        return FollowUp(IMMEDIATELY, FollowUpReason.VERSION)
+    if not rules.schedules_follow_up:
         return FollowUp()
     if end_point_missing:
-        return FollowUp(NOW, Reason.END_POINT)
-    if encoded_ms == NOW:
-        return FollowUp(NOW, Reason.WITHHELD)
-    return FollowUp(encoded_ms, Reason.PROBING) if encoded_ms < NEVER else FollowUp()
+        return FollowUp(IMMEDIATELY, FollowUpReason.END_POINT)
+    if next_rebalance_ms == IMMEDIATELY:
+        return FollowUp(IMMEDIATELY, FollowUpReason.WITHHELD)
+    return FollowUp(next_rebalance_ms, FollowUpReason.PROBING) if next_rebalance_ms < NO_FOLLOW_UP else FollowUp()

@@ -1,4 +1,4 @@
-"""The leader's decision: from the versions it heard to the versions (and the kind of content) it answers with.
+"""The leader's version decision: from the members' versions to the versions and the content of the answers.
 
 Numbers in, numbers out. Java: ``StreamsPartitionAssignor.assign`` and ``computeNewAssignment`` /
 ``versionProbingAssignment``.
@@ -11,128 +11,173 @@ from typing import Final
 
 from attrs import frozen
 
-from probing.errors import RemoteProtocolError
-from probing.events import AssignorError, Check, Content
-from probing.rules import LeaderRules, Speaks
-from subscription_codec.versions import EARLIEST_PROBEABLE_VERSION, UNKNOWN_VERSION
+from probing._errors import RemoteProtocolError
+from probing.model import AssignmentContent, AssignorError, Precondition
+from probing.rules import LeaderRules, VersionSource
+from subscription_codec.versions import (
+    EARLIEST_PROBEABLE_VERSION,
+    FIRST_ASSIGNMENT_WITH_ERROR_CODE,
+    FIRST_SUBSCRIPTION_WITH_ERROR_CODE,
+    UNKNOWN_VERSION,
+)
 
-ANSWERED_WITH: Final[Mapping[Check, AssignorError]] = {
-    Check.VERSIONS: AssignorError.ASSIGNMENT_ERROR,
-    Check.SHUTDOWN: AssignorError.SHUTDOWN_REQUESTED,
-    Check.TOPICS: AssignorError.INCOMPLETE_SOURCE_TOPIC_METADATA,
+_ERROR_CODES: Final[Mapping[Precondition, AssignorError]] = {
+    Precondition.VERSIONS: AssignorError.ASSIGNMENT_ERROR,
+    Precondition.SHUTDOWN: AssignorError.SHUTDOWN_REQUESTED,
+    Precondition.TOPICS: AssignorError.INCOMPLETE_SOURCE_TOPIC_METADATA,
 }
-_CARRIES_ERRORS: Final = 4
-"""The first assignment version with an error code; without it a leader leaves out the tasks of missing topics."""
-_CARRIES_WISHES: Final = 9
-"""The first subscription version with an error code."""
-_ANSWERED_SINCE: Final[Mapping[Check, int]] = {Check.TOPICS: _CARRIES_ERRORS, Check.SHUTDOWN: _CARRIES_WISHES}
+_CHECKED_SINCE: Final[Mapping[Precondition, int]] = {
+    Precondition.TOPICS: FIRST_ASSIGNMENT_WITH_ERROR_CODE,
+    Precondition.SHUTDOWN: FIRST_SUBSCRIPTION_WITH_ERROR_CODE,
+}
+"""The leader's first supported version with an error code for the precondition. Before version 4 a leader leaves out
+the tasks of missing topics."""
 
 
 @frozen
-class Heard:
-    """The versions one member sent: used, and latest supported (-1 below version 3)."""
+class MemberVersions:
+    """The two version numbers of one member's subscription."""
 
-    used: int
-    supported: int = UNKNOWN_VERSION
+    used_version: int
+    supported_version: int = UNKNOWN_VERSION
+    """-1 for a used version below 3."""
 
 
 @frozen
-class Answer:
-    """What one member gets: both version numbers and the kind of content."""
+class VersionAnswer:
+    """The two version numbers and the kind of content of one member's assignment."""
 
     version: int
-    supported: int
-    content: Content = Content.REGULAR
+    supported_version: int
+    content: AssignmentContent = AssignmentContent.REGULAR
     error_code: int = 0
 
 
 @frozen
-class Decision:
-    """A leader's answers by member id, and which members came from the future (``probing`` if any did).
+class VersionDecision:
+    """A leader's answers to all members of the group."""
 
-    ``completes``: everybody, the leader included, could speak the leader's latest, but somebody still sent less.
-    """
-
-    answers: Mapping[str, Answer]
-    future: frozenset[str] = frozenset()
-    completes: bool = False
+    answers: Mapping[str, VersionAnswer]
+    """By member id."""
+    future_members: frozenset[str] = frozenset()
+    """The members whose used version is above the leader's supported version."""
+    completes_upgrade: bool = False
+    """All members, including the leader, support the leader's latest version, but a lower version is still in use."""
 
     @property
     def probing(self) -> bool:
-        """Whether this rebalance is a version probing one."""
-        return bool(self.future)
+        """Whether this rebalance is a version probing rebalance."""
+        return bool(self.future_members)
 
 
-def decide(rules: LeaderRules, latest: int, heard: Mapping[str, Heard], found: Collection[Check] = ()) -> Decision:
-    """Decide as a leader whose latest version is ``latest`` and who follows ``rules``.
+def decide(
+    rules: LeaderRules,
+    supported_version: int,
+    members: Mapping[str, MemberVersions],
+    failed_preconditions: Collection[Precondition] = (),
+) -> VersionDecision:
+    """Return the answers of a leader that follows ``rules``.
 
-    ``found`` is what else is wrong with the group. A leader that looks for it answers everybody with nothing but an
-    error code, in its own latest version: members that do not have that version cannot read it, in Kafka as here.
+    If a precondition fails, all answers have an error code instead of tasks, in the leader's own latest version.
+    Members that do not support that version cannot read the answer, in Kafka as here.
 
-    Raises ``RemoteProtocolError`` where Kafka's leader thread dies: a version it cannot read, a supported version below
-    the used one (2.5 and later), or (up to 2.6) a member from the future beside one that cannot probe.
+    Args:
+        rules: The leader half of a rule set.
+        supported_version: The latest version that the leader supports.
+        members: The versions of all members, by member id.
+        failed_preconditions: ``TOPICS`` and ``SHUTDOWN``, if they apply; ``VERSIONS`` follows from ``members``.
+
+    Raises:
+        RemoteProtocolError: Kafka's leader throws here: it cannot read a version, a supported version is below the used
+            one (2.5 and later), or a future member is in a group with a member below version 3 (up to 2.6).
 
     >>> from probing.rules import KIP_268
-    >>> decide(KIP_268.leader, 3, {"old": Heard(3, 3), "new": Heard(4, 4)}).answers["new"]
-    Answer(version=3, supported=3, content=<Content.EMPTY: 'no tasks, only the two version numbers'>, error_code=0)
+    >>> members = {"old": MemberVersions(3, 3), "new": MemberVersions(4, 4)}
+    >>> answer = decide(KIP_268.leader, 3, members).answers["new"]
+    >>> answer.version, answer.supported_version, answer.content.name
+    (3, 3, 'EMPTY')
     """
-    future = frozenset(member for member, versions in heard.items() if versions.used > latest)
-    known = [versions for member, versions in heard.items() if member not in future]
-    _validate(rules, latest, heard.values())
-    mixed = bool(future) and min((versions.used for versions in known), default=latest) < EARLIEST_PROBEABLE_VERSION
-    for check in rules.checks:
-        if mixed if check is Check.VERSIONS else check in found and latest >= _ANSWERED_SINCE[check]:
-            return _refusal(rules, latest, heard, future, check)
-    said = _said(latest, known, heard.values())
-    regular = Answer(
-        said[rules.version], said[rules.supported], rules.others_while_probing if future else Content.REGULAR
+    future = frozenset(member for member, versions in members.items() if versions.used_version > supported_version)
+    known = [versions for member, versions in members.items() if member not in future]
+    _check_decodable(rules, supported_version, members.values())
+    failed = set(failed_preconditions) - {Precondition.VERSIONS}
+    if future and min((each.used_version for each in known), default=supported_version) < EARLIEST_PROBEABLE_VERSION:
+        failed.add(Precondition.VERSIONS)
+    for check in rules.preconditions:
+        if check in failed and supported_version >= _CHECKED_SINCE.get(check, 0):
+            return _error_decision(rules, supported_version, members, future, check)
+    candidates = _candidate_versions(supported_version, known, members.values())
+    supported = candidates[rules.supported_version]
+    regular = VersionAnswer(
+        candidates[rules.version], supported, rules.content_while_probing if future else AssignmentContent.REGULAR
     )
-    for_future = Answer(said[rules.version_for_future], said[rules.supported], rules.content_for_future)
-    completes = regular.version < latest == said[Speaks.LOWEST_SUPPORTED]
-    return Decision({member: for_future if member in future else regular for member in heard}, future, completes)
+    for_future = VersionAnswer(candidates[rules.version_for_future], supported, rules.content_for_future)
+    completes = regular.version < supported_version == candidates[VersionSource.LOWEST_SUPPORTED]
+    return VersionDecision(
+        {member: for_future if member in future else regular for member in members}, future, completes
+    )
 
 
-def _validate(rules: LeaderRules, latest: int, everyone: Iterable[Heard]) -> None:
-    """Die of what cannot be read."""
-    for versions in everyone:
-        if versions.used > latest and not rules.reads_future:
-            message = f"unable to decode subscription data: version={versions.used}"
+def _check_decodable(rules: LeaderRules, supported_version: int, members: Iterable[MemberVersions]) -> None:
+    """Raise ``RemoteProtocolError`` for versions that the leader cannot read."""
+    for versions in members:
+        if versions.used_version > supported_version and not rules.decodes_future:
+            message = f"unable to decode subscription data: version={versions.used_version}"
             raise RemoteProtocolError(message, "TaskAssignmentException")
-        if rules.validates_from is None or latest < rules.validates_from:
+        if rules.validates_supported_since is None or supported_version < rules.validates_supported_since:
             continue
-        if versions.supported < versions.used >= EARLIEST_PROBEABLE_VERSION:
-            message = f"a member sent version {versions.used} and claims to support only {versions.supported}"
+        if versions.supported_version < versions.used_version >= EARLIEST_PROBEABLE_VERSION:
+            message = (
+                f"a member sent version {versions.used_version} and claims to support only {versions.supported_version}"
+            )
             raise RemoteProtocolError(message, "IllegalArgumentException")
 
 
-def _said(latest: int, known: Sequence[Heard], everyone: Iterable[Heard]) -> Mapping[Speaks, int]:
-    """Compute the numbers a leader may answer with; each is at most its own latest."""
+def _candidate_versions(
+    supported_version: int, known: Sequence[MemberVersions], members: Iterable[MemberVersions]
+) -> Mapping[VersionSource, int]:
+    """Return the version of each source; each is at most the leader's supported version."""
+    own = supported_version
     return {
-        Speaks.OWN_LATEST: latest,
-        Speaks.LOWEST_USED_KNOWN: min([latest, *(versions.used for versions in known)]),
-        Speaks.LOWEST_USED: min([latest, *(versions.used for versions in everyone)]),
-        Speaks.LOWEST_SUPPORTED_KNOWN: min([latest, *(versions.supported for versions in known)]),
-        Speaks.LOWEST_SUPPORTED: min([latest, *(versions.supported for versions in everyone)]),
+        VersionSource.OWN_SUPPORTED: own,
+        VersionSource.LOWEST_USED_KNOWN: min([own, *(each.used_version for each in known)]),
+        VersionSource.LOWEST_USED: min([own, *(each.used_version for each in members)]),
+        VersionSource.LOWEST_SUPPORTED_KNOWN: min([own, *(each.supported_version for each in known)]),
+        VersionSource.LOWEST_SUPPORTED: min([own, *(each.supported_version for each in members)]),
     }
 
 
-def assignment_error(rules: LeaderRules, latest: int, members: Iterable[str]) -> Decision | None:
-    """Tell everybody that the leader could not assign; None if leaders of these rules die of it instead (up to 2.6)."""
-    if not rules.answers_errors or latest < _CARRIES_ERRORS:
+def assignment_error(rules: LeaderRules, supported_version: int, members: Iterable[str]) -> VersionDecision | None:
+    """Return the answers of a leader that could not assign; None if its rules have no error code for it (up to 2.6)."""
+    if not rules.answers_errors or supported_version < FIRST_ASSIGNMENT_WITH_ERROR_CODE:
         return None
-    return _told(latest, members, AssignorError.ASSIGNMENT_ERROR)
+    return _answer_with_error(supported_version, members, AssignorError.ASSIGNMENT_ERROR)
 
 
-def _refusal(
-    rules: LeaderRules, latest: int, heard: Mapping[str, Heard], future: frozenset[str], check: Check
-) -> Decision:
-    """Answer a group that cannot be assigned to, or die of it. Java: ``errorAssignment``."""
-    if check is Check.VERSIONS and assignment_error(rules, latest, heard) is None:
-        message = f"a member sent a version above {latest} and another one below {EARLIEST_PROBEABLE_VERSION}"
+def _error_decision(
+    rules: LeaderRules,
+    supported_version: int,
+    members: Mapping[str, MemberVersions],
+    future_members: frozenset[str],
+    check: Precondition,
+) -> VersionDecision:
+    """Return the answers to a group that fails a precondition, or raise if the rules have none.
+
+    Java: ``errorAssignment``.
+    """
+    if check is Precondition.VERSIONS and assignment_error(rules, supported_version, members) is None:
+        message = (
+            f"a member sent a version above {supported_version} and another one below {EARLIEST_PROBEABLE_VERSION}"
+        )
         raise RemoteProtocolError(message, "IllegalStateException")
-    told = heard if rules.tells_future else [member for member in heard if member not in future]
-    return _told(latest, told, ANSWERED_WITH[check], future)
+    answered = [each for each in members if rules.answers_future_members or each not in future_members]
+    return _answer_with_error(supported_version, answered, _ERROR_CODES[check], future_members)
 
 
-def _told(latest: int, members: Iterable[str], error: AssignorError, future: frozenset[str] = frozenset()) -> Decision:
-    return Decision(dict.fromkeys(members, Answer(latest, latest, Content.ERROR, error)), future)
+def _answer_with_error(
+    supported_version: int, members: Iterable[str], error: AssignorError, future_members: frozenset[str] = frozenset()
+) -> VersionDecision:
+    return VersionDecision(
+        dict.fromkeys(members, VersionAnswer(supported_version, supported_version, AssignmentContent.ERROR, error)),
+        future_members,
+    )

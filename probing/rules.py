@@ -1,9 +1,8 @@
-"""Who negotiates how: the rules of each generation of Kafka's code, one table row each.
+"""The version probing rules of each generation of Kafka's code, one table row each.
 
-A rule set has two halves. ``LeaderRules`` says with which numbers a leader answers (read by ``leader.decide``),
-``MemberRules`` holds the transitions of a member (read by ``member.MemberVersion``). ``BY_NAME`` lists them all;
-``TODAY`` is what our own members follow. Java: ``StreamsPartitionAssignor`` (``StreamPartitionAssignor`` before 2.0) of
-the releases in ``source``.
+A rule set has two halves: ``LeaderRules`` for ``leader.decide`` and ``MemberRules`` for ``member.MemberVersion``.
+``BY_NAME`` has all rule sets; members of this product follow ``CURRENT``. Java: ``StreamsPartitionAssignor``
+(``StreamPartitionAssignor`` before 2.0) of the releases in ``source``.
 """
 
 from __future__ import annotations
@@ -14,15 +13,23 @@ from typing import Final
 
 from attrs import evolve, frozen
 
-from probing.events import Action, AssignorError, Check, Content, MemberState, Rejoining, Verdict
+from probing.model import (
+    Action,
+    AssignmentContent,
+    AssignorError,
+    MemberState,
+    Precondition,
+    RejoinMode,
+    VersionComparison,
+)
 
-Transitions = Mapping[tuple[MemberState, Verdict], tuple[MemberState, tuple[Action, ...]]]
+Transitions = Mapping[tuple[MemberState, VersionComparison], tuple[MemberState, tuple[Action, ...]]]
 
 
-class Speaks(enum.Enum):
-    """Where a leader takes a version number from. "Known" leaves out members from the future."""
+class VersionSource(enum.Enum):
+    """The source of a version number in an answer. "Known" excludes future members."""
 
-    OWN_LATEST = "the leader's own latest version"
+    OWN_SUPPORTED = "the leader's own latest version"
     LOWEST_USED_KNOWN = "the lowest used version among the known members"
     LOWEST_USED = "the lowest used version in the group, at most the leader's latest"
     LOWEST_SUPPORTED_KNOWN = "the lowest supported version among leader and known members"
@@ -31,219 +38,237 @@ class Speaks(enum.Enum):
 
 @frozen(kw_only=True)
 class LeaderRules:
-    """How a leader answers.
+    """The answers of a leader. A future member is one whose used version the leader does not support."""
 
-    ``reads_future``: it can tell a subscription from the future from garbage. ``validates_from``: with this latest
-    version or a later one it refuses a supported version below the used one. ``previous_of_process``: "previous" tasks
-    are those of the whole process, for each of its members, and are named once each, where a member expects one name
-    for each partition. ``checks`` come before everything else, in this order; ``answers_errors``: versions that do not
-    go together get an answer with an error code, instead of the leader's death. ``tells_future``: members from the
-    future get such an answer too.
-    """
-
-    version: Speaks
-    supported: Speaks = Speaks.OWN_LATEST
-    reads_future: bool = True
-    validates_from: int | None = None
-    version_for_future: Speaks = Speaks.OWN_LATEST
-    content_for_future: Content = Content.EMPTY
-    others_while_probing: Content = Content.REGULAR
-    previous_of_process: bool = False
-    checks: tuple[Check, ...] = (Check.VERSIONS,)
+    version: VersionSource
+    """The used version of the answers to known members."""
+    supported_version: VersionSource = VersionSource.OWN_SUPPORTED
+    """The supported version of all answers."""
+    decodes_future: bool = True
+    """The leader can read the two version numbers of a future member's subscription."""
+    validates_supported_since: int | None = None
+    """Since this version of its own, the leader refuses a supported version below the used one; None: never."""
+    version_for_future: VersionSource = VersionSource.OWN_SUPPORTED
+    """The used version of the answers to future members."""
+    content_for_future: AssignmentContent = AssignmentContent.EMPTY
+    content_while_probing: AssignmentContent = AssignmentContent.REGULAR
+    """The content of the answers to known members, if there are future members."""
+    previous_tasks_per_process: bool = False
+    """A bug: each member gets the previous tasks of its whole process, named once instead of once per partition."""
+    preconditions: tuple[Precondition, ...] = (Precondition.VERSIONS,)
+    """The checks before the assignment, in this order."""
     answers_errors: bool = False
-    tells_future: bool = True
+    """If ``VERSIONS`` fails, the leader answers with an error code; otherwise it throws."""
+    answers_future_members: bool = True
+    """Future members also get the answers with an error code."""
 
 
 @frozen
-class OnError:
-    """What a member does about an error code: ``actions``, or it throws (the exception is Kafka's)."""
+class ErrorReaction:
+    """The reaction of a member to an error code: actions or an exception."""
 
     actions: tuple[Action, ...] = ()
     throws: str = ""
+    """The name of Kafka's exception; empty: none."""
 
 
 @frozen(kw_only=True)
 class MemberRules:
-    """How a member takes answers. A pair that is not in ``transitions`` is the other side's fault.
-
-    ``answered_above``: what Kafka throws at an answer above the version that was sent. ``errors`` by error code,
-    ``other_error`` for all others; None: it knows of no error codes. ``follows_up``: it also asks for another rebalance
-    for reasons that are not about versions (``follow_up``).
-    """
+    """The reactions of a member to assignments."""
 
     transitions: Transitions
-    rejoining: Rejoining = Rejoining.LEAVE_AND_JOIN
-    answered_above: str = "TaskAssignmentException"
-    errors: Mapping[int, OnError] = {}
-    other_error: OnError | None = None
-    follows_up: bool = False
+    """A pair that is missing is a protocol error of the leader."""
+    rejoin_mode: RejoinMode = RejoinMode.LEAVE_AND_JOIN
+    exception_above_used: str = "TaskAssignmentException"
+    """Kafka's exception for an assignment above the used version."""
+    error_reactions: Mapping[int, ErrorReaction] = {}
+    """By error code."""
+    default_error_reaction: ErrorReaction | None = None
+    """The reaction to all other codes; None: the member ignores error codes."""
+    schedules_follow_up: bool = False
+    """The member also schedules rebalances for reasons other than versions (``follow_up``)."""
 
 
 @frozen
 class RuleSet:
-    """Both halves of one generation, the name it goes by, and where it can be read."""
+    """Both halves of one generation."""
 
     name: str
     source: str
+    """The releases or the document that define it."""
     leader: LeaderRules
     member: MemberRules
 
 
-LATEST, LOWERED, PINNED, OVERSHOT = MemberState
-OLD, SAME, LOWER, BEHIND, HIGHER, HIGHEST, BEYOND, ABOVE = Verdict
-TAKE, DROP, REJOIN, REJOIN_TO_COMPLETE, STOP, STOP_APPLICATION = Action
+LATEST, DOWNGRADED, PINNED, OVERSHOT = MemberState
+OLD, SAME, LOWER, BEHIND, HIGHER, HIGHEST, BEYOND, ABOVE = VersionComparison
+ACCEPT, DISCARD, REJOIN, REJOIN_TO_COMPLETE, SHUTDOWN, SHUTDOWN_APPLICATION = Action
 
-_TAKES_WHAT_IS_OLD: Final[Transitions] = {
-    (LATEST, OLD): (LATEST, (TAKE,)),
-    (PINNED, OLD): (PINNED, (TAKE,)),
+_UNPROBEABLE_TRANSITIONS: Final[Transitions] = {
+    (LATEST, OLD): (LATEST, (ACCEPT,)),
+    (PINNED, OLD): (PINNED, (ACCEPT,)),
 }
 
-# Before 2.0 nobody probes: whatever can be read is taken, also version 2 by a member that was told to send 1.
-_JUST_TAKES: Final[Transitions] = {**_TAKES_WHAT_IS_OLD, (PINNED, ABOVE): (PINNED, (TAKE,))}
+# Before 2.0 there is no probing: a member accepts any readable version, also version 2 if it is pinned to 1.
+_PRE_PROBING_TRANSITIONS: Final[Transitions] = {**_UNPROBEABLE_TRANSITIONS, (PINNED, ABOVE): (PINNED, (ACCEPT,))}
 
-# Kafka 2.2.2, 2.3.1 and everything since 2.4: whoever changes its version rejoins.
-_TODAY: Final[Transitions] = {
-    **_TAKES_WHAT_IS_OLD,
-    (LATEST, SAME): (LATEST, (TAKE,)),
-    (LATEST, LOWER): (LOWERED, (TAKE, REJOIN)),
-    (LATEST, BEHIND): (LATEST, (TAKE, REJOIN)),
-    (LOWERED, OLD): (LOWERED, (TAKE,)),
-    (LOWERED, SAME): (LOWERED, (TAKE,)),
-    (LOWERED, LOWER): (LOWERED, (TAKE, REJOIN)),
-    (LOWERED, BEHIND): (LOWERED, (TAKE, REJOIN)),
-    (LOWERED, HIGHER): (LOWERED, (TAKE, REJOIN)),
-    (LOWERED, HIGHEST): (LATEST, (TAKE, REJOIN)),
+# Kafka 2.2.2, 2.3.1, 2.4 and later: a member that changes its used version rejoins.
+_CURRENT_TRANSITIONS: Final[Transitions] = {
+    **_UNPROBEABLE_TRANSITIONS,
+    (LATEST, SAME): (LATEST, (ACCEPT,)),
+    (LATEST, LOWER): (DOWNGRADED, (ACCEPT, REJOIN)),
+    (LATEST, BEHIND): (LATEST, (ACCEPT, REJOIN)),
+    (DOWNGRADED, OLD): (DOWNGRADED, (ACCEPT,)),
+    (DOWNGRADED, SAME): (DOWNGRADED, (ACCEPT,)),
+    (DOWNGRADED, LOWER): (DOWNGRADED, (ACCEPT, REJOIN)),
+    (DOWNGRADED, BEHIND): (DOWNGRADED, (ACCEPT, REJOIN)),
+    (DOWNGRADED, HIGHER): (DOWNGRADED, (ACCEPT, REJOIN)),
+    (DOWNGRADED, HIGHEST): (LATEST, (ACCEPT, REJOIN)),
 }
 
-# The same moves, but what arrives with a new version is not used (up to KAFKA-8972).
-_EARLY_RETURN: Final[Transitions] = {
-    pair: (state, (DROP, REJOIN) if REJOIN in actions else actions) for pair, (state, actions) in _TODAY.items()
+# The same transitions, but an assignment that changes the version is discarded (up to KAFKA-8972).
+_DISCARDING_TRANSITIONS: Final[Transitions] = {
+    pair: (state, (DISCARD, REJOIN) if REJOIN in actions else actions)
+    for pair, (state, actions) in _CURRENT_TRANSITIONS.items()
 }
 
 # KIP-268: "we can trigger this rebalance with one more unsubscribe/subscribe/poll sequence (to make sure only one
-# instance executes this, the leader should be responsible to trigger this final rebalance)". Final means that everybody
-# could speak more than was answered: a leader that rejoins at every sight of a higher version never ends while one old
-# member is left (the simulation found that reading stuck with two members).
-_KIP_268: Final[Transitions] = {
-    **_TODAY,
-    (LATEST, LOWER): (LOWERED, (DROP, REJOIN)),
-    (LOWERED, LOWER): (LOWERED, (DROP, REJOIN)),
-    (LATEST, BEHIND): (LATEST, (TAKE, REJOIN_TO_COMPLETE)),
-    (LOWERED, BEHIND): (LOWERED, (TAKE, REJOIN_TO_COMPLETE)),
-    (LOWERED, HIGHER): (LOWERED, (TAKE, REJOIN_TO_COMPLETE)),
-    (LOWERED, HIGHEST): (LATEST, (TAKE, REJOIN_TO_COMPLETE)),
-    # "it always checks the leaders supported-version and update its downgraded used-version if possible": a leader
-    # that supports more than we do is no reason to go where we cannot.
-    (LATEST, BEYOND): (LATEST, (TAKE,)),
-    (LOWERED, BEYOND): (LATEST, (TAKE, REJOIN_TO_COMPLETE)),
+# instance executes this, the leader should be responsible to trigger this final rebalance)". We read "final" as: all
+# members support a higher version than the answered one. A leader that rejoins whenever it sees a higher version never
+# stops while one old member is left (the simulation found a livelock with two members).
+_KIP_268_TRANSITIONS: Final[Transitions] = {
+    **_CURRENT_TRANSITIONS,
+    (LATEST, LOWER): (DOWNGRADED, (DISCARD, REJOIN)),
+    (DOWNGRADED, LOWER): (DOWNGRADED, (DISCARD, REJOIN)),
+    (LATEST, BEHIND): (LATEST, (ACCEPT, REJOIN_TO_COMPLETE)),
+    (DOWNGRADED, BEHIND): (DOWNGRADED, (ACCEPT, REJOIN_TO_COMPLETE)),
+    (DOWNGRADED, HIGHER): (DOWNGRADED, (ACCEPT, REJOIN_TO_COMPLETE)),
+    (DOWNGRADED, HIGHEST): (LATEST, (ACCEPT, REJOIN_TO_COMPLETE)),
+    # "it always checks the leaders supported-version and update its downgraded used-version if possible": the member
+    # never uses a version above its own latest one.
+    (LATEST, BEYOND): (LATEST, (ACCEPT,)),
+    (DOWNGRADED, BEYOND): (LATEST, (ACCEPT, REJOIN_TO_COMPLETE)),
 }
 
-# As released in 2.0: a member that sent more than it got rejoins, one that sent less just moves up; and nobody checks
-# that the supported version is one it has (KAFKA-8649). These releases know version 4 at most, so a lowered member
-# has sent 3 and cannot at the same time be answered less.
-_KAFKA_2_0: Final[Transitions] = {
-    **_EARLY_RETURN,
-    (LOWERED, HIGHER): (LOWERED, (TAKE,)),
-    (LOWERED, HIGHEST): (LATEST, (TAKE,)),
-    (LATEST, BEYOND): (OVERSHOT, (TAKE,)),
-    (LOWERED, BEYOND): (OVERSHOT, (TAKE,)),
+# As released in 2.0: a member rejoins if the answered version is below the used one, but not if it is above. It does
+# not check that it supports the answered supported version (KAFKA-8649). These releases support at most version 4, so
+# a downgraded member uses 3 and cannot receive a lower version.
+_KAFKA_2_0_TRANSITIONS: Final[Transitions] = {
+    **_DISCARDING_TRANSITIONS,
+    (DOWNGRADED, HIGHER): (DOWNGRADED, (ACCEPT,)),
+    (DOWNGRADED, HIGHEST): (LATEST, (ACCEPT,)),
+    (LATEST, BEYOND): (OVERSHOT, (ACCEPT,)),
+    (DOWNGRADED, BEYOND): (OVERSHOT, (ACCEPT,)),
 }
 
-_DROPS: Final = OnError((DROP,))
-_FAILS: Final = OnError(throws="TaskAssignmentException")
-_FIRST_CODES: Final[Mapping[int, OnError]] = {
-    AssignorError.INCOMPLETE_SOURCE_TOPIC_METADATA: OnError((DROP, STOP)),
-    AssignorError.VERSION_PROBING: OnError((DROP, REJOIN)),
+_DISCARDS: Final = ErrorReaction((DISCARD,))
+_THROWS: Final = ErrorReaction(throws="TaskAssignmentException")
+_ERROR_REACTIONS_2_0: Final[Mapping[int, ErrorReaction]] = {
+    AssignorError.INCOMPLETE_SOURCE_TOPIC_METADATA: ErrorReaction((DISCARD, SHUTDOWN)),
+    AssignorError.VERSION_PROBING: ErrorReaction((DISCARD, REJOIN)),
 }
-_TODAYS_CODES: Final[Mapping[int, OnError]] = {
-    AssignorError.INCOMPLETE_SOURCE_TOPIC_METADATA: OnError(throws="MissingSourceTopicException"),
-    # Never meant for the wire, and Kafka lets it pass.
-    AssignorError.VERSION_PROBING: _DROPS,
-    AssignorError.ASSIGNMENT_ERROR: _FAILS,
-    # 2.8 and later; a member of 2.7 cannot read an assignment that has it.
-    AssignorError.SHUTDOWN_REQUESTED: OnError((DROP, STOP_APPLICATION)),
+_CURRENT_ERROR_REACTIONS: Final[Mapping[int, ErrorReaction]] = {
+    AssignorError.INCOMPLETE_SOURCE_TOPIC_METADATA: ErrorReaction(throws="MissingSourceTopicException"),
+    # Kafka never sends this code, and ignores it.
+    AssignorError.VERSION_PROBING: _DISCARDS,
+    AssignorError.ASSIGNMENT_ERROR: _THROWS,
+    # 2.8 and later; a member of 2.7 cannot read an assignment with this code.
+    AssignorError.SHUTDOWN_REQUESTED: ErrorReaction((DISCARD, SHUTDOWN_APPLICATION)),
 }
 
-_BEFORE_2_0: Final = LeaderRules(version=Speaks.OWN_LATEST, reads_future=False, checks=())
-_KIP_LEADER: Final = LeaderRules(version=Speaks.LOWEST_USED_KNOWN)
+_LEADER_BEFORE_2_0: Final = LeaderRules(version=VersionSource.OWN_SUPPORTED, decodes_future=False, preconditions=())
+_KIP_268_LEADER: Final = LeaderRules(version=VersionSource.LOWEST_USED_KNOWN)
 
-G0: Final = RuleSet("g0", "0.10.0.0 to 0.10.0.1", _BEFORE_2_0, MemberRules(transitions=_JUST_TAKES))
+G0: Final = RuleSet("g0", "0.10.0.0 to 0.10.0.1", _LEADER_BEFORE_2_0, MemberRules(transitions=_PRE_PROBING_TRANSITIONS))
 G1: Final = RuleSet(
     "g1",
     "0.10.1.0 to 0.10.2.1, 0.11.0.0 to .2, 1.0.0 to .1, 1.1.0: answers version 2 even to version 1 (KAFKA-6054)",
-    _BEFORE_2_0,
-    MemberRules(transitions=_JUST_TAKES),
+    _LEADER_BEFORE_2_0,
+    MemberRules(transitions=_PRE_PROBING_TRANSITIONS),
 )
 G1F: Final = RuleSet(
     "g1f",
     "0.10.2.2, 0.11.0.3, 1.0.2, 1.1.1: KAFKA-6054 fixed",
-    evolve(_BEFORE_2_0, version=Speaks.LOWEST_USED),
-    MemberRules(transitions=_JUST_TAKES),
+    evolve(_LEADER_BEFORE_2_0, version=VersionSource.LOWEST_USED),
+    MemberRules(transitions=_PRE_PROBING_TRANSITIONS),
 )
-KIP_268: Final = RuleSet("kip-268", "the text of KIP-268", _KIP_LEADER, MemberRules(transitions=_KIP_268))
+KIP_268: Final = RuleSet(
+    "kip-268", "the text of KIP-268", _KIP_268_LEADER, MemberRules(transitions=_KIP_268_TRANSITIONS)
+)
 KAFKA_2_0: Final = RuleSet(
     "g2",
     "2.0.0 to 2.2.1 and 2.3.0: KIP-268 as released",
     evolve(
-        _KIP_LEADER,
-        others_while_probing=Content.PREVIOUS,
-        previous_of_process=True,
-        checks=(Check.VERSIONS, Check.TOPICS),
-        tells_future=False,
+        _KIP_268_LEADER,
+        content_while_probing=AssignmentContent.PREVIOUS,
+        previous_tasks_per_process=True,
+        preconditions=(Precondition.VERSIONS, Precondition.TOPICS),
+        answers_future_members=False,
     ),
     MemberRules(
-        transitions=_KAFKA_2_0, answered_above="IllegalStateException", errors=_FIRST_CODES, other_error=_DROPS
+        transitions=_KAFKA_2_0_TRANSITIONS,
+        exception_above_used="IllegalStateException",
+        error_reactions=_ERROR_REACTIONS_2_0,
+        default_error_reaction=_DISCARDS,
     ),
 )
 KAFKA_8649: Final = RuleSet(
     "g3",
-    "2.2.2 and 2.3.1: the supported version is the one that all support",
+    "2.2.2 and 2.3.1: the supported version is the one that all members support",
     evolve(
         KAFKA_2_0.leader,
-        supported=Speaks.LOWEST_SUPPORTED_KNOWN,
-        version_for_future=Speaks.LOWEST_USED_KNOWN,
-        previous_of_process=False,
+        supported_version=VersionSource.LOWEST_SUPPORTED_KNOWN,
+        version_for_future=VersionSource.LOWEST_USED_KNOWN,
+        previous_tasks_per_process=False,
     ),
-    MemberRules(transitions=_EARLY_RETURN, errors=_FIRST_CODES, other_error=_DROPS),
+    MemberRules(
+        transitions=_DISCARDING_TRANSITIONS, error_reactions=_ERROR_REACTIONS_2_0, default_error_reaction=_DISCARDS
+    ),
 )
 G4A: Final = RuleSet(
     "g4a",
-    "2.4 and 2.5: members from the future get tasks too",
+    "2.4 and 2.5: future members get tasks too",
     LeaderRules(
-        version=Speaks.LOWEST_USED,
-        supported=Speaks.LOWEST_SUPPORTED,
-        validates_from=6,  # 2.5
-        version_for_future=Speaks.LOWEST_USED,
-        content_for_future=Content.REGULAR,
-        checks=(Check.VERSIONS, Check.TOPICS),
+        version=VersionSource.LOWEST_USED,
+        supported_version=VersionSource.LOWEST_SUPPORTED,
+        validates_supported_since=6,  # 2.5
+        version_for_future=VersionSource.LOWEST_USED,
+        content_for_future=AssignmentContent.REGULAR,
+        preconditions=(Precondition.VERSIONS, Precondition.TOPICS),
     ),
-    MemberRules(transitions=_TODAY, errors=_FIRST_CODES, other_error=_DROPS),
+    MemberRules(
+        transitions=_CURRENT_TRANSITIONS, error_reactions=_ERROR_REACTIONS_2_0, default_error_reaction=_DISCARDS
+    ),
 )
 G4B: Final = RuleSet(
     "g4b",
     "2.6: a member that rejoins keeps its member id",
     G4A.leader,
     MemberRules(
-        transitions=_TODAY,
-        rejoining=Rejoining.KEEP_MEMBER_ID,
-        errors={AssignorError.INCOMPLETE_SOURCE_TOPIC_METADATA: OnError((DROP, STOP))},
-        other_error=_DROPS,
-        follows_up=True,
+        transitions=_CURRENT_TRANSITIONS,
+        rejoin_mode=RejoinMode.KEEP_MEMBER_ID,
+        error_reactions={AssignorError.INCOMPLETE_SOURCE_TOPIC_METADATA: ErrorReaction((DISCARD, SHUTDOWN))},
+        default_error_reaction=_DISCARDS,
+        schedules_follow_up=True,
     ),
 )
 G4C: Final = RuleSet(
     "g4c",
     "2.7 to 3.7: errors are answered with a code",
-    evolve(G4B.leader, checks=(Check.VERSIONS, Check.SHUTDOWN, Check.TOPICS), answers_errors=True),
-    evolve(G4B.member, errors=_TODAYS_CODES, other_error=_FAILS),
+    evolve(
+        G4B.leader,
+        preconditions=(Precondition.VERSIONS, Precondition.SHUTDOWN, Precondition.TOPICS),
+        answers_errors=True,
+    ),
+    evolve(G4B.member, error_reactions=_CURRENT_ERROR_REACTIONS, default_error_reaction=_THROWS),
 )
-TODAY: Final = RuleSet(
+CURRENT: Final = RuleSet(
     "today",
-    "3.8 and later, and our own members: as g4c, but versions are looked at last",
-    evolve(G4C.leader, checks=(Check.SHUTDOWN, Check.TOPICS, Check.VERSIONS)),
+    "3.8 and later, and members of this product: as g4c, but versions are checked last",
+    evolve(G4C.leader, preconditions=(Precondition.SHUTDOWN, Precondition.TOPICS, Precondition.VERSIONS)),
     G4C.member,
 )
 
 BY_NAME: Final[Mapping[str, RuleSet]] = {
-    rules.name: rules for rules in (G0, G1, G1F, KIP_268, KAFKA_2_0, KAFKA_8649, G4A, G4B, G4C, TODAY)
+    rules.name: rules for rules in (G0, G1, G1F, KIP_268, KAFKA_2_0, KAFKA_8649, G4A, G4B, G4C, CURRENT)
 }

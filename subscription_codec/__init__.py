@@ -1,18 +1,21 @@
-"""Bytes to records and back: the rebalance metadata of Kafka Streams (KIP-268), standard library only.
+"""Encodes and decodes the rebalance metadata of Kafka Streams (KIP-268), with the standard library only.
 
 ``decode_subscription`` / ``encode_subscription`` and ``decode_assignment`` / ``encode_assignment`` are for userdata,
-``consumer_protocol`` is for the envelope around it, ``explain`` and ``explain_envelope`` show bytes to a person. The
-fields of each version are one table: ``subscription_codec.layout``.
+``consumer_protocol`` is for the envelope around it and for both layers in one call. ``explain`` and
+``explain_envelope`` annotate bytes for a reader. One table has the fields of each version:
+``subscription_codec.layout``.
 """
 
-from subscription_codec._explain import Part, explain, explain_envelope
-from subscription_codec.assignment import decode_assignment, encode_assignment, with_dictionary
-from subscription_codec.errors import CodecError, DecodeError, EncodeError, FutureVersion
-from subscription_codec.fields import describe, from_fields, to_fields
+from subscription_codec._explanation import AnnotatedField, explain, explain_envelope
+from subscription_codec._subscription import decode_subscription, encode_subscription
+from subscription_codec.assignment import decode_assignment, encode_assignment, with_topic_dictionary
+from subscription_codec.errors import CodecError, DecodeError, EncodeError, FutureVersion, StreamsAssignorError
+from subscription_codec.json_fields import describe, from_fields, to_fields
 from subscription_codec.records import (
-    NO_REBALANCE,
-    RUNNING,
-    UNKNOWN_SUM,
+    IMMEDIATELY,
+    LATEST_OFFSET,
+    NO_FOLLOW_UP,
+    OFFSET_UNKNOWN,
     Assignment,
     ClientTag,
     FutureAssignment,
@@ -25,22 +28,23 @@ from subscription_codec.records import (
     TaskOffsetSum,
     TopicPartition,
 )
-from subscription_codec.subscription import decode_subscription, encode_subscription
 from subscription_codec.versions import (
     EARLIEST_PROBEABLE_VERSION,
-    FIRST_WITH_OFFSET_SUMS,
+    FIRST_VERSION_WITH_OFFSET_SUMS,
     LATEST_SUPPORTED_VERSION,
     UNKNOWN_VERSION,
 )
 
 __all__ = [
     "EARLIEST_PROBEABLE_VERSION",
-    "FIRST_WITH_OFFSET_SUMS",
+    "FIRST_VERSION_WITH_OFFSET_SUMS",
+    "IMMEDIATELY",
+    "LATEST_OFFSET",
     "LATEST_SUPPORTED_VERSION",
-    "NO_REBALANCE",
-    "RUNNING",
-    "UNKNOWN_SUM",
+    "NO_FOLLOW_UP",
+    "OFFSET_UNKNOWN",
     "UNKNOWN_VERSION",
+    "AnnotatedField",
     "Assignment",
     "ClientTag",
     "CodecError",
@@ -51,8 +55,8 @@ __all__ = [
     "FutureVersion",
     "HostInfo",
     "HostPartitions",
-    "Part",
     "StandbyTask",
+    "StreamsAssignorError",
     "Subscription",
     "TaskId",
     "TaskOffsetSum",
@@ -66,5 +70,5 @@ __all__ = [
     "explain_envelope",
     "from_fields",
     "to_fields",
-    "with_dictionary",
+    "with_topic_dictionary",
 ]

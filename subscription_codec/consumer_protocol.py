@@ -1,8 +1,8 @@
-"""The consumer protocol: the envelope in which userdata travels through JoinGroup and SyncGroup.
+"""The consumer protocol: the envelope of userdata in JoinGroup and SyncGroup.
 
-Java: ``ConsumerProtocol``, ``ConsumerProtocolSubscription.json``, ``ConsumerProtocolAssignment.json``. Version 0 is
-what consumers sent up to 2.3, 1 (owned partitions) 2.4 to 3.3, 3 (generation, rack) from 3.4 on. A version above 3
-is read as 3: "newer schemas are backward compatible", so what is new stands behind and is kept in ``trailing``.
+Java: ``ConsumerProtocol``, ``ConsumerProtocolSubscription.json``, ``ConsumerProtocolAssignment.json``. Consumers up to
+2.3 send version 0, 2.4 to 3.3 version 1 (owned partitions), 3.4 and later version 3 (generation, rack). A version above
+3 is decoded as 3: "newer schemas are backward compatible", so its new fields follow and are kept in ``trailing``.
 """
 
 from __future__ import annotations
@@ -10,14 +10,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-from subscription_codec._driver import as_bytes, nothing_behind, read_number, read_record, write_record
-from subscription_codec._text import Utf8
-from subscription_codec._wire import INT_32, Array, Integer, NullableBytes, Reader, Struct
+from subscription_codec._messages import (
+    decode_record,
+    encode_record,
+    read_header_integer,
+    reject_trailing_bytes,
+    require_bytes,
+)
+from subscription_codec._subscription import decode_subscription, encode_subscription
+from subscription_codec.assignment import decode_assignment, encode_assignment
 from subscription_codec.errors import BadVersion, EncodeError
 from subscription_codec.layout import Field, Layout
-from subscription_codec.records import TopicPartition
+from subscription_codec.records import Assignment, FutureSubscription, Subscription, TopicPartition
+from subscription_codec.versions import LATEST_SUPPORTED_VERSION
+from subscription_codec.wire.text import Utf8
+from subscription_codec.wire.types import INT_32, Array, Integer, NullableBytes, Reader, Struct
 
-HIGHEST_VERSION: Final = 3
+HIGHEST_SUPPORTED_VERSION: Final = 3
 
 
 class TopicPartitions(NamedTuple):
@@ -27,8 +36,8 @@ class TopicPartitions(NamedTuple):
     partitions: tuple[int, ...]
 
 
-class MemberSubscription(NamedTuple):
-    """The whole of what a member sends: topics, userdata, and from version 1 on what it still owns."""
+class ConsumerSubscription(NamedTuple):
+    """A member's consumer-protocol subscription: topics, userdata and, since version 1, its owned partitions."""
 
     topics: tuple[str, ...] = ()
     user_data: bytes | None = None
@@ -39,8 +48,8 @@ class MemberSubscription(NamedTuple):
     trailing: bytes = b""
 
 
-class MemberAssignment(NamedTuple):
-    """The whole of what a member receives: its partitions and the userdata."""
+class ConsumerAssignment(NamedTuple):
+    """A member's consumer-protocol assignment: its partitions and the userdata."""
 
     assigned_partitions: tuple[TopicPartitions, ...] = ()
     user_data: bytes | None = None
@@ -57,48 +66,100 @@ _V0: Final = (
 _V1: Final = (*_V0, Field("owned_partitions", "ownedPartitions", Array(_TOPIC_PARTITIONS)))
 _V2: Final = (*_V1, Field("generation_id", "generationId", INT_32))
 _V3: Final = (*_V2, Field("rack_id", "rackId", Utf8(2, nullable=True)))
-_ASSIGNMENT: Final = Layout(
-    MemberAssignment,
+_ASSIGNMENT_LAYOUT: Final = Layout(
+    ConsumerAssignment,
     Field("version", "version", Integer(2)),
     Field("assigned_partitions", "assignedPartitions", Array(_TOPIC_PARTITIONS)),
     Field("user_data", "userData", NullableBytes()),
 )
 
-SUBSCRIPTION: Final[Mapping[int, Layout]] = {
-    version: Layout(MemberSubscription, *fields) for version, fields in enumerate((_V0, _V1, _V2, _V3))
+SUBSCRIPTION_LAYOUTS: Final[Mapping[int, Layout]] = {
+    version: Layout(ConsumerSubscription, *fields) for version, fields in enumerate((_V0, _V1, _V2, _V3))
 }
-ASSIGNMENT: Final[Mapping[int, Layout]] = dict.fromkeys(SUBSCRIPTION, _ASSIGNMENT)
+ASSIGNMENT_LAYOUTS: Final[Mapping[int, Layout]] = dict.fromkeys(SUBSCRIPTION_LAYOUTS, _ASSIGNMENT_LAYOUT)
 
 
-def decode_member_subscription(blob: bytes | None, *, strict: bool = False) -> MemberSubscription:
-    """Read a whole consumer-protocol subscription; ``DecodeError`` if the bytes are none.
+def decode_consumer_subscription(subscription: bytes | None, *, strict: bool = False) -> ConsumerSubscription:
+    """Decode a consumer-protocol subscription; ``DecodeError`` if the bytes are malformed.
 
-    ``strict`` refuses bytes behind the last field, which else are kept in ``trailing``.
+    ``strict`` refuses bytes after the last field. Otherwise they are kept in ``trailing``.
     """
-    record: MemberSubscription = _decode(blob, SUBSCRIPTION, strict)
+    record: ConsumerSubscription = _decode(subscription, SUBSCRIPTION_LAYOUTS, strict)
     return record
 
 
-def decode_member_assignment(blob: bytes | None, *, strict: bool = False) -> MemberAssignment:
-    """Read a whole consumer-protocol assignment likewise."""
-    record: MemberAssignment = _decode(blob, ASSIGNMENT, strict)
+def decode_consumer_assignment(assignment: bytes | None, *, strict: bool = False) -> ConsumerAssignment:
+    """Decode a consumer-protocol assignment; see ``decode_consumer_subscription``."""
+    record: ConsumerAssignment = _decode(assignment, ASSIGNMENT_LAYOUTS, strict)
     return record
 
 
-def encode_member_subscription(subscription: MemberSubscription) -> bytes:
-    """Write a whole consumer-protocol subscription."""
-    return _encode(subscription, SUBSCRIPTION)
+def encode_consumer_subscription(subscription: ConsumerSubscription) -> bytes:
+    """Encode a consumer-protocol subscription; ``EncodeError`` if a value does not fit."""
+    return _encode(subscription, SUBSCRIPTION_LAYOUTS)
 
 
-def encode_member_assignment(assignment: MemberAssignment) -> bytes:
-    """Write a whole consumer-protocol assignment."""
-    return _encode(assignment, ASSIGNMENT)
+def encode_consumer_assignment(assignment: ConsumerAssignment) -> bytes:
+    """Encode a consumer-protocol assignment; ``EncodeError`` if a value does not fit."""
+    return _encode(assignment, ASSIGNMENT_LAYOUTS)
 
 
-def grouped(partitions: Iterable[TopicPartition]) -> tuple[TopicPartitions, ...]:
-    """Group partitions by topic, all sorted: equal sets give equal bytes.
+def decode_member_userdata(
+    subscription: bytes | None, *, supported_version: int = LATEST_SUPPORTED_VERSION
+) -> tuple[ConsumerSubscription, Subscription | FutureSubscription]:
+    """Decode both layers of a member's subscription (JoinGroup): the envelope and the userdata in it.
 
-    >>> grouped([TopicPartition("b", 0), TopicPartition("a", 1), TopicPartition("a", 0)])
+    This and its three siblings are the only calls that a leader or a member needs, with one ``except`` each.
+
+    Args:
+        subscription: A whole consumer-protocol subscription.
+        supported_version: The reader's supported version, as in ``decode_subscription``.
+
+    Raises:
+        FutureVersion: The reader cannot read the version of the userdata.
+        DecodeError: One of the layers is malformed.
+    """
+    envelope = decode_consumer_subscription(subscription)
+    return envelope, decode_subscription(envelope.user_data, supported_version=supported_version)
+
+
+def encode_member_userdata(
+    envelope: ConsumerSubscription, userdata: Subscription | FutureSubscription, *, as_release: str | None = None
+) -> bytes:
+    """Encode a member's subscription (JoinGroup): ``envelope`` with ``userdata`` in it.
+
+    Args:
+        envelope: The outer layer; its ``user_data`` is replaced.
+        userdata: The inner layer.
+        as_release: As in ``encode_subscription``.
+
+    Raises:
+        EncodeError: A version has no layout or a value does not fit its field.
+    """
+    return encode_consumer_subscription(
+        envelope._replace(user_data=encode_subscription(userdata, as_release=as_release))
+    )
+
+
+def decode_leader_userdata(
+    assignment: bytes | None, *, supported_version: int = LATEST_SUPPORTED_VERSION
+) -> tuple[ConsumerAssignment, Assignment]:
+    """Decode both layers of a leader's assignment for one member (SyncGroup); see ``decode_member_userdata``."""
+    envelope = decode_consumer_assignment(assignment)
+    return envelope, decode_assignment(envelope.user_data, supported_version=supported_version)
+
+
+def encode_leader_userdata(
+    envelope: ConsumerAssignment, userdata: Assignment, *, as_release: str | None = None
+) -> bytes:
+    """Encode a leader's assignment for one member (SyncGroup); see ``encode_member_userdata``."""
+    return encode_consumer_assignment(envelope._replace(user_data=encode_assignment(userdata, as_release=as_release)))
+
+
+def group_by_topic(partitions: Iterable[TopicPartition]) -> tuple[TopicPartitions, ...]:
+    """Group partitions by topic, sorted, so that equal sets give equal bytes.
+
+    >>> group_by_topic([TopicPartition("b", 0), TopicPartition("a", 1), TopicPartition("a", 0)])
     (TopicPartitions(topic='a', partitions=(0, 1)), TopicPartitions(topic='b', partitions=(0,)))
     """
     by_topic: dict[str, list[int]] = {}
@@ -107,23 +168,23 @@ def grouped(partitions: Iterable[TopicPartition]) -> tuple[TopicPartitions, ...]
     return tuple(TopicPartitions(topic, tuple(numbers)) for topic, numbers in by_topic.items())
 
 
-def flattened(groups: Iterable[TopicPartitions]) -> tuple[TopicPartition, ...]:
-    """List the partitions of a grouped list one by one, sorted by (topic, partition) as Kafka's follower does."""
+def flatten_by_topic(groups: Iterable[TopicPartitions]) -> tuple[TopicPartition, ...]:
+    """Return the partitions of all groups, sorted by (topic, partition) as in Kafka's ``onAssignment``."""
     return tuple(sorted(TopicPartition(topic, partition) for topic, numbers in groups for partition in numbers))
 
 
-def _decode(blob: bytes | None, layouts: Mapping[int, Layout], strict: bool) -> Any:
-    data = blob if type(blob) is bytes else as_bytes(blob)
-    version = read_number(Reader(data), "version", size=2)
+def _decode(message: bytes | None, layouts: Mapping[int, Layout], strict: bool) -> Any:
+    data = require_bytes(message)
+    version = read_header_integer(Reader(data), "version", size=2)
     if version < 0:
         raise BadVersion(f"consumer protocol version {version}; the lowest is 0", 0, "version")
-    record = read_record(data, layouts[min(version, HIGHEST_VERSION)], version)
+    record = decode_record(data, layouts[min(version, HIGHEST_SUPPORTED_VERSION)], version)
     if strict:
-        nothing_behind(record, len(data))
+        reject_trailing_bytes(record, len(data))
     return record
 
 
-def _encode(record: MemberSubscription | MemberAssignment, layouts: Mapping[int, Layout]) -> bytes:
+def _encode(record: ConsumerSubscription | ConsumerAssignment, layouts: Mapping[int, Layout]) -> bytes:
     if record.version < 0:
         raise EncodeError(f"must be 0 or more, got {record.version}", "version")
-    return write_record(record, layouts[min(record.version, HIGHEST_VERSION)])
+    return encode_record(record, layouts[min(record.version, HIGHEST_SUPPORTED_VERSION)])

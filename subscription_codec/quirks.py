@@ -1,6 +1,6 @@
-"""What single releases write that their version does not say: bytes of old members, for simulations and tests.
+"""Deviations of single releases from the layout of their version, for simulations and tests of old members.
 
-Decoding needs none of this: every decoder takes what every release has sent.
+Decoding does not need this module: every decoder accepts the bytes of every release.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple, TypeVar
 
 from subscription_codec.errors import EncodeError
-from subscription_codec.layout import ASSIGNMENT, SUBSCRIPTION
+from subscription_codec.layout import ASSIGNMENT_LAYOUTS, SUBSCRIPTION_LAYOUTS
 from subscription_codec.records import Assignment, Subscription
 from subscription_codec.versions import EARLIEST_PROBEABLE_VERSION
 
@@ -19,52 +19,52 @@ Release = tuple[int, ...]
 
 
 class Quirk(NamedTuple):
-    """Something that the releases from ``first`` up to (not including) ``until`` do.
+    """One deviation of a range of releases."""
 
-    ``supported`` is the number they write as the supported version, whatever they are told, if that is the quirk.
-    """
-
-    first: Release
+    since: Release
+    """The first release."""
     until: Release
-    what: str
-    supported: int | None = None
+    """The first later release without the deviation."""
+    description: str
+    supported_version: int | None = None
+    """The fixed number that these releases write as the supported version; None: they write the real one."""
 
 
-TAIL_OF_2: Final = Quirk((0, 10, 1), (2, 0), "version 1 is written with the last field of version 2 behind it")
+VERSION_2_TAIL: Final = Quirk((0, 10, 1), (2, 0), "version 1 is written with the last field of version 2 after it")
 QUIRKS: Final = (
-    TAIL_OF_2,
+    VERSION_2_TAIL,
     Quirk((2, 0), (2, 1), "the supported version is always 3", 3),
     Quirk((2, 1), (2, 2, 2), "the supported version is always 4", 4),
     Quirk((2, 3), (2, 3, 1), "the supported version is always 4", 4),
 )
 
 
-def as_written_by(release: str, record: Record) -> Record:
-    """Return the record whose plain encoding is what ``release`` would have written.
+def imitate_release(release: str, record: Record) -> Record:
+    """Return the record whose plain encoding has the bytes that ``release`` writes.
 
-    ``EncodeError`` if ``release`` is not the number of a release of Kafka.
+    Raises ``EncodeError`` if ``release`` is not a release number of Kafka.
     """
-    number = _number(release)
+    number = _release_number(release)
     for quirk in QUIRKS:
-        if quirk.first <= number < quirk.until:
-            if quirk is TAIL_OF_2 and record.version == 1:
-                return record._replace(trailing=_tail_of_2(record) + record.trailing)
-            if quirk.supported is not None and record.version >= EARLIEST_PROBEABLE_VERSION:
-                return record._replace(latest_supported=quirk.supported)
+        if quirk.since <= number < quirk.until:
+            if quirk is VERSION_2_TAIL and record.version == 1:
+                return record._replace(trailing=_version_2_tail(record) + record.trailing)
+            if quirk.supported_version is not None and record.version >= EARLIEST_PROBEABLE_VERSION:
+                return record._replace(supported_version=quirk.supported_version)
     return record
 
 
 @lru_cache(maxsize=256)
-def _number(release: str) -> Release:
+def _release_number(release: str) -> Release:
     try:
         return tuple(map(int, release.split(".")))
     except (AttributeError, ValueError):
         raise EncodeError(f"expected a release of Kafka such as 1.1.1, got {release!r}", "as_release") from None
 
 
-def _tail_of_2(record: Subscription | Assignment) -> bytes:
-    """Return what version 2 has and version 1 has not: its last field."""
-    layouts = SUBSCRIPTION if isinstance(record, Subscription) else ASSIGNMENT
+def _version_2_tail(record: Subscription | Assignment) -> bytes:
+    """Return the encoded last field of version 2, which version 1 does not have."""
+    layouts = SUBSCRIPTION_LAYOUTS if isinstance(record, Subscription) else ASSIGNMENT_LAYOUTS
     out, last = bytearray(), layouts[2][-1]
     try:
         last.wire.write(out, getattr(record, last.name))

@@ -1,29 +1,27 @@
-"""The records that travel in userdata. Every list keeps the order of the wire, so bytes survive a round trip.
+"""The records of userdata. Every list keeps the order of the bytes, so bytes survive a round trip.
 
-Named tuples, because a leader makes thousands of them in one rebalance and they cost a fraction of other classes.
-Wherever a list of tasks or hosts is expected any sequence will do; what a decoder returns is one of ``columns``.
+They are named tuples, because a leader makes thousands in one rebalance and other classes cost several times as much.
+A field with tasks or hosts accepts any sequence; a decoder returns a column (see ``columns``).
 
 Java: ``SubscriptionInfo``, ``AssignmentInfo``, ``TaskId``, ``TopicPartition``, ``HostInfo``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 from uuid import UUID
 
-from subscription_codec.versions import LATEST_SUPPORTED_VERSION, UNKNOWN_VERSION
+from subscription_codec.versions import FIRST_VERSION_WITH_OFFSET_SUMS, LATEST_SUPPORTED_VERSION, UNKNOWN_VERSION
 
 
 class TaskId(NamedTuple):
-    """One task: a subtopology and one of its partitions. Prints as Kafka writes it, ``0_3``.
-
-    ``topology`` is the name of a named topology (Kafka 3.0 and later, version 10), which hardly anybody has.
-    """
+    """One task: a subtopology and one of its partitions. Prints as in Kafka, ``0_3``."""
 
     subtopology: int
     partition: int
     topology: str | None = None
+    """The name of a named topology (Kafka 3.0 and later, version 10). It is rare."""
 
     def __str__(self) -> str:
         number = f"{self.subtopology}_{self.partition}"
@@ -31,20 +29,17 @@ class TaskId(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> TaskId:
-        """Read ``"0_3"`` or ``"name__0_3"`` back; ``ValueError`` for anything else."""
+        """Return the task that prints as ``text`` (``"0_3"`` or ``"name__0_3"``); ``ValueError`` for other text."""
         topology, named, number = text.rpartition("__")
         subtopology, _, partition = number.partition("_")
         return cls(int(subtopology), int(partition), topology if named else None)
 
 
 class TopicPartition(NamedTuple):
-    """One partition of one topic. Prints as ``orders-3``.
-
-    ``topic`` is only ever ``None`` where an assignment names a topic that its own dictionary does not have (Kafka too
-    takes that for a partition without a topic).
-    """
+    """One partition of one topic. Prints as ``orders-3``."""
 
     topic: str
+    """None only in a decoded assignment that refers to a topic that its dictionary does not have, as in Kafka."""
     partition: int
 
     def __str__(self) -> str:
@@ -52,7 +47,7 @@ class TopicPartition(NamedTuple):
 
 
 class HostInfo(NamedTuple):
-    """Where a process answers interactive queries (``application.server``)."""
+    """The endpoint of a process for interactive queries (``application.server``)."""
 
     host: str
     port: int
@@ -62,24 +57,22 @@ class HostInfo(NamedTuple):
 
 
 class TaskOffsetSum(NamedTuple):
-    """How far a member's state of a task is: the sum of the offsets of its changelog partitions (KIP-441).
-
-    A sum of 0 or more is a position; ``RUNNING`` and ``UNKNOWN_SUM`` are the two that are none.
-    """
+    """The progress of a member's state of a task: the sum of the offsets of its changelog partitions (KIP-441)."""
 
     task: TaskId
     offset_sum: int
+    """0 or more: a position. ``LATEST_OFFSET`` and ``OFFSET_UNKNOWN`` are no positions."""
 
 
-RUNNING: Final = -2
+LATEST_OFFSET: Final = -2
 """The offset sum of a task that the member runs as active. Java: ``Task.LATEST_OFFSET``."""
 
-UNKNOWN_SUM: Final = -3
-"""The offset sum of a task whose state is there but of unknown position. Java: ``OffsetCheckpoint.OFFSET_UNKNOWN``."""
+OFFSET_UNKNOWN: Final = -3
+"""The offset sum of a task whose state has an unknown position. Java: ``OffsetCheckpoint.OFFSET_UNKNOWN``."""
 
 
 class ClientTag(NamedTuple):
-    """One of the tags by which standbys are spread (KIP-708). Prints as ``zone=eu-1a``."""
+    """One of the tags by which the leader spreads standby tasks (KIP-708). Prints as ``zone=eu-1a``."""
 
     key: str
     value: str
@@ -91,7 +84,7 @@ class ClientTag(NamedTuple):
 class StandbyTask(NamedTuple):
     """A standby task of an assignment with the partitions it restores from.
 
-    KIP-268 writes ``AssignedStandbyTasks => [TaskId]``; every release has sent the partitions too.
+    KIP-268 specifies ``AssignedStandbyTasks => [TaskId]``; every release also sends the partitions.
     """
 
     task: TaskId
@@ -99,7 +92,7 @@ class StandbyTask(NamedTuple):
 
 
 class HostPartitions(NamedTuple):
-    """One entry of the global assignment: the partitions whose state one host serves."""
+    """One entry of a host map: the partitions whose state one host serves."""
 
     host: HostInfo
     partitions: Sequence[TopicPartition]
@@ -108,79 +101,102 @@ class HostPartitions(NamedTuple):
 class TopicEntry(NamedTuple):
     """One entry of the topic dictionary of an assignment (version 5 and later)."""
 
-    number: int
+    topic_index: int
     topic: str
 
 
-NOBODY: Final = UUID(int=0)
-"""The process id of a record that was not given one."""
+NIL_PROCESS_ID: Final = UUID(int=0)
+"""The default process id."""
 
-NO_REBALANCE: Final = 2**63 - 1
+IMMEDIATELY: Final = 0
+"""``next_rebalance_ms`` of a member that must rejoin immediately."""
+
+NO_FOLLOW_UP: Final = 2**63 - 1
 """``next_rebalance_ms`` when no follow-up rebalance is scheduled. Java: ``Long.MAX_VALUE``."""
 
 
 class Subscription(NamedTuple):
-    """What a member tells the leader (subscription userdata). A field that its version does not have is not written.
-
-    ``version`` is the used version. ``latest_supported`` is -1 where the version has no such field (1 and 2).
-    ``prev_tasks`` and ``standby_tasks`` end with version 6; ``task_offset_sums`` says more from version 7 on.
-    ``unique_field`` (-128 to 127, version 8) makes every subscription differ from the one before, ``error_code``
-    (version 9) is this member's state: 4 asks the whole group to shut down. ``client_tags`` since version 11.
-    ``trailing`` holds bytes behind the last field of the version: 0.10.1 to 1.1 write the tail of version 2
-    behind version 1, and every Kafka decoder ignores what follows.
-    """
+    """Subscription userdata, from a member to the leader. A field that the version does not have is not written."""
 
     version: int = LATEST_SUPPORTED_VERSION
-    latest_supported: int = UNKNOWN_VERSION
-    process_id: UUID = NOBODY
+    """The used version."""
+    supported_version: int = UNKNOWN_VERSION
+    """The latest version that the member supports (version 3 and later; -1 before)."""
+    process_id: UUID = NIL_PROCESS_ID
     prev_tasks: Sequence[TaskId] = ()
+    """The active tasks of the member (up to version 6)."""
     standby_tasks: Sequence[TaskId] = ()
+    """The other tasks of which the member has state (up to version 6)."""
     user_end_point: str = ""
+    """``application.server`` (version 2 and later); empty: not configured."""
     task_offset_sums: Sequence[TaskOffsetSum] = ()
+    """The tasks of which the member has state, with their offset sums (version 7 and later)."""
     unique_field: int = 0
+    """-128 to 127 (version 8 and later): makes each subscription differ from the one before."""
     error_code: int = 0
+    """The state of the member (version 9 and later): 4 requests the shutdown of the whole application."""
     client_tags: Sequence[ClientTag] = ()
+    """Version 11 and later."""
     trailing: bytes = b""
+    """The bytes after the last field. 0.10.1 to 1.1 write the last field of version 2 after version 1. Kafka ignores
+    these bytes."""
+
+    def offset_sums_by_task(self) -> dict[TaskId, int]:
+        """Return the offset sum of each task, also for a version below 7, which only names the tasks.
+
+        There, an active task has ``LATEST_OFFSET`` and a standby task ``OFFSET_UNKNOWN``.
+        Java: ``SubscriptionInfo.taskOffsetSums``.
+
+        >>> Subscription(version=6, prev_tasks=(TaskId(0, 1),)).offset_sums_by_task()
+        {TaskId(subtopology=0, partition=1, topology=None): -2}
+        """
+        if self.version < FIRST_VERSION_WITH_OFFSET_SUMS:
+            standby = dict.fromkeys(self.standby_tasks, OFFSET_UNKNOWN)
+            return standby | dict.fromkeys(self.prev_tasks, LATEST_OFFSET)
+        as_dict: Callable[[], dict[TaskId, int]] | None = getattr(self.task_offset_sums, "as_dict", None)
+        return dict(self.task_offset_sums) if as_dict is None else as_dict()
 
 
 class FutureSubscription(NamedTuple):
-    """A subscription of a version the reader does not know: both version numbers, and the rest untouched.
-
-    Not an error, because version probing rests on it. ``rest`` makes it re-encode to the bytes it came from.
-    """
+    """A subscription of a version above the reader's. It is no error, because version probing depends on it."""
 
     version: int
-    latest_supported: int
+    supported_version: int
     rest: bytes = b""
+    """The unread bytes, so that the record encodes to the bytes it was read from."""
 
 
 class FutureAssignment(NamedTuple):
-    """An assignment of a version the reader does not know, likewise. For those who only look: no member can take it."""
+    """An assignment of a version above the reader's. Only for inspection: no member can use it."""
 
     version: int
-    latest_supported: int
+    supported_version: int
     rest: bytes = b""
 
 
 class Assignment(NamedTuple):
-    """What the leader answers one member (assignment userdata). A field that its version does not have is not written.
-
-    ``active_tasks`` has one entry *per assigned partition*: the i-th task owns the i-th partition of the
-    consumer-protocol assignment sorted by (topic, partition). ``standby_partitions_by_host`` exists from version 6
-    on, ``error_code`` from 4 on, and ``next_rebalance_ms`` from 7 on (milliseconds since 1970; 0 means at once).
-    """
+    """Assignment userdata, from the leader to one member. A field that the version does not have is not written."""
 
     version: int = LATEST_SUPPORTED_VERSION
-    latest_supported: int = UNKNOWN_VERSION
+    """The used version."""
+    supported_version: int = UNKNOWN_VERSION
+    """The supported version that the leader announces (version 3 and later; -1 before)."""
     active_tasks: Sequence[TaskId] = ()
+    """One entry *per assigned partition*: the i-th task owns the i-th partition of the consumer-protocol assignment,
+    sorted by (topic, partition)."""
     standby_tasks: Sequence[StandbyTask] = ()
     partitions_by_host: Sequence[HostPartitions] = ()
+    """The partitions of active tasks by host (version 2 and later)."""
     standby_partitions_by_host: Sequence[HostPartitions] = ()
+    """The partitions of standby tasks by host (version 6 and later)."""
     error_code: int = 0
-    next_rebalance_ms: int = NO_REBALANCE
+    """Version 4 and later; see ``probing.AssignorError``."""
+    next_rebalance_ms: int = NO_FOLLOW_UP
+    """When the member must rejoin, in milliseconds since 1970 (version 7 and later)."""
     trailing: bytes = b""
+    """The bytes after the last field."""
 
     @property
     def topics(self) -> Sequence[TopicEntry]:
-        """The topic dictionary as it stands in the bytes this was read from; empty for a record made by hand."""
-        return getattr(self.partitions_by_host, "topics", ())
+        """The topic dictionary of a decoded assignment; empty for other records."""
+        return getattr(self.partitions_by_host, "topic_dictionary", ())

@@ -2,8 +2,8 @@
 
 from uuid import UUID
 
-from assignor import StreamsPartitionAssignor
-from assignor.cluster import Cluster
+from assignor import StreamsAssignor
+from assignor.cluster import ClusterSnapshot
 from subscription_codec import TopicPartition
 from upgrade import StreamsConfig, release_named
 
@@ -16,14 +16,14 @@ class Group:
 
     def __init__(self, topology, partitions, **releases):
         self.topology = topology
-        self.cluster = Cluster(partitions=partitions, offsets=empty(topology, partitions))
+        self.cluster = ClusterSnapshot(partitions=partitions, end_offsets=empty(topology, partitions))
         self.members = {}
         for number, (name, release) in enumerate(releases.items(), 1):
             self.add(name, release, process=number)
 
     def add(self, name, release="streams-assignor", *, process, task_assignor=None, **config):
         settings = StreamsConfig(**config)
-        self.members[name] = StreamsPartitionAssignor(
+        self.members[name] = StreamsAssignor(
             self.topology,
             settings,
             process_id=UUID(int=process),
@@ -46,7 +46,7 @@ class Group:
     def settle(self, leader=None, most=10):
         """Rebalance until nobody rejoins at once or has had to give something up; return the last generation."""
         for _ in range(most):
-            before = {name: member.member.owned for name, member in self.members.items()}
+            before = {name: member.member.owned_partitions for name, member in self.members.items()}
             received = self.rebalance(leader)
             gave_up = any(before[name] - set(each.partitions) for name, each in received.items())
             if not gave_up and not any(each.rejoin for each in received.values()):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from probing import AssignmentReceived, Content, Heard, MemberVersion, ProbingError, decide
+from probing import AssignmentContent, AssignmentReceived, MemberVersion, MemberVersions, ProbingError, decide
 from probing.rules import BY_NAME
 from subscription_codec import (
     Subscription,
@@ -17,10 +17,10 @@ from subscription_codec import (
     to_fields,
 )
 from subscription_codec.consumer_protocol import (
-    decode_member_assignment,
-    decode_member_subscription,
-    encode_member_assignment,
-    encode_member_subscription,
+    decode_consumer_assignment,
+    decode_consumer_subscription,
+    encode_consumer_assignment,
+    encode_consumer_subscription,
 )
 from tests.subscription_codec import naive
 from tests.subscription_codec.test_vectors import LATEST
@@ -37,7 +37,7 @@ def steps(capture):
 
 
 def all_known(capture):
-    """Whether the table of releases knows those of the capture, so that their rules can be asked."""
+    """Whether the table of releases has all releases of the capture."""
     try:
         return all(release_named(step) for step in steps(capture))
     except UnknownRelease:
@@ -60,26 +60,26 @@ def blobs(capture):
 @each_capture
 def test_every_blob_is_read_and_written_back_byte_for_byte(capture):
     for subscription, assignment in blobs(capture):
-        envelope = decode_member_subscription(bytes.fromhex(subscription))
-        assert subscription == encode_member_subscription(envelope).hex()
+        envelope = decode_consumer_subscription(bytes.fromhex(subscription))
+        assert subscription == encode_consumer_subscription(envelope).hex()
         assert envelope.user_data == encode_subscription(decode_subscription(envelope.user_data))
         if assignment:
-            answer = decode_member_assignment(bytes.fromhex(assignment))
-            assert assignment == encode_member_assignment(answer).hex()
+            answer = decode_consumer_assignment(bytes.fromhex(assignment))
+            assert assignment == encode_consumer_assignment(answer).hex()
             assert answer.user_data == encode_assignment(decode_assignment(answer.user_data))
 
 
 def userdata(capture):
     """Every subscription and assignment as the codec sees it: (kind, decoder, bytes)."""
     for subscription, assignment in blobs(capture):
-        envelope = decode_member_subscription(bytes.fromhex(subscription))
+        envelope = decode_consumer_subscription(bytes.fromhex(subscription))
         yield "subscription", decode_subscription, envelope.user_data
         if assignment:
-            yield "assignment", decode_assignment, decode_member_assignment(bytes.fromhex(assignment)).user_data
+            yield "assignment", decode_assignment, decode_consumer_assignment(bytes.fromhex(assignment)).user_data
 
 
 @each_capture
-def test_every_blob_says_the_same_to_the_naive_decoder_and_in_json(capture):
+def test_the_naive_decoder_and_json_agree_about_every_blob(capture):
     decoded = 0
     for kind, decode, blob in userdata(capture):
         fields = to_fields(decode(blob, strict=not before_2_0(capture)))
@@ -91,24 +91,24 @@ def test_every_blob_says_the_same_to_the_naive_decoder_and_in_json(capture):
 
 
 def before_2_0(capture):
-    """They write the tail of version 2 behind version 1."""
+    """They write the tail of version 2 after version 1."""
     return any(int(step.partition(".")[0]) < 2 for step in steps(capture))
 
 
 @each_capture
-def test_every_member_speaks_a_version_that_its_release_knows(capture):
+def test_every_member_uses_a_version_that_its_release_supports(capture):
     known = {LATEST[step] for step in steps(capture)}
     for kind, decode, blob in userdata(capture):
         record = decode(blob)
 
         assert record.version <= max(known)
         if kind == "subscription":
-            assert record.latest_supported in (known if record.version >= 3 else {-1})
+            assert record.supported_version in (known if record.version >= 3 else {-1})
 
 
 @each_capture
 def test_a_task_is_active_on_one_member_at_most(capture):
-    """Whatever the leader decided, its answers do not contradict each other."""
+    """For any decision of the leader, its answers are consistent."""
     for _, members in generations(capture):
         active = [task for _, assignment, _ in members.values() if assignment for task in set(assignment.active_tasks)]
 
@@ -121,9 +121,9 @@ def generations(capture):
         members = {}
         for member in group["members"]:
             subscription = decode_subscription(
-                decode_member_subscription(bytes.fromhex(member["subscription"])).user_data
+                decode_consumer_subscription(bytes.fromhex(member["subscription"])).user_data
             )
-            envelope = decode_member_assignment(bytes.fromhex(member["assignment"])) if member["assignment"] else None
+            envelope = decode_consumer_assignment(bytes.fromhex(member["assignment"])) if member["assignment"] else None
             members[member["member_id"]] = (
                 subscription,
                 decode_assignment(envelope.user_data) if envelope else None,
@@ -137,60 +137,62 @@ def releases(capture, subscription):
     """The releases of the capture that can have sent this subscription."""
     found = set(map(release_named, steps(capture)))
     if subscription.version >= 3:
-        return {release for release in found if release.latest_version == subscription.latest_supported}
-    return {release for release in found if release.latest_version >= subscription.version}
+        return {release for release in found if release.supported_version == subscription.supported_version}
+    return {release for release in found if release.supported_version >= subscription.version}
 
 
 @each_decided_capture
-def test_our_leader_decides_as_the_real_one_did(capture):
+def test_our_leader_decides_as_the_real_leader(capture):
     compared = 0
     for leader, members in generations(capture):
-        heard = {name: Heard(each.version, each.latest_supported) for name, (each, _, _) in members.items()}
-        newest = max(each.used for each in heard.values())
+        versions = {
+            name: MemberVersions(each.version, each.supported_version) for name, (each, _, _) in members.items()
+        }
+        newest = max(each.used_version for each in versions.values())
         for release in releases(capture, members[leader][0]):
-            if newest > release.latest_version and not release.can_be_probed:
+            if newest > release.supported_version and not release.is_probeable:
                 continue  # the leader lived, so it was not of this release
-            decision = decide(BY_NAME[release.rules].leader, release.latest_version, heard)
+            decision = decide(BY_NAME[release.rule_set].leader, release.supported_version, versions)
             for name, (_, real, partitions) in members.items():
                 if real is not None:
                     answer = decision.answers[name]
-                    assert (real.version, real.latest_supported) == (
+                    assert (real.version, real.supported_version) == (
                         answer.version,
-                        answer.supported if answer.version >= 3 else -1,
+                        answer.supported_version if answer.version >= 3 else -1,
                     )
-                    assert answer.content is not Content.EMPTY or (partitions, real.active_tasks) == (0, ())
+                    assert answer.content is not AssignmentContent.EMPTY or (partitions, real.active_tasks) == (0, ())
                     compared += 1
     assert compared > 5
 
 
 @each_decided_capture
-def test_our_member_sends_next_what_the_real_one_sent(capture):
+def test_our_member_sends_the_next_version_of_the_real_member(capture):
     compared = 0
     last: dict[object, tuple[Subscription, object]] = {}
     for _, members in generations(capture):
         for member_id, (subscription, assignment, _) in members.items():
             # A process of 2.8 or later keeps its id when it is restarted; a member that rejoins (2.6) keeps its own.
-            who = subscription.process_id, member_id if subscription.latest_supported >= 7 else ""
-            before = last.get(who)
+            identity = subscription.process_id, member_id if subscription.supported_version >= 7 else ""
+            before = last.get(identity)
             if before and before[1] is not None:
                 sent, answer = before
                 for release in releases(capture, sent):
-                    pinned = sent.version if sent.version < min(release.latest_version, 3) else None
-                    member = MemberVersion.started(BY_NAME[release.rules].member, release.latest_version, pinned)
-                    if member.used > sent.version:  # it had come down before
-                        member, _ = member.receive(AssignmentReceived(sent.version, sent.version))
-                    received = AssignmentReceived(answer.version, answer.latest_supported)
-                    assert subscription.version == member.receive(received)[0].used
+                    pinned = sent.version if sent.version < min(release.supported_version, 3) else None
+                    member = MemberVersion.initial(BY_NAME[release.rule_set].member, release.supported_version, pinned)
+                    if member.used_version > sent.version:  # it had come down before
+                        member, _ = member.on_assignment(AssignmentReceived(sent.version, sent.version))
+                    received = AssignmentReceived(answer.version, answer.supported_version)
+                    assert subscription.version == member.on_assignment(received)[0].used_version
                     compared += 1
-            last[who] = (subscription, assignment)
+            last[identity] = (subscription, assignment)
     assert compared > 5
 
 
-def test_the_leader_that_died_in_reality_dies_here():
+def test_a_leader_that_failed_in_the_capture_fails_here():
     """1.1.1 to 2.0.1 without upgrade.from: the old leader cannot read version 3, so the generation has no answer."""
-    rules = BY_NAME[release_named("1.1.1").rules].leader
+    rules = BY_NAME[release_named("1.1.1").rule_set].leader
 
     with pytest.raises(ProbingError, match="unable to decode subscription data: version=3"):
-        decide(rules, 2, {"old": Heard(2), "new": Heard(3, 3)})
+        decide(rules, 2, {"old": MemberVersions(2), "new": MemberVersions(3, 3)})
     capture = CAPTURES["1.1.1-to-2.0.1-without-upgrade-from-leader-last"]
     assert any(snapshot["dead"] for snapshot in capture["snapshots"])

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from spark_sim import properties
-from spark_sim.scenario import MODES
-from upgrade.config import StreamsConfig
+from spark_sim.model import violations
+from spark_sim.model.scenario import VERBS
+from upgrade.streams_config import StreamsConfig
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -91,8 +91,8 @@ def test_linked_files_exist(page):
 
 def test_the_page_about_scenarios_has_every_step_and_every_property():
     page = (DOCS / "guide/scenarios.md").read_text()
-    steps = [f"`{verb} {mode}".rstrip() for verb, modes in MODES.items() for mode in (*modes, "")]
-    promises = [value for name, value in vars(properties).items() if name.isupper() and isinstance(value, str)]
+    steps = [f"`{verb} {mode}".rstrip() for verb, each in VERBS.items() for mode in each.descriptions]
+    promises = [value for name, value in vars(violations).items() if name.isupper() and isinstance(value, str)]
 
     assert promises
     assert [] == [words for words in (*steps, *promises) if words not in page]

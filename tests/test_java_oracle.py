@@ -1,4 +1,4 @@
-"""Kafka's own classes, asked while the tests run. That the oracle can be trusted: it says what the vectors say."""
+"""Kafka's own classes as an oracle during the tests. The vectors check the oracle itself."""
 
 import json
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from subscription_codec import (
     encode_assignment,
     encode_subscription,
 )
-from subscription_codec.quirks import as_written_by
+from subscription_codec.quirks import imitate_release
 from tests.draws import examples
 from tests.integration.kafka_jars import Unavailable
 from tests.java_oracle import RELEASES, Oracle, as_java_keeps_it
@@ -53,7 +53,7 @@ def answers(oracle, rows):
 
 
 def as_java_shows_it(fields):
-    """Fields in the order of the wire as the accessors of Kafka's objects give them."""
+    """The values of the accessors of Kafka's objects, in wire order."""
     shown = {name: value for name, value in fields.items() if name not in ("topics", "trailing")}
     if "userEndPoint" in shown:
         shown["userEndPoint"] = shown["userEndPoint"] or None
@@ -95,7 +95,7 @@ def test_the_oracle_refuses_cut_bytes_as_its_jar_did(oracle):
 
 
 def test_the_oracle_writes_again_what_it_reads_again(oracle):
-    """Bytes of sets and maps may change their order, once; what they say may not."""
+    """Bytes of sets and maps may change their order, once; their content may not."""
     for kind in ("subscription", "assignment"):
         rows = rows_of(oracle, lambda row, kind=kind: "fields" in row and row["kind"] == kind)
         blobs = [bytes.fromhex(row["hex"]) for row in rows]
@@ -107,7 +107,7 @@ def test_the_oracle_writes_again_what_it_reads_again(oracle):
         ]
 
 
-def test_the_oracle_outlives_any_question(oracle):
+def test_the_oracle_survives_any_request(oracle):
     lines = [{}, {"op": "decode", "kind": "subscription", "hex": "x"}, {"op": "?", "kind": "assignment", "hex": ""}]
     rows = rows_of(oracle, lambda row: "fields" in row)[:1]
 
@@ -145,7 +145,7 @@ def what_we_say(record, theirs):
 
 @asks_often
 @given(data=st.data())
-def test_kafka_reads_our_bytes_as_we_meant_them(oracle, data):
+def test_kafka_decodes_our_bytes_to_the_same_record(oracle, data):
     kind, record, blob = drawn(data, oracle)
 
     theirs = what_java_says(oracle.decode(kind, [blob])[0])
@@ -154,11 +154,11 @@ def test_kafka_reads_our_bytes_as_we_meant_them(oracle, data):
 
 
 def test_a_task_named_with_and_without_an_empty_topology_is_one_task(oracle):
-    """Once drawn in CI: Java keeps the last of both sums, our reading of its accessors took them for two tasks."""
+    """Once drawn in CI: Java keeps the last of both sums; the test helper treated them as two tasks."""
     if LATEST[oracle.release] < 10:
         pytest.skip("named topologies came with version 10")
     sums = (TaskOffsetSum(TaskId(0, 0), -3), TaskOffsetSum(TaskId(0, 0, ""), -2))
-    record = Subscription(version=10, latest_supported=10, task_offset_sums=sums)
+    record = Subscription(version=10, supported_version=10, task_offset_sums=sums)
 
     theirs = what_java_says(oracle.decode("subscription", [encode_subscription(record)])[0])
 
@@ -167,12 +167,12 @@ def test_a_task_named_with_and_without_an_empty_topology_is_one_task(oracle):
 
 @asks_often
 @given(data=st.data())
-def test_we_read_what_kafka_makes_of_our_bytes(oracle, data):
+def test_we_decode_the_bytes_that_kafka_encodes(oracle, data):
     kind, record, blob = drawn(data, oracle)
 
     again = DECODE[kind](bytes.fromhex(oracle.reencode(kind, [blob])[0]["hex"]))
 
-    expected = java_view.as_java_shows_it(as_written_by(oracle.release, record))
+    expected = java_view.as_java_shows_it(imitate_release(oracle.release, record))
     assert as_java_keeps_it(expected) == as_java_keeps_it(java_view.as_java_shows_it(again))
 
 
@@ -185,8 +185,8 @@ def test_a_supported_version_below_the_used_one_is_read_until_2_4(oracle):
     assert (oracle.release != "2.0.1") == ("error" in answer)
 
 
-def test_no_release_minds_a_negative_length_of_a_named_topology(oracle):
-    """Null, whatever the number: the rows of the vectors are no accident of their jars."""
+def test_every_release_accepts_a_negative_length_of_a_named_topology(oracle):
+    """Null for any number, in every release, not only in the jars of the vectors."""
     if LATEST[oracle.release] < 10:
         pytest.skip("named topologies came with version 10")
     row = "00000001" + "00000002" + "fffffffffffffffe" + "ff00"

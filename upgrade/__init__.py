@@ -1,10 +1,10 @@
-"""Which release speaks how, what ``upgrade.from`` does, which steps an upgrade needs."""
+"""Releases and upgrades of Kafka Streams: how each release behaves, and which steps of an upgrade are safe."""
 
-from upgrade.config import StreamsConfig
 from upgrade.errors import ConfigException, UnknownRelease, UpgradeError
-from upgrade.matrix import Plan, Upgrade
-from upgrade.plan import Advice, advise
+from upgrade.planner import Advice, advise
+from upgrade.plans import Plan, Upgrade
 from upgrade.releases import OURS, SIMULATED, Release, number_of, release_named
+from upgrade.streams_config import StreamsConfig, StreamsSettings, as_streams_config
 
 __all__ = [
     "OURS",
@@ -14,10 +14,12 @@ __all__ = [
     "Plan",
     "Release",
     "StreamsConfig",
+    "StreamsSettings",
     "UnknownRelease",
     "Upgrade",
     "UpgradeError",
     "advise",
+    "as_streams_config",
     "number_of",
     "release_named",
 ]

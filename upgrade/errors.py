@@ -1,36 +1,38 @@
-"""What a user can get wrong here."""
+"""The errors of this package: each is about input, and its message names what was expected and what was given."""
 
 import reprlib
 from typing import Final
 
-_SHORT: Final = reprlib.Repr()
-_SHORT.maxstring = 80
-_SHORT.maxlist = 10
+from subscription_codec.errors import StreamsAssignorError
+
+_REPR: Final = reprlib.Repr()
+_REPR.maxstring = 80
+_REPR.maxlist = 10
 
 
-def shown(given: object) -> str:
-    r"""Return what a user gave as it is to stand in a message: quoted, without control characters, and not too long.
+def quote_input(given: object) -> str:
+    r"""Return input as text for a message: quoted, without control characters, and shortened.
 
-    >>> print(shown("ssl. \x1b[31m"), shown(["acks", 100 * "x"])[-9:])
+    >>> print(quote_input("ssl. \x1b[31m"), quote_input(["acks", 100 * "x"])[-9:])
     'ssl. \x1b[31m' xxxxxxx']
     """
-    return _SHORT.repr(given)
+    return _REPR.repr(given)
 
 
-class UpgradeError(ValueError):
-    """Base class: the message names what was expected and what came."""
+class UpgradeError(StreamsAssignorError, ValueError):
+    """Base class of the errors of ``upgrade``."""
 
 
 class UnknownRelease(UpgradeError):
-    """A release that the table does not have."""
+    """A release that is not in the table."""
 
 
 class ConfigException(UpgradeError):
-    """A configuration value that Kafka refuses at start-up, in Kafka's words. Java: ``ConfigException``."""
+    """A configuration that Kafka refuses at start-up, with the text of Kafka. Java: ``ConfigException``."""
 
 
 class FeatureError(UpgradeError):
-    """A cluster, a request or a file of features that cannot be."""
+    """An invalid cluster, request or file of features."""
 
 
 class UnknownFeature(UpgradeError):

@@ -1,8 +1,6 @@
-"""The releases of Kafka Streams and how each speaks: one row for releases that are alike, and a few of our own.
+"""The releases of Kafka Streams, and a few of our own: their names, and what ``upgrade.from`` does in a member.
 
-``latest_version`` is ``LATEST_SUPPORTED_VERSION`` of the release, ``rules`` names a row of ``probing.rules.BY_NAME``
-(by name, because upgrade and probing do not import each other). What came at some release and stayed stands in a
-table of its own. The names are those of kafka-streams in Maven Central.
+How a release behaves is a row of ``upgrade.release_behaviour``. The names are those of kafka-streams in Maven Central.
 """
 
 from __future__ import annotations
@@ -10,63 +8,70 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
-from typing import Final, Literal, TypeVar
+from typing import Any, Final
 
-from attrs import frozen
+from attrs import evolve, field, frozen
 
 from upgrade.errors import UnknownRelease
+from upgrade.release_behaviour import (
+    BOTH,
+    CURRENT,
+    EAGER,
+    RebalanceProtocol,
+    ReleaseBehaviour,
+    TaskAssignorName,
+    behaviour_of,
+)
 from upgrade.upgrade_from import (
     PINNED_VERSIONS,
-    UPGRADE_FROM,
-    Effect,
-    Fate,
-    Outcome,
-    accepted_by,
-    is_eager,
-    old_formats,
-    outcome_of,
+    StartupOutcome,
+    StartupResult,
+    UpgradeFromEffect,
+    format_effects,
+    implies_eager,
+    line_number,
+    startup_result,
 )
-
-__all__ = [
-    "NEWEST_OF_LINE",
-    "OURS",
-    "PINNED_VERSIONS",
-    "RELEASES",
-    "SIMULATED",
-    "UPGRADE_FROM",
-    "Effect",
-    "Fate",
-    "Outcome",
-    "Release",
-    "number_of",
-    "release_named",
-]
-
-Protocol = Literal["eager", "cooperative"]
-TaskAssignorName = Literal["cost-based", "sticky", "high-availability"]
-EAGER: Final[tuple[Protocol, ...]] = ("eager",)
-BOTH: Final[tuple[Protocol, ...]] = ("eager", "cooperative")
-COOPERATIVE: Final[tuple[Protocol, ...]] = ("cooperative",)
 
 
 @frozen
 class Release:
-    """One release.
-
-    ``upgrade_from`` is what its configuration accepts (nothing: it has no such configuration and ignores it), ``note``
-    what is special about it. ``rebalance_protocols`` are those it can offer, ``leaves_on_close`` says whether a member
-    that is closed tells the group (if not, its session has to time out, or it is back before that), and
-    ``task_assignor`` is the one it uses by default.
-    """
+    """One release."""
 
     name: str
-    latest_version: int
-    rules: str
-    upgrade_from: tuple[str, ...] = ()
+    behaviour: ReleaseBehaviour = field(repr=False)
     note: str = ""
-    rebalance_protocols: tuple[Protocol, ...] = EAGER
-    leaves_on_close: bool = False
-    task_assignor: TaskAssignorName = "sticky"
+    """What is special about it."""
+
+    @property
+    def supported_version(self) -> int:
+        """``LATEST_SUPPORTED_VERSION`` of the release."""
+        return self.behaviour.supported_version
+
+    @property
+    def rule_set(self) -> str:
+        """The name of a row of ``probing.rules.BY_NAME``."""
+        return self.behaviour.rule_set
+
+    @property
+    def upgrade_from(self) -> tuple[str, ...]:
+        """The values that its configuration accepts; empty if it has no such configuration and ignores any value."""
+        return self.behaviour.upgrade_from
+
+    @property
+    def rebalance_protocols(self) -> tuple[RebalanceProtocol, ...]:
+        """The protocols that a member can offer."""
+        return self.behaviour.rebalance_protocols
+
+    @property
+    def leaves_on_close(self) -> bool:
+        """Whether a closed member sends LeaveGroup."""
+        return self.behaviour.leaves_on_close
+
+    @property
+    def task_assignor(self) -> TaskAssignorName:
+        """The default task assignor."""
+        return self.behaviour.task_assignor
 
     @property
     def line(self) -> str:
@@ -79,61 +84,61 @@ class Release:
 
     @property
     def number(self) -> tuple[int, ...]:
-        """The release as numbers, for comparing; what is not Kafka's counts as newer than all of Kafka's."""
-        return tuple(map(int, self.name.split("."))) if self.name[0].isdigit() else (9999, self.latest_version)
+        """The release as numbers, for comparison; our own are newer than every release of Kafka."""
+        return line_number(self.name) if self.name[0].isdigit() else (9999, self.supported_version)
 
     @property
-    def of_kafka(self) -> str | None:
-        """The name, if this is a release of Kafka: the codec can imitate the bytes of those (``as_release``)."""
+    def kafka_name(self) -> str | None:
+        """The name of a release of Kafka, whose bytes the codec can imitate (``as_release``); None for our own."""
         return self.name if self.name[0].isdigit() else None
 
     @property
-    def released(self) -> bool:
+    def is_released(self) -> bool:
         """Whether Kafka has published it."""
-        return self.of_kafka is not None and self.note != _NEVER_RELEASED
+        return self.kafka_name is not None and self.note != _NEVER_RELEASED
 
     @property
-    def can_be_probed(self) -> bool:
-        """Whether a leader of this release answers a version it does not know (KIP-268: from 2.0 on)."""
-        return self.latest_version >= 3
+    def is_probeable(self) -> bool:
+        """Whether a leader of this release answers a version that it does not know (KIP-268: since 2.0)."""
+        return self.supported_version >= 3
 
-    def accepts(self, upgrade_from: str | None) -> Outcome:
-        """Say what becomes of a member of this release that is started with ``upgrade_from``.
+    def startup_outcome(self, upgrade_from: str | None) -> StartupResult:
+        """Return whether a member of this release starts with a value of ``upgrade.from``.
 
-        >>> release_named("3.5.1").accepts("3.4").exception
+        >>> release_named("3.5.1").startup_outcome("3.4").exception
         'IllegalArgumentException'
         """
-        return outcome_of(upgrade_from, self.upgrade_from, self.number)
+        return startup_result(upgrade_from, self.upgrade_from, self.number)
 
-    def starts_with(self, upgrade_from: str | None) -> bool:
-        """Whether the release has the configuration and starts with this value of it."""
-        return self.accepts(upgrade_from).fate is Fate.WORKS
+    def can_start_with(self, upgrade_from: str | None) -> bool:
+        """Whether the release has the configuration, and a member starts with this value."""
+        return self.startup_outcome(upgrade_from).outcome is StartupOutcome.STARTS
 
     def pinned_version(self, upgrade_from: str | None) -> int | None:
-        """Return the metadata version that ``upgrade_from`` makes a member send; None if it does not say."""
-        return PINNED_VERSIONS.get(upgrade_from) if upgrade_from and self.starts_with(upgrade_from) else None
+        """Return the metadata version that ``upgrade_from`` makes a member send; None if it sets none."""
+        return PINNED_VERSIONS.get(upgrade_from) if upgrade_from and self.can_start_with(upgrade_from) else None
 
-    def protocol(self, upgrade_from: str | None = None) -> Protocol:
-        """Return the rebalance protocol that a member offers: each picks its own, whatever the others do (KIP-429).
+    def rebalance_protocol(self, upgrade_from: str | None = None) -> RebalanceProtocol:
+        """Return the rebalance protocol that a member offers, independently of the other members (KIP-429).
 
-        >>> release_named("3.9").protocol(), release_named("3.9").protocol("2.3")
+        >>> release_named("3.9").rebalance_protocol(), release_named("3.9").rebalance_protocol("2.3")
         ('cooperative', 'eager')
         """
-        steps_back = upgrade_from is not None and self.starts_with(upgrade_from) and is_eager(upgrade_from)
-        return self.rebalance_protocols[0] if steps_back else self.rebalance_protocols[-1]
+        pinned = upgrade_from is not None and self.can_start_with(upgrade_from) and implies_eager(upgrade_from)
+        return self.rebalance_protocols[0] if pinned else self.rebalance_protocols[-1]
 
-    def effects(self, upgrade_from: str) -> tuple[Effect, ...]:
-        """List what ``upgrade_from`` changes in a member of this release.
+    def upgrade_from_effects(self, upgrade_from: str) -> tuple[UpgradeFromEffect, ...]:
+        """List what a value of ``upgrade.from`` changes in a member of this release.
 
-        >>> [effect.name for effect in release_named("2.4").effects("1.1")]
+        >>> [effect.name for effect in release_named("2.4").upgrade_from_effects("1.1")]
         ['OLD_VERSION', 'EAGER']
         """
-        if not self.upgrade_from or not self.starts_with(upgrade_from):
+        if not self.upgrade_from or not self.can_start_with(upgrade_from):
             return ()
         found = (
-            [Effect.OLD_VERSION] * (self.pinned_version(upgrade_from) not in {None, self.latest_version}),
-            [Effect.EAGER] * (self.protocol(upgrade_from) != self.protocol()),
-            old_formats(upgrade_from, self.number) if self.of_kafka else (),
+            [UpgradeFromEffect.OLD_VERSION] * (self.pinned_version(upgrade_from) not in {None, self.supported_version}),
+            [UpgradeFromEffect.EAGER] * (self.rebalance_protocol(upgrade_from) != self.rebalance_protocol()),
+            format_effects(upgrade_from, self.number) if self.kafka_name else (),
         )
         return tuple(effect for effects in found for effect in effects)
 
@@ -141,75 +146,24 @@ class Release:
         return self.name
 
 
-_KAFKA: Final = (
-    # releases, latest metadata version, rules
-    ("0.10.0.0-1", 1, "g0"),
-    ("0.10.1.0-1", 2, "g1"),
-    ("0.10.1.2", 2, "g1f"),
-    ("0.10.2.0-1", 2, "g1"),
-    ("0.10.2.2", 2, "g1f"),
-    ("0.11.0.0-2", 2, "g1"),
-    ("0.11.0.3", 2, "g1f"),
-    ("1.0.0-1", 2, "g1"),
-    ("1.0.2", 2, "g1f"),
-    ("1.1.0", 2, "g1"),
-    ("1.1.1", 2, "g1f"),
-    ("2.0.0-1", 3, "g2"),
-    ("2.1.0-1", 4, "g2"),
-    ("2.2.0-1", 4, "g2"),
-    ("2.2.2", 4, "g3"),
-    ("2.3.0", 4, "g2"),
-    ("2.3.1", 4, "g3"),
-    ("2.4.0-1", 5, "g4a"),
-    ("2.5.0-1", 6, "g4a"),
-    ("2.6.0", 7, "g4b"),
-    ("2.6.1-3", 8, "g4b"),
-    ("2.7.0-2", 8, "g4c"),
-    ("2.8.0-2", 9, "g4c"),
-    ("3.0.0-2", 10, "g4c"),
-    ("3.1.0-2", 10, "g4c"),
-    ("3.2.0-3", 11, "g4c"),
-    ("3.3.0-2", 11, "g4c"),
-    ("3.4.0-1", 11, "g4c"),
-    ("3.5.0-2", 11, "g4c"),
-    ("3.6.0-2", 11, "g4c"),
-    ("3.7.0-2", 11, "g4c"),
-    ("3.8.0-1", 11, "today"),
-    ("3.9.0-2", 11, "today"),
-    ("4.0.0-2", 11, "today"),
-    ("4.1.0-2", 11, "today"),
-    ("4.2.0-1", 11, "today"),
-    ("4.3.0-1", 11, "today"),
+_KAFKA_RELEASES: Final = (
+    *("0.10.0.0-1", "0.10.1.0-2", "0.10.2.0-2", "0.11.0.0-3", "1.0.0-2", "1.1.0-1"),
+    *("2.0.0-1", "2.1.0-1", "2.2.0-2", "2.3.0-1", "2.4.0-1", "2.5.0-1", "2.6.0-3", "2.7.0-2", "2.8.0-2"),
+    *("3.0.0-2", "3.1.0-2", "3.2.0-3", "3.3.0-2", "3.4.0-1", "3.5.0-2", "3.6.0-2", "3.7.0-2", "3.8.0-1", "3.9.0-2"),
+    *("4.0.0-2", "4.1.0-2", "4.2.0-1", "4.3.0-1"),
 )
+"""The first release of each line, and the last number of the line."""
 _NEVER_RELEASED: Final = "never released: KIP-268 promised the fix of KAFKA-6054 for 0.10.1.2, only its branch has it"
 _NOTES: Final[Mapping[str, str]] = {
     "0.10.1.2": _NEVER_RELEASED,
     "2.6.0": "KAFKA-10455: a follow-up rebalance that a member asks for can get lost; 2.6.1 has the fix",
 }
 
-# What came at some release and stayed until the next row.
-_PROTOCOLS: Final[Mapping[tuple[int, ...], tuple[Protocol, ...]]] = {
-    (0, 10): EAGER,
-    (2, 4): BOTH,
-    (4, 0): COOPERATIVE,
-}
-_TASK_ASSIGNORS: Final[Mapping[tuple[int, ...], TaskAssignorName]] = {
-    (0, 10): "cost-based",
-    (0, 11): "sticky",
-    (2, 6): "high-availability",
-}
-# StreamsConfig sets internal.leave.group.on.close to false (KAFKA-4881); 4.2 and later say REMAIN_IN_GROUP instead.
-_LEAVES_ON_CLOSE: Final[Mapping[tuple[int, ...], bool]] = {(0, 10): True, (0, 10, 2, 2): False}
-_FIXES_OF_KAFKA_6054: Final = "g1f"
-_ONLY_0100: Final = ("0.10.0",)
 
-_T = TypeVar("_T")
+def _expand_row(row: str) -> list[str]:
+    """List the releases of a line.
 
-
-def _names(row: str) -> list[str]:
-    """Spell out a row's releases.
-
-    >>> _names("2.4.0-1")
+    >>> _expand_row("2.4.0-1")
     ['2.4.0', '2.4.1']
     """
     first, _, last = row.partition("-")
@@ -217,57 +171,38 @@ def _names(row: str) -> list[str]:
     return [f"{line}.{number}" for number in range(int(patch), int(last or patch) + 1)]
 
 
-def _at(number: tuple[int, ...], table: Mapping[tuple[int, ...], _T]) -> _T:
-    return [value for since, value in table.items() if since <= number][-1]
+def _kafka_releases() -> Iterator[Release]:
+    for line in _KAFKA_RELEASES:
+        for name in _expand_row(line):
+            yield Release(name, behaviour_of(line_number(name)), _NOTES.get(name, ""))
 
 
-def _kafka() -> Iterator[Release]:
-    for row, latest, rules in _KAFKA:
-        for name in _names(row):
-            number = tuple(map(int, name.split(".")))
-            yield Release(
-                name,
-                latest,
-                rules,
-                _ONLY_0100 if rules == _FIXES_OF_KAFKA_6054 else accepted_by(number),
-                _NOTES.get(name, ""),
-                _at(number, _PROTOCOLS),
-                _at(number, _LEAVES_ON_CLOSE),
-                _at(number, _TASK_ASSIGNORS),
-            )
+_OURS: Final = evolve(
+    CURRENT,
+    upgrade_from=behaviour_of((4, 0)).upgrade_from,
+    rebalance_protocols=BOTH,
+    leaves_on_close=True,
+    task_assignor="sticky",
+)
+_OURS_4: Final = evolve(_OURS, supported_version=4, upgrade_from=tuple(PINNED_VERSIONS), rebalance_protocols=EAGER)
+_OURS_3: Final = evolve(_OURS_4, supported_version=3, encodes_missing_topics=False)
+_KIP_268: Final[Mapping[str, Any]] = {"rule_set": "kip-268", "leaves_on_close": False}
 
-
-_KIP_VALUES: Final = tuple(PINNED_VERSIONS)
-
-_TABLE: Final = (
-    *_kafka(),
-    Release("kip-268", 3, "kip-268", _KIP_VALUES, "what the text of KIP-268 says 2.0 does"),
-    Release("kip-268-next", 4, "kip-268", _KIP_VALUES, "the text of KIP-268 again, one metadata version on"),
-    Release("streams-assignor", 11, "today", accepted_by((4, 0, 0)), "our own members", BOTH, True),
-    Release(
-        "streams-assignor-3",
-        3,
-        "today",
-        _KIP_VALUES,
-        "our own members, with the metadata version of 2.0",
-        leaves_on_close=True,
-    ),
-    Release(
-        "simulated-4",
-        4,
-        "today",
-        _KIP_VALUES,
-        "our own members, one metadata version on (KIP-268: post-2.0)",
-        leaves_on_close=True,
-    ),
+_ALL_RELEASES: Final = (
+    *_kafka_releases(),
+    Release("kip-268", evolve(_OURS_3, **_KIP_268), "what the text of KIP-268 says 2.0 does"),
+    Release("kip-268-next", evolve(_OURS_4, **_KIP_268), "the text of KIP-268 again, one metadata version on"),
+    Release("streams-assignor", _OURS, "our own members"),
+    Release("streams-assignor-3", _OURS_3, "our own members, with the metadata version of 2.0"),
+    Release("simulated-4", _OURS_4, "our own members, one metadata version on (KIP-268: post-2.0)"),
 )
 
-RELEASES: Final[Mapping[str, Release]] = {release.name: release for release in _TABLE}
+RELEASES: Final[Mapping[str, Release]] = {release.name: release for release in _ALL_RELEASES}
 OURS: Final = RELEASES["streams-assignor"]
 SIMULATED: Final = RELEASES["simulated-4"]
 
 NEWEST_OF_LINE: Final[Mapping[str, Release]] = {
-    release.line: release for release in _TABLE if release.released or not release.of_kafka
+    release.line: release for release in _ALL_RELEASES if release.is_released or not release.kafka_name
 }
 """A line stands for its newest release."""
 
@@ -275,7 +210,10 @@ _ALIASES: Final = {"post-2.0": "simulated-4", "ours": "streams-assignor"}
 
 
 def release_named(name: str) -> Release:
-    """Find a release by its name (``2.0.1``) or its line (``2.0``, ``2.0.x``: the newest of the line).
+    """Find a release by its name (``2.0.1``) or line (``2.0``, ``2.0.x``: the newest of the line).
+
+    Raises:
+        UnknownRelease: There is no such release; the message names the closest one.
 
     >>> release_named("1.1").name
     '1.1.1'
@@ -283,8 +221,8 @@ def release_named(name: str) -> Release:
     wanted = _ALIASES.get(name, name).removesuffix(".x")
     found = RELEASES.get(wanted) or NEWEST_OF_LINE.get(wanted)
     if found is None:
-        kafka = [release.name for release in _TABLE if release.name[0].isdigit()]
-        others = ", ".join(release.name for release in _TABLE if not release.name[0].isdigit())
+        kafka = [release.name for release in _ALL_RELEASES if release.name[0].isdigit()]
+        others = ", ".join(release.name for release in _ALL_RELEASES if not release.name[0].isdigit())
         meant = get_close_matches(name.removeprefix("v"), [*NEWEST_OF_LINE, *RELEASES], n=1)
         perhaps = f"; did you mean {meant[0]}?" if meant else ""
         raise UnknownRelease(f"unknown release {name!r}; known are {kafka[0]} to {kafka[-1]} and {others}{perhaps}")
@@ -292,11 +230,11 @@ def release_named(name: str) -> Release:
 
 
 def number_of(name: str) -> tuple[int, ...]:
-    """Return a release as numbers, for comparing. One of Kafka's need not be in the table: it may be newer.
+    """Return a release as numbers, for comparison. A release of Kafka need not be in the table: it may be newer.
 
     >>> number_of("3.9.2")
     (3, 9, 2)
     """
     if re.fullmatch(r"[0-9]+(\.[0-9]+)+", name):
-        return tuple(map(int, name.split(".")))
+        return line_number(name)
     return release_named(name).number

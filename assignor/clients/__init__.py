@@ -1,1 +1,1 @@
-"""Adapters: each file here, and no other, may import its client library."""
+"""Adapters that attach the Streams assignor to consumers; only these packages import client libraries."""

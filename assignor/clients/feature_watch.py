@@ -1,7 +1,7 @@
-"""How a leader learns that a feature has been raised: it asks the cluster once in a while (KIP-584, T0 and T3-4).
+"""Polls the finalised feature levels of the cluster while the member leads (KIP-584, T0 and T3-4).
 
-"use its admin client to periodically call DescribeFeatures (...) presumably every minute". Only a leader asks, and on a
-thread of its own: the client's must not wait for a cluster that does not answer.
+"use its admin client to periodically call DescribeFeatures (...) presumably every minute". Only a leader polls, and on
+a separate thread, because the client's thread must not wait for a cluster that does not answer.
 """
 
 from __future__ import annotations
@@ -12,56 +12,59 @@ from functools import partial
 from threading import Thread
 from typing import Final, Protocol
 
-from assignor.carried_levels import Levels
-from upgrade.features.rpc import ClusterError, Described
+from assignor.protocol.feature_levels import Levels
+from upgrade.features.client.errors import ClusterError
+from upgrade.features.model.rpc import FeatureMetadata
 
-EVERY_SECONDS: Final = 60.0
+POLL_SECONDS: Final = 60.0
+"""Time between two polls, in seconds."""
 
 
-class Features(Protocol):
-    """Who can be asked: an ``upgrade.features.client.FeatureClient``, or something like it."""
+class FeatureSource(Protocol):
+    """Returns the features of a cluster, as ``upgrade.features.client.feature_client.FeatureClient`` does."""
 
-    def describe(self) -> Described:
-        """Ask any node; ``ClusterError`` if none answers."""
+    def describe(self) -> FeatureMetadata:
+        """Return what any node knows; ``ClusterError`` if none answers."""
         ...
 
 
 class FeatureWatch:
-    """Asks as long as its member leads: `heard` gets the finalised levels, on the thread that has asked.
+    """Polls ``features`` between `start` and `stop`.
 
-    `later(seconds, call)` calls something on the client's thread.
+    ``on_levels`` is called with the finalised levels on the polling thread. ``call_later(seconds, call)`` calls
+    something on the client's thread.
     """
 
     def __init__(
         self,
-        features: Features,
-        heard: Callable[[Levels], None],
-        later: Callable[[float, Callable[[], None]], None],
-        every_seconds: float = EVERY_SECONDS,
+        features: FeatureSource,
+        on_levels: Callable[[Levels], None],
+        call_later: Callable[[float, Callable[[], None]], None],
+        poll_seconds: float = POLL_SECONDS,
     ) -> None:
         self._features = features
-        self._heard = heard
-        self._later = later
-        self._every_seconds = every_seconds
-        self._term: object = None
+        self._on_levels = on_levels
+        self._call_later = call_later
+        self._poll_seconds = poll_seconds
+        self._leadership: object = None  # identity of the current start(); None: stopped
 
-    def lead(self, *, at_once: bool) -> None:
-        """Begin to ask, `at_once` or when the time has come; who leads already goes on as before."""
-        if self._term is None:
-            self._term = object()
-            self._later(0.0 if at_once else self._every_seconds, partial(self._look, self._term))
+    def start(self, *, immediately: bool) -> None:
+        """Start polling, ``immediately`` or after one interval; no effect if it has started."""
+        if self._leadership is None:
+            self._leadership = object()
+            self._call_later(0.0 if immediately else self._poll_seconds, partial(self._poll, self._leadership))
 
-    def follow(self) -> None:
-        """Stop asking: somebody else leads now, or nobody knows who."""
-        self._term = None
+    def stop(self) -> None:
+        """Stop polling; the result of a poll under way is dropped."""
+        self._leadership = None
 
-    def _look(self, term: object) -> None:
-        if self._term is term:
-            Thread(target=self._ask, args=(term,), name="feature-watch", daemon=True).start()
-            self._later(self._every_seconds, partial(self._look, term))
+    def _poll(self, term: object) -> None:
+        if self._leadership is term:
+            Thread(target=self._describe, args=(term,), name="feature-watch", daemon=True).start()
+            self._call_later(self._poll_seconds, partial(self._poll, term))
 
-    def _ask(self, term: object) -> None:
-        with suppress(ClusterError):  # it will be asked again
+    def _describe(self, term: object) -> None:
+        with suppress(ClusterError):  # the next poll asks again
             found = self._features.describe().finalized
-            if self._term is term:
-                self._heard(found)
+            if self._leadership is term:
+                self._on_levels(found)

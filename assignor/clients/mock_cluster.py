@@ -1,38 +1,45 @@
-"""An embedded Kafka cluster: librdkafka's mock cluster, out of the confluent-kafka wheel.
+"""An embedded Kafka cluster: librdkafka's mock cluster, from the confluent-kafka wheel.
 
-Nothing to install and nothing to start: the librdkafka inside confluent-kafka exports ``rd_kafka_mock_*``, and a
-cluster of real sockets on 127.0.0.1 is up in some ten milliseconds.  It is a mock, though.  What differs from a broker
-and matters to members of a group (read in rdkafka_mock_cgrp.c, and run):
+The librdkafka inside confluent-kafka exports ``rd_kafka_mock_*``. A cluster of real sockets on 127.0.0.1 starts in
+about ten milliseconds, without an installation. These differences from a broker matter to members of a group
+(rdkafka_mock_cgrp.c, and observed):
 
-* A rebalance always lasts ``session.timeout.ms`` - 1 s, even if everybody has rejoined; only the very first join obeys
-  `initial_rebalance_delay_ms`.  Who waits longer than its session timeout is thrown out, so use 1.5 to 3 s.
-* The leader's SyncGroup completes the rebalance, and a follower whose SyncGroup comes later gets INVALID_REQUEST: let
-  the leader wait `SYNC_GRACE_SECONDS` in its ``assign``.
+* A rebalance lasts ``session.timeout.ms`` - 1 s, even if all members have rejoined; only the first join of a group uses
+  `initial_rebalance_delay_ms`. A member that waits longer than its session timeout is removed, so use 1.5 to 3 s.
+* The leader's SyncGroup completes the rebalance, and a follower whose SyncGroup arrives later gets INVALID_REQUEST.
+  Call `delay_leader` for every member.
 * Members whose *first* protocol names differ fail an assertion in C, which aborts the process hosting the cluster.
-* The oldest member is the leader, also when it rejoins.  Static membership is not emulated.
-* A commit while the group is rejoining is refused with REBALANCE_IN_PROGRESS (a broker takes it), so what was processed
-  since the last commit comes again; a commit into an empty group gives UNKNOWN_MEMBER_ID.
-* Transactions are nodded through; ListGroups, DescribeGroups and CreateTopics are absent.
-* kafka-python must be told `KAFKA_PYTHON_API_VERSION` (or less); it cannot read the mock's answer to its ApiVersions.
-* A partition keeps 5 MB and drops its oldest records beyond that, without a sign.
+* The oldest member is the leader, also when it rejoins. Static membership is not emulated.
+* A commit while the group rejoins is refused with REBALANCE_IN_PROGRESS (a broker accepts it), so records processed
+  since the last commit are read again. A commit into an empty group returns UNKNOWN_MEMBER_ID.
+* Transactions are accepted without effect; ListGroups, DescribeGroups and CreateTopics are absent.
+* kafka-python cannot decode the mock's ApiVersions response, so its settings need an ``api_version``.
+* A partition keeps 5 MB and drops its oldest records beyond that, without a log line.
+
+``MockCluster.kafka_python_settings`` and its siblings return the settings that each client needs.
 """
 
 from __future__ import annotations
 
 import ctypes
+import time
 from collections.abc import Callable, Mapping
 from types import MappingProxyType, TracebackType
 from typing import Any, Final, Self, cast
 
+from assignor.clients.adapter import ClientAdapter
+from assignor.cluster import ClusterSnapshot
+from assignor.errors import StreamsAssignorError
+
 KAFKA_PYTHON_API_VERSION: Final = (2, 3)
-SYNC_GRACE_SECONDS: Final = 0.05
+_SYNC_GRACE_SECONDS: Final = 0.05
 
 # Request versions the mock advertises but answers in the wrong layout: the newest that works, by API key.
 #   JoinGroup 6, Heartbeat 4, SyncGroup 4, LeaveGroup 4 are flexible versions; LeaveGroup 3 has a list of members.
 # rdkafka_mock_handlers.c reads none of these shapes.
-SAFE_CAPS: Final[Mapping[int, int]] = MappingProxyType({11: 5, 12: 3, 13: 2, 14: 3})
+MAX_API_VERSIONS: Final[Mapping[int, int]] = MappingProxyType({11: 5, 12: 3, 13: 2, 14: 3})
 
-_Function = Callable[..., Any]  # what C gives back is checked by nobody
+_Function = Callable[..., Any]  # results of C have no checked types
 
 _PRODUCER: Final = 0  # rd_kafka_type_t
 _CONF_OK: Final = 0  # rd_kafka_conf_res_t
@@ -53,20 +60,25 @@ _SIGNATURES: Final[Mapping[str, tuple[type | None, tuple[type, ...]]]] = {
 }
 
 
-class MockClusterError(Exception):
-    """The embedded cluster cannot be had, or refused what it was asked."""
+class MockClusterError(StreamsAssignorError):
+    """The embedded cluster is not available, or refused a call."""
 
 
 class MockCluster:
     """A mock Kafka cluster inside this process, from ``with`` to the end of the block.
 
     >>> with MockCluster(topics={"orders": 6}) as cluster:
-    ...     cluster.bootstrap.startswith("127.0.0.1:")
+    ...     cluster.bootstrap_servers.startswith("127.0.0.1:")
     True
 
-    `topics` maps names to partition counts; a topic nobody created appears with 4 partitions when a client asks for it.
-    `api_caps` maps API keys to the newest request version offered.  Raises `MockClusterError` if confluent-kafka is
-    missing or brings a librdkafka without mock cluster.  Source: librdkafka's rdkafka_mock.h.
+    Args:
+        brokers: number of brokers.
+        topics: topic names and their partition counts; any other topic is created with 4 partitions at its first use.
+        initial_rebalance_delay_ms: length of the first rebalance of a group.
+        max_api_versions: API keys and the newest request version offered.
+
+    Raises:
+        MockClusterError: if confluent-kafka is missing, or its librdkafka has no mock cluster (rdkafka_mock.h).
     """
 
     def __init__(
@@ -75,23 +87,23 @@ class MockCluster:
         *,
         topics: Mapping[str, int] = MappingProxyType({}),
         initial_rebalance_delay_ms: int = 300,
-        api_caps: Mapping[int, int] = SAFE_CAPS,
+        max_api_versions: Mapping[int, int] = MAX_API_VERSIONS,
     ) -> None:
         if brokers < 1:
             raise MockClusterError(f"a cluster has at least one broker, not {brokers}")
-        self._rd = _librdkafka()
+        self._librdkafka = _librdkafka()
         self._brokers = brokers
         self._topics = dict(topics)
         self._initial_rebalance_delay_ms = initial_rebalance_delay_ms
-        self._api_caps = dict(api_caps)
+        self._max_api_versions = dict(max_api_versions)
         self._client: int | None = None
         self._cluster: int | None = None
 
     def __enter__(self) -> Self:
         if self._cluster is not None:
             raise MockClusterError("this cluster is already running")
-        self._client = _host_client(self._rd)
-        self._cluster = self._rd["rd_kafka_mock_cluster_new"](self._client, self._brokers)
+        self._client = _host_producer(self._librdkafka)
+        self._cluster = self._librdkafka["rd_kafka_mock_cluster_new"](self._client, self._brokers)
         try:
             self._configure()
         except BaseException:
@@ -105,29 +117,43 @@ class MockCluster:
         self._destroy()
 
     @property
-    def bootstrap(self) -> str:
-        """The value for ``bootstrap.servers``; the ports are new in every run and cannot be chosen."""
-        return str(self._rd["rd_kafka_mock_cluster_bootstraps"](self._running()).decode())
+    def bootstrap_servers(self) -> str:
+        """The value of ``bootstrap.servers``; the ports are chosen at random."""
+        return str(self._librdkafka["rd_kafka_mock_cluster_bootstraps"](self._running()).decode())
+
+    def kafka_python_settings(self) -> dict[str, Any]:
+        """Return the settings that a kafka-python client needs."""
+        return {"bootstrap_servers": self.bootstrap_servers, "api_version": KAFKA_PYTHON_API_VERSION}
+
+    def aiokafka_settings(self) -> dict[str, Any]:
+        """Return the settings that an aiokafka client needs."""
+        return {"bootstrap_servers": self.bootstrap_servers}
+
+    def confluent_settings(self) -> dict[str, Any]:
+        """Return the settings that a ``StreamsConsumer`` needs."""
+        return {"bootstrap.servers": self.bootstrap_servers, "main.consumer.api_version": KAFKA_PYTHON_API_VERSION}
 
     def create_topic(self, name: str, partitions: int) -> None:
         """Create a topic with one replica; `MockClusterError` if it exists or has no partition."""
-        if partitions < 1:  # the mock would take it, and a negative count brings the process down
+        if partitions < 1:  # the mock accepts it, and a negative count aborts the process
             raise MockClusterError(f"topic {name!r} has at least one partition, not {partitions}")
         self._check(f"topic {name!r}", "rd_kafka_mock_topic_create", name.encode(), partitions, 1)
 
     def _configure(self) -> None:
-        self._rd["rd_kafka_mock_group_initial_rebalance_delay_ms"](self._running(), self._initial_rebalance_delay_ms)
-        for api_key, newest in self._api_caps.items():
+        self._librdkafka["rd_kafka_mock_group_initial_rebalance_delay_ms"](
+            self._running(), self._initial_rebalance_delay_ms
+        )
+        for api_key, newest in self._max_api_versions.items():
             self._check(f"version {newest} of API {api_key}", "rd_kafka_mock_set_apiversion", api_key, 0, newest)
         for name, partitions in self._topics.items():
             self.create_topic(name, partitions)
 
     def _check(self, what: str, function: str, *arguments: object) -> None:
-        if code := self._rd[function](self._running(), *arguments):
-            raise MockClusterError(f"{what}: {self._rd['rd_kafka_err2str'](code).decode()}")
+        if code := self._librdkafka[function](self._running(), *arguments):
+            raise MockClusterError(f"{what}: {self._librdkafka['rd_kafka_err2str'](code).decode()}")
 
     def _running(self) -> int:
-        # A null pointer handed to librdkafka is a segmentation fault; better to say so in Python.
+        # librdkafka would crash on a null pointer.
         if self._cluster is None:
             raise MockClusterError("the cluster is not running: use it inside its with block")
         return self._cluster
@@ -135,23 +161,37 @@ class MockCluster:
     def _destroy(self) -> None:
         # The cluster first: it runs on the client's timers and queues.
         if self._cluster is not None:
-            self._rd["rd_kafka_mock_cluster_destroy"](self._cluster)
+            self._librdkafka["rd_kafka_mock_cluster_destroy"](self._cluster)
         if self._client is not None:
-            self._rd["rd_kafka_destroy"](self._client)
+            self._librdkafka["rd_kafka_destroy"](self._client)
         self._cluster = self._client = None
 
 
-def _librdkafka() -> Mapping[str, _Function]:
-    """The functions of `_SIGNATURES`, found through confluent-kafka's own extension module.
+def delay_leader(streams: ClientAdapter, seconds: float = _SYNC_GRACE_SECONDS) -> None:
+    """Delay the SyncGroup of a leader on a mock cluster, so that those of the followers arrive first.
 
-    A symbol is looked up in the extension *and the libraries it needs*, so this neither knows nor cares where the wheel
-    (or a distribution) keeps librdkafka, and it is the same copy that the confluent clients in this process use.
+    For a ``StreamsConsumer``: ``delay_leader(consumer.streams)``.
+    """
+    original = streams.snapshot_cluster
+
+    def delayed(known_partition_counts: Mapping[str, int]) -> ClusterSnapshot:
+        time.sleep(seconds)  # kafka-python: the I/O thread; aiokafka: a thread of its own, not the event loop
+        return original(known_partition_counts)
+
+    streams.snapshot_cluster = delayed  # type: ignore[method-assign]  # only here; no setting of a real member
+
+
+def _librdkafka() -> Mapping[str, _Function]:
+    """Return the functions of `_SIGNATURES`, looked up through confluent-kafka's extension module.
+
+    A symbol is looked up in the extension and the libraries it needs. So the place of librdkafka does not matter, and
+    it is the same copy that the confluent clients in this process use.
     """
     try:
         from confluent_kafka import cimpl
     except ImportError as error:
         raise MockClusterError(
-            "the embedded cluster lives in confluent-kafka: pip install 'streams-assignor[confluent]'"
+            "the embedded cluster is part of confluent-kafka: pip install 'streams-assignor[confluent]'"
         ) from error
     return {name: _function(ctypes.CDLL(cimpl.__file__), name) for name in _SIGNATURES}
 
@@ -160,16 +200,16 @@ def _function(extension: ctypes.CDLL, name: str) -> _Function:
     try:
         function = getattr(extension, name)
     except AttributeError as error:
-        raise MockClusterError(f"this confluent-kafka brings a librdkafka without {name}; use its wheel") from error
+        raise MockClusterError(f"this confluent-kafka has a librdkafka without {name}; use its wheel") from error
     function.restype, function.argtypes = _SIGNATURES[name]
     return cast(_Function, function)
 
 
-def _host_client(rd: Mapping[str, _Function]) -> int:
-    """The producer a mock cluster needs for its book-keeping; it connects to nothing and logs nothing."""
+def _host_producer(rd: Mapping[str, _Function]) -> int:
+    """Return the producer that a mock cluster needs internally; it connects to nothing and logs nothing."""
     message = ctypes.create_string_buffer(256)
     conf = rd["rd_kafka_conf_new"]()
-    # Otherwise it says on stderr that it has no bootstrap servers, which is the idea.
+    # Otherwise it warns on stderr that it has no bootstrap servers.
     if rd["rd_kafka_conf_set"](conf, b"log_level", b"0", message, len(message)) != _CONF_OK:
         raise MockClusterError(message.value.decode())
     client = rd["rd_kafka_new"](_PRODUCER, conf, message, len(message))

@@ -1,23 +1,37 @@
-"""A group seen from outside: from the raw bytes that a broker hands out to members, tasks, an upgrade, and findings.
+"""A group as a broker describes it: members, tasks, upgrade status and findings, decoded from raw bytes.
 
-Pure, like the assignor: who asks brokers is ``assignor.clients.group_lookup``, who shows it is ``assignor.cli.group``.
-Nothing here needs to be a member, and no group is changed by being looked at.
+Pure: ``assignor.clients`` describes groups, ``assignor.cli._group`` shows the result. Nothing here changes a group.
 """
 
-from assignor.inspect.group import Group, inspect
-from assignor.inspect.raw import DEFAULT_LIMIT, NoSuchGroup, RawGroup, RawMember, topics_of
-from assignor.inspect.scene import Finding, Kind
-from assignor.inspect.story import changes
+from assignor.inspect._diff import find_changes
+from assignor.inspect._group import InspectedGroup, inspect_group
+from assignor.inspect._messages import Change, change_text, finding_text, upgrade_text
+from assignor.inspect.check import Finding, Severity
+from assignor.inspect.described_group import (
+    DEFAULT_MAX_MESSAGE_BYTES,
+    LOOKUP_TIMEOUT_SECONDS,
+    DescribedGroup,
+    DescribedGroupMember,
+    NoSuchGroup,
+    subscribed_topics,
+    with_topic_metadata,
+)
 
 __all__ = [
-    "DEFAULT_LIMIT",
+    "DEFAULT_MAX_MESSAGE_BYTES",
+    "LOOKUP_TIMEOUT_SECONDS",
+    "Change",
+    "DescribedGroup",
+    "DescribedGroupMember",
     "Finding",
-    "Group",
-    "Kind",
+    "InspectedGroup",
     "NoSuchGroup",
-    "RawGroup",
-    "RawMember",
-    "changes",
-    "inspect",
-    "topics_of",
+    "Severity",
+    "change_text",
+    "find_changes",
+    "finding_text",
+    "inspect_group",
+    "subscribed_topics",
+    "upgrade_text",
+    "with_topic_metadata",
 ]

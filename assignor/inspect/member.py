@@ -1,4 +1,4 @@
-"""One member, read: what it sent and what it was answered, as far as the bytes can be understood."""
+"""One decoded member: its last subscription and assignment, as far as the bytes can be decoded."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from uuid import UUID
 
 from attrs import evolve, field, frozen
 
-from assignor import carried_levels
-from assignor.carried_levels import NO_LEVELS, Levels
-from assignor.inspect.raw import RawMember
-from assignor.inspect.senders import Senders, eager_or_cooperative, senders
+from assignor.inspect._release_detection import CandidateReleases, common_rebalance_protocol, find_candidates
+from assignor.inspect.described_group import DescribedGroupMember
+from assignor.protocol import feature_levels
+from assignor.protocol.feature_levels import NO_LEVELS, Levels
 from subscription_codec import (
-    FIRST_WITH_OFFSET_SUMS,
-    NO_REBALANCE,
-    RUNNING,
-    UNKNOWN_SUM,
+    FIRST_VERSION_WITH_OFFSET_SUMS,
+    LATEST_OFFSET,
+    NO_FOLLOW_UP,
+    OFFSET_UNKNOWN,
     UNKNOWN_VERSION,
     Assignment,
     DecodeError,
@@ -31,165 +31,187 @@ from subscription_codec import (
     decode_subscription,
 )
 from subscription_codec.consumer_protocol import (
-    MemberAssignment,
-    MemberSubscription,
-    decode_member_assignment,
-    decode_member_subscription,
-    flattened,
+    ConsumerAssignment,
+    ConsumerSubscription,
+    decode_consumer_assignment,
+    decode_consumer_subscription,
+    flatten_by_topic,
 )
 
 _UUID: Final = re.compile(r"([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-UNKNOWN: Final = "unknown"
-NOBODY_KNOWN: Final = Senders()
+UNKNOWN_PROTOCOL: Final = "unknown"
+NO_CANDIDATES: Final = CandidateReleases()
 
 
 @frozen(kw_only=True)
-class Sums:
-    """Offset sums in short: tasks that run, tasks of unknown position, and the positions of the others added up."""
+class OffsetSumTotals:
+    """A summary of offset sums."""
 
     running: int = 0
+    """Number of active tasks that run (``LATEST_OFFSET``)."""
+
     unknown: int = 0
-    restored: int = 0
+    """Number of tasks with an unknown offset sum."""
+
+    restored_tasks: int = 0
+    """Number of the other tasks."""
+
     total: int = 0
+    """Sum of their offset sums."""
 
     @classmethod
-    def of(cls, sums: Mapping[TaskId, int]) -> Sums:
-        """Add up."""
+    def summarize(cls, sums: Mapping[TaskId, int]) -> OffsetSumTotals:
+        """Summarize the offset sums of a subscription."""
         kinds = Counter(sums.values())
         positions = [each for each in sums.values() if each >= 0]
-        return cls(running=kinds[RUNNING], unknown=kinds[UNKNOWN_SUM], restored=len(positions), total=sum(positions))
+        return cls(
+            running=kinds[LATEST_OFFSET],
+            unknown=kinds[OFFSET_UNKNOWN],
+            restored_tasks=len(positions),
+            total=sum(positions),
+        )
 
 
 @frozen(kw_only=True)
-class Sent:
-    """A subscription, from the version of its envelope to its end; None and empty where there is nothing to read."""
+class SubscriptionSeen:
+    """A decoded subscription; fields that cannot be decoded or are not in this version are None or empty."""
 
-    envelope: int | None = None
+    consumer_protocol_version: int | None = None
     topics: tuple[str, ...] = ()
-    owned: tuple[TopicPartition, ...] = ()
+    owned_partitions: tuple[TopicPartition, ...] = ()
     generation: int = -1
     rack: str | None = None
-    used: int | None = None
-    supported: int | None = None
+    used_version: int | None = None
+    supported_version: int | None = None
     process_id: UUID | None = None
-    tasks: tuple[TaskId, ...] = ()
-    standbys: tuple[TaskId, ...] = ()
-    sums: Mapping[TaskId, int] | None = field(default=None, hash=False)
-    end_point: str = ""
-    tags: Mapping[str, str] = field(factory=dict, hash=False)
+    previous_active: tuple[TaskId, ...] = ()
+    previous_standby: tuple[TaskId, ...] = ()
+    offset_sums: Mapping[TaskId, int] | None = field(default=None, hash=False)
+    user_end_point: str = ""
+    client_tags: Mapping[str, str] = field(factory=dict, hash=False)
     error_code: int = 0
     levels: Levels = field(default=NO_LEVELS, hash=False)
-    senders: Senders = NOBODY_KNOWN
+    candidate_releases: CandidateReleases = NO_CANDIDATES
     problem: str | None = None
+    """Why the message cannot be decoded."""
 
     @property
-    def highest(self) -> int | None:
-        """The highest version that it is known to read."""
-        return self.used if self.supported is None else self.supported
+    def readable_version(self) -> int | None:
+        """The highest version that the member is known to read."""
+        return self.used_version if self.supported_version is None else self.supported_version
 
 
 @frozen(kw_only=True)
-class Got:
-    """An assignment likewise. ``next_rebalance_ms`` is 0 for at once and None for none."""
+class AssignmentSeen:
+    """A decoded assignment; fields as in ``SubscriptionSeen``."""
 
     partitions: tuple[TopicPartition, ...] = ()
-    version: int | None = None
-    supported: int | None = None
+    used_version: int | None = None
+    supported_version: int | None = None
     active: tuple[TaskId, ...] = ()
     standbys: tuple[TaskId, ...] = ()
     error_code: int = 0
     next_rebalance_ms: int | None = None
+    """Milliseconds since 1970; 0: immediately, None: no rebalance scheduled."""
+
     levels: Levels = field(default=NO_LEVELS, hash=False)
     problem: str | None = None
 
 
 @frozen(kw_only=True)
-class Member:
-    """A member under a name that is short and its own within the group."""
+class InspectedMember:
+    """A member of an inspected group."""
 
     name: str
-    raw: RawMember
-    sent: Sent
-    got: Got
+    """Short and unique in the group: the instance id, the beginning of the broker's UUID, or the member id."""
+
+    described: DescribedGroupMember
+    subscription: SubscriptionSeen
+    assignment: AssignmentSeen
 
     @property
     def rebalance_protocol(self) -> str:
-        """``eager``, ``cooperative`` or ``unknown``: userdata does not say it, so it is concluded.
+        """``eager``, ``cooperative`` or ``unknown``. Userdata does not contain it; it is inferred.
 
-        Consumers before 2.4 (envelope 0) and members on ``upgrade.from`` up to 1.1 are eager; who rejoins with
-        partitions is cooperative (KIP-429). Who rejoins without may have had none.
+        Consumers before 2.4 (envelope 0) and members with ``upgrade.from`` up to 1.1 are eager. A member that rejoins
+        with owned partitions is cooperative (KIP-429). One that rejoins without may have had none.
         """
-        if self.sent.owned:
+        if self.subscription.owned_partitions:
             return "cooperative"
-        if self.sent.envelope == 0 or self.sent.senders.surely_pinned:
+        if self.subscription.consumer_protocol_version == 0 or self.subscription.candidate_releases.certainly_pinned:
             return "eager"
-        found = (*self.sent.senders.plain, *self.sent.senders.pinned)
-        return eager_or_cooperative(found) or UNKNOWN
+        found = (*self.subscription.candidate_releases.unpinned, *self.subscription.candidate_releases.pinned)
+        return common_rebalance_protocol(found) or UNKNOWN_PROTOCOL
 
 
-def read_members(members: Iterable[RawMember], *, streams: bool) -> tuple[Member, ...]:
-    """Read all members, sorted by client and member id; without ``streams`` userdata is somebody else's."""
-    ordered = sorted(members, key=lambda raw: (raw.client_id, raw.instance_id or "", raw.member_id))
-    names = _names(ordered)
+def decode_members(members: Iterable[DescribedGroupMember], *, streams: bool) -> tuple[InspectedMember, ...]:
+    """Decode all members, sorted by client id and member id; userdata only if the group runs Kafka Streams."""
+    ordered = sorted(members, key=lambda raw: (raw.client_id, raw.group_instance_id or "", raw.member_id))
+    names = _unique_names(ordered)
     return tuple(
-        Member(name=name, raw=raw, sent=_sent(raw.subscription, streams), got=_got(raw.assignment, streams))
+        InspectedMember(
+            name=name,
+            described=raw,
+            subscription=_subscription_seen(raw.subscription, streams),
+            assignment=_assignment_seen(raw.assignment, streams),
+        )
         for name, raw in zip(names, ordered, strict=True)
     )
 
 
-def without_uuids(text: str) -> str:
-    """Shorten what nobody can read.
+def shorten_uuids(text: str) -> str:
+    """Shorten each UUID to its first eight digits.
 
-    >>> without_uuids("app-a6cdcd8c-a8df-47ff-ba6a-d5ea8d10ca11-StreamThread-1-consumer")
+    >>> shorten_uuids("app-a6cdcd8c-a8df-47ff-ba6a-d5ea8d10ca11-StreamThread-1-consumer")
     'app-a6cdcd8c…-StreamThread-1-consumer'
     """
     return _UUID.sub(r"\1…", text)
 
 
-def _names(members: Sequence[RawMember]) -> list[str]:
-    """Name members by their instance id, or the beginning of the id that the broker gave them."""
-    short = [raw.instance_id or _short(raw.member_id) for raw in members]
-    often = Counter(short)
-    return [name if often[name] == 1 else raw.member_id for name, raw in zip(short, members, strict=True)]
+def _unique_names(members: Sequence[DescribedGroupMember]) -> list[str]:
+    """Name members by instance id or the beginning of their UUID; by member id where these are not unique."""
+    short = [raw.group_instance_id or _short_name(raw.member_id) for raw in members]
+    counts = Counter(short)
+    return [name if counts[name] == 1 else raw.member_id for name, raw in zip(short, members, strict=True)]
 
 
-def _short(member_id: str) -> str:
+def _short_name(member_id: str) -> str:
     found = _UUID.findall(member_id)
     return str(found[-1]) if found else member_id
 
 
-def _sent(blob: bytes, streams: bool) -> Sent:
-    if not blob:
-        return Sent()
+def _subscription_seen(encoded: bytes, streams: bool) -> SubscriptionSeen:
+    if not encoded:
+        return SubscriptionSeen()
     try:
-        envelope = decode_member_subscription(blob)
+        envelope = decode_consumer_subscription(encoded)
     except DecodeError as error:
-        return Sent(problem=f"subscription: {error}")
-    outside = Sent(
-        envelope=envelope.version,
+        return SubscriptionSeen(problem=f"subscription: {error}")
+    outside = SubscriptionSeen(
+        consumer_protocol_version=envelope.version,
         topics=envelope.topics,
-        owned=flattened(envelope.owned_partitions),
+        owned_partitions=flatten_by_topic(envelope.owned_partitions),
         generation=envelope.generation_id,
         rack=envelope.rack_id,
     )
-    return _with_userdata(outside, envelope) if streams else outside
+    return _with_subscription_userdata(outside, envelope) if streams else outside
 
 
-def _with_userdata(outside: Sent, envelope: MemberSubscription) -> Sent:
+def _with_subscription_userdata(outside: SubscriptionSeen, envelope: ConsumerSubscription) -> SubscriptionSeen:
     try:
         userdata = decode_subscription(envelope.user_data)
     except DecodeError as error:
         return evolve(outside, problem=f"userdata of the subscription: {error}")
-    supported = userdata.latest_supported
+    supported = userdata.supported_version
     numbers = evolve(
         outside,
-        used=userdata.version,
-        supported=None if supported == UNKNOWN_VERSION else supported,
-        senders=senders(
+        used_version=userdata.version,
+        supported_version=None if supported == UNKNOWN_VERSION else supported,
+        candidate_releases=find_candidates(
             userdata.version,
             supported,
-            envelope=min(envelope.version, 3),
-            tail=isinstance(userdata, Subscription) and userdata.version == 1 and bool(userdata.trailing),
+            consumer_protocol_version=min(envelope.version, 3),
+            has_trailing_bytes=isinstance(userdata, Subscription) and userdata.version == 1 and bool(userdata.trailing),
         ),
     )
     if isinstance(userdata, FutureSubscription):
@@ -197,42 +219,42 @@ def _with_userdata(outside: Sent, envelope: MemberSubscription) -> Sent:
     return evolve(
         numbers,
         process_id=userdata.process_id,
-        tasks=tuple(userdata.prev_tasks),
-        standbys=tuple(userdata.standby_tasks),
-        sums=_sums(userdata),
-        end_point=userdata.user_end_point,
-        tags={tag.key: tag.value for tag in userdata.client_tags},
+        previous_active=tuple(userdata.prev_tasks),
+        previous_standby=tuple(userdata.standby_tasks),
+        offset_sums=_offset_sums(userdata),
+        user_end_point=userdata.user_end_point,
+        client_tags={tag.key: tag.value for tag in userdata.client_tags},
         error_code=userdata.error_code,
-        levels=carried_levels.read(userdata.trailing),
+        levels=feature_levels.decode_levels(userdata.trailing),
     )
 
 
-def _sums(userdata: Subscription) -> dict[TaskId, int] | None:
-    if userdata.version < FIRST_WITH_OFFSET_SUMS:
+def _offset_sums(userdata: Subscription) -> dict[TaskId, int] | None:
+    if userdata.version < FIRST_VERSION_WITH_OFFSET_SUMS:
         return None
     return {entry.task: entry.offset_sum for entry in userdata.task_offset_sums}
 
 
-def _got(blob: bytes, streams: bool) -> Got:
-    if not blob:
-        return Got()
+def _assignment_seen(encoded: bytes, streams: bool) -> AssignmentSeen:
+    if not encoded:
+        return AssignmentSeen()
     try:
-        envelope = decode_member_assignment(blob)
+        envelope = decode_consumer_assignment(encoded)
     except DecodeError as error:
-        return Got(problem=f"assignment: {error}")
-    outside = Got(partitions=flattened(envelope.assigned_partitions))
-    return _with_answer(outside, envelope) if streams else outside
+        return AssignmentSeen(problem=f"assignment: {error}")
+    outside = AssignmentSeen(partitions=flatten_by_topic(envelope.assigned_partitions))
+    return _with_assignment_userdata(outside, envelope) if streams else outside
 
 
-def _with_answer(outside: Got, envelope: MemberAssignment) -> Got:
+def _with_assignment_userdata(outside: AssignmentSeen, envelope: ConsumerAssignment) -> AssignmentSeen:
     try:
         answer: Any = decode_assignment(envelope.user_data, keep_future=True)
     except DecodeError as error:
         return evolve(outside, problem=f"userdata of the assignment: {error}")
     numbers = evolve(
         outside,
-        version=answer.version,
-        supported=None if answer.latest_supported == UNKNOWN_VERSION else answer.latest_supported,
+        used_version=answer.version,
+        supported_version=None if answer.supported_version == UNKNOWN_VERSION else answer.supported_version,
     )
     if isinstance(answer, FutureAssignment):
         return numbers
@@ -242,11 +264,11 @@ def _with_answer(outside: Got, envelope: MemberAssignment) -> Got:
         active=tuple(sorted(set(answer.active_tasks), key=task_order)),
         standbys=tuple(sorted((standby.task for standby in answer.standby_tasks), key=task_order)),
         error_code=answer.error_code,
-        next_rebalance_ms=None if answer.next_rebalance_ms == NO_REBALANCE else answer.next_rebalance_ms,
-        levels=carried_levels.read(answer.trailing),
+        next_rebalance_ms=None if answer.next_rebalance_ms == NO_FOLLOW_UP else answer.next_rebalance_ms,
+        levels=feature_levels.decode_levels(answer.trailing),
     )
 
 
 def task_order(task: TaskId) -> tuple[str, int, int]:
-    """Sort by name of the topology, subtopology, partition."""
+    """Sort key: name of the topology, subtopology, partition."""
     return (task.topology or "", task.subtopology, task.partition)

@@ -1,22 +1,19 @@
-"""The program itself: its options, the events it prints, the columns it writes, its files, its tests by requirement."""
+"""The program itself: its options, the events it prints, the columns it writes, its tests by requirement."""
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
 import click
-from attrs import fields
 
-from assignor.cli import cli
-from assignor.member_process import KINDS
+from assignor.observability.event_fields import EVENT_FIELDS
 from blocks.markdown import DOCS, table
-from spark_sim import schema
+from spark_sim.cli.main import cli
+from spark_sim.pipeline.runs import RUNS_TABLE
 
-PACKAGES: Final = ("subscription_codec", "probing", "upgrade", "assignor", "spark_sim")
 FEATURE_TESTS: Final = ("tests/upgrade", "tests/integration", "tests/assignor", "tests/spark_sim")
 COMMANDS: Final = (
     *("userdata decode", "userdata explain", "assign", "plan"),
@@ -28,12 +25,12 @@ _NAMED_BY_ROW: Final = re.compile(r"def test_([a-z])(\d+)_(\w+)")
 
 
 def options(*path: str) -> str:
-    """List the options of a command."""
+    """List the options of a command by their current names; older names are aliases."""
     command: Any = cli
     for name in path:
         command = command.get_command(click.Context(command), name)
     found = [each for each in command.params if isinstance(each, click.Option)]
-    rows = [(f"`{', '.join(each.opts)}`", _default(each), each.help or "") for each in found]
+    rows = [(f"`{each.opts[0]}`", _default(each), each.help or "") for each in found]
     return table(("option", "default", ""), rows)
 
 
@@ -46,9 +43,12 @@ def _default(option: click.Option) -> str:
 def events() -> str:
     """List what a member process prints."""
     rows = []
-    for kind, event in KINDS.items():
-        keys = [f"`{attribute.metadata.get('key', attribute.name)}`" for attribute in fields(event)]
-        rows.append((f"`{kind}`", ", ".join(keys), (event.__doc__ or "").partition("\n")[0]))
+    for event, written in EVENT_FIELDS.items():
+        if written.line:
+            keys = [f"`{field.key}`" for field in written.fields if field.key]
+            rows.append(
+                (f"`{written.line}`", ", ".join(keys), written.meaning or (event.__doc__ or "").partition("\n")[0])
+            )
     return table(("`event`", "further keys", "means"), rows)
 
 
@@ -64,22 +64,9 @@ def requirements() -> str:
     return table(("row", "tests"), rows)
 
 
-def file_map() -> str:
-    """List the files of the packages with the first sentence of each."""
-    rows = []
-    for package in PACKAGES:
-        for path in sorted((DOCS.parent / package).rglob("*.py")):
-            said = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
-            if said:
-                name = path.relative_to(DOCS.parent).as_posix()
-                rows.append((f"[`{name}`](../{name})", " ".join(said.partition("\n\n")[0].split())))
-    return table(("file", "what"), rows)
-
-
 BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
-    "columns": schema.markdown,
+    "columns": RUNS_TABLE.markdown,
     "events": events,
     "requirements": requirements,
-    "file map": file_map,
     **{f"options of {command}": partial(options, *command.split()) for command in COMMANDS},
 }

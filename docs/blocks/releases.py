@@ -6,28 +6,27 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Final
 
-from attrs import evolve
-
 from blocks.markdown import table, word
-from upgrade.features.dialects import DIALECTS, POINTS, Code
-from upgrade.matrix import FROM_LINES, TO_LINES, Plan, cells, documented_plan, upgrade_from_value
-from upgrade.releases import PINNED_VERSIONS, RELEASES, Release, release_named
+from upgrade.features.model.dialects import DIALECT_POINTS, DIALECTS, Code
+from upgrade.plans import FROM_LINES, TO_LINES, Plan, documented_plan, kip_268_cells, upgrade_from_value
+from upgrade.releases import RELEASES, Release, release_named
+from upgrade.upgrade_from import PINNED_VERSIONS
 
 
 def releases() -> str:
     """List the releases; neighbours that behave alike share a row."""
 
-    def alike(release: Release) -> object:
-        return release.line, evolve(release, name="")
+    def columns(release: Release) -> tuple[str, tuple[object, ...]]:
+        protocols = " or ".join(reversed(release.rebalance_protocols))
+        about = (release.supported_version, f"`{release.rule_set}`", protocols, release.task_assignor)
+        return release.line, (*about, _accepted(release.upgrade_from), release.note)
 
     rows = []
-    for _, group in groupby(RELEASES.values(), key=alike):
+    for (_, about), group in groupby(RELEASES.values(), key=columns):
         found = list(group)
         first, last = found[0], found[-1]
         names = f"`{first}`" if first is last else f"`{first}` to `{last}`"
-        protocols = " or ".join(reversed(first.rebalance_protocols))
-        about = (first.latest_version, f"`{first.rules}`", protocols, first.task_assignor)
-        rows.append((names, *about, _accepted(first.upgrade_from), first.note))
+        rows.append((names, *about))
     head = ("release", "latest version", "rules", "protocol", "task assignor", "`upgrade.from`", "note")
     return table(head, rows)
 
@@ -47,7 +46,7 @@ def pinned() -> str:
 
 def matrix() -> str:
     """Show the documented plan for each of the KIP's 28 cells."""
-    found = {(origin.line, target.name): _plan(origin, target) for origin, target in cells()}
+    found = {(origin.line, target.name): _plan(origin, target) for origin, target in kip_268_cells()}
     targets = {line: next(name for _, name in found if release_named(name).line == line) for line in TO_LINES}
     rows = [[f"**{line}**", *(found.get((line, targets[to]), "") for to in TO_LINES)] for line in FROM_LINES]
     return table(("from \\ to", *TO_LINES), rows)
@@ -56,14 +55,14 @@ def matrix() -> str:
 def _plan(origin: Release, target: Release) -> str:
     if documented_plan(origin, target) is Plan.TWO_BOUNCES:
         return f"2, `{upgrade_from_value(origin, target)}`"
-    return "1, probing" if origin.latest_version < target.latest_version else "1"
+    return "1, probing" if origin.supported_version < target.supported_version else "1"
 
 
 def dialects() -> str:
     """Show what the dialects of the feature system differ in."""
     rows = [
         (rows, what, *(_said(getattr(dialect, point)) for dialect in DIALECTS))
-        for point, (rows, what) in POINTS.items()
+        for point, (rows, what) in DIALECT_POINTS.items()
     ]
     return table(("row", "point", *(dialect.name for dialect in DIALECTS)), rows)
 

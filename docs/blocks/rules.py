@@ -1,4 +1,4 @@
-"""Who does what: leaders and members of every generation of Kafka's code, the eras of its assignors."""
+"""Who does what: leaders and members of every generation of Kafka's code, the behaviour of its releases."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from collections.abc import Callable, Mapping
 from itertools import product
 from typing import Final
 
-from assignor.eras import ERAS
+from attrs import asdict
+
 from blocks.markdown import number, table, word, words
-from probing.diagram import mermaid
-from probing.events import Content, MemberState, Verdict
-from probing.follow_up import Reason
-from probing.rules import BY_NAME, G0, KIP_268, TODAY, RuleSet, Speaks, Transitions
+from probing._state_diagram import mermaid
+from probing.follow_up import FollowUpReason
+from probing.model import AssignmentContent, MemberState, VersionComparison
+from probing.rules import BY_NAME, CURRENT, G0, KIP_268, RuleSet, Transitions, VersionSource
+from upgrade.release_behaviour import BEHAVIOURS
 
 
 def leaders() -> str:
@@ -19,9 +21,9 @@ def leaders() -> str:
     rows = []
     for rules in BY_NAME.values():
         leader = rules.leader
-        while_probing = (leader.version_for_future, leader.content_for_future, leader.others_while_probing)
-        probing = map(word, while_probing) if leader.reads_future else ["dies"] * len(while_probing)
-        rows.append((f"`{rules.name}`", rules.source, word(leader.version), word(leader.supported), *probing))
+        while_probing = (leader.version_for_future, leader.content_for_future, leader.content_while_probing)
+        probing = map(word, while_probing) if leader.decodes_future else ["dies"] * len(while_probing)
+        rows.append((f"`{rules.name}`", rules.source, word(leader.version), word(leader.supported_version), *probing))
     probing_head = ("used, to the future", "content, to the future", "content, to the others")
     return table(("rules", "where", "used", "supported", *probing_head), rows)
 
@@ -29,16 +31,18 @@ def leaders() -> str:
 def members() -> str:
     """Show every transition of every generation; the same cell in two columns means the same behaviour."""
     columns: dict[str, Transitions] = {"before 2.0": G0.member.transitions}
-    columns |= {f"`{rules.name}`": rules.member.transitions for rules in BY_NAME.values() if rules.leader.reads_future}
+    columns |= {
+        f"`{rules.name}`": rules.member.transitions for rules in BY_NAME.values() if rules.leader.decodes_future
+    }
     rows = [
         [word(state), word(verdict), *(_cell(column, state, verdict) for column in columns.values())]
-        for state, verdict in product(MemberState, Verdict)
+        for state, verdict in product(MemberState, VersionComparison)
         if any((state, verdict) in column for column in columns.values())
     ]
     return table(("state", "answer", *columns), rows)
 
 
-def _cell(transitions: Transitions, state: MemberState, verdict: Verdict) -> str:
+def _cell(transitions: Transitions, state: MemberState, verdict: VersionComparison) -> str:
     if (state, verdict) not in transitions:
         return "dies"
     after, actions = transitions[state, verdict]
@@ -51,34 +55,35 @@ def diagram(rules: RuleSet) -> str:
     return f"```mermaid\n{mermaid(rules)}\n```"
 
 
-def eras() -> str:
-    """Say what each era does with tasks, only what has changed since the one before."""
+def release_behaviour() -> str:
+    """Show what changed with each release; a column that is not named stays as it was."""
     rows, before = [], None
-    for era in ERAS:
-        said = (
-            f"consumer protocol {era.envelope}" + (", cooperative" if era.cooperates else ", eager"),
-            f"below version 7 a member names its tasks: {era.names.value}",
-            "stateless tasks have standbys too" if era.standbys_without_state else "standbys of stateful tasks only",
-            "balanced by lag" if era.balances else "sticky",
-            f"dealt to members `{era.deal.__name__}`",
-            f"tasks without state that members name: {'deadly to' if era.dies_without_lag else 'all one to'} leaders",
-            f"a standby of a task that is withheld: {era.interim.value}",
-        )
-        changes = said if before is None else [each for each in said if each not in before]
-        rows.append((number(era.since), "; ".join(changes)))
-        before = said
+    for row in BEHAVIOURS:
+        columns = {name: _column(name, value) for name, value in asdict(row, recurse=False).items() if name != "since"}
+        changes = [text for name, text in columns.items() if before is None or text != before[name]]
+        rows.append((number(row.since), "; ".join(filter(None, changes))))
+        before = columns
     return table(("from", "what"), rows)
+
+
+def _column(name: str, value: object) -> str:
+    label = f"`{name}`"
+    if isinstance(value, bool):
+        return label if value else f"no {label}"
+    if isinstance(value, tuple):
+        return f"{label} {value[0]} to {value[-1]}" if len(value) > 2 else f"{label} {' or '.join(value)}" * bool(value)
+    return f"{label} {getattr(value, 'value', value)}"
 
 
 BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
     "leaders": leaders,
-    "numbers": lambda: words(Speaks),
-    "contents": lambda: words(Content),
+    "numbers": lambda: words(VersionSource),
+    "contents": lambda: words(AssignmentContent),
     "states": lambda: words(MemberState),
-    "verdicts": lambda: words(Verdict),
+    "verdicts": lambda: words(VersionComparison),
     "members": members,
-    "diagram of today": lambda: diagram(TODAY),
+    "diagram of today": lambda: diagram(CURRENT),
     "diagram of kip-268": lambda: diagram(KIP_268),
-    "eras": eras,
-    "follow-ups": lambda: words(Reason),
+    "release behaviour": release_behaviour,
+    "follow-ups": lambda: words(FollowUpReason),
 }

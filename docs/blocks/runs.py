@@ -10,8 +10,8 @@ from itertools import groupby
 from typing import Any, Final
 
 from blocks.markdown import DOCS, NOT_THERE, table
-from spark_sim import guide_page
-from spark_sim.known import history
+from spark_sim.regressions import _regression_table
+from spark_sim.report import _guide_tables
 
 PARTS_BESIDE_JAVA: Final = ("topologies", "upgrades", "eager", "future")
 
@@ -71,7 +71,7 @@ def takeovers() -> str:
         for found in _runs()
         for each in found.get("takeovers", ())
     ]
-    return table(("run", "led by", "task", "killed", "taken by", "it told", "end", "records read"), rows)
+    return table(("run", "led by", "task", "killed", "taken by", "reported", "end", "records read"), rows)
 
 
 def _runs() -> list[dict[str, Any]]:
@@ -92,7 +92,7 @@ def kept_matrix() -> dict[str, Any]:
 
 def upgrade_matrix() -> str:
     """Show the simplest safe way from every release to every other."""
-    return table(*guide_page.matrix_rows(kept_matrix()))
+    return table(*_guide_tables.matrix_rows(kept_matrix()))
 
 
 def broken_by_one_bounce() -> str:
@@ -104,18 +104,19 @@ def broken_by_one_bounce() -> str:
 def differences_from_guides() -> str:
     """Show where the sweep says something else than Kafka's guides, and why."""
     head = ("pairs", "from", "to", "for example", "documented", "derived", "why")
-    return table(head, guide_page.difference_rows(kept_matrix()))
+    return table(head, _guide_tables.difference_rows(kept_matrix()))
 
 
 def extent_of_matrix() -> str:
     """Say how much was explored."""
     kept = kept_matrix()
-    faults = ", ".join(f"{name} {value}" for name, value in kept["faults"].items() if name != "patient")
-    operator = "patient" if kept["faults"]["patient"] else "impatient"
+    faults = kept["faults"]
+    most = f"crashes {faults['crashes']}, rebalance timeouts {faults['lates']}, spurious joins {faults['nudges']}"
+    operator = "waits for quiescence" if faults["patient"] else "does not wait"
     rows = [
         ("releases, pairs", f"{len(kept['releases'])}, {len(kept['releases']) * (len(kept['releases']) - 1):,}"),
         ("upgrades (a pair and a plan)", f"{kept['upgrades']:,}"),
-        ("members; most faults in a schedule; operator", f"{kept['members']}; {faults}; {operator}"),
+        ("members; most faults in a schedule; operator", f"{kept['members']}; {most}; {operator}"),
         ("states, transitions, of all upgrades", f"{kept['states']:,}, {kept['transitions']:,}"),
         ("schedules, of all upgrades", kept["schedules"]),
     ]
@@ -125,7 +126,7 @@ def extent_of_matrix() -> str:
 def kafka_bugs() -> str:
     """Show where Kafka's bugs were found again, and where not."""
     kept = json.loads((DOCS / "reference" / "kafka-bugs.json").read_text(encoding="utf-8"))
-    return table(history.HEAD, history.rows(kept))
+    return table(_regression_table.TABLE_HEAD, _regression_table.table_rows(kept))
 
 
 BLOCKS: Final[Mapping[str, Callable[[], str]]] = {

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from blocks.markdown import NOT_THERE, number, table
 from subscription_codec import consumer_protocol, layout, quirks
-from subscription_codec._lists import List
-from subscription_codec._wire import Array, Struct
+from subscription_codec.wire.columns_wire import ColumnType
+from subscription_codec.wire.types import Array, Struct
 
 
 def layouts(versions: Mapping[int, layout.Layout]) -> str:
@@ -30,7 +30,7 @@ def types() -> str:
     found: dict[str, Struct[Any]] = {}
 
     def collect(wire: Any) -> None:
-        if isinstance(wire, List):
+        if isinstance(wire, ColumnType):
             collect(wire.inner)
         elif isinstance(wire, Array):
             collect(wire.item)
@@ -39,7 +39,7 @@ def types() -> str:
             for _, member in wire.members:
                 collect(member)
 
-    for versions in (layout.SUBSCRIPTION, layout.ASSIGNMENT, consumer_protocol.SUBSCRIPTION):
+    for versions in (layout.SUBSCRIPTION_LAYOUTS, layout.ASSIGNMENT_LAYOUTS, consumer_protocol.SUBSCRIPTION_LAYOUTS):
         for row in versions.values():
             for field in row:
                 collect(field.wire)
@@ -52,15 +52,17 @@ def types() -> str:
 
 def quirk_rows() -> str:
     """List what single releases write that their version does not say."""
-    rows = [(f"{number(each.first)} up to, not including, {number(each.until)}", each.what) for each in quirks.QUIRKS]
+    rows = [
+        (f"{number(each.since)} up to, not including, {number(each.until)}", each.description) for each in quirks.QUIRKS
+    ]
     return table(("releases", "quirk"), rows)
 
 
 BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
-    "subscription": lambda: layouts(layout.SUBSCRIPTION),
-    "assignment": lambda: layouts(layout.ASSIGNMENT),
-    "consumer protocol subscription": lambda: layouts(consumer_protocol.SUBSCRIPTION),
-    "consumer protocol assignment": lambda: layouts(consumer_protocol.ASSIGNMENT),
+    "subscription": lambda: layouts(layout.SUBSCRIPTION_LAYOUTS),
+    "assignment": lambda: layouts(layout.ASSIGNMENT_LAYOUTS),
+    "consumer protocol subscription": lambda: layouts(consumer_protocol.SUBSCRIPTION_LAYOUTS),
+    "consumer protocol assignment": lambda: layouts(consumer_protocol.ASSIGNMENT_LAYOUTS),
     "types": types,
     "quirks": quirk_rows,
 }

@@ -1,5 +1,6 @@
-"""Upgrades of the brokers themselves, simulated: rolls, finalised levels, faults and races, and a group that watches.
+"""Model of broker upgrades: rolling restarts, finalized levels, faults and races, and a Streams group that watches.
 
-Read ``scenario`` for the language, ``world`` for what drives ``upgrade.features`` (there is no second model),
-``properties`` for what must hold, ``plans`` and ``search`` for every way that an upgrade can go.
+``scenario`` and ``parser`` define the scenario language. ``cluster_state`` wraps the model of ``upgrade.features`` with
+processes, disks and faults; ``actions`` and ``settle`` change it, ``properties`` checks it. ``plans`` and
+``operator_program`` define what an operator does, and ``model`` explores every schedule of a plan.
 """

@@ -1,7 +1,7 @@
-"""The plans of an operator, as a table, and what can go wrong meanwhile.
+"""Table of an operator's plans, and the steps that the operator does not choose.
 
-What the operator does not choose (crashes, stale brokers, an old broker that comes at a bad moment, a member that
-restarts) are ``faults`` and ``races``; what may happen at any time and is no fault is ``in_passing``.
+``fault_steps`` and ``race_steps`` are faults: crashes, stale brokers, the registration of an old broker, restarts of
+members. ``background_steps`` may happen at any time and are not faults.
 """
 
 from __future__ import annotations
@@ -11,93 +11,130 @@ from typing import Final
 
 from attrs import evolve, frozen
 
-from spark_sim.brokers.phases import Change, Pair, Phase, Roll, Snapshot, repairs
-from spark_sim.brokers.scenario import MEMBERS, Step, step
-from spark_sim.brokers.world import World
-from upgrade.features.dialects import DIALECTS, KAFKA_4, KIP_778, Dialect
+from spark_sim.brokers.cluster_state import ClusterState
+from spark_sim.brokers.operator_program import (
+    AwaitSnapshots,
+    ChangeLevel,
+    OperatorPhase,
+    ReleasePair,
+    RollingRestart,
+    restarts_of_stopped_nodes,
+)
+from spark_sim.brokers.scenario import GROUP_MEMBERS, ClusterStep, make_step
+from upgrade.features.model.dialects import DIALECTS, KAFKA_4, KIP_778, Dialect
 
-NEWCOMER: Final = "b9"
-"""The old broker that comes at a bad moment."""
+OLD_BROKER: Final = "b9"
+"""The name of the added broker of the older release."""
 
 
 @frozen
-class Plan:
-    """Phases one after the other.
-
-    ``documented`` are the dialects whose documents tell an operator to do so, ``dialects`` those in which it differs
-    from other plans. ``watched`` is whether a Streams group watches the level meanwhile.
-    """
+class OperatorPlan:
+    """The phases of a plan, one after the other."""
 
     name: str
-    means: str
-    phases: tuple[Phase, ...]
+    description: str
+    phases: tuple[OperatorPhase, ...]
     documented: tuple[Dialect, ...] = ()
+    """The dialects whose documentation recommends the plan."""
     dialects: tuple[Dialect, ...] = DIALECTS
-    watched: bool = False
+    """The dialects in which the plan differs from other plans."""
+    with_watching_group: bool = False
+    """Whether a Streams group watches the level."""
 
-    def options(self, world: World, pair: Pair, place: int) -> Iterator[tuple[Step, int]]:
-        """Yield what the operator may do next, and the phase that it belongs to; at the end, only repairs."""
-        while place < len(self.phases) and self.phases[place].done(world, pair):
-            place += 1
-        if place == len(self.phases):
-            yield from ((each, place) for each in repairs(world))
+    def next_steps(self, state: ClusterState, pair: ReleasePair, phase_index: int) -> Iterator[tuple[ClusterStep, int]]:
+        """Yield the operator's next steps, each with its phase; after the last phase only restarts of stopped nodes."""
+        while phase_index < len(self.phases) and self.phases[phase_index].done(state, pair):
+            phase_index += 1
+        if phase_index == len(self.phases):
+            yield from ((each, phase_index) for each in restarts_of_stopped_nodes(state))
             return
-        phase = self.phases[place]
-        yield from ((each, place) for each in phase.steps(world, pair))
-        if phase.open_ended:
-            yield from self.options(world, pair, place + 1)
+        phase = self.phases[phase_index]
+        yield from ((each, phase_index) for each in phase.next_steps(state, pair))
+        if phase.may_stop_early:
+            yield from self.next_steps(state, pair, phase_index + 1)
 
-    def finished(self, world: World, pair: Pair, place: int) -> bool:
-        """Whether the operator has come to the end."""
-        return all(phase.done(world, pair) for phase in self.phases[place:])
+    def finished(self, state: ClusterState, pair: ReleasePair, phase_index: int) -> bool:
+        """Whether the operator has finished all phases."""
+        return all(phase.done(state, pair) for phase in self.phases[phase_index:])
 
 
-_UP: Final = (Roll(), Change())
-_BACK: Final = Roll(back=True)
-_LOWER: Final = Change("downgrade")
+_UPGRADE: Final = (RollingRestart(), ChangeLevel())
+_ROLL_BACK: Final = RollingRestart(to_origin=True)
+_LOWER_LEVEL: Final = ChangeLevel("downgrade")
 _KRAFT: Final = (KIP_778, KAFKA_4)
 
 _PLANS: Final = (
-    Plan("upgrade", "bounce every node, then finalise", _UP, DIALECTS),
-    Plan("early", "try to finalise all the time while nodes are bounced", (Roll(trying=True), Change())),
-    Plan("back", "bounce some nodes, and back before anything is finalised", (Roll(open_ended=True), _BACK), DIALECTS),
-    Plan("at_once", "finalise, bounce back, the level stays", (*_UP, _BACK)),
-    Plan("lower_and_back", "finalise, lower the level, bounce back", (*_UP, _LOWER, _BACK), _KRAFT),
-    Plan("hasty", "the same, not waiting until every node knows", (*_UP, Change("downgrade", patient=False), _BACK)),
-    Plan("snapshot", "the same, waiting for a snapshot", (*_UP, _LOWER, Snapshot(), _BACK), dialects=_KRAFT),
-    Plan("lossy", "the same, whatever is lost", (*_UP, Change("downgrade", "unsafe"), _BACK), (KIP_778,), _KRAFT),
-    Plan("watched", "a group watches an upgrade", _UP, DIALECTS, watched=True),
-    Plan("watched_lower", "a group watches a level that is finalised and lowered", (*_UP, _LOWER), watched=True),
+    OperatorPlan("upgrade", "bounce every node, then finalise", _UPGRADE, DIALECTS),
+    OperatorPlan(
+        "early",
+        "try to finalise all the time while nodes are bounced",
+        (RollingRestart(tries_to_finalize=True), ChangeLevel()),
+    ),
+    OperatorPlan(
+        "back",
+        "bounce some nodes, and back before anything is finalised",
+        (RollingRestart(may_stop_early=True), _ROLL_BACK),
+        DIALECTS,
+    ),
+    OperatorPlan("at_once", "finalise, then bounce back without a downgrade", (*_UPGRADE, _ROLL_BACK)),
+    OperatorPlan(
+        "lower_and_back", "finalise, lower the level, bounce back", (*_UPGRADE, _LOWER_LEVEL, _ROLL_BACK), _KRAFT
+    ),
+    OperatorPlan(
+        "hasty",
+        "the same, without waiting until every node has loaded the level",
+        (*_UPGRADE, ChangeLevel("downgrade", wait_for_quiescence=False), _ROLL_BACK),
+    ),
+    OperatorPlan(
+        "snapshot",
+        "the same, waiting for a snapshot",
+        (*_UPGRADE, _LOWER_LEVEL, AwaitSnapshots(), _ROLL_BACK),
+        dialects=_KRAFT,
+    ),
+    OperatorPlan(
+        "lossy",
+        "the same with an unsafe downgrade",
+        (*_UPGRADE, ChangeLevel("downgrade", "unsafe"), _ROLL_BACK),
+        (KIP_778,),
+        _KRAFT,
+    ),
+    OperatorPlan("watched", "a group watches an upgrade", _UPGRADE, DIALECTS, with_watching_group=True),
+    OperatorPlan(
+        "watched_lower",
+        "a group watches a level that is finalised and lowered",
+        (*_UPGRADE, _LOWER_LEVEL),
+        with_watching_group=True,
+    ),
 )
-PLANS: Final[Mapping[str, Plan]] = {plan.name: plan for plan in _PLANS}
+PLANS: Final[Mapping[str, OperatorPlan]] = {plan.name: plan for plan in _PLANS}
 
 
-def faults(world: World, pair: Pair, plan: Plan) -> Iterator[Step]:
-    """Yield what can go wrong now."""
-    for each in world.running:
-        yield step("crash", each.name)
+def fault_steps(state: ClusterState, pair: ReleasePair, plan: OperatorPlan) -> Iterator[ClusterStep]:
+    """Yield the faults that can occur."""
+    for each in state.running_nodes:
+        yield make_step("crash", each.name)
         if not each.stale:
-            yield step("stale", each.name)
-    if NEWCOMER not in world.processes:
-        yield step("register", NEWCOMER, to=pair.origin)
-    if plan.watched:
-        yield from (step("restart", name) for name in MEMBERS)
+            yield make_step("stale", each.name)
+    if OLD_BROKER not in state.nodes:
+        yield make_step("register", OLD_BROKER, to=pair.origin)
+    if plan.with_watching_group:
+        yield from (make_step("restart", name) for name in GROUP_MEMBERS)
 
 
-def races(world: World, pair: Pair, asked: Step) -> Iterator[Step]:
-    """Yield what becomes of a request to finalise if an old broker comes up at the same moment."""
-    if asked.verb == "finalise" and NEWCOMER not in world.processes:
+def race_steps(state: ClusterState, pair: ReleasePair, request: ClusterStep) -> Iterator[ClusterStep]:
+    """Yield the two orders of a request to finalize and a simultaneous registration of an old broker."""
+    if request.verb == "finalise" and OLD_BROKER not in state.nodes:
         for mode in ("", "after"):
-            yield evolve(step("race", NEWCOMER, to=pair.origin, mode=mode), levels=asked.levels)
+            yield evolve(make_step("race", OLD_BROKER, to=pair.origin, mode=mode), levels=request.levels)
 
 
-def in_passing(world: World) -> Iterator[Step]:
-    """Yield what may happen at any time: who crashed returns, who is stale hears, the leader of a group asks."""
-    for each in world.processes.values():
-        if each.crashed and not each.own:
-            yield step("start", each.name)
-    for each in world.running:
+def background_steps(state: ClusterState) -> Iterator[ClusterStep]:
+    """Yield what may happen at any time: a restart, the end of staleness, a request of the group's leader."""
+    for each in state.nodes.values():
+        if each.crashed and not each.original:
+            yield make_step("start", each.name)
+    for each in state.running_nodes:
         if each.stale:
-            yield step("fresh", each.name)
-        if world.group and each.id in world.cluster.brokers:
-            yield step("ask", each.name)
+            yield make_step("fresh", each.name)
+        if state.group and each.id in state.cluster.brokers:
+            yield make_step("ask", each.name)

@@ -1,11 +1,11 @@
-"""One line describes a cluster and what happens to it: in tests, on the command line and in every counter-example.
+"""Scenario language of brokers: one line describes a cluster and the steps that happen to it.
 
     1@3.9.2 2@3.9.2 3@3.9.2 level 3.9-IV0 | bounce 1>4.3.1 2>4.3.1 3>4.3.1 | finalise 4.3-IV0
 
-Before the first bar stand the nodes: ``1`` is broker and controller, ``c1`` a controller only, ``b1`` a broker only (in
-KIP-584 all are brokers, and one of them is the controller). Then what is finalised (``level``), and if they are not the
-usual: how the cluster speaks (``dialect kip-584``, ``kip-778``, ``kafka-4``) and a feature that a Streams group of the
-members A, B and C watches (``watch FEATURE``). ``VERBS`` has the steps.
+The head before the first bar lists the nodes: ``1`` is broker and controller, ``c1`` a controller only, ``b1`` a broker
+only (in KIP-584 all nodes are brokers, and one of them is the controller). Then come the finalized levels (``level``),
+optionally the dialect (``dialect kip-584``, ``kip-778`` or ``kafka-4``, the default), and optionally a feature that a
+Streams group of the members A, B and C watches (``watch FEATURE``). ``VERBS`` lists the steps.
 
 A level is one of metadata.version by name (``4.0-IV1``, ``4.0`` for its newest) or ``FEATURE=NUMBER``.
 """
@@ -14,87 +14,69 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
-from types import MappingProxyType
 from typing import Final
 
 from attrs import frozen
 
-from spark_sim.story import anded
-from upgrade.brokers.versions import VERSIONS, BrokerRelease
-from upgrade.features.dialects import DIALECTS, KAFKA_4, Dialect
-from upgrade.features.levels import METADATA
+from spark_sim.model.scenario import Verb, join_words, make_verb
+from upgrade.brokers.protocol_versions import VERSIONS, BrokerRelease
+from upgrade.features.model.catalog import METADATA_VERSION
+from upgrade.features.model.dialects import DIALECTS, KAFKA_4, Dialect
 
-BY_NAME: Final[Mapping[str, Dialect]] = dict(zip(("kip-584", "kip-778", "kafka-4"), DIALECTS, strict=True))
-NAMES: Final[Mapping[Dialect, str]] = {dialect: name for name, dialect in BY_NAME.items()}
-MEMBERS: Final = ("A", "B", "C")
-"""The Streams group that watches a feature; A leads first."""
+DIALECTS_BY_NAME: Final[Mapping[str, Dialect]] = dict(zip(("kip-584", "kip-778", "kafka-4"), DIALECTS, strict=True))
+DIALECT_NAMES: Final[Mapping[Dialect, str]] = {dialect: name for name, dialect in DIALECTS_BY_NAME.items()}
+GROUP_MEMBERS: Final = ("A", "B", "C")
+"""The members of the Streams group that watches a feature; A is the first leader."""
 
 Level = tuple[str, int]
 _LEVEL_NAMES: Final = {version.level: version.name for version in VERSIONS}
 
 
-class Takes(Enum):
-    """What follows a verb and its mode."""
+class Operands(Enum):
+    """The operands after a verb and its mode."""
 
-    MOVED = "N>R ..."
-    STARTED = "N[>R] ..."
+    NODES_TO_RELEASE = "N>R ..."
+    NODES_WITH_OPTIONAL_RELEASE = "N[>R] ..."
     NODES = "N ..."
     NODE = "N"
-    NEWCOMERS = "N@R ..."
+    NEW_NODES = "N@R ..."
     LEVELS = "L ..."
-    RACERS = "N@R finalise L ..."
+    RACE = "N@R finalise L ..."
     MEMBERS = "M ..."
     NOTHING = ""
 
 
-@frozen
-class Verb:
-    """How a step is written, and what it means: by mode, ``""`` for none."""
-
-    takes: Takes
-    means: Mapping[str, str]
-
-    @property
-    def modes(self) -> tuple[str, ...]:
-        """The words that may follow the verb."""
-        return tuple(filter(None, self.means))
-
-
-def _verb(takes: Takes, means: str, **modes: str) -> Verb:
-    return Verb(takes, MappingProxyType({"": means, **modes}))
-
-
-VERBS: Final[Mapping[str, Verb]] = {
-    "bounce": _verb(Takes.MOVED, "stop {nodes} and start again{as_release}"),
-    "stop": _verb(Takes.NODES, "stop {nodes}"),
-    "start": _verb(Takes.STARTED, "start {nodes}{as_release}"),
-    "crash": _verb(Takes.NODES, "{nodes} crash, all at once"),
-    "register": _verb(Takes.NEWCOMERS, "a further broker comes: {nodes}{as_release}"),
-    "unregister": _verb(Takes.NODES, "the operator takes {nodes} out of the registration"),
-    "elect": _verb(Takes.NODE, "{nodes} becomes the active controller"),
-    "finalise": _verb(Takes.LEVELS, "the operator finalises {levels}"),
-    "downgrade": _verb(
-        Takes.LEVELS,
-        "the operator lowers to {levels}, unless something would be lost",
-        unsafe="the operator lowers to {levels}, whatever is lost",
+VERBS: Final[Mapping[str, Verb[Operands]]] = {
+    "bounce": make_verb(Operands.NODES_TO_RELEASE, "stop {nodes} and start again{as_release}"),
+    "stop": make_verb(Operands.NODES, "stop {nodes}"),
+    "start": make_verb(Operands.NODES_WITH_OPTIONAL_RELEASE, "start {nodes}{as_release}"),
+    "crash": make_verb(Operands.NODES, "{nodes} crash simultaneously"),
+    "register": make_verb(Operands.NEW_NODES, "a new broker starts: {nodes}{as_release}"),
+    "unregister": make_verb(Operands.NODES, "the operator unregisters {nodes}"),
+    "elect": make_verb(Operands.NODE, "{nodes} becomes the active controller"),
+    "finalise": make_verb(Operands.LEVELS, "the operator finalises {levels}"),
+    "downgrade": make_verb(
+        Operands.LEVELS,
+        "the operator downgrades to {levels}, unless something would be lost",
+        unsafe="the operator downgrades to {levels}, even if something is lost",
     ),
-    "race": _verb(
-        Takes.RACERS,
-        "broker {nodes}{as_release} comes up while the operator finalises {levels}, and is registered before that",
-        after="broker {nodes}{as_release} comes up while the operator finalises {levels}, and is dealt with after that",
+    "race": make_verb(
+        Operands.RACE,
+        "broker {nodes}{as_release} starts while the operator finalises {levels}; its registration comes before",
+        after="broker {nodes}{as_release} starts while the operator finalises {levels}; its registration comes after",
     ),
-    "stale": _verb(Takes.NODES, "{nodes} hear of no more changes"),
-    "fresh": _verb(Takes.NODES, "{nodes} hear of all changes again"),
-    "snapshot": _verb(Takes.NOTHING, "every node writes a snapshot of the metadata"),
-    "ask": _verb(Takes.NODE, "the leader of the Streams group asks {nodes} for what is finalised"),
-    "restart": _verb(Takes.MEMBERS, "members {nodes} of the Streams group restart one by one, and remember nothing"),
+    "stale": make_verb(Operands.NODES, "{nodes} stop receiving metadata updates"),
+    "fresh": make_verb(Operands.NODES, "{nodes} receive metadata updates again"),
+    "snapshot": make_verb(Operands.NOTHING, "every node writes a snapshot of the metadata"),
+    "ask": make_verb(Operands.NODE, "the leader of the Streams group requests the finalised levels from {nodes}"),
+    "restart": make_verb(Operands.MEMBERS, "members {nodes} of the Streams group restart one by one without state"),
 }
-"""The steps. A race is written in the order in which it is dealt with: ``race finalise L N@R`` is "after"."""
+"""The steps. A race is written in the order in which the controller handles it: ``race finalise L N@R`` is "after"."""
 
 
 @frozen
-class Step:
-    """One step: a verb, its mode, nodes (or members) with what they are started as, and levels."""
+class ClusterStep:
+    """One step: a verb, its mode, nodes (or members) with the release of their next start, and levels."""
 
     verb: str
     nodes: tuple[tuple[str, BrokerRelease | None], ...] = ()
@@ -102,7 +84,7 @@ class Step:
     mode: str = ""
 
     def __str__(self) -> str:
-        sign = "@" if self.brings else ">"
+        sign = "@" if self.adds_nodes else ">"
         nodes = [name + (f"{sign}{release}" if release else "") for name, release in self.nodes]
         levels = list(map(level_text, self.levels))
         match self.verb, self.mode:
@@ -115,67 +97,70 @@ class Step:
         return " ".join([self.verb, *words])
 
     @property
-    def brings(self) -> bool:
-        """Whether its nodes are new ones."""
-        return VERBS[self.verb].takes in (Takes.NEWCOMERS, Takes.RACERS)
+    def adds_nodes(self) -> bool:
+        """Whether its nodes are new."""
+        return VERBS[self.verb].operands in (Operands.NEW_NODES, Operands.RACE)
 
     @property
-    def meaning(self) -> str:
-        """What it means, in words.
+    def description(self) -> str:
+        """The meaning of the step as text.
 
-        >>> Step("downgrade", levels=(("metadata.version", 25),)).meaning
-        'the operator lowers to 4.0-IV3, unless something would be lost'
+        >>> ClusterStep("downgrade", levels=(("metadata.version", 25),)).description
+        'the operator downgrades to 4.0-IV3, unless something would be lost'
         """
         releases = sorted({str(release) for _, release in self.nodes if release})
         return (
             VERBS[self.verb]
-            .means[self.mode]
+            .descriptions[self.mode]
             .format(
-                nodes=anded([name for name, _ in self.nodes]),
-                as_release=f" as {anded(releases)}" if releases else "",
-                levels=anded(list(map(level_text, self.levels))),
+                nodes=join_words([name for name, _ in self.nodes]),
+                as_release=f" as {join_words(releases)}" if releases else "",
+                levels=join_words(list(map(level_text, self.levels))),
             )
         )
 
 
 @frozen
 class BrokerScenario:
-    """The nodes, what is finalised, the dialect, the watched feature ("" for none), the steps; ``str`` is the line."""
+    """A parsed scenario; ``str`` returns its line."""
 
     nodes: tuple[tuple[str, BrokerRelease], ...]
     levels: tuple[Level, ...]
     dialect: Dialect = KAFKA_4
-    watched: str = ""
-    steps: tuple[Step, ...] = ()
+    watched_feature: str = ""
+    """The feature that a Streams group watches; "" without a group."""
+    steps: tuple[ClusterStep, ...] = ()
 
     @property
     def head(self) -> str:
-        """The part before the first bar."""
+        """The part of the line before the first bar."""
         words = [f"{name}@{release}" for name, release in self.nodes]
         words += ["level", *map(level_text, self.levels)]
-        words += ["dialect", NAMES[self.dialect]] if self.dialect is not KAFKA_4 else []
-        words += ["watch", self.watched] if self.watched else []
+        words += ["dialect", DIALECT_NAMES[self.dialect]] if self.dialect is not KAFKA_4 else []
+        words += ["watch", self.watched_feature] if self.watched_feature else []
         return " ".join(words)
 
     def __str__(self) -> str:
         return " | ".join([self.head, *map(str, self.steps)])
 
 
-def step(verb: str, *names: str, to: BrokerRelease | None = None, level: Level | None = None, mode: str = "") -> Step:
-    """Make a step in which all nodes get the same release."""
-    return Step(verb, tuple((name, to) for name in names), () if level is None else (level,), mode)
+def make_step(
+    verb: str, *names: str, to: BrokerRelease | None = None, level: Level | None = None, mode: str = ""
+) -> ClusterStep:
+    """Return a step in which all nodes get the same release."""
+    return ClusterStep(verb, tuple((name, to) for name in names), () if level is None else (level,), mode)
 
 
-def number_of(name: str) -> int:
-    """Return the node id in a name."""
+def node_id(name: str) -> int:
+    """Return the node id of a node's name."""
     return int(name.lstrip("bc"))
 
 
 def level_text(level: Level) -> str:
-    """Write a level as a scenario has it.
+    """Return the text of a level in a scenario.
 
     >>> level_text(("metadata.version", 25)), level_text(("group.version", 1))
     ('4.0-IV3', 'group.version=1')
     """
     feature, number = level
-    return _LEVEL_NAMES[number] if feature == METADATA and number in _LEVEL_NAMES else f"{feature}={number}"
+    return _LEVEL_NAMES[number] if feature == METADATA_VERSION and number in _LEVEL_NAMES else f"{feature}={number}"

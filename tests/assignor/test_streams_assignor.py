@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assignor import FatalError, StreamsPartitionAssignor, Subtopology, Topology
-from probing import Rejoining
+from assignor import FatalError, StreamsAssignor, Subtopology, Topology
+from probing import RejoinMode
 from subscription_codec import (
     Assignment,
     FutureSubscription,
@@ -21,12 +21,12 @@ from subscription_codec import (
     encode_subscription,
 )
 from subscription_codec.consumer_protocol import (
-    MemberAssignment,
-    MemberSubscription,
-    decode_member_assignment,
-    decode_member_subscription,
-    encode_member_assignment,
-    encode_member_subscription,
+    ConsumerAssignment,
+    ConsumerSubscription,
+    decode_consumer_assignment,
+    decode_consumer_subscription,
+    encode_consumer_assignment,
+    encode_consumer_subscription,
 )
 from tests.group import Group
 from upgrade import ConfigException, StreamsConfig, release_named
@@ -44,7 +44,7 @@ def owned(received):
 
 
 def userdata(blob):
-    return decode_member_subscription(blob).user_data
+    return decode_consumer_subscription(blob).user_data
 
 
 def test_every_partition_has_one_owner():
@@ -115,7 +115,7 @@ def test_version_probing_goes_down_and_up_again():
     group = Group(ORDERS, {"orders": 3}, old="streams-assignor-3", new="simulated-4")
     first = group.rebalance()
 
-    assert Rejoining.KEEP_MEMBER_ID is first["new"].rejoin
+    assert RejoinMode.KEEP_MEMBER_ID is first["new"].rejoin
     assert first["old"].rejoin is None
     assert {"old": 3, "new": 3} == group.versions
     group.rebalance()
@@ -132,7 +132,7 @@ def test_a_2_0_leader_gives_a_newer_member_nothing_and_the_others_what_they_had(
     received = group.rebalance()
 
     assert owned(before)["old"] == owned(received)["old"]
-    assert ((), (3, 3)) == (received["new"].partitions, (received["new"].version, received["new"].supported))
+    assert ((), (3, 3)) == (received["new"].partitions, (received["new"].version, received["new"].supported_version))
 
 
 def test_two_bounces_with_upgrade_from_stay_on_version_2_until_the_second():
@@ -163,13 +163,15 @@ def test_without_upgrade_from_a_member_of_0_10_0_dies_of_version_2():
 
 def test_a_wrong_upgrade_from_fails_at_the_start():
     with pytest.raises(ConfigException):
-        StreamsPartitionAssignor(ORDERS, StreamsConfig(upgrade_from="1.1"), release=release_named("1.1.1"))
+        StreamsAssignor(ORDERS, StreamsConfig(upgrade_from="1.1"), release=release_named("1.1.1"))
 
 
 def beside_version_2_and_the_future(release):
     """What a leader of a release answers a group that no rule covers."""
     group = Group(ORDERS, {"orders": 1}, old="1.1.1", leader=release)
-    future = encode_member_subscription(MemberSubscription(("orders",), encode_subscription(FutureSubscription(9, 9))))
+    future = encode_consumer_subscription(
+        ConsumerSubscription(("orders",), encode_subscription(FutureSubscription(9, 9)))
+    )
     subscriptions = {name: member.subscription() for name, member in group.members.items()}
     return group.members["leader"].assign({"orders": 1}, subscriptions | {"future": future})
 
@@ -183,7 +185,9 @@ def test_a_member_from_the_future_beside_one_that_cannot_probe_kills_the_leader(
 def test_a_member_from_the_future_beside_one_that_cannot_probe_gives_error_3_if_the_version_carries_it():
     answers = beside_version_2_and_the_future("simulated-4")
 
-    read = [decode_assignment(decode_member_assignment(each).user_data, supported=4) for each in answers.values()]
+    read = [
+        decode_assignment(decode_consumer_assignment(each).user_data, supported_version=4) for each in answers.values()
+    ]
     assert [(4, 3, ())] * 3 == [(each.version, each.error_code, each.active_tasks) for each in read]
 
 
@@ -206,19 +210,19 @@ def test_a_leader_dies_of_a_subscription_that_is_none(blob):
 @pytest.mark.parametrize(
     ("assignment", "text"),
     [
-        (Assignment(version=4, latest_supported=4), "Unable to decode"),
-        (Assignment(version=3, latest_supported=4), "above our latest"),
+        (Assignment(version=4, supported_version=4), "Unable to decode"),
+        (Assignment(version=3, supported_version=4), "above our latest"),
         (
-            Assignment(version=3, latest_supported=3, active_tasks=(TaskId(0, 0),)),
+            Assignment(version=3, supported_version=3, active_tasks=(TaskId(0, 0),)),
             "Number of assigned partitions 0",
         ),
         (None, "Failed to decode AssignmentInfo"),
     ],
 )
 def test_a_member_dies_of_an_assignment_that_it_cannot_take_and_nothing_has_changed(assignment, text):
-    member = StreamsPartitionAssignor(ORDERS, process_id=UUID(int=1), release=OURS_AT_3)
+    member = StreamsAssignor(ORDERS, process_id=UUID(int=1), release=OURS_AT_3)
     before = member.member
-    blob = encode_member_assignment(MemberAssignment((), encode_assignment(assignment) if assignment else b"\0"))
+    blob = encode_consumer_assignment(ConsumerAssignment((), encode_assignment(assignment) if assignment else b"\0"))
 
     with pytest.raises(FatalError, match=text):
         member.on_assignment(blob)
@@ -228,16 +232,16 @@ def test_a_member_dies_of_an_assignment_that_it_cannot_take_and_nothing_has_chan
 @pytest.mark.parametrize(("code", "kafka"), [(1, "MissingSourceTopicException"), (3, "TaskAssignmentException")])
 def test_a_member_dies_of_an_error_code(code, kafka):
     """Error codes were once ignored, and the member took the empty assignment for a real one."""
-    member = StreamsPartitionAssignor(ORDERS, release=release_named("simulated-4"))
-    error = Assignment(version=4, latest_supported=4, error_code=code)
+    member = StreamsAssignor(ORDERS, release=release_named("simulated-4"))
+    error = Assignment(version=4, supported_version=4, error_code=code)
 
     with pytest.raises(FatalError, match=f"error code {code}") as caught:
-        member.on_assignment(encode_member_assignment(MemberAssignment((), encode_assignment(error))))
-    assert kafka == caught.value.kafka
+        member.on_assignment(encode_consumer_assignment(ConsumerAssignment((), encode_assignment(error))))
+    assert kafka == caught.value.kafka_exception
 
 
 def test_a_member_dies_of_an_endpoint_that_cannot_be_written():
-    member = StreamsPartitionAssignor(ORDERS, StreamsConfig(application_server="\ud800:1"))
+    member = StreamsAssignor(ORDERS, StreamsConfig(application_server="\ud800:1"))
 
     with pytest.raises(FatalError, match="IllegalArgumentException: cannot write the subscription: user_end_point"):
         member.subscription()
@@ -248,26 +252,26 @@ def test_a_leader_dies_of_a_topic_that_cannot_be_written_wherever_it_stands(me, 
     """The envelope was once written outside of the try, and its error was no FatalError."""
     topology = Topology.of(Subtopology(sources=["x" * 70_000], changelogs=["c"]))
     config = StreamsConfig(num_standby_replicas=1)
-    leader = StreamsPartitionAssignor(topology, config, process_id=UUID(int=me), release=OURS_AT_3)
-    other = StreamsPartitionAssignor(topology, process_id=UUID(int=3 - me), release=OURS_AT_3)
+    leader = StreamsAssignor(topology, config, process_id=UUID(int=me), release=OURS_AT_3)
+    other = StreamsAssignor(topology, process_id=UUID(int=3 - me), release=OURS_AT_3)
 
     with pytest.raises(FatalError, match=where):
         leader.assign({"x" * 70_000: 1}, {"a": leader.subscription(["t"]), "b": other.subscription(["t"])})
 
 
 def test_a_topic_that_cannot_be_written_is_an_assignment_error_where_one_can_be_told():
-    leader = StreamsPartitionAssignor(Topology.of(Subtopology(sources=["x" * 70_000])))
+    leader = StreamsAssignor(Topology.of(Subtopology(sources=["x" * 70_000])))
 
     answers = leader.assign({"x" * 70_000: 1}, {"a": leader.subscription(["t"])})
 
-    assert 3 == decode_assignment(decode_member_assignment(answers["a"]).user_data).error_code
+    assert 3 == decode_assignment(decode_consumer_assignment(answers["a"]).user_data).error_code
 
 
 @pytest.mark.parametrize("end_point", ["nonsense", "a:b", "a:99999", "a:" + "9" * 5000, ":1", "\udcff:1"])
 def test_nonsense_in_another_members_endpoint_does_not_stop_the_leader(end_point):
-    member = StreamsPartitionAssignor(ORDERS)
+    member = StreamsAssignor(ORDERS)
     foreign = Subscription(3, 3, UUID(int=7), user_end_point=end_point)
-    blob = encode_member_subscription(MemberSubscription(("orders",), encode_subscription(foreign)))
+    blob = encode_consumer_subscription(ConsumerSubscription(("orders",), encode_subscription(foreign)))
 
     answers = member.assign({"orders": 2}, {"me": member.subscription(), "foreign": blob})
 
@@ -275,7 +279,7 @@ def test_nonsense_in_another_members_endpoint_does_not_stop_the_leader(end_point
 
 
 def test_a_member_reports_the_state_it_has_on_disk_as_standby_tasks():
-    member = StreamsPartitionAssignor(ORDERS, stored=[TaskId(0, 1)], release=OURS_AT_3)
+    member = StreamsAssignor(ORDERS, stored=[TaskId(0, 1)], release=OURS_AT_3)
 
     assert (TaskId(0, 1),) == decode_subscription(userdata(member.subscription())).standby_tasks
 
@@ -294,18 +298,20 @@ def test_an_unknown_topic_leaves_the_group_without_tasks():
 
 def test_a_future_member_of_todays_group_gets_real_tasks():
     group = Group(ORDERS, {"orders": 4}, a="streams-assignor-3")
-    blob = encode_member_subscription(MemberSubscription(("orders",), encode_subscription(FutureSubscription(9, 9))))
+    blob = encode_consumer_subscription(
+        ConsumerSubscription(("orders",), encode_subscription(FutureSubscription(9, 9)))
+    )
 
     answers = group.members["a"].assign({"orders": 4}, {"a": group.members["a"].subscription(), "future": blob})
 
-    answer = decode_assignment(decode_member_assignment(answers["future"]).user_data)
-    assert (3, 3, 2) == (answer.version, answer.latest_supported, len(answer.active_tasks))
+    answer = decode_assignment(decode_consumer_assignment(answers["future"]).user_data)
+    assert (3, 3, 2) == (answer.version, answer.supported_version, len(answer.active_tasks))
 
 
 def test_a_simulated_old_member_sends_the_bytes_of_a_real_one():
     """Found in captures: told to send version 1, 1.1.1 leaves out nothing; its end point stands behind version 1."""
     config = StreamsConfig(upgrade_from="0.10.0", application_server="a:1")
-    member = StreamsPartitionAssignor(ORDERS, config, release=release_named("1.1.1"))
+    member = StreamsAssignor(ORDERS, config, release=release_named("1.1.1"))
 
     record = decode_subscription(userdata(member.subscription()))
 
@@ -314,27 +320,27 @@ def test_a_simulated_old_member_sends_the_bytes_of_a_real_one():
 
 def test_a_simulated_old_leader_answers_with_the_bytes_of_a_real_one():
     config = StreamsConfig(upgrade_from="0.10.0")
-    leader = StreamsPartitionAssignor(ORDERS, config, release=release_named("1.1.1"))
+    leader = StreamsAssignor(ORDERS, config, release=release_named("1.1.1"))
 
     answers = leader.assign({"orders": 1}, {"a": leader.subscription()})
 
-    assert bytes(4) == decode_assignment(decode_member_assignment(answers["a"]).user_data).trailing
+    assert bytes(4) == decode_assignment(decode_consumer_assignment(answers["a"]).user_data).trailing
 
 
 def test_a_leader_of_2_1_or_later_answers_a_missing_source_topic_with_error_code_1():
-    leader = StreamsPartitionAssignor(ORDERS, release=release_named("2.3.1"))
+    leader = StreamsAssignor(ORDERS, release=release_named("2.3.1"))
     answers = leader.assign({}, {"a": leader.subscription()})
 
-    answer = decode_assignment(decode_member_assignment(answers["a"]).user_data)
+    answer = decode_assignment(decode_consumer_assignment(answers["a"]).user_data)
 
     assert (4, 1, ()) == (answer.version, answer.error_code, answer.active_tasks)
     with pytest.raises(FatalError, match="error code 1") as caught:
         leader.on_assignment(answers["a"])
-    assert "INCOMPLETE_SOURCE_TOPIC_METADATA" == caught.value.kafka
+    assert "INCOMPLETE_SOURCE_TOPIC_METADATA" == caught.value.kafka_exception
 
 
 def test_an_earlier_leader_leaves_out_the_tasks_of_a_missing_source_topic():
-    leader = StreamsPartitionAssignor(ORDERS, release=release_named("2.0.1"))
+    leader = StreamsAssignor(ORDERS, release=release_named("2.0.1"))
 
     received = leader.on_assignment(leader.assign({}, {"a": leader.subscription()})["a"])
 
@@ -360,7 +366,7 @@ def test_a_leader_of_2_6_to_3_0_dies_of_a_task_without_state_that_an_eager_membe
     with pytest.raises(FatalError, match="Tried to lookup lag for unknown task 0_0") as caught:
         led_after_2_2_2(STATE_BESIDE_NONE, release)
 
-    assert "IllegalStateException" == caught.value.kafka
+    assert "IllegalStateException" == caught.value.kafka_exception
 
 
 @pytest.mark.parametrize(
@@ -377,7 +383,9 @@ def test_others_have_no_use_for_such_a_lag(topology, release):
 
 def test_a_leader_of_2_1_to_2_3_tells_members_from_the_future_nothing_of_a_missing_topic():
     """Found with a damaged capture: if there are no others, nobody is told anything, and that was a KeyError."""
-    leader = StreamsPartitionAssignor(ORDERS, release=release_named("2.1.1"))
-    blob = encode_member_subscription(MemberSubscription(("orders",), encode_subscription(FutureSubscription(9, 9))))
+    leader = StreamsAssignor(ORDERS, release=release_named("2.1.1"))
+    blob = encode_consumer_subscription(
+        ConsumerSubscription(("orders",), encode_subscription(FutureSubscription(9, 9)))
+    )
 
     assert {} == leader.assign({}, {"future": blob})

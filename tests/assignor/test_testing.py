@@ -21,7 +21,7 @@ from assignor.task_assignor import (
     TaskInfo,
     default_standby_assignment,
 )
-from assignor.testing import ConformanceError, Report, as_code, check_task_assignor, random_group
+from assignor.testing import ConformanceError, ConformanceReport, check_task_assignor, random_state, to_python
 from subscription_codec import TaskId
 
 NOBODY = UUID(int=99)
@@ -33,7 +33,7 @@ class Assignor:
     def owners(self, state):
         return {
             task: client.process_id
-            for task, client in zip(sorted(state.tasks), cycle(state.ordered_clients), strict=False)
+            for task, client in zip(sorted(state.tasks), cycle(state.sorted_processes), strict=False)
         }
 
     def assign(self, state):
@@ -119,7 +119,7 @@ class GoesOnWhereItStopped(Assignor):
 
     def owners(self, state):
         self.calls += 1
-        names = [client.process_id for client in state.ordered_clients]
+        names = [client.process_id for client in state.sorted_processes]
         return {task: names[(self.calls + at) % len(names)] for at, task in enumerate(sorted(state.tasks))}
 
 
@@ -143,7 +143,7 @@ class PassesTasksOn(Assignor):
     follow_up = None
 
     def owners(self, state):
-        names = [client.process_id for client in state.ordered_clients]
+        names = [client.process_id for client in state.sorted_processes]
         had = {task: at for at, name in enumerate(names) for task in state.clients[name].previous_active_tasks}
         return {task: names[(had.get(task, 0) + 1) % len(names)] for task in state.tasks}
 
@@ -157,28 +157,28 @@ class PassesTasksOnAndOn(PassesTasksOn):
 
 class GivesAllToTheFirst(Assignor):
     def owners(self, state):
-        return dict.fromkeys(state.tasks, state.ordered_clients[0].process_id)
+        return dict.fromkeys(state.tasks, state.sorted_processes[0].process_id)
 
 
 BROKEN = {
-    DividesByTheNumberOfTasks: testing.ANSWERS,
-    ForgetsToReturn: testing.ANSWERS,
-    LosesATask: testing.ACTIVE_ONCE,
-    GivesATaskTwice: testing.ACTIVE_ONCE,
-    HasStandbysBesideTheirActive: testing.NOT_BESIDE_ACTIVE,
-    HasStandbysOfEverything: testing.STATEFUL_STANDBYS,
-    RemembersWhoIsGone: testing.KNOWN_PROCESSES,
-    LeavesOutWhoHasNothing: testing.VALID,
-    KeepsStandbysOfTasksThatAreGone: testing.VALID,
+    DividesByTheNumberOfTasks: testing.RETURNS_ASSIGNMENT,
+    ForgetsToReturn: testing.RETURNS_ASSIGNMENT,
+    LosesATask: testing.EACH_ACTIVE_ONCE,
+    GivesATaskTwice: testing.EACH_ACTIVE_ONCE,
+    HasStandbysBesideTheirActive: testing.NO_STANDBY_WITH_ACTIVE,
+    HasStandbysOfEverything: testing.ONLY_STATEFUL_STANDBYS,
+    RemembersWhoIsGone: testing.ONLY_GROUP_PROCESSES,
+    LeavesOutWhoHasNothing: testing.PASSES_VALIDATION,
+    KeepsStandbysOfTasksThatAreGone: testing.PASSES_VALIDATION,
     HasNoStandbys: testing.ENOUGH_STANDBYS,
-    HasStandbysEverywhere: testing.NO_MORE_STANDBYS,
-    EatsTheTasks: testing.INPUT_AS_IT_WAS,
-    GoesOnWhereItStopped: testing.SAME_AGAIN,
-    AsksForAFollowUpEverySecondTime: testing.SAME_AGAIN,
-    TakesProcessesAsTheyCome: testing.ORDER_IS_NOTHING,
-    PassesTasksOnAndOn: testing.COMES_TO_REST,
-    PassesTasksOn: testing.STAYS,
-    GivesAllToTheFirst: testing.EVEN,
+    HasStandbysEverywhere: testing.NO_EXTRA_STANDBYS,
+    EatsTheTasks: testing.STATE_UNCHANGED,
+    GoesOnWhereItStopped: testing.DETERMINISTIC,
+    AsksForAFollowUpEverySecondTime: testing.DETERMINISTIC,
+    TakesProcessesAsTheyCome: testing.ORDER_INDEPENDENT,
+    PassesTasksOnAndOn: testing.CONVERGES,
+    PassesTasksOn: testing.STABLE,
+    GivesAllToTheFirst: testing.BALANCED,
 }
 
 
@@ -200,7 +200,7 @@ def test_whatever_is_wrong_is_found_and_named(make, name, seed):
     error = error_of(make, seed=seed, max_spread=10)
 
     assert name == error.property
-    assert str(error).startswith(f"{name}: {error.what}\n\n# group ")
+    assert str(error).startswith(f"{name}: {error.message}\n\n# group ")
     assert f" of seed {seed}\n" in str(error)
 
 
@@ -213,22 +213,22 @@ def test_every_property_has_a_broken_assignor():
 @pytest.mark.parametrize("make", [make for make in BROKEN if make is not GivesAllToTheFirst])
 def test_the_group_in_the_error_is_code_that_fails_again(make):
     error = error_of(make)
-    made = run(as_code(error.state))
+    made = run(to_python(error.state))
 
-    assert as_code(error.state) in str(error)
+    assert to_python(error.state) in str(error)
     assert error.state == made
     if make not in {PassesTasksOn, PassesTasksOnAndOn, HasNoStandbys}:  # found at a later step of this group
-        assert error.property == error_of(make, also=[made], groups=0).property
+        assert error.property == error_of(make, extra_states=[made], groups=0).property
 
 
 def test_a_group_of_your_own_comes_first():
     client = KafkaStreamsState(process_id=UUID(int=1))
     state = ApplicationState(tasks={TaskId(0, 0): TaskInfo()}, clients={client.process_id: client})
-    error = error_of(LosesATask, also=[state])
+    error = error_of(LosesATask, extra_states=[state])
 
     assert state is error.state
     assert "0_0 is active 0 times\n\n# a group of your own\n" in str(error)
-    assert state == run(as_code(state))
+    assert state == run(to_python(state))
 
 
 @pytest.mark.parametrize(
@@ -246,9 +246,9 @@ def test_all_built_in_assignors_are_checked():
 
 
 def test_a_sound_assignor_of_ones_own_passes():
-    state = random_group(Random(1), 3)
+    state = random_state(Random(1), 3)
 
-    assert 51 == check_task_assignor(Assignor, groups=50, also=[state]).groups
+    assert 51 == check_task_assignor(Assignor, groups=50, extra_states=[state]).groups
 
 
 def test_who_keeps_everything_is_reported_as_keeping_everything_and_as_uneven():
@@ -263,10 +263,10 @@ def test_who_keeps_everything_is_reported_as_keeping_everything_and_as_uneven():
 def test_the_report_counts_what_stayed_and_how_even_it_is():
     client = KafkaStreamsState(process_id=UUID(int=1))
     state = ApplicationState(tasks={TaskId(0, each): TaskInfo() for each in range(3)}, clients={UUID(int=1): client})
-    report = check_task_assignor(lambda: STICKY, also=[state], groups=0)
+    report = check_task_assignor(lambda: STICKY, extra_states=[state], groups=0)
 
     # Nobody can leave; who joins takes one of three. Four calls each: again, shuffled, and with its own answer.
-    assert Report(groups=1, assignments=8, kept=2 / 3, spread=1.0) == report
+    assert ConformanceReport(groups=1, assignments=8, kept=2 / 3, spread=1.0) == report
 
 
 def test_an_assignor_need_not_be_sticky_nor_give_standbys():
@@ -310,7 +310,7 @@ def test_the_same_seed_makes_the_same_groups_for_every_assignor():
 
 def test_the_groups_have_what_is_promised():
     chance = Random(0)
-    states = [random_group(chance, 2 + 10 * number // 200) for number in range(200)]
+    states = [random_state(chance, 2 + 10 * number // 200) for number in range(200)]
 
     def some(what):
         return any(map(what, states))

@@ -55,11 +55,11 @@ def test_a_subtopology_has_as_many_tasks_as_its_largest_source_has_partitions():
 
 
 def test_a_repartition_topic_takes_the_count_of_those_who_write_to_it():
-    assert 3 == COUNTING.with_internal_topics({"orders": 2, "customers": 3})["by-region"]
+    assert 3 == COUNTING.with_repartition_topics({"orders": 2, "customers": 3})["by-region"]
 
 
 def test_a_repartition_topic_that_exists_keeps_its_count():
-    assert 5 == COUNTING.with_internal_topics({"orders": 2, "customers": 3, "by-region": 5})["by-region"]
+    assert 5 == COUNTING.with_repartition_topics({"orders": 2, "customers": 3, "by-region": 5})["by-region"]
 
 
 def test_chained_repartition_topics_are_found_in_any_order():
@@ -69,7 +69,7 @@ def test_chained_repartition_topics_are_found_in_any_order():
         Subtopology(sources=["in"], repartition_sinks=["a"]),
     )
 
-    assert {"in": 4, "a": 4, "b": 4} == chain.with_internal_topics({"in": 4})
+    assert {"in": 4, "a": 4, "b": 4} == chain.with_repartition_topics({"in": 4})
 
 
 def test_a_subtopology_without_all_its_sources_has_no_tasks():
@@ -90,7 +90,7 @@ def test_subtopologies_may_write_what_the_other_reads():
         Subtopology(sources=["right"], repartition_sources=["forth"], repartition_sinks=["back"]),
     )
 
-    assert {"left": 2, "right": 3, "forth": 3, "back": 3} == circle.with_internal_topics({"left": 2, "right": 3})
+    assert {"left": 2, "right": 3, "forth": 3, "back": 3} == circle.with_repartition_topics({"left": 2, "right": 3})
 
 
 def test_what_depends_on_a_missing_topic_in_a_circle_stays_out():
@@ -100,17 +100,17 @@ def test_what_depends_on_a_missing_topic_in_a_circle_stays_out():
         Subtopology(repartition_sources=["out"]),
     )
 
-    assert {"left": 2} == circle.with_internal_topics({"left": 2})
+    assert {"left": 2} == circle.with_repartition_topics({"left": 2})
 
 
 def test_an_explicit_count_stays_whatever_the_sources_have():
     chosen = Topology.of(*COUNTING.subtopologies, repartition_counts={"by-region": 8})
 
-    assert 8 == chosen.with_internal_topics({"orders": 2, "customers": 3})["by-region"]
+    assert 8 == chosen.with_repartition_topics({"orders": 2, "customers": 3})["by-region"]
 
 
 def test_a_sink_that_nobody_reads_is_no_internal_topic():
-    assert {"in": 2} == Topology.of(Subtopology(sources=["in"], repartition_sinks=["out"])).with_internal_topics(
+    assert {"in": 2} == Topology.of(Subtopology(sources=["in"], repartition_sinks=["out"])).with_repartition_topics(
         {"in": 2}
     )
 
@@ -152,7 +152,10 @@ def test_a_topology_that_cannot_be_is_refused(parts, text):
     [
         ({"repartition_counts": {"orders": 2}}, "'orders' is no repartition topic"),
         ({"repartition_counts": {"by-region": 0}}, "'by-region' cannot have 0 partitions"),
-        ({"copartition_groups": [{"orders", "elsewhere"}]}, "'elsewhere' is to be co-partitioned, but nobody reads it"),
+        (
+            {"copartition_groups": [{"orders", "elsewhere"}]},
+            "'elsewhere' is to be co-partitioned, but no subtopology reads it",
+        ),
     ],
 )
 def test_rules_about_topics_that_they_cannot_be_about_are_refused(rules, text):
@@ -181,13 +184,13 @@ def test_counts_do_not_depend_on_the_order_of_subtopologies(drawn, data):
         *data.draw(st.permutations(topology.subtopologies)), repartition_counts=topology.repartition_counts
     )
 
-    assert topology.with_internal_topics(partitions) == shuffled.with_internal_topics(partitions)
+    assert topology.with_repartition_topics(partitions) == shuffled.with_repartition_topics(partitions)
 
 
 @given(topologies())
 def test_a_repartition_topic_is_as_large_as_the_largest_source_of_its_writers(drawn):
     topology, partitions = drawn
-    counts = topology.with_internal_topics(partitions)
+    counts = topology.with_repartition_topics(partitions)
 
     for topic in set(topology.repartition_topics) - topology.repartition_counts.keys():
         writers = [each for each in topology.subtopologies if topic in each.repartition_sinks]
@@ -199,7 +202,7 @@ def test_nothing_is_larger_than_what_flows_into_it(drawn):
     # The same counts by walking upstream from each topic, to whatever has a count of its own.
     topology, partitions = drawn
     given_counts = {**topology.repartition_counts, **partitions}
-    counts = topology.with_internal_topics(partitions)
+    counts = topology.with_repartition_topics(partitions)
 
     for topic in topology.repartition_topics:
         upstream = {topic}
@@ -220,9 +223,9 @@ def test_nothing_is_larger_than_what_flows_into_it(drawn):
 def test_counting_again_finds_nothing_new(drawn, data):
     topology, partitions = drawn
     some = {topic: partitions[topic] for topic in data.draw(st.sets(st.sampled_from(sorted(partitions))))}
-    counts = topology.with_internal_topics(some)
+    counts = topology.with_repartition_topics(some)
 
-    assert counts == topology.with_internal_topics(counts)
+    assert counts == topology.with_repartition_topics(counts)
 
 
 @given(topologies(), st.data())
@@ -230,5 +233,5 @@ def test_a_missing_topic_takes_nothing_away_from_those_who_do_not_need_it(drawn,
     topology, partitions = drawn
     some = {topic: partitions[topic] for topic in data.draw(st.sets(st.sampled_from(sorted(partitions))))}
 
-    assert topology.with_internal_topics(some).items() <= topology.with_internal_topics(partitions).items()
+    assert topology.with_repartition_topics(some).items() <= topology.with_repartition_topics(partitions).items()
     assert topology.tasks(some).items() <= topology.tasks(partitions).items()

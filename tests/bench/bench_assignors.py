@@ -28,11 +28,12 @@ from uuid import UUID
 import pytest
 from attrs import evolve
 
-from assignor import fallback_prior, high_availability, sticky
-from assignor.assignment_configs import AssignmentConfigs
-from assignor.client_state import RUNNING, ClientState
-from assignor.racks import Racks
+from assignor.config import AssignmentConfigs
+from assignor.task_assignors.application_state import LATEST_OFFSET
+from assignor.task_assignors.built_in import BUILT_IN
+from assignor.task_assignors.rack_aware.racks import Racks
 from subscription_codec import TaskId
+from tests.assignor.task_assignors.process_states import ProcessState, application_state, assign
 from tests.integration.kafka_jars import Unavailable, class_path, java
 from tests.java_oracle import compile_java
 
@@ -79,19 +80,19 @@ def cold(number, tasks):
     chance = random.Random(number)
     ids = [TaskId(*divmod(task, 100)) for task in range(tasks)]
     shared = dict.fromkeys(ids, BEHIND)
-    return [ClientState(UUID(int=chance.getrandbits(128)), 2, lags=ChainMap({}, shared)) for _ in range(number)], ids
+    return [ProcessState(UUID(int=chance.getrandbits(128)), 2, lags=ChainMap({}, shared)) for _ in range(number)], ids
 
 
 def warm(clients):
     """The same group, assigned once, without its first client."""
     shared = clients[0].lags.maps[-1]
     return [
-        ClientState(
+        ProcessState(
             client.process_id,
             client.capacity,
             frozenset(client.active),
             frozenset(client.standby),
-            lags=ChainMap({**dict.fromkeys(client.standby, 0), **dict.fromkeys(client.active, RUNNING)}, shared),
+            lags=ChainMap({**dict.fromkeys(client.standby, 0), **dict.fromkeys(client.active, LATEST_OFFSET)}, shared),
         )
         for client in clients[1:]
     ]
@@ -108,29 +109,11 @@ def racks_of(clients, ids):
         return {task: [chance.sample(RACKS, 2)] for task in ids}
 
     racks = {client.process_id: [RACKS[at % 3]] for at, client in enumerate(clients)}
-    return Racks(clients=racks, partitions=replicas(), changelogs=replicas())
+    return Racks(process_racks=racks, partition_racks=replicas(), changelog_racks=replicas())
 
 
-def by_high_availability(group, tasks, config, racks):
-    return high_availability.assign_tasks(group, tasks, set(tasks), config, racks=racks)
-
-
-def by_sticky(group, tasks, config, racks):
-    sticky.assign_tasks(group, tasks, set(tasks), config.num_standby_replicas, config=config, racks=racks)
-    return False
-
-
-def by_fallback_prior(group, tasks, config, _racks):
-    return fallback_prior.assign_tasks(group, tasks, set(tasks), config.num_standby_replicas)
-
-
-ASSIGNORS = {
-    "high-availability": by_high_availability,
-    "sticky": by_sticky,
-    "fallback-prior": by_fallback_prior,
-}
 STRATEGIES = ("none", "min_traffic", "balance_subtopology")
-ROWS = [(assignor, "none") for assignor in ASSIGNORS]
+ROWS = [(assignor, "none") for assignor in BUILT_IN]
 ROWS += [(assignor, strategy) for assignor in ("high-availability", "sticky") for strategy in STRATEGIES[1:]]
 
 
@@ -141,10 +124,11 @@ def measured(assignor, clients, tasks, repeat, strategy="none"):
     racks = None if strategy == "none" else racks_of(clients, tasks)
     for _ in range(repeat):
         group = [
-            ClientState(c.process_id, c.capacity, c.previous_active, c.previous_standby, lags=c.lags) for c in clients
+            ProcessState(c.process_id, c.capacity, c.previous_active, c.previous_standby, lags=c.lags) for c in clients
         ]
+        state = application_state(group, tasks, set(tasks), config, racks)
         begun = time.perf_counter()
-        followup = ASSIGNORS[assignor](group, tasks, config, racks)
+        followup = assign(BUILT_IN[assignor], group, state)
         times.append(time.perf_counter() - begun)
     return sorted(times)[repeat // 2], group, followup
 
@@ -177,10 +161,10 @@ def for_the_jvm(assignor, clients, tasks, repeat, strategy="none"):
     }
     if strategy != "none":
         racks = racks_of(clients, tasks)
-        for client, rack in zip(group["clients"], racks.clients.values(), strict=True):
+        for client, rack in zip(group["clients"], racks.process_racks.values(), strict=True):
             client["rack"] = rack[0]
         group["strategy"] = strategy
-        for key, found in (("racks", racks.partitions), ("changelogRacks", racks.changelogs)):
+        for key, found in (("racks", racks.partition_racks), ("changelogRacks", racks.changelog_racks)):
             group[key] = [[task.subtopology, task.partition, replicas] for task, replicas in found.items()]
     return group
 

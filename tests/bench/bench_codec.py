@@ -21,7 +21,7 @@ import tracemalloc
 from uuid import UUID
 
 from subscription_codec import (
-    RUNNING,
+    LATEST_OFFSET,
     HostInfo,
     HostPartitions,
     StandbyTask,
@@ -46,9 +46,9 @@ JVM = {"decode": "decode_ns", "read": "decode_read_ns", "encode": "encode_ns", "
 
 def subscription(tasks):
     """A message like those of `CodecTiming`, for when there is no JVM."""
-    sums = [TaskOffsetSum(TaskId(i // 100, i % 100), RUNNING if i % 2 == 0 else 1000 * i) for i in range(tasks)]
+    sums = [TaskOffsetSum(TaskId(i // 100, i % 100), LATEST_OFFSET if i % 2 == 0 else 1000 * i) for i in range(tasks)]
     return Subscription(
-        latest_supported=11,
+        supported_version=11,
         process_id=UUID(int=(1 << 64) + 2),
         user_end_point="host-1.example:9092",
         task_offset_sums=tuple(sums),
@@ -67,7 +67,7 @@ def assignment(hosts):
         for host in range(hosts)
     )
     return Assignment(
-        latest_supported=11,
+        supported_version=11,
         active_tasks=tuple(TaskId(0, i) for i in range(10)),
         standby_tasks=tuple(StandbyTask(TaskId(1, i), (TopicPartition("topic-1", i),)) for i in range(10)),
         partitions_by_host=by_host,
@@ -77,11 +77,11 @@ def assignment(hosts):
 
 def build_subscription(record):
     """Make the record of plain dictionaries, as a member does, and write it."""
-    sums, tags = record.task_offset_sums.by_task(), dict(record.client_tags)
+    sums, tags = record.task_offset_sums.as_dict(), dict(record.client_tags)
     return lambda: encode_subscription(
         record._replace(
             task_offset_sums=TaskOffsetSums.of(sums),
-            client_tags=tuple(map(ClientTag._make, tags.items())),
+            client_tags=tuple(map(ClientTag._expand_state, tags.items())),
         )
     )
 
@@ -95,16 +95,16 @@ def build_assignment(record):
     return lambda: encode_assignment(
         record._replace(
             active_tasks=tuple(record.active_tasks),
-            partitions_by_host=tuple(map(HostPartitions._make, maps[0].items())),
-            standby_partitions_by_host=tuple(map(HostPartitions._make, maps[1].items())),
+            partitions_by_host=tuple(map(HostPartitions._expand_state, maps[0].items())),
+            standby_partitions_by_host=tuple(map(HostPartitions._expand_state, maps[1].items())),
         )
     )
 
 
 def read_subscription(blob):
     record = decode_subscription(blob)
-    sums = record.task_offset_sums.by_task()
-    previous = {task for task, offset_sum in sums.items() if offset_sum == RUNNING}
+    sums = record.task_offset_sums.as_dict()
+    previous = {task for task, offset_sum in sums.items() if offset_sum == LATEST_OFFSET}
     return sums, previous, sums.keys() - previous, dict(record.client_tags)
 
 

@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from assignor import Subtopology, Topology
 from assignor.clients.confluent import StreamsConsumer
-from assignor.clients.confluent.settings import FETCH_AGAIN
+from assignor.clients.confluent._settings import FETCH_BACKOFF
 from tests.integration.brokers import a_broker
 
 PARTITIONS = 6
@@ -56,7 +56,7 @@ def plain(broker, topic, **settings):
 
 
 def tuned(broker, topic):
-    return plain(broker, topic, **FETCH_AGAIN)
+    return plain(broker, topic, **FETCH_BACKOFF)
 
 
 def streams(broker, topic):

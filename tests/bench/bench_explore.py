@@ -7,7 +7,7 @@ the median of ROUNDS (default 5) alternating rounds. Seconds are those of the CP
 have others to serve; for the peers of their whole process. ``up to names``: members that are alike are one; Stateright
 does it with a sorted state, breadth first or with its own symmetry reduction (depth first). ``names``: SPIN cannot.
 How many states and transitions there are with names follows from ours: a state is as many as its members can be told
-apart in; above a million states nobody is asked. A model that counts anything else ends the bench.
+apart in; no program is run above a million states. A model that counts anything else ends the bench.
 
 ``numba, without tables`` is the compiled loop alone: the rest of ``numba`` is Python that asks the rules and fills
 tables, once for a cell, whatever its size.
@@ -29,10 +29,11 @@ from itertools import pairwise
 from math import factorial, prod
 from pathlib import Path
 
-from spark_sim.explore import Cell, Faults
-from spark_sim.explore.packed import Packed
-from spark_sim.explore.search import CODE, search
-from upgrade.matrix import Plan, Upgrade
+from spark_sim.packed import FaultBudget, UpgradeCell
+from spark_sim.packed.bfs import bfs
+from spark_sim.packed.encoding import Encoding
+from spark_sim.search.model import LABEL_UNIT
+from upgrade.plans import Plan, Upgrade
 from upgrade.releases import release_named
 
 PEERS = Path(__file__).parent / "peers"
@@ -44,23 +45,25 @@ CANONICAL, NAMED = "up to names", "names"
 
 def cell_of(size):
     """The cell of a number of members, crashes and late members."""
-    members, crashes, lates = size
-    return Cell(UPGRADE, members, Faults(crashes, lates))
+    members, crashes, rebalance_timeouts = size
+    return UpgradeCell(UPGRADE, members, FaultBudget(crashes, rebalance_timeouts))
 
 
 def named(graph):
-    """How many states and transitions there are if members are told apart."""
-    ways = [factorial(len(parts)) // prod(map(factorial, Counter(parts).values())) for parts in graph.parts[1:]]
-    moves = [sum(label % CODE for label in graph.labels[a:b]) for a, b in pairwise(graph.first[1:])]
-    return sum(ways), sum(way * move for way, move in zip(ways, moves, strict=True))
+    """The number of states and transitions with members told apart."""
+    multiplicities = [
+        factorial(len(parts)) // prod(map(factorial, Counter(parts).values())) for parts in graph.process_states[1:]
+    ]
+    moves = [sum(label % LABEL_UNIT for label in graph.labels[a:b]) for a, b in pairwise(graph.edge_offsets[1:])]
+    return sum(multiplicities), sum(each * move for each, move in zip(multiplicities, moves, strict=True))
 
 
-def explored(size, how=search):
+def explored(size, how=bfs):
     """States, transitions and CPU seconds of our own search."""
     cell = cell_of(size)
     begun = time.process_time()
-    graph = how(Packed(cell))
-    return graph.states, graph.transitions, time.process_time() - begun
+    graph = how(Encoding(cell))
+    return graph.state_count, graph.transition_count, time.process_time() - begun
 
 
 def in_kernel(size, fast):
@@ -75,7 +78,7 @@ def in_kernel(size, fast):
 
     fast.kernel.expand = clocked
     try:
-        states, transitions, _ = explored(size, fast.search)
+        states, transitions, _ = explored(size, fast.bfs)
     finally:
         fast.kernel.expand = expand
     return states, transitions, sum(took)
@@ -125,10 +128,10 @@ def contestants(size, program, folder):
     """Yield the name, the kind of counts and the run of each."""
     yield "plain Python", CANONICAL, lambda: explored(size)
     if find_spec("numba"):
-        from spark_sim.explore import fast
+        from spark_sim.packed.compiled import bfs as fast
 
-        fast.search(Packed(cell_of(SIZES[0])))  # compiles
-        yield "numba", CANONICAL, lambda: explored(size, fast.search)
+        fast.bfs(Encoding(cell_of(SIZES[0])))  # compiles
+        yield "numba", CANONICAL, lambda: explored(size, fast.bfs)
         yield "numba, without tables", CANONICAL, lambda: in_kernel(size, fast)
     if program:
         yield "Stateright, breadth first", CANONICAL, lambda: stateright(program, "canonical", size)
@@ -142,11 +145,11 @@ def contestants(size, program, folder):
 def main(rounds=5):
     program = built_stateright() if shutil.which("cargo") else None
     print(f"{rounds} rounds; {os.cpu_count()} cores, load {os.getloadavg()[0]:.0f} at the beginning")
-    print(f"{'members, crashes, lates':<25}{'':<27}{'':<13}{'states':>10}{'transitions':>13}{'CPU s':>9}{'M/s':>8}")
+    print(f"{'members, crashes, late':<25}{'':<27}{'':<13}{'states':>10}{'transitions':>13}{'CPU s':>9}{'M/s':>8}")
     with tempfile.TemporaryDirectory() as folder:
         for size in SIZES:
-            graph = search(Packed(cell_of(size)))
-            counts = {CANONICAL: (graph.states, graph.transitions), NAMED: named(graph)}
+            graph = bfs(Encoding(cell_of(size)))
+            counts = {CANONICAL: (graph.state_count, graph.transition_count), NAMED: named(graph)}
             runs = [each for each in contestants(size, program, folder) if counts[each[1]][0] <= MOST_NAMED]
             took = {each[:2]: [] for each in runs}
             for _ in range(rounds):

@@ -33,14 +33,13 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from rich.console import Console
 from rich.table import Table
 
-from assignor.member_process import Processed
-from tests.chaos.cluster import QUIET, Flow
-from tests.chaos.events import Owns, WorkerSettings
-from tests.chaos.members import Heard, Worker
+from tests.chaos.cluster import QUIET, LoadGenerator
+from tests.chaos.members import Worker, WorkerOutput
+from tests.chaos.worker_events import WorkerSettings
 from tests.integration.brokers import a_broker
-from tests.integration.children import JavaMember
 from tests.integration.group_log import generations
 from tests.integration.kafka_jars import counting
+from tests.integration.subprocesses import JavaMember
 from upgrade.releases import release_named
 
 MEMBERS: Final = 3
@@ -157,7 +156,7 @@ class Ours(Group):
     def __init__(self, broker: str, folder: Path, kind: str, *, static: bool = False) -> None:
         super().__init__(broker, folder)
         self._kind, self._static = kind, static
-        self._heard: queue.SimpleQueue[Heard] = queue.SimpleQueue()
+        self._heard: queue.SimpleQueue[WorkerOutput] = queue.SimpleQueue()
         self._members: dict[int, Worker] = {}
         self._owned: dict[str, int] = {}
         self._served: dict[int, list[float]] = {number: [] for number in range(PARTITIONS)}
@@ -199,9 +198,9 @@ class Ours(Group):
         while not self._heard.empty():
             seconds, name, _, event = self._heard.get()
             match event:
-                case Owns(partitions):
+                case {"event": "owns", "partitions": partitions}:
                     self._owned[name] = len(partitions)
-                case Processed(partition):
+                case {"event": "processed", "partition": partition}:
                     self._served[int(partition.rpartition("-")[2])].append(seconds + self._ahead)
 
 
@@ -226,7 +225,7 @@ def bounced(name: str, group: Group) -> Bounced:
     _until(group.settled)
     time.sleep(REST_SECONDS)
     memory, cpu = _idle(group.pids())
-    flow = Flow(group.broker, group.name, PARTITIONS, PER_SECOND)
+    flow = LoadGenerator(group.broker, group.name, PARTITIONS, PER_SECOND)
     time.sleep(REST_SECONDS)
     before, stops = group.rebalances(), []
     begun = time.time()

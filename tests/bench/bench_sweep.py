@@ -18,13 +18,13 @@ import time
 from collections import defaultdict
 from pathlib import Path
 
-from spark_sim.computing import compute
-from spark_sim.java import find_java
-from spark_sim.jobs import Extent, slices
-from spark_sim.results import Sweep
-from spark_sim.session import spark_session
-from spark_sim.sweep import PROCESSES, run_sweep
-from upgrade.matrix import everything
+from spark_sim.pipeline.spark.java import find_java
+from spark_sim.pipeline.spark.session import spark_session
+from spark_sim.pipeline.suites import upgrade_suite
+from spark_sim.pipeline.sweep import PROCESSES, run_sweep
+from spark_sim.pipeline.work_units import SweepConfig, partition_units
+from spark_sim.pipeline.worker import compute_partition
+from upgrade.plans import all_upgrades
 
 CORES = len(os.sched_getaffinity(0))
 ROUNDS = 2
@@ -64,14 +64,14 @@ def swept(sweep, master):
 
 
 def alone(sweep):
-    return measured(lambda: [compute(each) for each in slices(sweep.extent.jobs(sweep.upgrades))])[:2]
+    return measured(lambda: [compute_partition(each) for each in partition_units(sweep.units)])[:2]
 
 
 def main(every=20):
-    sweep = Sweep("bench", everything()[::every], Extent(patient=True, runs=4))
-    work = slices(sweep.extent.jobs(sweep.upgrades))
-    jobs = sum(len(each.jobs) for each in work)
-    print(f"{len(sweep.upgrades)} upgrades, {jobs} jobs, {len(work)} slices, {CORES} cores")
+    sweep = upgrade_suite("bench", all_upgrades()[::every], SweepConfig(wait_for_quiescence=True, runs=4))
+    work = partition_units(sweep.units)
+    jobs = sum(len(each.units) for each in work)
+    print(f"{len(sweep.cells)} upgrades, {jobs} jobs, {len(work)} slices, {CORES} cores")
     session = spark_session("local[*]", find_java())
     start = measured(session.__enter__)[:2]
     ways = {

@@ -67,7 +67,7 @@ def decode_subscription(data):
 def encode_subscription(record):
     end_point = record.user_end_point.encode("utf-8", "surrogateescape")
     out = [
-        HEAD.pack(record.version, record.latest_supported, record.process_id.bytes, len(end_point)),
+        HEAD.pack(record.version, record.supported_version, record.process_id.bytes, len(end_point)),
         end_point,
         INT.pack(len(record.task_offset_sums)),
     ]
@@ -141,7 +141,7 @@ def hosts(data, at, topics):
 
 
 def encode_assignment(record):
-    out = [struct.pack(">iii", record.version, record.latest_supported, len(record.active_tasks))]
+    out = [struct.pack(">iii", record.version, record.supported_version, len(record.active_tasks))]
     out += [TASK.pack(each.subtopology, each.partition, 0) for each in record.active_tasks]
     out.append(INT.pack(len(record.standby_tasks)))
     for each, partitions in record.standby_tasks:

@@ -14,10 +14,10 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from tests.chaos.course import KINDS
+from tests.chaos.chaos_run import run_chaos
+from tests.chaos.fault_schedule import FAULT_KINDS
 from tests.chaos.report import as_json, table
-from tests.chaos.whole import whole_run
-from tests.chaos.worker import KINDS as WORKERS
+from tests.chaos.worker import WORKER_MODULES as WORKERS
 from tests.integration.clusters import NEWEST, OLDER
 
 
@@ -26,8 +26,10 @@ from tests.integration.clusters import NEWEST, OLDER
 @click.option(
     "--runs", type=click.IntRange(1), default=1, show_default=True, help="This many, each with the next seed."
 )
-@click.option("--faults", type=click.IntRange(0), default=len(KINDS), show_default=True)
-@click.option("--kind", "kinds", multiple=True, type=click.Choice([*KINDS]), help="Only these faults; may be repeated.")
+@click.option("--faults", type=click.IntRange(0), default=len(FAULT_KINDS), show_default=True)
+@click.option(
+    "--kind", "kinds", multiple=True, type=click.Choice([*FAULT_KINDS]), help="Only these faults; may be repeated."
+)
 @click.option("--worker", type=click.Choice([*WORKERS]), default="kafka-python", show_default=True)
 @click.option("--members", type=click.IntRange(2, 26), default=3, show_default=True)
 @click.option("--partitions", type=click.IntRange(1), default=6, show_default=True)
@@ -51,7 +53,7 @@ def main(seed: int, runs: int, keep: Path | None, json_lines: bool, **how: objec
         with ExitStack() as stack:
             folder = keep / f"{number}-{time.time_ns()}" if keep else stack.enter_context(_scratch())
             folder.mkdir(parents=True, exist_ok=True)
-            outcome = whole_run(number, folder, say=lambda line: click.echo(line, err=True), **how)
+            outcome = run_chaos(number, folder, log=lambda line: click.echo(line, err=True), **how)
         outcomes.append(outcome)
         if json_lines:
             print(json.dumps(as_json(outcome)), flush=True)

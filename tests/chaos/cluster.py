@@ -14,12 +14,12 @@ from unittest.mock import patch
 from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from tests.chaos.course import NODES
+from tests.chaos.fault_schedule import NODES
 from tests.chaos.wall_clock import WallClock
 from tests.integration.clusters import NEWEST, Cluster
 
 QUIET: Final = MappingProxyType({"log_level": 0})
-PATIENCE: Final = 60.0
+READY_TIMEOUT_SECONDS: Final = 60.0
 _OFFSETS: Final = "__consumer_offsets"
 _COPIES: Final = MappingProxyType(
     {
@@ -92,11 +92,11 @@ class ThreeNodes(Cluster):
     def create(self, **topics: int) -> None:
         """Create topics with so many partitions each."""
         admin = self._admin()
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + READY_TIMEOUT_SECONDS
         for name, count in topics.items():
             while True:  # brokers come in one by one, and each topic wants three
                 try:
-                    admin.create_topics([NewTopic(name, count, NODES)])[name].result(PATIENCE)
+                    admin.create_topics([NewTopic(name, count, NODES)])[name].result(READY_TIMEOUT_SECONDS)
                     break
                 except KafkaException:
                     assert time.monotonic() < deadline, f"topic {name} cannot be created"
@@ -104,14 +104,18 @@ class ThreeNodes(Cluster):
 
     def coordinator(self) -> int:
         """The node that coordinates all groups: it leads the only partition of their offsets."""
-        return int(self._admin().list_topics(_OFFSETS, timeout=PATIENCE).topics[_OFFSETS].partitions[0].leader)
+        return int(
+            self._admin().list_topics(_OFFSETS, timeout=READY_TIMEOUT_SECONDS).topics[_OFFSETS].partitions[0].leader
+        )
 
     def ends(self, topic: str, partitions: int) -> dict[str, int]:
         """How many records each partition has, as offsets have no gaps without transactions."""
         reader = self.reader()
         try:
             return {
-                f"{topic}-{number}": reader.get_watermark_offsets(TopicPartition(topic, number), timeout=PATIENCE)[1]
+                f"{topic}-{number}": reader.get_watermark_offsets(
+                    TopicPartition(topic, number), timeout=READY_TIMEOUT_SECONDS
+                )[1]
                 for number in range(partitions)
             }
         finally:
@@ -124,7 +128,7 @@ class ThreeNodes(Cluster):
             reader.assign([TopicPartition(topic, number, 0) for number in range(partitions)])
             at_end: set[int] = set()
             while len(at_end) < partitions:
-                message = reader.poll(PATIENCE)
+                message = reader.poll(READY_TIMEOUT_SECONDS)
                 assert message is not None, f"topic {topic} cannot be read to its end"
                 if not message.error():
                     yield message
@@ -142,7 +146,7 @@ class ThreeNodes(Cluster):
         return AdminClient({"bootstrap.servers": self.brokers, **QUIET})
 
 
-class Flow:
+class LoadGenerator:
     """Produces records, round robin over the partitions, each stored exactly once whatever happens to the brokers.
 
     No two have the same timestamp: it is by that that a copy is known, as Kafka Streams hands it on.
@@ -163,7 +167,7 @@ class Flow:
         """Return when everything is acknowledged."""
         self._stopping.set()
         self._thread.join()
-        left = self._producer.flush(PATIENCE)
+        left = self._producer.flush(READY_TIMEOUT_SECONDS)
         assert not left + len(self.refused), f"{left} records are not acknowledged, refused: {self.refused[:1]}"
 
     def _run(self) -> None:

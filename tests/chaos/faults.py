@@ -8,60 +8,60 @@ from functools import partial
 from types import MappingProxyType
 from typing import Final
 
-from tests.chaos.course import Fault
+from tests.chaos.fault_schedule import Fault
 from tests.chaos.run import Chaos
 
 _LEAVES_SECONDS: Final = 0.5  # who is told to end has left the group by then, and the others are rejoining
 
 
-def strike(chaos: Chaos, fault: Fault) -> None:
+def inject_fault(chaos: Chaos, fault: Fault) -> None:
     """Begin a fault; its end is on the agenda."""
     FAULTS[fault.kind](chaos, fault)
 
 
 def _kill(chaos: Chaos, fault: Fault) -> None:
     chaos.group.kill(fault.target)
-    chaos.later(fault.seconds, partial(chaos.group.start, fault.target))
+    chaos.schedule(fault.seconds, partial(chaos.group.start, fault.target))
 
 
 def _freeze(chaos: Chaos, fault: Fault) -> None:
     worker = chaos.group.workers[fault.target]
     worker.signal(signal.SIGSTOP)
-    chaos.group.able(fault.target, False)
+    chaos.group.set_available(fault.target, False)
 
     def thaw() -> None:
         worker.signal(signal.SIGCONT)
-        chaos.group.able(fault.target, True)
+        chaos.group.set_available(fault.target, True)
 
-    chaos.later(fault.seconds, thaw)
+    chaos.schedule(fault.seconds, thaw)
 
 
 def _cut(chaos: Chaos, fault: Fault) -> None:
     assert chaos.network
     name = fault.target or chaos.group.leader
     chaos.network.cut(name)
-    chaos.group.able(name, False)
+    chaos.group.set_available(name, False)
 
     def mend() -> None:
         chaos.network.mend(name)
-        chaos.group.able(name, True)
+        chaos.group.set_available(name, True)
 
-    chaos.later(fault.seconds, mend)
+    chaos.schedule(fault.seconds, mend)
 
 
 def _clock(chaos: Chaos, fault: Fault) -> None:
     clock = chaos.clocks[fault.target]
     clock.jump(fault.amount)
-    chaos.later(fault.seconds, partial(clock.jump, 0.0))
+    chaos.schedule(fault.seconds, partial(clock.jump, 0.0))
 
 
 def _slow(chaos: Chaos, fault: Fault) -> None:
     chaos.group.slow_down(fault.seconds)
     _rebalance(chaos)
-    chaos.later(2 * fault.seconds, partial(chaos.group.slow_down, 0.0))
+    chaos.schedule(2 * fault.seconds, partial(chaos.group.slow_down, 0.0))
 
 
-def _dying_leader(chaos: Chaos, fault: Fault) -> None:
+def _crash_leader(chaos: Chaos, fault: Fault) -> None:
     """Kafka Streams does not tell that it assigns: it dies in the middle of the rebalance, as well as that goes."""
     chaos.group.slow_down(fault.seconds)
 
@@ -70,10 +70,10 @@ def _dying_leader(chaos: Chaos, fault: Fault) -> None:
         chaos.say(f"  {leader} assigns, and dies")
         chaos.group.kill(leader)
         chaos.group.slow_down(0.0)
-        chaos.later(fault.seconds, partial(chaos.group.start, leader))
+        chaos.schedule(fault.seconds, partial(chaos.group.start, leader))
 
     if (leader := chaos.group.leader) == chaos.settings.java_member:
-        chaos.later(_LEAVES_SECONDS, partial(die, leader))
+        chaos.schedule(_LEAVES_SECONDS, partial(die, leader))
     else:
         chaos.group.on_assigning = die
     _rebalance(chaos)
@@ -90,13 +90,13 @@ def _node(chaos: Chaos, fault: Fault, end: Callable[[int], None], node: int) -> 
 
     def come_back() -> None:
         chaos.cluster.restart(node)
-        chaos.later(0.5, look)
+        chaos.schedule(0.5, look)
 
     def look() -> None:
         if not chaos.cluster.ready(node):
-            chaos.later(0.5, look)
+            chaos.schedule(0.5, look)
 
-    chaos.later(fault.seconds, come_back)
+    chaos.schedule(fault.seconds, come_back)
 
 
 def _this_node(chaos: Chaos, fault: Fault) -> None:
@@ -118,7 +118,7 @@ FAULTS: Final[Mapping[str, Callable[[Chaos, Fault], None]]] = MappingProxyType(
         "clock": _clock,
         "node-clock": _clock,
         "slow": _slow,
-        "dying-leader": _dying_leader,
+        "dying-leader": _crash_leader,
         "node": _this_node,
         "node-kill": _this_node,
         "coordinator": _coordinator,

@@ -11,15 +11,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from assignor.member_process import Assigned, Failed, Processed
-from tests.chaos.course import SESSION_SECONDS, Speaks, in_java
-from tests.chaos.events import Assigning, Fenced, Owns, WorkerSettings
+from tests.chaos.fault_schedule import SESSION_SECONDS, MemberVersion, java_version
 from tests.chaos.java_members import JavaWorker
-from tests.chaos.ledger import Owners, Records
-from tests.chaos.members import Heard, Worker
+from tests.chaos.ledger import OwnershipTimeline, ProcessedRecords
+from tests.chaos.members import Worker, WorkerOutput
 from tests.chaos.network import Network
 from tests.chaos.outcome import ChaosSettings
 from tests.chaos.wall_clock import WallClock
+from tests.chaos.worker_events import EventLine, WorkerSettings
 
 
 class Group:
@@ -38,11 +37,11 @@ class Group:
         self.name: Final = name
         self.output: Final = f"{name}-out"
         self.workers: dict[str, Worker] = {}
-        self.records, self.fenced = Records(), Counter[str]()
-        self.owners = Owners(tuple(f"{name}-{number}" for number in range(settings.partitions)))
+        self.records, self.fenced = ProcessedRecords(), Counter[str]()
+        self.owners = OwnershipTimeline(tuple(f"{name}-{number}" for number in range(settings.partitions)))
         self.deaths: list[str] = []
         self.java_deaths: list[str] = []  # of its own accord; somebody starts it again
-        self.assignments: dict[str, Assigned] = {}
+        self.assignments: dict[str, EventLine] = {}
         self.on_assigning: Callable[[str], None] | None = None
         self._settings, self._brokers, self._folder = settings, brokers, folder
         self._network, self._clocks = network, clocks
@@ -50,7 +49,7 @@ class Group:
         self._leader = settings.members[0]
         self._slow = 0.0
         self._speaks = dict.fromkeys(settings.members, settings.begin)
-        self._heard: queue.SimpleQueue[Heard] = queue.SimpleQueue()
+        self._heard: queue.SimpleQueue[WorkerOutput] = queue.SimpleQueue()
 
     # -- what is done to them -----------------------------------------------------------------------------------------
 
@@ -60,7 +59,7 @@ class Group:
             return
         speaks, java = self._speaks[name], name == self._settings.java_member
         if java:
-            speaks = in_java(speaks, self._settings.java, exactly_once=self._settings.exactly_once)
+            speaks = java_version(speaks, self._settings.java, exactly_once=self._settings.exactly_once)
         settings = WorkerSettings(
             kind=self._settings.worker,
             bootstrap_servers=self._brokers,
@@ -73,7 +72,7 @@ class Group:
             upgrade_from=speaks.upgrade_from,
             state=str(self._folder / f"{name}-state") if java else None,
         )
-        self._forget(name, time.monotonic())
+        self._remove_member(name, time.monotonic())
         self.workers[name] = (JavaWorker if java else Worker)(
             settings,
             life=known.life + 1 if known else 1,
@@ -82,99 +81,99 @@ class Group:
             prefix=self._network.inside(name) if self._network else (),
             environment=self._clocks[name].environment if self._clocks else {},
         )
-        self.workers[name].order(f"slow {self._slow}")
+        self.workers[name].send_command(f"slow {self._slow}")
 
-    def becomes(self, name: str, speaks: Speaks) -> None:
+    def set_version(self, name: str, speaks: MemberVersion) -> None:
         """From its next start on."""
         self._speaks[name] = speaks
 
     def kill(self, name: str) -> None:
         self.workers[name].kill()
-        self._forget(name, time.monotonic())
+        self._remove_member(name, time.monotonic())
 
     def stop(self, name: str, seconds: float) -> None:
         """Let it leave; after a while it has no choice."""
         if not self.workers[name].stop(seconds):
             self._say(f"  {name} did not end by itself")
         self.listen()
-        self._forget(name, time.monotonic())
+        self._remove_member(name, time.monotonic())
 
     def slow_down(self, seconds: float) -> None:
         """Let every assignment take that long."""
         self._slow = seconds
         for worker in self.workers.values():
-            worker.order(f"slow {seconds}")
+            worker.send_command(f"slow {seconds}")
 
     def dump(self) -> None:
         """Let everybody write into its log where each of its threads is."""
         for worker in self.workers.values():
             worker.signal(signal.SIGUSR1)
 
-    def able(self, name: str, able: bool) -> None:
+    def set_available(self, name: str, able: bool) -> None:
         """Whether it can work, as far as we have to do with it."""
-        self.owners.able(time.monotonic(), name, able)
+        self.owners.set_available(time.monotonic(), name, able)
 
     # -- what they tell -----------------------------------------------------------------------------------------------
 
     @property
-    def settled(self) -> bool:
+    def is_stable(self) -> bool:
         """Whether all live in one generation, as far as they tell, and every partition has one owner."""
         alive = all(not worker.ended for worker in self.workers.values())
         telling = self.workers.keys() - {self._settings.java_member}
-        generations = {assigned.generation for assigned in self.assignments.values()}
-        return alive and self.assignments.keys() == telling and len(generations) == 1 and self.owners.settled
+        generations = {assigned["generation"] for assigned in self.assignments.values()}
+        return alive and self.assignments.keys() == telling and len(generations) == 1 and self.owners.is_stable
 
     @property
     def leader(self) -> str:
         """Who leads now, or did last; Kafka Streams, which does not tell, if none of the others does."""
-        current = [name for name, assigned in self.assignments.items() if assigned.leader]
+        current = [name for name, assigned in self.assignments.items() if assigned["leader"]]
         if not current and self._settings.java_member and self.assignments:
             return self._settings.java_member
-        self._leader = max(current, key=lambda name: self.assignments[name].generation, default=self._leader)
+        self._leader = max(current, key=lambda name: self.assignments[name]["generation"], default=self._leader)
         return self._leader
 
     @property
     def generation(self) -> int:
-        return max((assigned.generation for assigned in self.assignments.values()), default=0)
+        return max((assigned["generation"] for assigned in self.assignments.values()), default=0)
 
     @property
-    def picture(self) -> str:
+    def describe(self) -> str:
         """For whom has to find out why it does not settle."""
         ended = [name for name, worker in self.workers.items() if worker.ended]
-        generations = {name: assigned.generation for name, assigned in self.assignments.items()}
+        generations = {name: assigned["generation"] for name, assigned in self.assignments.items()}
         return f"generations {generations}, ended {ended}, owners {self.owners.owners}"
 
     def listen(self, seconds: float = 0.0) -> None:
         """Take note of all that was told; wait so long for the first of it."""
         with suppress(queue.Empty):
-            self._take(self._heard.get(timeout=seconds) if seconds else self._heard.get_nowait())
+            self._process_event(self._heard.get(timeout=seconds) if seconds else self._heard.get_nowait())
             while True:
-                self._take(self._heard.get_nowait())
+                self._process_event(self._heard.get_nowait())
 
-    def _take(self, heard: Heard) -> None:
+    def _process_event(self, heard: WorkerOutput) -> None:
         name, worker = heard.name, self.workers[heard.name]
         current = heard.life == worker.life
         match heard.event:
-            case Processed(partition, first, last):
-                self.records.enter(partition, range(first, last + 1))
-            case Fenced(error):
+            case {"event": "processed", "partition": partition, "from": first, "to": last}:
+                self.records.record(partition, range(first, last + 1))
+            case {"event": "fenced", "error": error}:
                 self.fenced[error] += 1
-            case Owns(partitions) if current:
+            case {"event": "owns", "partitions": partitions} if current:
                 self.owners.claim(heard.seconds, name, partitions)
-            case Assigned() as assigned if current:
+            case {"event": "assigned"} as assigned if current:
                 self.assignments[name] = assigned
-                self._leader = name if assigned.leader else self._leader
-            case Assigning() if current and self.on_assigning:
+                self._leader = name if assigned["leader"] else self._leader
+            case {"event": "assigning"} if current and self.on_assigning:
                 self.on_assigning(name)
-            case Failed(error) if not worker.told_to_end:
+            case {"event": "failed", "error": error} if not worker.told_to_end:
                 deaths = self.java_deaths if name == self._settings.java_member else self.deaths
                 deaths.append(f"{name} died: {error}")
                 self._say(f"  {deaths[-1]}")
             case None if current:
-                self._forget(name, heard.seconds)
+                self._remove_member(name, heard.seconds)
                 if name == self._settings.java_member and not worker.told_to_end:
                     self.start(name)
 
-    def _forget(self, name: str, now: float) -> None:
+    def _remove_member(self, name: str, now: float) -> None:
         self.owners.claim(now, name, ())
         self.assignments.pop(name, None)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from assignor.member_process import Failed
-from tests.chaos.events import Event, Owns, WorkerSettings
 from tests.chaos.members import Worker
+from tests.chaos.worker_events import EventLine, WorkerSettings, owns
 from tests.integration.kafka_jars import counting
 from upgrade import release_named
 
@@ -20,7 +19,7 @@ _GUARANTEES = (((3, 0), "exactly_once_v2"), ((2, 6), "exactly_once_beta"))
 
 
 class JavaWorker(Worker):
-    """One life of a process of Kafka Streams (`Counting`, stateless): one copy in the output for each record.
+    """One life of a process of Kafka Streams (`CountingListener`, stateless): one copy in the output for each record.
 
     It tells what it owns while it is running (not in a rebalance, not even in a cooperative one), and follows no orders
     but the end of its input.
@@ -31,7 +30,7 @@ class JavaWorker(Worker):
         pairs = (f"{key}={value}" for key, value in configuration(settings).items())
         return [*counting(settings.release), settings.topic, settings.output, *pairs]
 
-    def _event(self, line: str) -> Event | None:
+    def _event(self, line: str) -> EventLine | None:
         return event(line, self.settings.topic)
 
 
@@ -58,11 +57,11 @@ def configuration(settings: WorkerSettings) -> Mapping[str, str | int | None]:
     return told
 
 
-def event(line: str, topic: str) -> Event | None:
+def event(line: str, topic: str) -> EventLine | None:
     """What a line of it means; None if nothing that matters here."""
     match line.split():
         case ["owns", *tasks]:
-            return Owns([f"{topic}-{task.removeprefix('0_')}" for task in tasks])
+            return owns(f"{topic}-{task.removeprefix('0_')}" for task in tasks)
         case ["died", *why]:
-            return Failed(" ".join(why))
+            return {"event": "failed", "error": " ".join(why)}
     return None

@@ -10,14 +10,14 @@ from attrs import define, field, frozen
 
 
 @define
-class Records:
+class ProcessedRecords:
     """How often each record was processed. A record is a partition and an offset; offsets of a new topic have no gaps,
     so the end of each partition says what there is. To process anything else is as wrong as to lose a record.
     """
 
     _times: dict[str, array[int]] = field(factory=dict)
 
-    def enter(self, partition: str, offsets: Iterable[int]) -> None:
+    def record(self, partition: str, offsets: Iterable[int]) -> None:
         """Note each of these as processed once more."""
         times = self._times.setdefault(partition, array("I"))
         for offset in offsets:
@@ -49,7 +49,7 @@ class Records:
 
 
 @define
-class Owners:
+class OwnershipTimeline:
     """Who has which partition, from moment to moment, and the seconds in which nobody had one.
 
     A member counts as an owner while it says that it has the partition and is *able*: it runs and reaches the brokers.
@@ -60,27 +60,27 @@ class Owners:
     _claims: dict[str, frozenset[str]] = field(factory=dict)
     _unable: set[str] = field(factory=set)
     _now: float | None = None
-    without: Counter[str] = field(factory=Counter)
-    twice: Counter[str] = field(factory=Counter)
+    unowned_seconds: Counter[str] = field(factory=Counter)
+    doubly_owned_seconds: Counter[str] = field(factory=Counter)
 
     def claim(self, now: float, member: str, partitions: Iterable[str]) -> None:
         """From now on a member has exactly these."""
-        self.until(now)
+        self.advance_to(now)
         self._claims[member] = frozenset(partitions)
 
-    def able(self, now: float, member: str, able: bool) -> None:
+    def set_available(self, now: float, member: str, able: bool) -> None:
         """From now on a member works, or cannot."""
-        self.until(now)
+        self.advance_to(now)
         (self._unable.discard if able else self._unable.add)(member)
 
-    def until(self, now: float) -> None:
+    def advance_to(self, now: float) -> None:
         """Add the time that has passed; before the first call nobody could have had anything."""
         passed = 0.0 if self._now is None else max(0.0, now - self._now)
         self._now = now if self._now is None else max(self._now, now)
         if passed:
             for partition, owners in self.owners.items():
                 if len(owners) != 1:
-                    (self.twice if owners else self.without)[partition] += passed
+                    (self.doubly_owned_seconds if owners else self.unowned_seconds)[partition] += passed
 
     @property
     def owners(self) -> dict[str, list[str]]:
@@ -91,13 +91,13 @@ class Owners:
         }
 
     @property
-    def settled(self) -> bool:
+    def is_stable(self) -> bool:
         """Whether everything has one owner."""
         return all(len(owners) == 1 for owners in self.owners.values())
 
 
 @frozen(kw_only=True)
-class Balance:
+class RunResult:
     """What is left of a run when all is added up; ``problems`` says what must not be."""
 
     produced: int

@@ -18,20 +18,19 @@ from typing import NamedTuple
 
 from attrs import asdict
 
-from assignor.member_process import Failed
-from tests.chaos.events import Event, WorkerSettings, from_line
+from tests.chaos.worker_events import EventLine, WorkerSettings, parse_worker_line
 
 _COMMAND = (sys.executable, "-m", "tests.chaos.worker")
 STOP_SECONDS = 15.0
 
 
-class Heard(NamedTuple):
+class WorkerOutput(NamedTuple):
     """What a worker has told; `event` is None when it has ended."""
 
     seconds: float
     name: str
     life: int
-    event: Event | None
+    event: EventLine | None
 
 
 class Worker:
@@ -41,7 +40,7 @@ class Worker:
         self,
         settings: WorkerSettings,
         life: int,
-        heard: queue.SimpleQueue[Heard],
+        heard: queue.SimpleQueue[WorkerOutput],
         log: Path,
         prefix: Sequence[str] = (),
         environment: Mapping[str, str] = MappingProxyType({}),
@@ -72,7 +71,7 @@ class Worker:
     def ended(self) -> bool:
         return self._process.poll() is not None
 
-    def order(self, words: str) -> None:
+    def send_command(self, words: str) -> None:
         """Write a line to it; who is dead or frozen may miss it."""
         with suppress(OSError, ValueError):
             self._process.stdin.write(f"{words}\n")
@@ -87,13 +86,13 @@ class Worker:
         self.signal(signal.SIGKILL)
         self._finish()
 
-    def ask_to_end(self) -> None:
+    def request_stop(self) -> None:
         self.told_to_end = True
         self.signal(signal.SIGTERM)
 
     def stop(self, seconds: float = STOP_SECONDS) -> bool:
         """Let it leave the group; False if it had to be killed after a while."""
-        self.ask_to_end()
+        self.request_stop()
         try:
             self._process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -105,12 +104,12 @@ class Worker:
     def _command(self) -> Sequence[str]:
         return [*_COMMAND, json.dumps(asdict(self.settings))]
 
-    def _event(self, line: str) -> Event | None:
+    def _event(self, line: str) -> EventLine | None:
         """What a line says; None if nothing that matters here."""
         try:
-            return from_line(line)
+            return parse_worker_line(line)
         except ValueError as error:
-            return Failed(str(error))
+            return {"event": "failed", "error": str(error)}
 
     def _finish(self) -> None:
         self._process.wait()
@@ -125,6 +124,6 @@ class Worker:
                 seconds = time.monotonic()
                 events.write(line)
                 if event := self._event(line):
-                    self._heard.put(Heard(seconds, name, self.life, event))
+                    self._heard.put(WorkerOutput(seconds, name, self.life, event))
         self._process.wait()
-        self._heard.put(Heard(time.monotonic(), name, self.life, None))
+        self._heard.put(WorkerOutput(time.monotonic(), name, self.life, None))

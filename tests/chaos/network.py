@@ -14,7 +14,7 @@ from typing import Self
 _SUBNET = "10.213.{}.{}"
 
 
-class NoNetwork(Exception):
+class NetworkUnavailable(Exception):
     """This machine does not let us have a network of our own; the message says why."""
 
 
@@ -37,7 +37,7 @@ class Network:
         except (OSError, subprocess.CalledProcessError) as error:
             self.__exit__()
             said = getattr(error, "stderr", "") or str(error)
-            raise NoNetwork(f"no network namespaces here ({said.strip()})") from None
+            raise NetworkUnavailable(f"no network namespaces here ({said.strip()})") from None
         return self
 
     def __exit__(self, *_: object) -> None:

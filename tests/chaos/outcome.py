@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from attrs import frozen
 
-from tests.chaos.course import OLD, Speaks, Step
-from tests.chaos.ledger import Balance
+from tests.chaos.fault_schedule import OLD_VERSION, MemberVersion, Step
+from tests.chaos.ledger import RunResult
 from tests.integration.clusters import NEWEST
 
 
@@ -22,7 +22,7 @@ class ChaosSettings:
     partitions: int = 6
     per_second: int = 300
     broker: str = NEWEST
-    begin: Speaks = OLD
+    begin: MemberVersion = OLD_VERSION
     java: str | None = None
     """The release of Kafka Streams that the last member gets to, if it is not one of ours."""
 
@@ -57,7 +57,7 @@ class Outcome:
 
     settings: ChaosSettings
     results: Sequence[StepResult]
-    balance: Balance
+    balance: RunResult
     seconds: float
     versions: Mapping[str, int]
     by_java: int = 0

@@ -15,19 +15,19 @@ from uuid import uuid4
 
 from confluent_kafka import Message
 
-from assignor.clients.group_lookup import GroupLookup
-from assignor.inspect import inspect
-from tests.chaos.cluster import Flow, ThreeNodes
-from tests.chaos.course import NODES, Fault, Step
+from assignor.clients.kafka_python.describe_groups import GroupLookup
+from assignor.inspect import inspect_group
+from tests.chaos.cluster import LoadGenerator, ThreeNodes
+from tests.chaos.fault_schedule import NODES, Fault, Step
 from tests.chaos.group import Group
 from tests.chaos.java_members import COPY
-from tests.chaos.ledger import Balance, Records
+from tests.chaos.ledger import ProcessedRecords, RunResult
 from tests.chaos.members import STOP_SECONDS
 from tests.chaos.network import Network
 from tests.chaos.outcome import ChaosSettings, Outcome, StepResult
 from tests.chaos.wall_clock import WallClock, wall_clock
 
-_PATIENCE: Final = 180.0  # on a quiet machine ten seconds are enough
+_STABLE_TIMEOUT_SECONDS: Final = 180.0  # on a quiet machine ten seconds are enough
 _QUIET: Final = 0.5
 _NOWHERE: Final = "nowhere", 0
 
@@ -35,7 +35,7 @@ Origin = tuple[str, int]
 """A partition of the source, and an offset."""
 
 
-class Stuck(Exception):
+class StabilizationTimeout(Exception):
     """The group did not come to rest; the message says what it looks like."""
 
 
@@ -47,7 +47,7 @@ class Chaos:
     network: Network | None
     clocks: Mapping[str, WallClock]
     """Of members, by their names, and of nodes, by their numbers; none if this machine has none."""
-    _flow: Flow
+    _flow: LoadGenerator
 
     def __init__(self, settings: ChaosSettings, folder: Path, say: Callable[[str], None] = lambda _: None) -> None:
         self.settings = settings
@@ -79,25 +79,25 @@ class Chaos:
         self.group = Group(name, settings, self.cluster.brokers, network, self.clocks, self._folder, self.say)
         self.cluster.create(**{self.group.name: settings.partitions, self.group.output: settings.partitions})
         self.say("the cluster is there")
-        self._flow = Flow(self.cluster.brokers, name, settings.partitions, settings.per_second)
+        self._flow = LoadGenerator(self.cluster.brokers, name, settings.partitions, settings.per_second)
         self._cleanup.callback(self._end_members)
         for member in settings.members:
             self.group.start(member)
-        self.settle()
+        self.wait_until_stable()
         self.say("every partition has an owner")
 
     def step(self, step: Step, strike: Callable[[Chaos, Fault], None]) -> StepResult:
         """Do one step, and wait until the group has got over it."""
-        before, begun = self._books(), time.monotonic()
+        before, begun = self._audit(), time.monotonic()
         self.say(str(step))
         if step.fault:
             strike(self, step.fault)
         if step.bounce:
             self.pause(step.gap)
-            self.group.becomes(step.bounce, step.to)
+            self.group.set_version(step.bounce, step.to)
             self.bounce(step.bounce)
-        self.settle()
-        after = self._books()
+        self.wait_until_stable()
+        after = self._audit()
         spent = {what: round(after[what] - before[what], 1) for what in after}
         result = StepResult(step=step, seconds=round(time.monotonic() - begun, 1), **spent)
         self.say(
@@ -112,11 +112,11 @@ class Chaos:
         ends = self.cluster.ends(self.group.name, self.settings.partitions)
         origins = self._origins()
         assert self._flow.acknowledged == sum(ends.values()) == len(origins), "the flow has lost or doubled records"
-        deadline = time.monotonic() + (_PATIENCE if stuck is None else 10)
+        deadline = time.monotonic() + (_STABLE_TIMEOUT_SECONDS if stuck is None else 10)
         while self._records(origins).lost(ends) and time.monotonic() < deadline:
             self.pause(_QUIET)
         versions = self._versions()
-        self.group.owners.until(time.monotonic())
+        self.group.owners.advance_to(time.monotonic())
         for name in self.settings.members:
             self.group.stop(name, STOP_SECONDS)
         return Outcome(
@@ -135,7 +135,7 @@ class Chaos:
     def say(self, what: str) -> None:
         self._say(f"{time.monotonic() - self._begun:6.1f} s  {what}")
 
-    def later(self, seconds: float, call: Callable[[], None]) -> None:
+    def schedule(self, seconds: float, call: Callable[[], None]) -> None:
         """Do something in a while; a step is not over before."""
         heapq.heappush(self._agenda, (time.monotonic() + seconds, next(self._number), call))
 
@@ -147,21 +147,21 @@ class Chaos:
                 heapq.heappop(self._agenda)[2]()
             self.group.listen(min(0.1, until - now))
 
-    def settle(self) -> None:
-        """Wait until nothing is due any more and every partition has one owner; `Stuck` if that does not come."""
-        deadline = time.monotonic() + _PATIENCE
+    def wait_until_stable(self) -> None:
+        """Wait until nothing is due and every partition has one owner; `StabilizationTimeout` after a limit."""
+        deadline = time.monotonic() + _STABLE_TIMEOUT_SECONDS
         quiet = 0.0
         while quiet < _QUIET:
             if time.monotonic() > deadline:
                 self.group.dump()
-                raise Stuck(f"the group does not come to rest: {self.group.picture}")
+                raise StabilizationTimeout(f"the group does not come to rest: {self.group.describe}")
             self.pause(0.1)
-            quiet = quiet + 0.1 if not self._agenda and self.group.settled else 0.0
+            quiet = quiet + 0.1 if not self._agenda and self.group.is_stable else 0.0
 
     def bounce(self, name: str) -> None:
         """Let a member leave and start it again; what is due goes on meanwhile, for example the end of its freezing."""
         worker, deadline = self.group.workers[name], time.monotonic() + STOP_SECONDS
-        worker.ask_to_end()
+        worker.request_stop()
         while not worker.ended and time.monotonic() < deadline:
             self.pause(0.05)
         self.group.stop(name, 0.0)
@@ -171,11 +171,11 @@ class Chaos:
         for worker in self.group.workers.values():
             worker.kill()
 
-    def _books(self) -> dict[str, Any]:
-        self.group.owners.until(time.monotonic())
+    def _audit(self) -> dict[str, Any]:
+        self.group.owners.advance_to(time.monotonic())
         return {
             "generations": self.group.generation,
-            "without_owner": self.group.owners.without.total(),
+            "without_owner": self.group.owners.unowned_seconds.total(),
             "fenced": self.group.fenced.total(),
             "duplicates": self.group.records.duplicates,
         }
@@ -185,18 +185,18 @@ class Chaos:
         source = self.cluster.committed(self.group.name, self.settings.partitions)
         return {_time(message): (f"{self.group.name}-{message.partition()}", message.offset()) for message in source}
 
-    def _records(self, origins: Mapping[int, Origin]) -> Records:
+    def _records(self, origins: Mapping[int, Origin]) -> ProcessedRecords:
         """What was processed: as told, and what is in the output and committed; nobody does both."""
         records = deepcopy(self.group.records)
         for copy in self.cluster.committed(self.group.output, self.settings.partitions):
             partition, offset = origins.get(_time(copy), _NOWHERE)
-            records.enter(partition, [offset])
+            records.record(partition, [offset])
         return records
 
     def _versions(self) -> dict[str, int]:
         """The metadata version of everybody's last assignment; that of Kafka Streams is read from the broker."""
         java = {self.settings.java_member: self._version_of_java()} if self.settings.java else {}
-        return {name: assigned.version for name, assigned in self.group.assignments.items()} | java
+        return {name: assigned["version"] for name, assigned in self.group.assignments.items()} | java
 
     def _by_java(self) -> int:
         copies = self.cluster.committed(self.group.output, self.settings.partitions) if self.settings.java else ()
@@ -204,21 +204,24 @@ class Chaos:
 
     def _version_of_java(self) -> int:
         """A broker shows it only while the group is stable; 0 if that does not come."""
-        deadline = time.monotonic() + _PATIENCE
+        deadline = time.monotonic() + _STABLE_TIMEOUT_SECONDS
         while time.monotonic() < deadline:
-            for member in inspect(GroupLookup(self.cluster.brokers).group(self.group.name)).members:
-                if member.raw.client_id.startswith(f"{self.settings.java_member}-") and member.got.version:
-                    return member.got.version
+            for member in inspect_group(GroupLookup(self.cluster.brokers).group(self.group.name)).members:
+                if (
+                    member.described.client_id.startswith(f"{self.settings.java_member}-")
+                    and member.assignment.used_version
+                ):
+                    return member.assignment.used_version
             self.pause(_QUIET)
         return 0
 
-    def _balance(self, ends: dict[str, int], records: Records) -> Balance:
+    def _balance(self, ends: dict[str, int], records: ProcessedRecords) -> RunResult:
         owners = self.group.owners
         without, twice = (
             {name.rpartition("-")[2]: round(seconds, 1) for name, seconds in sorted(book.items())}
-            for book in (owners.without, owners.twice)
+            for book in (owners.unowned_seconds, owners.doubly_owned_seconds)
         )
-        return Balance(
+        return RunResult(
             produced=sum(ends.values()),
             processed=records.processed,
             lost=len(records.lost(ends)),

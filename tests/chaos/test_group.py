@@ -4,9 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from assignor.member_process import Assigned, Failed
 from tests.chaos.group import Group
-from tests.chaos.members import Heard
+from tests.chaos.members import WorkerOutput
 from tests.chaos.outcome import ChaosSettings
 
 
@@ -21,31 +20,22 @@ def fixture_group(tmp_path):
 
 
 def tell(group, name, event):
-    group._heard.put(Heard(0.0, name, 1, event))
+    group._heard.put(WorkerOutput(0.0, name, 1, event))
     group.listen()
 
 
 def assigned(*, leader, generation=7):
-    return Assigned(
-        generation=generation,
-        member_id="",
-        leader=leader,
-        version=11,
-        supported=11,
-        active=(),
-        standby=(),
-        rejoin=False,
-    )
+    return {"event": "assigned", "generation": generation, "leader": leader, "version": 11}
 
 
-def test_who_leads_is_who_says_so(group):
+def test_the_leader_is_the_member_that_assigned_last(group):
     for name, leader in (("A", False), ("B", True)):
         tell(group, name, assigned(leader=leader))
 
     assert "B" == group.leader
 
 
-def test_kafka_streams_leads_if_nobody_else_does(group):
+def test_kafka_streams_leads_if_no_python_member_does(group):
     tell(group, "A", assigned(leader=True, generation=6))
     for name in "AB":
         tell(group, name, assigned(leader=False))
@@ -53,22 +43,22 @@ def test_kafka_streams_leads_if_nobody_else_does(group):
     assert "C" == group.leader
 
 
-def test_kafka_streams_that_dies_is_started_again_and_counted_apart(group):
-    tell(group, "C", Failed("in state ERROR"))
+def test_a_failed_kafka_streams_is_restarted_and_counted_separately(group):
+    tell(group, "C", {"event": "failed", "error": "in state ERROR"})
     tell(group, "C", None)
 
     assert (["C died: in state ERROR"], [], ["C"]) == (group.java_deaths, group.deaths, group.started)
 
 
-def test_who_was_killed_is_not_started_by_chance(group):
+def test_a_killed_member_is_not_restarted_early(group):
     group.workers["C"].told_to_end = True
     tell(group, "C", None)
 
     assert not group.started + group.java_deaths
 
 
-def test_one_of_ours_that_dies_is_a_problem(group):
-    tell(group, "A", Failed("a bug"))
+def test_a_failed_python_member_is_a_problem(group):
+    tell(group, "A", {"event": "failed", "error": "a bug"})
     tell(group, "A", None)
 
     assert (["A died: a bug"], [], []) == (group.deaths, group.java_deaths, group.started)

@@ -3,9 +3,8 @@
 import pytest
 from attrs import evolve
 
-from assignor.member_process import Failed
-from tests.chaos.events import Owns, WorkerSettings
 from tests.chaos.java_members import configuration, event
+from tests.chaos.worker_events import WorkerSettings, owns
 
 SETTINGS = WorkerSettings(
     kind="kafka-python",
@@ -23,24 +22,24 @@ SETTINGS = WorkerSettings(
 @pytest.mark.parametrize(
     ("line", "meant"),
     [
-        ("owns 0_0 0_12", Owns(["data-0", "data-12"])),
-        ("owns", Owns([])),
-        ("died in state ERROR", Failed("in state ERROR")),
+        ("owns 0_0 0_12", owns(["data-0", "data-12"])),
+        ("owns", owns([])),
+        ("died in state ERROR", {"event": "failed", "error": "in state ERROR"}),
         ("hosts a:1=data-0", None),
         ("[main] WARN something", None),
         ("", None),
     ],
 )
-def test_its_lines_mean_what_those_of_the_others_do(line, meant):
+def test_lines_of_java_members_mean_the_same(line, meant):
     assert meant == event(line, "data")
 
 
 @pytest.mark.parametrize(("release", "name"), [("2.6.3", "exactly_once_beta"), ("3.0.2", "exactly_once_v2")])
-def test_its_transactions_are_fenced_by_generation_whatever_that_is_called(release, name):
+def test_transactions_are_fenced_by_generation_under_any_name(release, name):
     assert name == configuration(evolve(SETTINGS, kind="exactly-once", release=release))["processing.guarantee"]
     assert "processing.guarantee" not in configuration(evolve(SETTINGS, release=release))
 
 
-def test_it_is_told_what_it_comes_from():
+def test_upgrade_from_is_passed_to_java_members():
     assert "2.0" == configuration(evolve(SETTINGS, upgrade_from="2.0"))["upgrade.from"]
     assert "upgrade.from" not in configuration(SETTINGS)

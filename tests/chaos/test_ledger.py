@@ -3,20 +3,20 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.chaos.ledger import Balance, Owners, Records
+from tests.chaos.ledger import OwnershipTimeline, ProcessedRecords, RunResult
 
 ENDS = {"t-0": 6, "t-1": 3}
 
 
 def entered(*ranges):
-    records = Records()
+    records = ProcessedRecords()
     for partition, first, last in ranges:
-        records.enter(partition, range(first, last + 1))
+        records.record(partition, range(first, last + 1))
     return records
 
 
 def balanced(records, *, exactly_once):
-    return Balance(
+    return RunResult(
         produced=sum(ENDS.values()),
         processed=records.processed,
         lost=len(records.lost(ENDS)),
@@ -43,7 +43,7 @@ def test_an_injected_loss_is_found():
     assert ["2 records lost"] == balanced(records, exactly_once=False).problems
 
 
-def test_a_partition_of_which_nothing_was_heard_is_lost():
+def test_a_partition_without_events_is_lost():
     assert [("t-1", 0), ("t-1", 1), ("t-1", 2)] == entered(("t-0", 0, 5)).lost(ENDS)
 
 
@@ -69,9 +69,9 @@ def test_a_record_that_never_was_is_a_problem():
 
 @given(st.lists(st.tuples(st.sampled_from(sorted(ENDS)), st.integers(0, 8))))
 def test_the_books_add_up(entries):
-    records = Records()
+    records = ProcessedRecords()
     for partition, offset in entries:
-        records.enter(partition, [offset])
+        records.record(partition, [offset])
 
     assert len(set(entries)) == records.processed
     assert len(entries) == records.processed + records.duplicates
@@ -81,26 +81,26 @@ def test_the_books_add_up(entries):
 
 
 def test_time_without_owner_is_counted_by_partition():
-    owners = Owners(("t-0", "t-1"))
+    owners = OwnershipTimeline(("t-0", "t-1"))
     owners.claim(10.0, "A", [])
     owners.claim(12.0, "A", ["t-0"])
     owners.claim(15.0, "B", ["t-1"])
     owners.claim(16.0, "A", [])
-    owners.until(18.0)
+    owners.advance_to(18.0)
 
-    assert {"t-0": 2.0 + 2.0, "t-1": 5.0} == owners.without
-    assert not owners.twice
+    assert {"t-0": 2.0 + 2.0, "t-1": 5.0} == owners.unowned_seconds
+    assert not owners.doubly_owned_seconds
 
 
-def test_who_is_frozen_or_cut_off_owns_nothing():
-    owners = Owners(("t-0",))
+def test_a_frozen_or_isolated_member_owns_nothing():
+    owners = OwnershipTimeline(("t-0",))
     owners.claim(0.0, "A", ["t-0"])
-    owners.able(1.0, "A", able=False)
-    assert not owners.settled
+    owners.set_available(1.0, "A", able=False)
+    assert not owners.is_stable
     owners.claim(4.0, "B", ["t-0"])
-    owners.able(6.0, "A", able=True)  # a zombie, until it hears of it
+    owners.set_available(6.0, "A", able=True)  # a zombie, until it hears of it
     assert {"t-0": ["A", "B"]} == owners.owners
     owners.claim(6.5, "A", [])
 
-    assert ({"t-0": 3.0}, {"t-0": 0.5}) == (owners.without, owners.twice)
-    assert owners.settled
+    assert ({"t-0": 3.0}, {"t-0": 0.5}) == (owners.unowned_seconds, owners.doubly_owned_seconds)
+    assert owners.is_stable

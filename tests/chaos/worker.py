@@ -16,10 +16,11 @@ import threading
 import time
 from importlib import import_module
 
-from assignor.member_process import Failed, Stopped, to_line
-from tests.chaos.events import Assigning, Event, WorkerSettings
+from assignor.observability.event_fields import json_line
+from assignor.observability.events import AssignmentReceived, Event, JoinSent, MemberFailed, MemberStopped
+from tests.chaos.worker_events import EventLine, WorkerSettings, assigning
 
-KINDS = {
+WORKER_MODULES = {
     "kafka-python": "tests.chaos.workers.kafka_python",
     "confluent": "tests.chaos.workers.confluent",
     "exactly-once": "tests.chaos.workers.exactly_once",
@@ -27,18 +28,26 @@ KINDS = {
 """The worker of each kind: a module with a function ``run(settings, surroundings)``."""
 
 
-class Surroundings:
+class WorkerContext:
     """What a worker hears and says."""
 
     def __init__(self) -> None:
         self.stopping = threading.Event()
         self._slow = 0.0
 
-    def tell(self, event: Event) -> None:
+    def emit(self, event: Event | EventLine) -> None:
         """One write for each line: a process that is killed leaves whole lines only."""
-        os.write(1, f"{to_line(event, time.time())}\n".encode())
+        now = time.time()
+        line = json.dumps({**event, "time": now}) if isinstance(event, dict) else json_line(event, now)
+        if line is not None:
+            os.write(1, f"{line}\n".encode())
 
-    def listen(self) -> None:
+    def observe(self, event: Event) -> None:
+        """Emit what an assignor reports of its rebalances; ``main`` emits how the worker ends."""
+        if isinstance(event, JoinSent | AssignmentReceived):
+            self.emit(event)
+
+    def read_commands(self) -> None:
         """Follow orders until there are none any more."""
         for line in sys.stdin:
             order, value = line.split()
@@ -46,27 +55,27 @@ class Surroundings:
             self._slow = float(value)
         self.stopping.set()
 
-    def assigning(self) -> None:
+    def before_assignment(self) -> None:
         """A leader calls it before it assigns."""
         seconds = self._slow
-        self.tell(Assigning(seconds))
+        self.emit(assigning(seconds))
         time.sleep(seconds)
 
 
 def main(settings: WorkerSettings) -> int:
-    surroundings = Surroundings()
+    surroundings = WorkerContext()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: surroundings.stopping.set())
     faulthandler.register(signal.SIGUSR1)  # where is it? kill -USR1, then look into its log
     logging.basicConfig(level=os.environ.get("CHAOS_LOG", "CRITICAL"), format="%(asctime)s %(name)s %(message)s")
-    threading.Thread(target=surroundings.listen, daemon=True).start()
+    threading.Thread(target=surroundings.read_commands, daemon=True).start()
     try:
-        import_module(KINDS[settings.kind]).run(settings, surroundings)
+        import_module(WORKER_MODULES[settings.kind]).run(settings, surroundings)
     except Exception as error:
         logging.getLogger().critical("it fails", exc_info=True)
-        surroundings.tell(Failed(f"{type(error).__name__}: {error}"))
+        surroundings.emit(MemberFailed(error))
         return 1
-    surroundings.tell(Stopped("told to"))
+    surroundings.emit(MemberStopped("told to"))
     return 0
 
 

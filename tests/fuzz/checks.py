@@ -1,4 +1,4 @@
-"""What must hold for any bytes: ``check`` is the whole of it, for the fuzzer and for the replay of what it found.
+"""Properties of the codec for any bytes: ``check`` has all of them, for the fuzzer and for the replay of its findings.
 
 An input is a header byte and a blob. The header byte is the mode: its two low bits choose the decoder, the rest lowers
 the version that the reader supports (0: none below the newest).
@@ -17,7 +17,6 @@ from subscription_codec import (
     DecodeError,
     EncodeError,
     FutureSubscription,
-    _tasks,
     decode_assignment,
     decode_subscription,
     encode_assignment,
@@ -26,38 +25,39 @@ from subscription_codec import (
     from_fields,
     layout,
     to_fields,
-    with_dictionary,
+    with_topic_dictionary,
 )
 from subscription_codec import consumer_protocol as envelope
-from subscription_codec._compiled import GIVES_UP
-from subscription_codec._driver import read_carefully, write_carefully
-from subscription_codec._explain import explain_envelope
-from subscription_codec.assignment import FIRST_WITH_DICTIONARY
+from subscription_codec._explanation import explain_envelope
+from subscription_codec._messages import decode_by_reference, encode_by_reference
 from subscription_codec.columns import task_of
 from subscription_codec.errors import TrailingBytes
+from subscription_codec.versions import FIRST_VERSION_WITH_TOPIC_DICTIONARY
+from subscription_codec.wire import tasks
+from subscription_codec.wire.codegen import FALLBACK_ERRORS
 from tests.subscription_codec import naive
 
 KINDS = ("subscription", "assignment", "member_subscription", "member_assignment")
 DECODE = {
     "subscription": decode_subscription,
     "assignment": decode_assignment,
-    "member_subscription": envelope.decode_member_subscription,
-    "member_assignment": envelope.decode_member_assignment,
+    "member_subscription": envelope.decode_consumer_subscription,
+    "member_assignment": envelope.decode_consumer_assignment,
 }
 ENCODE = {
     "subscription": encode_subscription,
     "assignment": encode_assignment,
-    "member_subscription": envelope.encode_member_subscription,
-    "member_assignment": envelope.encode_member_assignment,
+    "member_subscription": envelope.encode_consumer_subscription,
+    "member_assignment": envelope.encode_consumer_assignment,
 }
 LAYOUTS = {
-    "subscription": layout.SUBSCRIPTION,
-    "assignment": layout.ASSIGNMENT,
-    "member_subscription": envelope.SUBSCRIPTION,
-    "member_assignment": envelope.ASSIGNMENT,
+    "subscription": layout.SUBSCRIPTION_LAYOUTS,
+    "assignment": layout.ASSIGNMENT_LAYOUTS,
+    "member_subscription": envelope.SUBSCRIPTION_LAYOUTS,
+    "member_assignment": envelope.ASSIGNMENT_LAYOUTS,
 }
 
-# The dearest bytes there are: see README, "Memory". Python 3.11 has the largest objects of those we support.
+# The most expensive bytes: see README, "Memory". Python 3.11 has the largest objects of those we support.
 BYTES_PER_BYTE = 80
 BYTES_AT_ALL = 32_768
 
@@ -67,40 +67,40 @@ class Broken(AssertionError):
 
 
 def ensure(holds, what):
-    """Like ``assert``, which is not there under ``python -O`` and which pytest would not rewrite here."""
+    """Like ``assert``, which ``python -O`` removes and which pytest does not rewrite here."""
     if not holds:
         raise Broken(what)
 
 
 def kind_and_supported(mode):
-    """Say what a header byte means."""
+    """Return the kind and the supported version of a header byte."""
     return KINDS[mode & 3], LATEST_SUPPORTED_VERSION - (mode >> 2) % LATEST_SUPPORTED_VERSION
 
 
 def check(mode, blob, *, thorough=None, memory=None):
-    """Hold everything against one blob; ``Broken`` if something does not hold.
+    """Check all properties for one blob; ``Broken`` if one does not hold.
 
-    The dear properties are for a part of the inputs, unless the caller wants them. Which part, the input decides and
+    The expensive properties are checked for a part of the inputs, unless the caller wants them. The input decides and
     no counter, so that a failure is one again when its input comes alone.
     """
     dice = zlib.crc32(blob)
-    few = _tasks._FEW
+    few = tasks._MIN_COLUMN_ROWS
     # Long columns take another way than short ones, and inputs of a fuzzer are short. So "long" is less for some.
-    _tasks._FEW = min(few, 3) if dice & 1024 else few
+    tasks._MIN_COLUMN_ROWS = min(few, 3) if dice & 1024 else few
     try:
         hold(mode, blob, dice, thorough, memory)
     finally:
-        _tasks._FEW = few
+        tasks._MIN_COLUMN_ROWS = few
 
 
 def hold(mode, blob, dice, thorough, memory):
-    """Hold everything against one blob."""
+    """Check all properties for one blob."""
     kind, supported = kind_and_supported(mode)
-    options = {} if kind.startswith("member_") else {"supported": supported}
+    options = {} if kind.startswith("member_") else {"supported_version": supported}
     record = decoded(kind, blob, options)
     if record is not None:
         if not isinstance(record, FutureSubscription):
-            halves_agree(kind, blob, record)
+            paths_agree(kind, blob, record)
         round_trip(kind, blob, record, options)
         if thorough or (thorough is None and dice % 8 == 1):
             fields_say_the_same(kind, blob, record, options)
@@ -113,26 +113,26 @@ def hold(mode, blob, dice, thorough, memory):
 
 
 def decoded(kind, blob, options):
-    """Property 1: a record, or a ``DecodeError`` that says where (``None`` here)."""
+    """Property 1: a record, or a ``DecodeError`` with field and offset (``None`` here)."""
     try:
         record = DECODE[kind](blob, **options)
     except DecodeError as error:
         ensure(0 <= error.offset <= len(blob), f"offset {error.offset} of {len(blob)} bytes")
         ensure(error.field, "an error without a field")
-        ensure(str(error).startswith(f"{error.field} at offset {error.offset}: "), "an error that does not say where")
+        ensure(str(error).startswith(f"{error.field} at offset {error.offset}: "), "an error without its place")
         return None
     ensure(record is not None, "no record")
     return record
 
 
 def strict_refuses_trailing_bytes(kind, blob, options, record):
-    """Property 1 for a strict reader: it refuses the same, and bytes behind the last field."""
+    """Property 1 for a strict reader: it refuses the same, and bytes after the last field."""
     if kind.startswith("member_"):
         return
     try:
         strictly = DECODE[kind](blob, strict=True, **options)
     except TrailingBytes as error:
-        ensure(record is not None and record.trailing, "no bytes behind the last field")
+        ensure(record is not None and record.trailing, "no bytes after the last field")
         ensure(error.offset == len(blob) - len(record.trailing), f"trailing bytes at {error.offset}")
     except DecodeError:
         ensure(record is None, "strict refuses more than trailing bytes")
@@ -141,51 +141,51 @@ def strict_refuses_trailing_bytes(kind, blob, options, record):
 
 
 def layout_of(kind, blob, supported):
-    """The layout that a decoder has to use, and the version; (None, version) if there is none."""
+    """The layout for a decoder, and the version; (None, version) without a layout."""
     if kind.startswith("member_"):
         version = int.from_bytes(blob[:2], "big", signed=True)
-        return LAYOUTS[kind].get(min(version, envelope.HIGHEST_VERSION)) if len(blob) >= 2 else None, version
+        return LAYOUTS[kind].get(min(version, envelope.HIGHEST_SUPPORTED_VERSION)) if len(blob) >= 2 else None, version
     version = int.from_bytes(blob[:4], "big", signed=True)
     return LAYOUTS[kind].get(version) if len(blob) >= 4 and version <= supported else None, version
 
 
-def halves_agree(kind, blob, record):
-    """Property 2: what the quick half reads the careful half reads too.
+def paths_agree(kind, blob, record):
+    """Property 2: the reference path decodes the same record as the fast path.
 
-    Where the quick half gives up, the record is the careful one's and this is vacuous. Where a decoder refuses, it was
-    the careful half that refused, so the quick one had given up; ``refused_for_a_reason`` makes sure of that.
+    Where the fast path gives up, the record comes from the reference path and this is vacuous. Where a decoder refuses,
+    the reference path refused and the fast path had given up; ``refused_for_a_reason`` checks that.
     """
-    careful = read_carefully(blob, layout_of(kind, blob, record.version)[0])
-    if record != careful:  # no ``ensure``: what is said of records takes longer to make than to compare them
-        raise Broken(f"decoded {record!r}, careful reads {careful!r}")
-    ensure(topics_of(record) == topics_of(careful), "the halves read two dictionaries")
+    by_reference = decode_by_reference(blob, layout_of(kind, blob, record.version)[0])
+    if record != by_reference:  # no ``ensure``: the message takes longer to build than the comparison
+        raise Broken(f"decoded {record!r}, the reference path {by_reference!r}")
+    ensure(topics_of(record) == topics_of(by_reference), "the paths decode different dictionaries")
 
 
 def refused_for_a_reason(kind, blob, supported, record):
-    """Property 2 for what is refused: both halves refuse it, and a version without a layout makes no record."""
+    """Property 2 for refused bytes: both paths refuse them, and a version without a layout makes no record."""
     found, version = layout_of(kind, blob, supported)
     if found is None:
         future = kind == "subscription" and version > supported >= EARLIEST_PROBEABLE_VERSION
         ensure(record is None or (future and isinstance(record, FutureSubscription)), "a record without a layout")
         return
     ensure(not isinstance(record, FutureSubscription), "a known version taken for one from the future")
-    for read in (lambda: found.read(blob, version), lambda: read_carefully(blob, found)):
+    for read in (lambda: found.fast_decode(blob, version), lambda: decode_by_reference(blob, found)):
         try:
             made = read()
-        except GIVES_UP:  # a DecodeError is one of them
+        except FALLBACK_ERRORS:  # a DecodeError is one of them
             continue
         # The only thing that a decoder refuses after it was read.
-        too_low = kind == "subscription" and version >= EARLIEST_PROBEABLE_VERSION > made.latest_supported
-        ensure(record == made or (record is None and too_low), "one half reads something else")
+        too_low = kind == "subscription" and version >= EARLIEST_PROBEABLE_VERSION > made.supported_version
+        ensure(record == made or (record is None and too_low), "one path decodes another record")
 
 
 def topics_of(record):
-    """The dictionary of an assignment, which does not count when assignments are compared."""
+    """The dictionary of an assignment, which equality ignores."""
     return tuple(record.topics) if isinstance(record, Assignment) else ()
 
 
 def round_trip(kind, blob, record, options):
-    """Property 3: the bytes of a record are read as the same record, and are the same bytes ever after."""
+    """Property 3: the bytes of a record are read as the same record, and then always encode to the same bytes."""
     try:
         once = ENCODE[kind](record)
     except EncodeError as error:
@@ -199,13 +199,13 @@ def round_trip(kind, blob, record, options):
         ensure(ENCODE[kind](again) == once, "two generations of bytes")
     if not isinstance(record, FutureSubscription):
         found = layout_of(kind, once, record.version)[0]
-        if isinstance(record, Assignment):  # the careful half wants a dictionary, as the quick one does
-            record = with_dictionary(record) if record.version >= FIRST_WITH_DICTIONARY else record
-        ensure(write_carefully(record, found) == once, "the halves write two things")
+        if isinstance(record, Assignment):  # both paths need a dictionary
+            record = with_topic_dictionary(record) if record.version >= FIRST_VERSION_WITH_TOPIC_DICTIONARY else record
+        ensure(encode_by_reference(record, found) == once, "the paths encode different bytes")
 
 
 def fields_say_the_same(kind, blob, record, options):
-    """Property 5: the JSON form holds everything, and a decoder that shares no line with ours reads the same."""
+    """Property 5: the JSON form holds everything, and an independent decoder reads the same."""
     if kind.startswith("member_") or isinstance(record, FutureSubscription):
         return
     fields = to_fields(record)
@@ -217,7 +217,7 @@ def fields_say_the_same(kind, blob, record, options):
         return
     ensure(not null_topic(record), "a topic without a name was written")
     if not ambiguous(record):  # JSON has names only, and any index of the name is right
-        ensure(wire == ENCODE[kind](record), "the JSON form says something else")
+        ensure(wire == ENCODE[kind](record), "the JSON form has another content")
     ensure(DECODE[kind](wire, **options) == record, "the JSON form reads as something else")
 
 
@@ -225,7 +225,7 @@ def explained(kind, blob, supported):
     """Property 4: the parts are the whole blob, in order."""
     at = 0
     show = explain_envelope if kind.startswith("member_") else explain
-    for part in show(kind.removeprefix("member_"), blob, supported=supported):
+    for part in show(kind.removeprefix("member_"), blob, supported_version=supported):
         if part.offset != at or part.raw != blob[at : at + len(part.raw)]:
             raise Broken(f"at {at} is {part}")
         ensure(part.field, "a part without a name")
@@ -234,7 +234,7 @@ def explained(kind, blob, supported):
 
 
 def memory_is_bounded(kind, blob, options):
-    """Property 6: however the counts lie, memory stays a small multiple of the input."""
+    """Property 6: for any counts, memory stays a small multiple of the input."""
     forget()
     tracemalloc.start()
     try:
@@ -251,7 +251,7 @@ def memory_is_bounded(kind, blob, options):
 
 
 def forget():
-    """Empty what the codec remembers between messages, or one blob pays when the dictionary of all the others grows."""
+    """Empty the caches of the codec. Otherwise one blob is charged for the growth of a shared dictionary."""
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] == "subscription_codec":
             for value in list(vars(module).values()):
@@ -269,18 +269,18 @@ def null_topic(record):
 
 
 def ambiguous(record):
-    """Whether a name stands twice in the dictionary, so that the name alone does not say which index was meant."""
+    """Whether the dictionary has a name twice, so that the name does not determine the index."""
     names = [topic for _, topic in topics_of(record)]
     return len(set(names)) < len(names)
 
 
 def too_long_for_java(kind, blob):
-    """Whether a text that was read cannot be written: U+0000 takes one byte in sloppy bytes, but two in Java's own."""
+    """Whether a text that was read cannot be written: U+0000 takes one byte in lenient encodings, but two in Java's."""
     return kind == "assignment" and any(len(as_java(raw)) > 0xFFFF for raw, _ in naively(kind, blob)[1])
 
 
 def rewritten(kind, blob, once, record):
-    """Whether a record may be written as other bytes than it was read from, because Kafka would do the same."""
+    """Whether a record may encode to other bytes than it was read from, as in Kafka."""
     if kind.startswith("member_"):
         return nulls_apart(kind, blob, record) == once
     if isinstance(record, FutureSubscription):
@@ -355,4 +355,4 @@ def as_java(raw):
     return b"".join(chr(unit).encode("utf-8", "surrogatepass") if unit else b"\xc0\x80" for unit in each)
 
 
-naive_text = naive.short_text  # as it is before ``naively`` listens in
+naive_text = naive.short_text  # the original, before ``naively`` patches it

@@ -7,8 +7,8 @@ from pathlib import Path
 from uuid import UUID
 
 from subscription_codec import (
+    LATEST_OFFSET,
     LATEST_SUPPORTED_VERSION,
-    RUNNING,
     Assignment,
     ClientTag,
     DecodeError,
@@ -23,13 +23,13 @@ from subscription_codec import (
     encode_subscription,
 )
 from subscription_codec.consumer_protocol import (
-    MemberAssignment,
-    MemberSubscription,
+    ConsumerAssignment,
+    ConsumerSubscription,
     TopicPartitions,
-    decode_member_assignment,
-    decode_member_subscription,
-    encode_member_assignment,
-    encode_member_subscription,
+    decode_consumer_assignment,
+    decode_consumer_subscription,
+    encode_consumer_assignment,
+    encode_consumer_subscription,
 )
 
 TESTS = Path(__file__).parent.parent
@@ -37,7 +37,7 @@ SUBSCRIPTION, ASSIGNMENT, MEMBER_SUBSCRIPTION, MEMBER_ASSIGNMENT = range(4)
 
 
 def vectors():
-    """Yield (mode, blob): userdata that Kafka's jars wrote, and malformed userdata that they were asked about."""
+    """Yield (mode, blob): userdata of Kafka's jars, and malformed userdata from requests to them."""
     with (TESTS / "vectors/codec.jsonl").open() as lines:
         for row in map(json.loads, lines):
             if "hex" in row:
@@ -45,7 +45,7 @@ def vectors():
 
 
 def captures():
-    """Yield (mode, blob): what real groups exchanged, the envelopes and what is in them."""
+    """Yield (mode, blob): the messages of real groups, the envelopes and their userdata."""
     for path in sorted((TESTS / "captures").glob("*.json")):
         capture = json.loads(path.read_text())
         for members in (each["members"] for each in capture["generations"] + capture["snapshots"]):
@@ -58,7 +58,7 @@ def unpacked(mode, text):
     """Yield an envelope and its userdata."""
     blob = bytes.fromhex(text or "")
     yield mode, blob
-    decode = decode_member_subscription if mode == MEMBER_SUBSCRIPTION else decode_member_assignment
+    decode = decode_consumer_subscription if mode == MEMBER_SUBSCRIPTION else decode_consumer_assignment
     try:
         yield mode - 2, decode(blob).user_data or b""
     except DecodeError:
@@ -66,7 +66,7 @@ def unpacked(mode, text):
 
 
 def small():
-    """Yield (mode, blob): every version with two of everything, short enough to be cut and mended many times a second.
+    """Yield (mode, blob): every version with two of everything, short enough for many mutations per second.
 
     Most bytes of the real ones are names. A fuzzer that takes 256 bytes would cut off most of their hosts.
     """
@@ -75,7 +75,7 @@ def small():
     for version in range(1, LATEST_SUPPORTED_VERSION + 1):
         for name in (None, "n") if version >= 10 else (None,):
             tasks = (TaskId(0, 1, name), TaskId(1, 0, None))
-            sums = tuple(map(TaskOffsetSum, tasks, (RUNNING, 2**40)))
+            sums = tuple(map(TaskOffsetSum, tasks, (LATEST_OFFSET, 2**40)))
             tags = (ClientTag("k", "v"), ClientTag("", ""))
             plain = () if name else tasks
             yield (
@@ -89,13 +89,13 @@ def small():
         for user_data, rack in ((None, None), (b"data", "rack")):
             yield (
                 MEMBER_SUBSCRIPTION,
-                encode_member_subscription(MemberSubscription(("a", "é"), user_data, owned, 5, rack, version)),
+                encode_consumer_subscription(ConsumerSubscription(("a", "é"), user_data, owned, 5, rack, version)),
             )
-            yield MEMBER_ASSIGNMENT, encode_member_assignment(MemberAssignment(owned, user_data, version))
+            yield MEMBER_ASSIGNMENT, encode_consumer_assignment(ConsumerAssignment(owned, user_data, version))
 
 
 def found():
-    """Yield (mode, blob): what is committed."""
+    """Yield (mode, blob): the committed inputs."""
     for folder in ("regressions", "corpus"):
         for path in (Path(__file__).parent / folder).iterdir():
             mode, *blob = path.read_bytes()
@@ -103,7 +103,7 @@ def found():
 
 
 def build(folder):
-    """Write the seeds and say how many there are."""
+    """Write the seeds and print their number."""
     folder.mkdir(parents=True, exist_ok=True)
     seeds = {bytes([mode]) + blob for source in (vectors(), captures(), small(), found()) for mode, blob in source}
     for seed in seeds:

@@ -4,17 +4,17 @@ import sys
 
 
 def main():
-    """Fuzz until libFuzzer has enough."""
+    """Fuzz until libFuzzer stops."""
     import atheris  # only here: the replay of its findings does without
 
     with atheris.instrument_imports(include=["subscription_codec"]):
         from tests.fuzz import checks
 
-    # The quick half is compiled when it is first used, which no import hook sees.
+    # The fast path is compiled on first use, which no import hook sees.
     for layouts in checks.LAYOUTS.values():
         for layout in layouts.values():
-            layout.__dict__["read"] = atheris.instrument_func(layout.quick.read)
-            layout.__dict__["write"] = atheris.instrument_func(layout.quick.write)
+            layout.__dict__["fast_decode"] = atheris.instrument_func(layout.fast_path.read)
+            layout.__dict__["fast_encode"] = atheris.instrument_func(layout.fast_path.write)
 
     def one_input(data):
         if data:

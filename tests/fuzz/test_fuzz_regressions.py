@@ -1,23 +1,16 @@
-"""Replays what the fuzzer found and the smallest set of inputs that covers what it covered; needs no atheris."""
+"""Replays the findings of the fuzzer and the smallest set of inputs with its coverage; needs no atheris."""
 
 from pathlib import Path
 
 import pytest
 
-from subscription_codec import (
-    DecodeError,
-    EncodeError,
-    Subscription,
-    _tasks,
-    decode_subscription,
-    explain,
-    from_fields,
-)
+from subscription_codec import DecodeError, EncodeError, Subscription, decode_subscription, explain, from_fields
+from subscription_codec.wire import tasks
 from tests.fuzz import checks
 from tests.fuzz.checks import BYTES_AT_ALL, KINDS, Broken, as_java, check, memory_is_bounded
 
 HERE = Path(__file__).parent
-# Findings that nobody has mended: name of the file and what is wrong. The test of a mended one fails for being right.
+# Open findings: file name and problem. The test of a finding fails once the problem is fixed.
 OPEN: dict[str, str] = {}
 
 
@@ -29,7 +22,7 @@ def inputs():
 
 
 @pytest.mark.parametrize("path", list(inputs()))
-def test_what_was_found_once_holds(path):
+def test_earlier_findings_hold(path):
     mode, *blob = path.read_bytes()
 
     check(mode, bytes(blob), thorough=True, memory=True)
@@ -41,7 +34,7 @@ def test_every_open_finding_has_its_file():
 
 @pytest.mark.parametrize("first", "0123456789abcdef")
 def test_the_corpus_holds(first):
-    """In sixteen parts, by name: a test per file would drown all others in the output."""
+    """In sixteen parts, by name: one test per file would dominate the output."""
     for path in (HERE / "corpus").glob(f"{first}*"):
         mode, *blob = path.read_bytes()
         try:
@@ -61,10 +54,10 @@ def java(raw):
 UUID = bytes(range(16))
 
 
-@pytest.mark.parametrize("count", [0, 1, *range(_tasks._FEW - 1, _tasks._FEW + 4), 1000])
+@pytest.mark.parametrize("count", [0, 1, *range(tasks._MIN_COLUMN_ROWS - 1, tasks._MIN_COLUMN_ROWS + 4), 1000])
 @pytest.mark.parametrize("name", [b"\xff\xff", b"\0\1a"], ids=["unnamed", "named"])
 def test_columns_of_any_length_hold(count, name):
-    """Longer than the inputs of a fuzzer are. The name, if there is one, is the last task's."""
+    """Longer than the inputs of the fuzzer. The name, if there is one, is that of the last task."""
     rows = [int32(row, row + 7, -1, row) + b"\xff\xff" for row in range(count)]
     if rows:
         rows[-1] = rows[-1][:-2] + name
@@ -74,7 +67,7 @@ def test_columns_of_any_length_hold(count, name):
 
 
 def test_a_text_that_java_could_read_but_not_write_is_not_written():
-    """33,000 times U+0000: a byte each for who is sloppy, two bytes each as Java writes it, and 65,535 is the most."""
+    """33,000 times U+0000: one byte each in lenient encodings, two in Java's; the limit is 65,535 bytes."""
     blob = int32(1, 0, 1, 0, 1, 1) + java(bytes(33_000)) + int32(4)
 
     assert 66_000 == len(as_java(bytes(33_000)))
@@ -82,8 +75,8 @@ def test_a_text_that_java_could_read_but_not_write_is_not_written():
 
 
 N = 3000
-# What is dearest in memory, each without its last byte: the quick half reads almost all, then the careful one does.
-DEAREST = {
+# The most expensive bytes in memory. Without the last byte the fast path decodes almost all, then the reference path.
+MOST_EXPENSIVE = {
     "tags": (0, int32(11, 11) + UUID + int32(0, 0, 0) + b"\5" + int32(N) + (int32(1) + b"\xff") * 2 * N),
     "named-sums": (
         0,
@@ -105,8 +98,8 @@ DEAREST = {
 
 
 @pytest.mark.parametrize("cut", [0, 1], ids=["whole", "cut"])
-@pytest.mark.parametrize(("mode", "blob"), DEAREST.values(), ids=DEAREST)
-def test_the_dearest_bytes_stay_within_the_bound(mode, blob, cut):
+@pytest.mark.parametrize(("mode", "blob"), MOST_EXPENSIVE.values(), ids=MOST_EXPENSIVE)
+def test_the_most_expensive_bytes_stay_within_the_bound(mode, blob, cut):
     memory_is_bounded(KINDS[mode], blob[: len(blob) - cut], {})
 
 
@@ -126,8 +119,8 @@ FAULTS = {
     "an offset behind the end": ({"DECODE": {"subscription": raising(DecodeError("x", 99, "x"))}}, Broken),
     "an error without a field": ({"DECODE": {"subscription": raising(DecodeError("x", 0))}}, Broken),
     "a refusal without a reason": ({"DECODE": {"subscription": raising(DecodeError("x", 0, "x"))}}, Broken),
-    "another record from the careful half": ({"read_carefully": lambda *_: Subscription()}, Broken),
-    "other bytes from the careful half": ({"write_carefully": lambda *_: b""}, Broken),
+    "another record from the reference path": ({"decode_by_reference": lambda *_: Subscription()}, Broken),
+    "other bytes from the reference path": ({"encode_by_reference": lambda *_: b""}, Broken),
     "other bytes than were read": (
         {"ENCODE": {"subscription": lambda _: b""}},
         Broken,

@@ -8,59 +8,44 @@ import json
 import logging
 import sys
 import time
-from collections.abc import Iterable
 from contextlib import suppress
-from typing import Any
 
 from aiokafka import AIOKafkaConsumer
 from aiokafka.errors import CommitFailedError
 
 from assignor.clients.aiokafka import StreamsPartitionAssignor
-from assignor.clients.group_member import NothingRestored
-from assignor.member_process import (
-    Assigned,
+from assignor.demo.member import EmptyStateListener
+from assignor.demo.member_settings import MemberSettings
+from assignor.observability.event_fields import json_line
+from assignor.observability.events import (
     Event,
-    Failed,
-    MemberSettings,
-    Processed,
-    Rejoin,
-    Started,
-    Stopped,
-    Subscribed,
-    to_line,
+    MemberClosed,
+    MemberFailed,
+    MemberStarted,
+    MemberStopped,
+    RecordsProcessed,
 )
 from assignor.topology import Subtopology, Topology
 from upgrade import StreamsConfig, release_named
 
 
 def emit(event: Event) -> None:
-    print(to_line(event, time.time()), flush=True)
+    if line := json_line(event, time.time()):
+        print(line, flush=True)
 
 
-class Telling(StreamsPartitionAssignor):
-    """Says what passes through."""
-
-    def metadata(self, topics: Iterable[str]) -> bytes:
-        subscription = super().metadata(topics)
-        emit(Subscribed(self.core.used_version, self.core.latest_version))
-        return subscription
-
-    def on_assignment(self, assignment: Any) -> None:
-        leads = self._leads
-        super().on_assignment(assignment)
-        received = self.received
-        coordinator = self.consumer._coordinator
-        emit(Assigned.of(received, generation=coordinator.generation, member_id=coordinator.member_id, leader=leads))
-        if received.rejoin:
-            emit(Rejoin(received.rejoin.name.lower()))
+def observe(event: Event) -> None:
+    if not isinstance(event, MemberFailed | MemberClosed):  # `run` reports how it ends
+        emit(event)
 
 
 async def run(settings: MemberSettings) -> None:
-    streams = Telling(
+    streams: StreamsPartitionAssignor = StreamsPartitionAssignor(
         Topology.of(Subtopology(sources=settings.topic, changelogs=[f"{settings.group}-store-changelog"])),
         StreamsConfig(num_standby_replicas=settings.standbys, upgrade_from=settings.upgrade_from),
         release=release_named(settings.release),
-        listener=NothingRestored(lambda: streams.core.member.stored),
+        observer=observe,
+        listener=EmptyStateListener(lambda: streams.assignor.member.stored),
     )
     consumer = AIOKafkaConsumer(
         *settings.topic,
@@ -74,21 +59,23 @@ async def run(settings: MemberSettings) -> None:
     )
     logging.getLogger("aiokafka").setLevel(logging.CRITICAL)  # every line is an event
     streams.bind(consumer)
-    emit(Started(settings.release, settings.upgrade_from, str(streams.core.member.process_id)))
+    emit(MemberStarted(settings.release, settings.upgrade_from, str(streams.assignor.member.process_id)))
     stopping = asyncio.create_task(asyncio.to_thread(sys.stdin.read))
     try:
         await consumer.start()
         while not stopping.done():
             for partition, records in (await consumer.getmany(timeout_ms=200)).items():
-                emit(Processed(f"{partition.topic}-{partition.partition}", records[0].offset, records[-1].offset))
+                emit(
+                    RecordsProcessed(f"{partition.topic}-{partition.partition}", records[0].offset, records[-1].offset)
+                )
                 with suppress(CommitFailedError):
                     await consumer.commit()
     except Exception as error:
-        emit(Failed(" ".join(f"{type(error).__name__}: {error}".split())))
+        emit(MemberFailed(error))
         raise SystemExit(1) from error
     finally:
         await consumer.stop()
-    emit(Stopped("told to"))
+    emit(MemberStopped("told to"))
 
 
 if __name__ == "__main__":

@@ -8,9 +8,9 @@ from uuid import uuid4
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from assignor.member_process import MemberSettings, Processed
-from tests.integration.children import PATIENCE, JavaMember, PythonMember, wait_until
+from assignor.demo.member_settings import MemberSettings
 from tests.integration.kafka_jars import counting
+from tests.integration.subprocesses import TIMEOUT_SECONDS, JavaMember, PythonMember, wait_until
 
 PARTITIONS = 6
 TASKS = {f"0_{partition}" for partition in range(PARTITIONS)}
@@ -28,7 +28,7 @@ class Application:
         admin = AdminClient({"bootstrap.servers": broker})
         made = admin.create_topics([NewTopic(topic, count, 1) for topic, count in topics.items()])
         for future in made.values():
-            future.result(PATIENCE)
+            future.result(TIMEOUT_SECONDS)
 
     def python(self, **settings: str) -> PythonMember:
         return PythonMember(
@@ -60,12 +60,12 @@ class Application:
         for number in range(records * PARTITIONS):
             partition = number % PARTITIONS
             producer.produce(self.source, key=str(partition), value=b"x", partition=partition)
-        assert 0 == producer.flush(PATIENCE)
+        assert 0 == producer.flush(TIMEOUT_SECONDS)
 
     def counts(self, keys: set[str], records: int) -> Counter[str]:
         """What Java has counted, as soon as it has counted that many of each of these keys."""
         counts: Counter[str] = Counter()
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT_SECONDS
         reader = Consumer({"bootstrap.servers": self._broker, "group.id": "unused", "enable.auto.commit": False})
         try:
             reader.assign([TopicPartition(self.output, 0, 0)])
@@ -98,6 +98,6 @@ def processed(member: PythonMember) -> Counter[str]:
     """How many records it has processed of each partition."""
     counts: Counter[str] = Counter()
     for event in member.events:
-        if isinstance(event, Processed):
-            counts[event.partition.rpartition("-")[2]] += event.last + 1 - event.first
+        if event["event"] == "processed":
+            counts[event["partition"].rpartition("-")[2]] += event["to"] + 1 - event["from"]
     return counts

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from tests.integration.children import PATIENCE, Child, wait_until
 from tests.integration.kafka_jars import Unavailable, class_path, java, jvm, program
+from tests.integration.subprocesses import TIMEOUT_SECONDS, Subprocess, wait_until
 
 IMAGE = os.environ.get("STREAMS_ASSIGNOR_KAFKA_IMAGE", "confluentinc/cp-kafka:8.3.2")
 RELEASE = "3.9.2"  # the last release that also understands the oldest clients
-_CONTAINER_SECONDS = PATIENCE
+_CONTAINER_SECONDS = TIMEOUT_SECONDS
 _signs: list[socket.socket] = []  # see `_free_ports`
 _UNTIL_END_OF_INPUT = ["sh", "-c", '"$@" & cat > /dev/null; kill $!; wait $!', "sh"]
 _PROPERTIES = """\
@@ -86,10 +86,12 @@ def _from_jars() -> Iterator[str]:
         port, controller = _free_ports(2)
         properties.write_text(_PROPERTIES.format(port=port, controller=controller, folder=folder))
         storage = [*jvm(jars, "128m", "warn"), "kafka.tools.StorageTool", "format", "-t", "AAAAAAAAAAAAAAAAAAAAAQ"]
-        done = subprocess.run([*storage, "-c", str(properties)], capture_output=True, text=True, timeout=PATIENCE)
+        done = subprocess.run(
+            [*storage, "-c", str(properties)], capture_output=True, text=True, timeout=TIMEOUT_SECONDS
+        )
         assert 0 == done.returncode, done.stdout + done.stderr
         command = [*_UNTIL_END_OF_INPUT, *jvm(jars, "384m", "info"), "kafka.Kafka", str(properties)]
-        with Child("the broker", command) as broker:
+        with Subprocess("the broker", command) as broker:
             wait_until(lambda: any("Kafka Server started" in line for line in broker.lines), broker)
             yield f"127.0.0.1:{port}"
 

@@ -13,8 +13,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
 from tests.integration.brokers import _UNTIL_END_OF_INPUT, _free_ports
-from tests.integration.children import PATIENCE, Child, wait_until
 from tests.integration.kafka_jars import class_path, jvm
+from tests.integration.subprocesses import TIMEOUT_SECONDS, Subprocess, wait_until
 
 NEWEST = "4.3.1"  # the newest release of which all jars are published
 OLDER = "3.9.2"  # the last one before it
@@ -55,7 +55,7 @@ class Cluster:
         ports = _free_ports(2 * controllers + 2)
         self._ports = {node: ports[2 * node - 2 : 2 * node] for node in range(1, controllers + 2)}
         self._voters = range(1, controllers + 1)
-        self._running: dict[int, Child] = {}
+        self._running: dict[int, Subprocess] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -81,7 +81,7 @@ class Cluster:
     def controller(self, node: int) -> str:
         return f"127.0.0.1:{self._ports[node][1]}"
 
-    def start(self, node: int, release: str = NEWEST, **how: Any) -> Child:
+    def start(self, node: int, release: str = NEWEST, **how: Any) -> Subprocess:
         """Start a node and return when it is ready."""
         child = self.launch(node, release, **how)
         self.wait(node)
@@ -89,7 +89,7 @@ class Cluster:
 
     def launch(
         self, node: int, release: str = NEWEST, *, roles: str | None = None, settings: Mapping[str, str] = NO_SETTINGS
-    ) -> Child:
+    ) -> Subprocess:
         """Start a node, with settings that win over those that all nodes have."""
         roles = roles or (f"{_BROKER},{_CONTROLLER}" if node in self._voters else _BROKER)
         jars = class_path(f"org.apache.kafka:kafka_2.13:{release}")
@@ -100,7 +100,7 @@ class Cluster:
         if not (folder / "data").exists():
             self._format(jars, properties, release)
         command = [*_UNTIL_END_OF_INPUT, *jvm(jars, "384m", "info"), "kafka.Kafka", str(properties)]
-        self._running[node] = Child(f"node {node} ({release})", command)
+        self._running[node] = Subprocess(f"node {node} ({release})", command)
         return self._running[node]
 
     def wait(self, node: int, line: str = _READY) -> None:
@@ -133,11 +133,13 @@ class Cluster:
     def _format(self, jars: str, properties: Path, release: str) -> None:
         version = ["--release-version", self._metadata] if release == NEWEST else []
         storage = [*jvm(jars, "128m", "warn"), "kafka.tools.StorageTool", "format", "-t", _ID, *version]
-        done = subprocess.run([*storage, "-c", str(properties)], capture_output=True, text=True, timeout=PATIENCE)
+        done = subprocess.run(
+            [*storage, "-c", str(properties)], capture_output=True, text=True, timeout=TIMEOUT_SECONDS
+        )
         assert 0 == done.returncode, done.stdout + done.stderr
 
 
-class Said(NamedTuple):
+class ToolOutput(NamedTuple):
     """What a command line tool left: exit status, standard output, standard error."""
 
     status: int
@@ -159,15 +161,15 @@ class JavaTools:
 
     def __exit__(self, *_: object) -> None:
         self._process.stdin.close()
-        self._process.wait(PATIENCE)
+        self._process.wait(TIMEOUT_SECONDS)
         self._process.stdout.close()
 
-    def features(self, *arguments: str) -> Said:
+    def features(self, *arguments: str) -> ToolOutput:
         """``kafka-features``"""
         return self.call("FeatureCommand", *arguments)
 
-    def call(self, tool: str, *arguments: str) -> Said:
+    def call(self, tool: str, *arguments: str) -> ToolOutput:
         """Call a tool of the package ``org.apache.kafka.tools``."""
         print("\x1f".join((tool, *arguments)), file=self._process.stdin, flush=True)
         status, *said, _ = self._process.stdout.readline().split(" ")
-        return Said(int(status), *(base64.b64decode(text.removeprefix("=")).decode() for text in said))
+        return ToolOutput(int(status), *(base64.b64decode(text.removeprefix("=")).decode() for text in said))

@@ -11,12 +11,12 @@ from typing import Any
 from uuid import uuid4
 
 from tests.integration.applications import SESSION_MS, Application, settled
-from tests.integration.children import Child, wait_until
+from tests.integration.subprocesses import Subprocess, wait_until
 
 ROOT = Path(__file__).parents[2]
 
 
-class ConfluentMember(Child):
+class ConfluentMember(Subprocess):
     """``confluent_worker``, with what it has said."""
 
     def __init__(
@@ -42,14 +42,14 @@ class ConfluentMember(Child):
         super().__init__("StreamsConsumer", ["env", "--chdir", str(ROOT), *command])
 
     @property
-    def in_doubt(self) -> bool:
+    def maybe_fenced(self) -> bool:
         """Whether somebody else may have read again what it has read: it lost tasks, or a commit was refused."""
-        return bool(self.said("lost") or self.said("refused"))
+        return bool(self.output_lines("lost") or self.output_lines("refused"))
 
     @property
     def tasks(self) -> set[str]:
         """Its active tasks."""
-        owned = self.said("owns")
+        owned = self.output_lines("owns")
         return set(owned[-1]) if owned else set()
 
     @property
@@ -58,7 +58,7 @@ class ConfluentMember(Child):
         last = next((line for line in reversed(self.lines) if line.startswith("join")), "joins")
         return int(last.removeprefix("joined ")) if last != "joins" else None
 
-    def said(self, what: str) -> list[list[str]]:
+    def output_lines(self, what: str) -> list[list[str]]:
         """The words behind each line that begins so."""
         return [line.split()[1:] for line in self.lines if line.split()[:1] == [what]]
 
@@ -66,10 +66,10 @@ class ConfluentMember(Child):
         os.kill(self._process.pid, number)
 
     def wait_for(self, what: str, more_than: int = 0) -> None:
-        wait_until(lambda: len(self.said(what)) > more_than, self)
+        wait_until(lambda: len(self.output_lines(what)) > more_than, self)
 
 
-def rest(*members: ConfluentMember) -> None:
+def wait_until_stable(*members: ConfluentMember) -> None:
     """Wait until they share the tasks and nobody is in the middle of a rebalance."""
 
     def at_rest() -> bool:
@@ -81,13 +81,15 @@ def rest(*members: ConfluentMember) -> None:
 
 def read_by(members: Iterable[ConfluentMember]) -> Counter[tuple[int, int]]:
     """How often each record (partition, offset) was read."""
-    return Counter((int(words[0]), int(words[1])) for member in members for words in member.said("read"))
+    return Counter((int(words[0]), int(words[1])) for member in members for words in member.output_lines("read"))
 
 
 def read_behind_a_commit(members: Sequence[ConfluentMember]) -> set[tuple[int, int]]:
     """The records that somebody read though they had been committed when he got their partition."""
     commits = [
-        (int(words[0]), int(words[1]), float(words[2])) for member in members for words in member.said("committed")
+        (int(words[0]), int(words[1]), float(words[2]))
+        for member in members
+        for words in member.output_lines("committed")
     ]
     found = set()
     for member in members:

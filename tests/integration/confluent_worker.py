@@ -18,15 +18,15 @@ from confluent_kafka import KafkaException, Message, Producer, TopicPartition
 
 from assignor import FatalError, Subtopology, Topology
 from assignor.clients.confluent import StreamsConsumer
-from assignor.observing import Assigned, JoinSent
-from assignor.task_listener import TaskListener, Tasks
+from assignor.observability.events import AssignmentReceived, JoinSent
+from assignor.rebalance_listener import PartitionsByTask, TaskRebalanceListener
 
 COMMIT_SECONDS = 0.2
 IN_TRANSACTION_SECONDS = 0.1
-PATIENCE = 240  # seconds
+TIMEOUT_SECONDS = 240  # seconds
 
 
-def say(*words: object) -> None:
+def print_line(*words: object) -> None:
     """In one piece, as there are two threads."""
     sys.stdout.write(" ".join(map(str, words)) + "\n")
     sys.stdout.flush()
@@ -35,46 +35,46 @@ def say(*words: object) -> None:
 def observe(event: object) -> None:
     match event:
         case JoinSent():
-            say("joins")
-        case Assigned(generation=generation):
-            say("joined", generation)
+            print_line("joins")
+        case AssignmentReceived(generation=generation):
+            print_line("joined", generation)
 
 
-class Telling(TaskListener):
+class ReportingListener(TaskRebalanceListener):
     def __init__(self) -> None:
         self.consumer: StreamsConsumer | None = None
         self.tasks: set[str] = set()
 
-    def assigned(self, tasks: Tasks) -> None:
+    def on_tasks_assigned(self, tasks: PartitionsByTask) -> None:
         self.tasks |= set(map(str, tasks))
         for task in tasks:
-            say("begins", task.partition, time.monotonic())
-        say("owns", *sorted(self.tasks))
+            print_line("begins", task.partition, time.monotonic())
+        print_line("owns", *sorted(self.tasks))
 
-    def revoked(self, tasks: Tasks) -> None:
+    def on_tasks_revoked(self, tasks: PartitionsByTask) -> None:
         if self.consumer is not None:
             commit(self.consumer)
         self._gone("revoked", tasks)
 
-    def lost(self, tasks: Tasks) -> None:
+    def on_tasks_lost(self, tasks: PartitionsByTask) -> None:
         self._gone("lost", tasks)
 
     def offset_sums(self) -> dict[object, int]:
         return {}
 
-    def _gone(self, what: str, tasks: Tasks) -> None:
+    def _gone(self, what: str, tasks: PartitionsByTask) -> None:
         self.tasks -= set(map(str, tasks))
-        say(what, *sorted(map(str, tasks)))
-        say("owns", *sorted(self.tasks))
+        print_line(what, *sorted(map(str, tasks)))
+        print_line("owns", *sorted(self.tasks))
 
 
 def commit(consumer: StreamsConsumer) -> None:
     try:
         for partition in consumer.commit(asynchronous=False) or ():
-            say("committed", partition.partition, partition.offset, time.monotonic())
+            print_line("committed", partition.partition, partition.offset, time.monotonic())
     except KafkaException as error:
         if error.args[0].name() != "_NO_OFFSET":
-            say("refused", error.args[0].name())
+            print_line("refused", error.args[0].name())
 
 
 def read_and_commit(consumer: StreamsConsumer, stopping: Event) -> None:
@@ -82,7 +82,7 @@ def read_and_commit(consumer: StreamsConsumer, stopping: Event) -> None:
     while not stopping.is_set():
         message = consumer.poll(0.1)
         if message is not None and not message.error():
-            say("read", message.partition(), message.offset())
+            print_line("read", message.partition(), message.offset())
         if time.monotonic() > due:
             commit(consumer)
             due = time.monotonic() + COMMIT_SECONDS
@@ -91,7 +91,7 @@ def read_and_commit(consumer: StreamsConsumer, stopping: Event) -> None:
 def copy_exactly_once(
     consumer: StreamsConsumer, stopping: Event, producer: Producer, output: str, sleeps_in: int | None
 ) -> None:
-    producer.init_transactions(PATIENCE)
+    producer.init_transactions(TIMEOUT_SECONDS)
     opened = 0
     while not stopping.is_set():
         messages = [message for message in consumer.consume(50, 0.1) if not message.error()]
@@ -100,27 +100,27 @@ def copy_exactly_once(
         producer.begin_transaction()
         for message in messages:
             producer.produce(output, message.value(), key=f"{message.partition()}:{message.offset()}")
-        producer.flush(PATIENCE)
-        say("open", len(messages))
+        producer.flush(TIMEOUT_SECONDS)
+        print_line("open", len(messages))
         opened += 1
         if opened == sleeps_in:
             os.kill(os.getpid(), signal.SIGSTOP)
         time.sleep(IN_TRANSACTION_SECONDS)
         try:
-            producer.send_offsets_to_transaction(behind(messages), consumer.consumer_group_metadata())
-            producer.commit_transaction(PATIENCE)
+            producer.send_offsets_to_transaction(next_offsets(messages), consumer.consumer_group_metadata())
+            producer.commit_transaction(TIMEOUT_SECONDS)
         except KafkaException as error:
-            say("refused", error.args[0].name())
-            producer.abort_transaction(PATIENCE)
-            begin_again(consumer, messages)
+            print_line("refused", error.args[0].name())
+            producer.abort_transaction(TIMEOUT_SECONDS)
+            reset_to_committed(consumer, messages)
 
 
-def behind(messages: list[Message]) -> list[TopicPartition]:
+def next_offsets(messages: list[Message]) -> list[TopicPartition]:
     ends = {(message.topic(), message.partition()): message.offset() + 1 for message in messages}
     return [TopicPartition(*name, offset) for name, offset in ends.items()]
 
 
-def begin_again(consumer: StreamsConsumer, messages: list[Message]) -> None:
+def reset_to_committed(consumer: StreamsConsumer, messages: list[Message]) -> None:
     """Where the transaction began, unless others have that partition by now."""
     starts: dict[tuple[str, int], int] = {}
     for message in messages:
@@ -136,7 +136,7 @@ def main() -> None:
     topology = Topology.of(Subtopology(sources=[given["source"]], changelogs=given.get("changelogs", ())))
     stopping = Event()
     Thread(target=lambda: (sys.stdin.read(), stopping.set()), daemon=True).start()
-    listener = Telling()
+    listener = ReportingListener()
     try:
         with StreamsConsumer(given["config"], topology, listener=listener, observer=observe) as consumer:
             if output := given.get("output"):
@@ -144,7 +144,7 @@ def main() -> None:
                     {
                         "bootstrap.servers": given["config"]["bootstrap.servers"],
                         "transactional.id": given["transactional_id"],
-                        "transaction.timeout.ms": 2000 * PATIENCE,  # the broker is not to end what sleeps
+                        "transaction.timeout.ms": 2000 * TIMEOUT_SECONDS,  # the broker is not to end what sleeps
                     }
                 )
                 copy_exactly_once(consumer, stopping, producer, output, given["sleeps_in"])
@@ -152,9 +152,9 @@ def main() -> None:
                 listener.consumer = consumer
                 read_and_commit(consumer, stopping)
     except (FatalError, KafkaException) as error:
-        say("died", error)
+        print_line("died", error)
         sys.exit(1)
-    say("ended")
+    print_line("ended")
 
 
 if __name__ == "__main__":

@@ -6,9 +6,9 @@ import pytest
 
 from tests.integration.applications import Application
 from tests.integration.brokers import a_broker
-from tests.integration.children import JavaMember, JavaStreams
 from tests.integration.kafka_jars import Unavailable, counting
 from tests.integration.secure_cluster import SecureCluster, secure_cluster
+from tests.integration.subprocesses import JavaMember, JavaStreams
 
 
 @pytest.fixture(name="broker", scope="session")

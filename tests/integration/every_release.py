@@ -18,10 +18,10 @@ from typing import Any
 from attrs import asdict, frozen
 
 from tests.integration.clusters import NEWEST, OLDER, Cluster
+from tests.integration.group_scenarios import ScenarioResult, play_scenario
 from tests.integration.kafka_jars import class_path
 from tests.integration.peers import RECORDS
-from tests.integration.shapes import RACKS, STANDBYS
-from tests.integration.stories import Told, told
+from tests.integration.topologies import RACKS, STANDBYS
 from upgrade import OURS, release_named
 
 RESULTS = Path(__file__).parents[2] / "docs" / "reference" / "java-peers.json"
@@ -47,7 +47,7 @@ _STANDING = ("num.standby.replicas=1", "rack.aware.assignment.tags=kind", f"acce
 
 
 @frozen
-class Run:
+class ReleaseScenario:
     """A story, and where it stands in the tables: `part`, then a row and a column."""
 
     part: str
@@ -56,7 +56,7 @@ class Run:
     line: str
     shape: str = "stateful"
     broker: str = OLDER
-    dies: str = ""
+    expected_failure: str = ""
     """What Kafka dies of, by a bug of its own."""
 
     @property
@@ -90,30 +90,30 @@ def _both_ways(java: str, python: str) -> str:
     return f"{python} {_with(java, 'num.stream.threads=2')} -python {python} -java -python"
 
 
-def _pairs() -> Iterator[Run]:
+def _pairs() -> Iterator[ReleaseScenario]:
     for broker, releases in BROKERS.items():
         for release in releases:
             line = _both_ways(*_both(release, "num.standby.replicas=1"))
-            yield Run("every release", release, f"broker {broker}", line, broker=broker)
+            yield ReleaseScenario("every release", release, f"broker {broker}", line, broker=broker)
 
 
-def _shapes() -> Iterator[Run]:
+def _shapes() -> Iterator[ReleaseScenario]:
     for release, shape in product(ALL_SHAPES, ("stateless", "repartition")):
         dies = _MIXED_UP if (release, shape) == ("2.0.1", "repartition") else ""
-        yield Run(_TOPOLOGIES, release, shape, _both_ways(*_both(release)), shape, dies=dies)
+        yield ReleaseScenario(_TOPOLOGIES, release, shape, _both_ways(*_both(release)), shape, expected_failure=dies)
     java = "java@2.0.1,num.stream.threads=2"
     for row, line, dies in (
         ("2.0.1, Java 2.3.1 instead of ours", f"{java} java-2@2.3.1", _MIXED_UP),
         ("2.0.1, ours with version 3", f"{java} {_V3} -java -python", ""),
     ):
-        yield Run(_TOPOLOGIES, row, "repartition", line, "repartition", dies=dies)
+        yield ReleaseScenario(_TOPOLOGIES, row, "repartition", line, "repartition", expected_failure=dies)
 
 
-def _with_standbys() -> Iterator[Run]:
+def _with_standbys() -> Iterator[ReleaseScenario]:
     """All know where standbys are; and of four members, with standbys on the other side, one is killed."""
     for release in ("3.0.2", "3.9.2", "4.3.1"):
         line = _both_ways(*_both(release, "num.standby.replicas=1"))
-        yield Run(_TOPOLOGIES, release, "standbys", line, STANDBYS)
+        yield ReleaseScenario(_TOPOLOGIES, release, "standbys", line, STANDBYS)
     for release, broker in (("3.9.2", OLDER), ("4.3.1", NEWEST)):
         java, python = (
             [_with(f"{side}-{number}@{kind}", *_STANDING, f"client.tag.kind={side}") for number in (1, 2)]
@@ -124,10 +124,12 @@ def _with_standbys() -> Iterator[Run]:
             (("Java", (java, python)), ("ours", (python, java))),
         ):
             line = " ".join((*chain(*zip(*sides, strict=True)), killed))
-            yield Run(_TOPOLOGIES, f"{release}, {who} killed", f"standbys, {leads} leads", line, STANDBYS, broker)
+            yield ReleaseScenario(
+                _TOPOLOGIES, f"{release}, {who} killed", f"standbys, {leads} leads", line, STANDBYS, broker
+            )
 
 
-def _in_racks() -> Iterator[Run]:
+def _in_racks() -> Iterator[ReleaseScenario]:
     """Everybody is in a rack, and every partition: who leads gives tasks to who is near (KIP-925)."""
     for shape in ("stateless", "stateful", "repartition"):
         java, python = (
@@ -135,7 +137,7 @@ def _in_racks() -> Iterator[Run]:
             for member, rack in zip(("java@3.9.2", _PYTHON), RACKS, strict=True)
         )
         line = f"{python} {java} -python {python} -java -python"
-        yield Run(_TOPOLOGIES, "3.9.2, in racks", shape, line, shape, IN_RACKS)
+        yield ReleaseScenario(_TOPOLOGIES, "3.9.2, in racks", shape, line, shape, IN_RACKS)
 
 
 def _bounces(*steps: str) -> str:
@@ -143,13 +145,13 @@ def _bounces(*steps: str) -> str:
     return " ".join(f"java-{number}@{step}" for step in steps for number in (1, 2))
 
 
-def _upgrades() -> Iterator[Run]:
+def _upgrades() -> Iterator[ReleaseScenario]:
     """Java is bounced around a Python member that stays, and is bounced in the end if the new release needs less."""
     ends = "-java-1 -java-2 -python"
     for origin, target in (("0.10.0.1", "1.1.1"), ("1.1.1", "2.0.1"), ("2.3.1", "3.9.2")):
         staying, after = _with(_PYTHON, upgrade_from(origin)), _with(_PYTHON, upgrade_from(target))
         bounces = _bounces(_with(target, upgrade_from(origin)), target)
-        yield Run(
+        yield ReleaseScenario(
             _UPGRADES, f"{origin} to {target}", "two bounces", f"{_bounces(origin)} {staying} {bounces} {after} {ends}"
         )
     for origin, target, broker in (
@@ -159,29 +161,35 @@ def _upgrades() -> Iterator[Run]:
         ("4.3.1", "2.4.1", OLDER),
     ):
         line = f"{_bounces(origin)} {_with(_PYTHON, upgrade_from(origin))} {_bounces(target)} {ends}"
-        yield Run(_UPGRADES, f"{origin} to {target}", "one bounce", line, broker=broker)
+        yield ReleaseScenario(_UPGRADES, f"{origin} to {target}", "one bounce", line, broker=broker)
     line = f"java@2.4.1,{_EAGER} {_V3} {_with(_PYTHON, _EAGER)} {_PYTHON} java@2.4.1 -java -python"
-    yield Run(_UPGRADES, "ours from 3 to 11, beside 2.4.1", "two bounces", line)
+    yield ReleaseScenario(_UPGRADES, "ours from 3 to 11, beside 2.4.1", "two bounces", line)
 
 
-def _others() -> Iterator[Run]:
+def _others() -> Iterator[ReleaseScenario]:
     """Eager members beside cooperative ones, and members from the future on either side."""
-    yield Run("eager", "ours with version 3, beside 4.3.1", "both ways", _both_ways("java@4.3.1", _V3))
+    yield ReleaseScenario("eager", "ours with version 3, beside 4.3.1", "both ways", _both_ways("java@4.3.1", _V3))
     for release in ("2.4.1", "3.9.2"):
         line = _both_ways(f"java@{release},{_EAGER}", _V3)
-        yield Run("eager", f"ours with version 3, beside {release} with {_EAGER}", "both ways", line)
+        yield ReleaseScenario("eager", f"ours with version 3, beside {release} with {_EAGER}", "both ways", line)
     line = _both_ways(f"java@3.9.2,{_EAGER}", _PYTHON)
-    yield Run("eager", f"ours, beside 3.9.2 with {_EAGER}", "both ways", line)
+    yield ReleaseScenario("eager", f"ours, beside 3.9.2 with {_EAGER}", "both ways", line)
     for release in ("3.9.2", "4.3.1"):
         line = _both_ways(f"java@{release}", _with(_PYTHON, _EAGER))
-        yield Run("eager", f"ours with {_EAGER}, beside {release}", "both ways", line)
-    yield Run("future", "simulated-4 beside 2.0.1", "both ways", _both_ways("java@2.0.1", "python@simulated-4"))
+        yield ReleaseScenario("eager", f"ours with {_EAGER}, beside {release}", "both ways", line)
+    yield ReleaseScenario(
+        "future", "simulated-4 beside 2.0.1", "both ways", _both_ways("java@2.0.1", "python@simulated-4")
+    )
     for release in ("2.4.1", "2.8.2", "4.3.1"):
-        yield Run("future", f"ours with 12 beside {release}", "both ways", _both_ways(f"java@{release}", _NEXT))
+        yield ReleaseScenario(
+            "future", f"ours with 12 beside {release}", "both ways", _both_ways(f"java@{release}", _NEXT)
+        )
     for release in ("3.9.2", "4.3.1"):
-        yield Run("future", f"ours beside {release} with 12", "both ways", _both_ways(f"java@{release}+1", _PYTHON))
+        yield ReleaseScenario(
+            "future", f"ours beside {release} with 12", "both ways", _both_ways(f"java@{release}+1", _PYTHON)
+        )
     line = f"java@3.9.2 {_PYTHON} java@3.9.2+1 {_NEXT} -java -python"
-    yield Run("future", "all go from 11 to 12", "one bounce", line)
+    yield ReleaseScenario("future", "all go from 11 to 12", "one bounce", line)
 
 
 RUNS = {
@@ -191,8 +199,8 @@ RUNS = {
 }
 
 
-def play(run: Run, brokers: str, folder: Path) -> Told:
-    return told(run.line, brokers, run.broker, run.shape, folder)
+def play_run(run: ReleaseScenario, brokers: str, folder: Path) -> ScenarioResult:
+    return play_scenario(run.line, brokers, run.broker, run.shape, folder)
 
 
 def broker_of(name: str, folder: Path, stack: ExitStack) -> str:
@@ -223,17 +231,17 @@ def main() -> None:
             _play_all(broker, runs, options.write)
 
 
-def _play_all(broker: str, runs: list[Run], write: bool) -> None:
+def _play_all(broker: str, runs: list[ReleaseScenario], write: bool) -> None:
     with tempfile.TemporaryDirectory(prefix="peers-") as scratch, ExitStack() as stack:
         brokers = broker_of(broker, Path(scratch), stack)
         for run in runs:
-            found = play(run, brokers, Path(scratch))
+            found = play_run(run, brokers, Path(scratch))
             print(
                 f"{found.outcome or 'ok'} ({found.seconds} s, lost {found.lost}, twice {found.twice}): {run.name}",
                 flush=True,
             )
             if write:
-                keep(run, found)
+                store_result(run, found)
 
 
 def results() -> dict[str, dict[str, Any]]:
@@ -241,7 +249,7 @@ def results() -> dict[str, dict[str, Any]]:
     return json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
 
 
-def keep(run: Run, found: Told) -> None:
+def store_result(run: ReleaseScenario, found: ScenarioResult) -> None:
     """Keep what came of a run, in the order of the runs."""
     every = results() | {run.name: {"part": run.part, "row": run.row, "column": run.column, **asdict(found)}}
     ordered = {name: every[name] for name in RUNS if name in every}

@@ -9,15 +9,16 @@ from types import SimpleNamespace
 import pytest
 from click.testing import CliRunner
 
-from tests.integration.clusters import NEWEST, Cluster, JavaTools, Said
+from tests.integration.clusters import NEWEST, Cluster, JavaTools, ToolOutput
 from tests.integration.kafka_jars import Unavailable, class_path, java
-from tests.upgrade.features.observed import Observed
-from upgrade.features import levels
-from upgrade.features.cli import features
-from upgrade.features.client import FeatureClient
-from upgrade.features.connection import Connection, Deadline
-from upgrade.features.levels import METADATA
-from upgrade.features.rpc import FeatureUpdate, Listener, Refused, UpgradeType
+from tests.upgrade.features.model.observed import Observed
+from upgrade.features.cli.commands import features
+from upgrade.features.client.connection import Connection, Deadline
+from upgrade.features.client.errors import ApiError
+from upgrade.features.client.feature_client import FeatureClient
+from upgrade.features.model import levels_of_releases
+from upgrade.features.model.catalog import METADATA_VERSION
+from upgrade.features.model.rpc import FeatureUpdate, Listener, UpgradeType
 
 SECONDS = 120.0
 UPDATE_FEATURES = 57  # its API key
@@ -51,7 +52,7 @@ def client(cluster: Cluster, listener: Listener = Listener.CONTROLLER) -> Featur
 
 def at(cluster: Cluster, metadata: int) -> Cluster:
     """The cluster as a new one of this level would be, whatever has been done to it; but for kraft.version."""
-    wanted = {METADATA: metadata} | dict(levels.NEWEST.defaults_for(metadata))
+    wanted = {METADATA_VERSION: metadata} | dict(levels_of_releases.NEWEST_CATALOG.default_levels(metadata))
     del wanted["kraft.version"]
     now = client(cluster).describe().finalized
     for kind, differs in ((UpgradeType.SAFE_DOWNGRADE, -1), (UpgradeType.UPGRADE, 1)):
@@ -61,7 +62,7 @@ def at(cluster: Cluster, metadata: int) -> Cluster:
     return cluster
 
 
-def ask(server: str, row: Observed) -> Refused | None:
+def ask(server: str, row: Observed) -> ApiError | None:
     """Send the request of a row as it is, even if a client would know better; returns the error for all of it."""
     deadline = Deadline(SECONDS)
     updates = {each.feature: SimpleNamespace(level=each.level, type=each.kind) for each in row.asked}
@@ -69,8 +70,8 @@ def ask(server: str, row: Observed) -> Refused | None:
         # What the server knows is what both know: so the request goes out in the row's version.
         connection._connection.broker_version_data.api_versions[UPDATE_FEATURES] = (0, row.version)
         try:
-            results = connection.update(updates, deadline, dry_run=row.dry_run)
-        except Refused as error:
+            results = connection.update_features(updates, deadline, dry_run=row.dry_run)
+        except ApiError as error:
             return error
     assert not any(results.values())
     return None
@@ -107,13 +108,13 @@ def addressed(cluster: Cluster, call: tuple[str, ...]) -> list[str]:
     return [{"BROKER": cluster.brokers, "CONTROLLER": cluster.controllers}.get(word, word) for word in call]
 
 
-def ours(*words: str, stdin: str | None = None) -> Said:
+def ours(*words: str, stdin: str | None = None) -> ToolOutput:
     result = CliRunner().invoke(features, words, input=stdin, prog_name="streams-assignor features")
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return Said(result.exit_code, result.stdout, result.stderr)
+    return ToolOutput(result.exit_code, result.stdout, result.stderr)
 
 
-def lines(said: Said, call: tuple[str, ...]) -> tuple[int, list[str], list[str]]:
+def lines(said: ToolOutput, call: tuple[str, ...]) -> tuple[int, list[str], list[str]]:
     """Line by line; a broker's epoch grows by itself, and what is not authorised is written out with its addresses."""
     out = [REQUEST.sub("Request ...", line) for line in said.out.splitlines()]
     if "BROKER" in call:
@@ -126,7 +127,7 @@ def settled(cluster: Cluster) -> Cluster:
     finalized = client(cluster).describe().finalized
     deadline = Deadline(SECONDS)
     while finalized != client(cluster, Listener.BROKER).describe().finalized:
-        assert deadline.left, "the broker has not heard of it"
+        assert deadline.remaining, "the broker has not heard of it"
         time.sleep(0.02)
     return cluster
 

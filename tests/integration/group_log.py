@@ -16,9 +16,9 @@ from subscription_codec import (
     decode_assignment,
     decode_subscription,
 )
-from subscription_codec._text import Utf8
-from subscription_codec._wire import INT_32, INT_64, Array, NullableBytes, Reader, Struct
-from subscription_codec.consumer_protocol import decode_member_assignment, decode_member_subscription
+from subscription_codec.consumer_protocol import decode_consumer_assignment, decode_consumer_subscription
+from subscription_codec.wire.text import Utf8
+from subscription_codec.wire.types import INT_32, INT_64, Array, NullableBytes, Reader, Struct
 
 _TOPIC = "__consumer_offsets"
 _GROUP_KEY = 2  # 0 and 1 are keys of committed offsets
@@ -27,7 +27,7 @@ _NAME, _OPTIONAL_NAME = Utf8(2), Utf8(2, nullable=True)
 _VERSION = 3  # since 2.3, and what 4.x writes
 
 
-class Seat(NamedTuple):
+class StoredMember(NamedTuple):
     """A member in a generation, its messages whole."""
 
     member_id: str
@@ -47,39 +47,41 @@ class Seat(NamedTuple):
     @property
     def envelope(self) -> int:
         """The version of the consumer protocol that it speaks."""
-        return decode_member_subscription(self.subscription).version
+        return decode_consumer_subscription(self.subscription).version
 
     @property
     def sent(self) -> str:
         """Version and supported version of its subscription, such as 3/4."""
-        return _versions(decode_member_subscription(self.subscription).user_data)
+        return _versions(decode_consumer_subscription(self.subscription).user_data)
 
     @property
     def got(self) -> str:
         """Those of its assignment; "" while its leader has not answered."""
-        return _versions(decode_member_assignment(self.assignment).user_data) if self.assignment else ""
+        return _versions(decode_consumer_assignment(self.assignment).user_data) if self.assignment else ""
 
     @property
     def standbys(self) -> set[str]:
         """The names of its standby tasks; none while its leader has not answered."""
         if not self.assignment:
             return set()
-        userdata = decode_member_assignment(self.assignment).user_data
-        return {str(standby.task) for standby in decode_assignment(_lowered(userdata)).standby_tasks}
+        userdata = decode_consumer_assignment(self.assignment).user_data
+        return {str(standby.task) for standby in decode_assignment(_as_supported_version(userdata)).standby_tasks}
 
     @property
     def active(self) -> set[str]:
         """The names of its active tasks; none while its leader has not answered."""
         if not self.assignment:
             return set()
-        userdata = decode_member_assignment(self.assignment).user_data
-        return set(map(str, decode_assignment(_lowered(userdata)).active_tasks))
+        userdata = decode_consumer_assignment(self.assignment).user_data
+        return set(map(str, decode_assignment(_as_supported_version(userdata)).active_tasks))
 
     @property
     def sums(self) -> dict[str, int]:
         """The offset sums that it told its leader, by the names of tasks; from version 7 on."""
-        userdata = decode_member_subscription(self.subscription).user_data
-        return {str(task): known for task, known in decode_subscription(_lowered(userdata)).task_offset_sums}
+        userdata = decode_consumer_subscription(self.subscription).user_data
+        return {
+            str(task): known for task, known in decode_subscription(_as_supported_version(userdata)).task_offset_sums
+        }
 
 
 class Generation(NamedTuple):
@@ -90,39 +92,39 @@ class Generation(NamedTuple):
     protocol: str | None
     leader: str | None
     changed_ms: int
-    seats: tuple[Seat, ...]
+    members: tuple[StoredMember, ...]
 
     @property
     def leading(self) -> str:
         """The name of the leader's process."""
-        return next((seat.name for seat in self.seats if seat.member_id == self.leader), "")
+        return next((seat.name for seat in self.members if seat.member_id == self.leader), "")
 
     @property
     def answered(self) -> bool:
         """Whether the leader has answered everybody."""
-        return all(seat.assignment for seat in self.seats)
+        return all(seat.assignment for seat in self.members)
 
     def standbys(self) -> dict[str, set[str]]:
         """The standby tasks of each process."""
-        found: dict[str, set[str]] = {seat.name: set() for seat in self.seats}
-        for seat in self.seats:
+        found: dict[str, set[str]] = {seat.name: set() for seat in self.members}
+        for seat in self.members:
             found[seat.name] |= seat.standbys
         return found
 
     def owner(self, task: str) -> str:
         """The name of the process that has been given an active task; "" while nobody has."""
-        return next((seat.name for seat in self.seats if task in seat.active), "")
+        return next((seat.name for seat in self.members if task in seat.active), "")
 
     def sum_of(self, name: str, task: str) -> int | None:
         """How far a process has said that it is on a task."""
         return max(
-            (sums[task] for seat in self.seats if seat.name == name and task in (sums := seat.sums)), default=None
+            (sums[task] for seat in self.members if seat.name == name and task in (sums := seat.sums)), default=None
         )
 
 
-_SEAT = Struct(
+_STORED_MEMBER = Struct(
     "Seat",
-    Seat,
+    StoredMember,
     member_id=_NAME,
     group_instance_id=_OPTIONAL_NAME,
     client_id=_NAME,
@@ -140,13 +142,13 @@ _GENERATION = Struct(
     protocol=_OPTIONAL_NAME,
     leader=_OPTIONAL_NAME,
     changed_ms=INT_64,
-    seats=Array(_SEAT),
+    seats=Array(_STORED_MEMBER),
 )
 
 
 def generations(brokers: str, group: str) -> list[Generation]:
     """All generations of a group that have members, oldest first."""
-    return [each for each in _records(brokers, group) if each.seats]
+    return [each for each in _records(brokers, group) if each.members]
 
 
 def _records(brokers: str, group: str) -> Iterator[Generation]:
@@ -169,23 +171,23 @@ def _records(brokers: str, group: str) -> Iterator[Generation]:
 def _versions(userdata: bytes) -> str:
     """Whatever comes behind them: it may be of a version that nobody knows here."""
     reader = Reader(userdata)
-    used = reader.integer(4)
-    return f"{used}/{reader.integer(4)}" if used >= EARLIEST_PROBEABLE_VERSION else str(used)
+    used = reader.read_integer(4)
+    return f"{used}/{reader.read_integer(4)}" if used >= EARLIEST_PROBEABLE_VERSION else str(used)
 
 
-def _lowered(userdata: bytes) -> bytes:
+def _as_supported_version(userdata: bytes) -> bytes:
     """Read what is newer as what is known: what comes next looks like it, in these tests."""
-    used = min(LATEST_SUPPORTED_VERSION, Reader(userdata).integer(4))
+    used = min(LATEST_SUPPORTED_VERSION, Reader(userdata).read_integer(4))
     return used.to_bytes(4, "big") + userdata[4:]
 
 
 def _group_of(key: bytes) -> str | None:
     reader = Reader(key)
-    return _NAME.read(reader) if reader.integer(2) == _GROUP_KEY else None
+    return _NAME.read(reader) if reader.read_integer(2) == _GROUP_KEY else None
 
 
 def _generation(value: bytes) -> Generation:
     reader = Reader(value)
-    version = reader.integer(2)
+    version = reader.read_integer(2)
     assert version == _VERSION, f"GroupMetadataValue version {version}"
     return _GENERATION.read(reader)

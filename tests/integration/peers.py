@@ -16,11 +16,11 @@ from uuid import uuid4
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from tests.integration.children import PATIENCE, Child
-from tests.integration.counting import BY_PYTHON
+from tests.integration.counting_member import BY_PYTHON
 from tests.integration.group_log import generations
 from tests.integration.kafka_jars import counting, driver
-from tests.integration.shapes import KEYS, PARTITIONS, RACKS, STANDBYS, Topics, counted_in, rack_of, tasks
+from tests.integration.subprocesses import TIMEOUT_SECONDS, Subprocess
+from tests.integration.topologies import KEYS, PARTITIONS, RACKS, STANDBYS, Topics, counted_in, rack_of, tasks
 
 RECORDS = 10
 """How many of each key are sent at a time."""
@@ -30,7 +30,7 @@ _STILL_SECONDS = 1.0
 _LOOK_SECONDS = 0.05
 
 
-class Member(Child):
+class Member(Subprocess):
     """A process of either kind; they print alike."""
 
     def __init__(self, name: str, command: list[str], settings: Mapping[str, str]) -> None:
@@ -79,7 +79,7 @@ class Member(Child):
         return " ".join(died or self.lines[-1:])[:500]
 
 
-Written = tuple[str, bool]
+CountedRecord = tuple[str, bool]
 """A key, and whether one of ours wrote the record."""
 
 
@@ -88,11 +88,11 @@ class Output:
 
     def __init__(self, brokers: str, topic: str) -> None:
         self.highest: Counter[str] = Counter()
-        self._records: Counter[Written] = Counter()
+        self._records: Counter[CountedRecord] = Counter()
         self._consumer = Consumer({"bootstrap.servers": brokers, "group.id": "unused", "enable.auto.commit": False})
         self._consumer.assign([TopicPartition(topic, 0, 0)])
 
-    def read(self) -> Counter[Written]:
+    def read(self) -> Counter[CountedRecord]:
         """How many records of each kind there are by now."""
         while message := self._consumer.poll(_LOOK_SECONDS):
             assert not message.error(), message.error()
@@ -105,7 +105,7 @@ class Output:
         self._consumer.close()
 
 
-class Failed(AssertionError):
+class ScenarioFailed(AssertionError):
     """It did not go as it should."""
 
 
@@ -122,7 +122,7 @@ class Group:
         inner = filter(None, (self.topics.source, self.topics.changelog, self.topics.repartition))
         wanted = {self.topics.output: 1, **dict.fromkeys(inner, PARTITIONS)}
         admin = AdminClient({"bootstrap.servers": brokers})
-        nodes = sorted(admin.list_topics(timeout=PATIENCE).brokers)
+        nodes = sorted(admin.list_topics(timeout=TIMEOUT_SECONDS).brokers)
         made = admin.create_topics(
             [
                 NewTopic(topic, count, replica_assignment=[[nodes[number % len(nodes)]] for number in range(count)])
@@ -130,7 +130,7 @@ class Group:
             ]
         )
         for future in made.values():
-            future.result(PATIENCE)
+            future.result(TIMEOUT_SECONDS)
         self._output = Output(brokers, self.topics.output)
 
     def __enter__(self) -> Self:
@@ -146,7 +146,7 @@ class Group:
         """End a member in peace."""
         member = self.members.pop(name)
         if status := member.stop():
-            raise Failed(f"{name} ended with status {status}: {member.last_words}")
+            raise ScenarioFailed(f"{name} ended with status {status}: {member.last_words}")
 
     def kill(self, name: str) -> None:
         """End a member at once; the group learns of it by its silence."""
@@ -154,7 +154,7 @@ class Group:
 
     def start(self, name: str, release: str, **given: str) -> None:
         """Start a member of a release, with settings of Kafka's names."""
-        python = is_ours(name)
+        python = is_python_member(name)
         session = _SESSION_MS_0_10_0 if release.startswith("0.10.0") else _SESSION_MS
         settings = {
             "bootstrap.servers": self.brokers,
@@ -165,7 +165,9 @@ class Group:
             **({"release": release} if python else self._of_java(name)),
             **given,
         }
-        program = [sys.executable, "-m", "tests.integration.counting"] if python else _java(release, self.topics.shape)
+        program = (
+            [sys.executable, "-m", "tests.integration.counting_member"] if python else _java(release, self.topics.shape)
+        )
         pairs = (f"{key}={value}" for key, value in settings.items())
         command = [*program, self.topics.source, self.topics.output, *pairs]
         self.members[name] = Member(f"{name}@{release}", command, given)
@@ -199,7 +201,7 @@ class Group:
 
         self.eventually(settled, lambda: f"tasks did not settle: {self._owned()}")
 
-    def know_hosts(self) -> None:
+    def check_hosts(self) -> None:
         """Wait until everybody knows which member reads what, and what its standbys would, if they tell."""
         self._know("hosts", {name: member.tasks for name, member in self.members.items()})
         if self.topics.shape == STANDBYS:
@@ -213,7 +215,7 @@ class Group:
             lambda: f"{word} should be {expected}: { {name: each.hosts(word) for name, each in self.members.items()} }",
         )
 
-    def be_near(self) -> None:
+    def check_rack_placement(self) -> None:
         """Wait until everybody has the tasks of its own rack, once there is a member in each."""
         racks = {name: member.rack for name, member in self.members.items()}
         if sorted(filter(None, racks.values())) == sorted(RACKS):
@@ -226,33 +228,33 @@ class Group:
         """Send records, wait until each is counted by the owner of its task; return how many ours have counted."""
         before = self._output.read()
         self._send()
-        counted: Counter[Written] = Counter()
+        counted: Counter[CountedRecord] = Counter()
 
         def done() -> bool:
             counted.update(self._output.read() - before - counted)
             return all(counted[key, True] + counted[key, False] >= RECORDS for key in KEYS)
 
         self.eventually(done, lambda: f"counted {dict(counted)} of {RECORDS} each")
-        ours = {task for name, member in self.members.items() if is_ours(name) for task in member.tasks}
+        ours = {task for name, member in self.members.items() if is_python_member(name) for task in member.tasks}
         expected = {key: task in ours for key, task in counted_in(self.topics).items()}
         if wrong := {key for key, python in counted if python != expected[key]}:
-            raise Failed(
+            raise ScenarioFailed(
                 f"records of {sorted(wrong)} were counted by others: Python has {sorted(ours)}, {dict(counted)}"
             )
         return sum(number for (_, python), number in counted.items() if python)
 
     def eventually(self, happened: Callable[[], bool], why: Callable[[], str]) -> None:
         """Wait for something while all members live; `Failed` says why it did not happen."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT_SECONDS
         while not happened():
             for name, member in self.members.items():
                 if member.ended:
-                    raise Failed(f"{name} has ended: {member.last_words}")
+                    raise ScenarioFailed(f"{name} has ended: {member.last_words}")
             if time.monotonic() > deadline:
-                raise Failed(f"not within {PATIENCE} s: {why()}")
+                raise ScenarioFailed(f"not within {TIMEOUT_SECONDS} s: {why()}")
             time.sleep(_LOOK_SECONDS)
 
-    def lost_and_twice(self) -> tuple[int, int]:
+    def lost_and_duplicated(self) -> tuple[int, int]:
         """Compare what was counted with what was sent, in all."""
         written = self._output.read()
         each = [written[key, True] + written[key, False] for key in KEYS]
@@ -265,14 +267,14 @@ class Group:
         for key in KEYS:
             for _ in range(RECORDS):
                 producer.produce(self.topics.source, key=key, value=b"x", partition=int(key))
-        assert 0 == producer.flush(PATIENCE)
+        assert 0 == producer.flush(TIMEOUT_SECONDS)
         self.sent += RECORDS
 
     def _owned(self) -> dict[str, list[str]]:
         return {name: sorted(member.tasks) for name, member in self.members.items()}
 
 
-def is_ours(name: str) -> bool:
+def is_python_member(name: str) -> bool:
     return name.startswith("python")
 
 

@@ -29,9 +29,9 @@ from confluent_kafka.admin import (
 
 from tests.integration.applications import PARTITIONS, Application
 from tests.integration.brokers import _free_ports
-from tests.integration.children import PATIENCE
 from tests.integration.clusters import Cluster
 from tests.integration.kafka_jars import Unavailable
+from tests.integration.subprocesses import TIMEOUT_SECONDS
 
 PASSWORD = "rather-secret-4711"
 KEY_PASSWORD = "key-secret-0815"
@@ -112,7 +112,7 @@ def secure_cluster(folder: Path, **settings: str) -> Iterator[SecureCluster]:
         producer = Producer({"bootstrap.servers": cluster.brokers})
         for number in range(RECORDS):
             producer.produce(found.application.source, b"%d" % number, partition=number % PARTITIONS)
-        assert 0 == producer.flush(PATIENCE)
+        assert 0 == producer.flush(TIMEOUT_SECONDS)
         yield found
 
 
@@ -172,7 +172,7 @@ def _let_in(cluster: SecureCluster) -> None:
     ]
     for one in wanted:  # a request changes each user once
         for future in admin.alter_user_scram_credentials([one]).values():
-            future.result(PATIENCE)
+            future.result(TIMEOUT_SECONDS)
     name = cluster.application.name
     read, describe, alter = AclOperation.READ, AclOperation.DESCRIBE, AclOperation.ALTER
     for user in (*USERS, "CN=dora"):
@@ -190,7 +190,7 @@ def _allow(admin: AdminClient, user: str, kind: ResourceType, name: str, *operat
         for operation in operations
     ]
     for future in admin.create_acls(wanted).values():
-        future.result(PATIENCE)
+        future.result(TIMEOUT_SECONDS)
 
 
 # -- certificates -------------------------------------------------------------------------------------------------
@@ -225,5 +225,5 @@ def _openssl(*arguments: str) -> None:
     found = shutil.which("openssl")
     if found is None:
         raise Unavailable("no 'openssl' on PATH (install OpenSSL 3)")
-    done = subprocess.run([found, *arguments], capture_output=True, text=True, timeout=PATIENCE)
+    done = subprocess.run([found, *arguments], capture_output=True, text=True, timeout=TIMEOUT_SECONDS)
     assert 0 == done.returncode, done.stderr

@@ -14,17 +14,17 @@ from aiokafka import AIOKafkaConsumer
 from attrs import asdict
 
 from assignor.clients.aiokafka import StreamsPartitionAssignor
-from assignor.clients.aiokafka_admin import AiokafkaAdmin
-from assignor.clients.looking_up import LookupFailed
+from assignor.clients.aiokafka._admin import AiokafkaAdmin
+from assignor.clients.leader_lookup import LookupFailed
+from assignor.demo.member_settings import MemberSettings
 from assignor.errors import FatalError
-from assignor.internal_topics import NewTopic
-from assignor.member_process import Assigned, MemberSettings, Subscribed
+from assignor.protocol.internal_topics import NewTopic
 from assignor.topology import Subtopology, Topology
 from subscription_codec import TopicPartition
-from tests.assignor.clients.listening import Recorder, Rival
+from tests.assignor.clients.recording_listener import ContentionListener, RecordingListener
 from tests.integration.applications import SESSION_MS, Application, settle
-from tests.integration.children import Child, JavaStreams, PythonMember
-from tests.integration.test_real_broker import check_that_both_work, only
+from tests.integration.subprocesses import JavaStreams, PythonMember, Subprocess
+from tests.integration.test_real_broker import check_that_both_work, only, versions
 from upgrade import StreamsConfig, release_named
 
 pytestmark = [pytest.mark.broker, pytest.mark.slow]
@@ -45,7 +45,7 @@ class AiokafkaMember(PythonMember):
             **settings,
         )
         command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r}); {_MAIN}"]
-        Child.__init__(self, "the aiokafka member", [*command, json.dumps(asdict(told))])
+        Subprocess.__init__(self, "the aiokafka member", [*command, json.dumps(asdict(told))])
 
 
 _MAIN = "import runpy; runpy.run_module('tests.integration.aiokafka_member', run_name='__main__')"
@@ -67,7 +67,7 @@ def test_members_lead_and_follow_each_other(
     application: Application, broker: str, java_streams: JavaStreams, release: str, first: str
 ) -> None:
     """The first one leads. Where Java is cooperative it keeps what it has, while the eager one gives up everything."""
-    latest = release_named(release).latest_version
+    latest = release_named(release).supported_version
     with AiokafkaMember(application, broker) if first == "aiokafka" else nullcontext() as early:
         if early is not None:
             settle(early)
@@ -76,9 +76,9 @@ def test_members_lead_and_follow_each_other(
         with AiokafkaMember(application, broker) if early is None else nullcontext(early) as python:
             settle(java, python)
 
-            assert {first == "aiokafka"} == {event.leader for event in only(Assigned, python)}
-            assert latest == only(Assigned, python)[-1].version
-            assert 11 == only(Subscribed, python)[0].used
+            assert {first == "aiokafka"} == {event["leader"] for event in only("assigned", member=python)}
+            assert latest == only("assigned", member=python)[-1]["version"]
+            assert 11 == versions(python)[0][0]
             check_that_both_work(application, java, python)
             assert 0 == python.stop()
 
@@ -89,8 +89,10 @@ def test_members_lead_and_follow_each_other(
 class Member:
     """A consumer with an admin, in this loop."""
 
-    def __init__(self, broker: str, group: str, topology: Topology, rivals: list[Recorder], **settings: int) -> None:
-        self.listener = Rival(rivals, {})
+    def __init__(
+        self, broker: str, group: str, topology: Topology, rivals: list[RecordingListener], **settings: int
+    ) -> None:
+        self.listener = ContentionListener(rivals, {})
         self.admin = AiokafkaAdmin(group, replication_factor=1, bootstrap_servers=broker)
         self.streams = StreamsPartitionAssignor(
             topology, StreamsConfig(num_standby_replicas=1), admin=self.admin, listener=self.listener
@@ -101,6 +103,7 @@ class Member:
             group_id=group,
             partition_assignment_strategy=[self.streams],
             enable_auto_commit=False,
+            auto_offset_reset="earliest",
             session_timeout_ms=60_000,
             heartbeat_interval_ms=300,
             **settings,
@@ -126,7 +129,7 @@ async def eventually(condition: Callable[[], bool]) -> None:
         await asyncio.sleep(0.05)
 
 
-def test_a_group_creates_its_topics_shares_its_tasks_and_hands_them_over(application: Application, broker: str) -> None:
+def test_a_group_creates_its_topics_and_moves_its_tasks(application: Application, broker: str) -> None:
     repartition, changelog = (f"{application.name}-{what}" for what in ("r-repartition", "r-changelog"))
     topology = Topology.of(
         Subtopology(sources=[application.source], repartition_sinks=[repartition]),
@@ -137,41 +140,41 @@ def test_a_group_creates_its_topics_shares_its_tasks_and_hands_them_over(applica
     async def scenario() -> None:
         first, second = (Member(broker, application.name, topology, listeners) for _ in range(2))
         await first.start()
-        assert tasks == first.listener.held.active.keys()
-        counts = await asyncio.to_thread(first.admin.partitions, [repartition, changelog, "nowhere"])
+        assert tasks == first.listener.owned_tasks.active.keys()
+        counts = await asyncio.to_thread(first.admin.partition_counts, [repartition, changelog, "nowhere"])
         assert {repartition: 6, changelog: 6} == counts
         await second.start()
-        await eventually(lambda: len(first.listener.held.active) == len(second.listener.held.active) == 6)
-        await eventually(lambda: {task.subtopology for task in second.listener.held.standby} == {1})
-        assert tasks == {*first.listener.held.active, *second.listener.held.active}
+        await eventually(lambda: len(first.listener.owned_tasks.active) == len(second.listener.owned_tasks.active) == 6)
+        await eventually(lambda: {task.subtopology for task in second.listener.owned_tasks.standby} == {1})
+        assert tasks == {*first.listener.owned_tasks.active, *second.listener.owned_tasks.active}
         await first.stop()
-        assert not first.listener.held.active
-        await eventually(lambda: tasks == second.listener.held.active.keys())
+        assert not first.listener.owned_tasks.active
+        await eventually(lambda: tasks == second.listener.owned_tasks.active.keys())
         await second.stop()
-        assert "lost" not in [*first.listener.words, *second.listener.words]
+        assert "lost" not in [*first.listener.callback_names, *second.listener.callback_names]
         assert set() == first.listener.contested | second.listener.contested
-        assert first.streams._complaint is second.streams._complaint is None
+        assert first.streams._listener_error is second.streams._listener_error is None
 
-    listeners: list[Recorder] = []
+    listeners: list[RecordingListener] = []
     run(scenario())
 
 
-def test_who_does_not_ask_for_records_has_lost_its_tasks_and_comes_back(application: Application, broker: str) -> None:
+def test_a_member_that_does_not_fetch_loses_its_tasks_and_rejoins(application: Application, broker: str) -> None:
     topology = Topology.of(Subtopology(sources=[application.source]))
 
     async def scenario() -> None:
         member = Member(broker, application.name, topology, [], max_poll_interval_ms=2000)
         await member.start()
-        await eventually(lambda: ["assigned", "lost"] == member.listener.words)
+        await eventually(lambda: ["assigned", "lost"] == member.listener.callback_names)
         assert not member.streams.failure
-        while ["assigned", "lost", "assigned"] != member.listener.words[:3]:
+        while ["assigned", "lost", "assigned"] != member.listener.callback_names[:3]:
             await member.consumer.getmany(timeout_ms=10)
         await member.stop()
 
     run(scenario())
 
 
-def test_the_admin_says_what_there_is_or_that_it_cannot(application: Application, broker: str) -> None:
+def test_the_admin_returns_topics_and_offsets_or_raises(application: Application, broker: str) -> None:
     source, missing = TopicPartition(application.source, 0), f"{application.name}-nowhere"
 
     async def scenario() -> None:
@@ -188,27 +191,33 @@ def test_the_admin_says_what_there_is_or_that_it_cannot(application: Application
             AiokafkaAdmin(application.name, replication_factor=-1)
 
     def ask(admin: AiokafkaAdmin) -> None:
-        assert {} == admin.partitions([]) == admin.ends([]) == admin.committed([]) == admin.racks([])
-        assert {application.source: 6} == admin.partitions([application.source, missing])
-        assert {source: 3} == admin.ends([source])
-        assert {source: 7, TopicPartition(application.source, 1): 0} == admin.committed(
+        assert (
+            {}
+            == admin.partition_counts([])
+            == admin.end_offsets([])
+            == admin.committed_offsets([])
+            == admin.replica_racks([])
+        )
+        assert {application.source: 6} == admin.partition_counts([application.source, missing])
+        assert {source: 3} == admin.end_offsets([source])
+        assert {source: 7, TopicPartition(application.source, 1): 0} == admin.committed_offsets(
             [source, TopicPartition(application.source, 1)]
         )
-        assert {None} == admin.racks([application.source])[source]  # a broker without one
+        assert {None} == admin.replica_racks([application.source])[source]  # a broker without one
         admin.create([NewTopic(application.source, 6, {}), NewTopic(missing, 1, {"cleanup.policy": "compact"})])
-        assert {missing: 1} == admin.partitions([missing])
+        assert {missing: 1} == admin.partition_counts([missing])
         with pytest.raises(FatalError, match="could not create topics not/allowed: InvalidTopicError"):
             admin.create([NewTopic("not/allowed", 1, {})])
 
     run(scenario())
 
 
-def test_an_admin_that_reaches_nobody_fails_as_a_lookup_each_time() -> None:
+def test_an_admin_without_a_broker_raises_lookup_failed_each_time() -> None:
     async def scenario() -> None:
         admin = AiokafkaAdmin("g", replication_factor=1, bootstrap_servers="127.0.0.1:1")
         for _ in range(2):
             with pytest.raises(LookupFailed):
-                await asyncio.to_thread(admin.partitions, ["t"])
+                await asyncio.to_thread(admin.partition_counts, ["t"])
         await admin.close()
 
     run(scenario())

@@ -13,14 +13,14 @@ import pytest
 from kafka import KafkaAdminClient
 
 from tests.integration.brokers import _UNTIL_END_OF_INPUT, _free_ports
-from tests.integration.children import PATIENCE, Child, wait_until
 from tests.integration.clusters import Cluster, JavaTools
 from tests.integration.kafka_jars import Unavailable, class_path, jvm
+from tests.integration.subprocesses import TIMEOUT_SECONDS, Subprocess, wait_until
 from tests.upgrade.brokers.observed import ROWS, Row
-from upgrade.brokers.cluster import Broker, RollingCluster
 from upgrade.brokers.config import IBP, LMF, BrokerConfig
-from upgrade.brokers.plan import advise_brokers
-from upgrade.brokers.versions import Mode, broker_release
+from upgrade.brokers.planner import advise_brokers
+from upgrade.brokers.protocol_versions import MetadataMode, broker_release
+from upgrade.brokers.rolling_cluster import Broker, RollingCluster
 
 pytestmark = [pytest.mark.broker, pytest.mark.slow]
 
@@ -57,14 +57,14 @@ CASES = [
 
 
 @pytest.mark.parametrize("row", CASES)
-def test_a_broker_refuses_what_our_validation_refuses(row: Row, tmp_path: Path) -> None:
+def test_a_broker_refuses_what_the_validation_refuses(row: Row, tmp_path: Path) -> None:
     log4j, properties = tmp_path / "log4j.properties", tmp_path / "server.properties"
     log4j.write_text(LOG4J)
     told = {**SETTINGS, **row.settings, "log.dirs": tmp_path / "data"}
     properties.write_text("".join(f"{key}={value}\n" for key, value in told.items()))
     java, *more = jvm(jars(row.release), "256m", "info")
     command = [java, f"-Dlog4j.configuration=file:{log4j}", *more, "kafka.Kafka", str(properties)]
-    with Child(f"a broker of {row.release}", [*_UNTIL_END_OF_INPUT, *command]) as broker:
+    with Subprocess(f"a broker of {row.release}", [*_UNTIL_END_OF_INPUT, *command]) as broker:
         wait_until(lambda: any(re.search(f"{GOES_ON}|Exception: ", line) for line in broker.lines), broker)
 
     said = "\n".join(broker.lines).replace("`", "")  # 3.3 and later quote nothing
@@ -82,7 +82,7 @@ class WithZooKeeper:
         told = {"dataDir": folder / "zookeeper", "clientPort": self._zookeeper, "admin.enableServer": "false"}
         self._start("ZooKeeper", OLD, "org.apache.zookeeper.server.ZooKeeperServerMain", told, "binding to port")
 
-    def start(self, broker: int, release: str, settings: Mapping[str, str]) -> Child:
+    def start(self, broker: int, release: str, settings: Mapping[str, str]) -> Subprocess:
         told = {
             "broker.id": broker,
             "listeners": f"PLAINTEXT://{self.bootstrap[broker]}",
@@ -93,11 +93,11 @@ class WithZooKeeper:
         }
         return self._start(f"broker {broker} ({release})", release, "kafka.Kafka", told, "started (kafka.server")
 
-    def _start(self, name: str, release: str, main: str, told: dict[str, Any], ready: str) -> Child:
+    def _start(self, name: str, release: str, main: str, told: dict[str, Any], ready: str) -> Subprocess:
         properties = self._folder / f"{name}.properties"
         properties.write_text("".join(f"{key}={value}\n" for key, value in told.items()))
         command = [*_UNTIL_END_OF_INPUT, *jvm(jars(release), "256m", "info"), main, str(properties)]
-        child = self._stack.enter_context(Child(name, command))
+        child = self._stack.enter_context(Subprocess(name, command))
         wait_until(lambda: any(ready in line or "] started" in line for line in child.lines), child)
         return child
 
@@ -105,7 +105,7 @@ class WithZooKeeper:
         """Wait until the replicas in sync of the only partition are `wanted`."""
         admin = KafkaAdminClient(bootstrap_servers=self.bootstrap)
         try:
-            for _ in range(PATIENCE):
+            for _ in range(TIMEOUT_SECONDS):
                 found = [partition["isr_nodes"] for partition in admin.describe_topics(["t"])[0]["partitions"]]
                 if [wanted] == [set(each) for each in found]:
                     return True
@@ -133,7 +133,7 @@ def test_a_broker_whose_protocol_is_not_held_back_is_not_understood(tmp_path: Pa
         assert cluster.in_sync({0})
 
     both = [BrokerConfig.of(broker_release(release)) for release in ("2.8.2", OLD)]
-    assert (("0", "1"),) == RollingCluster((Broker("0", both[0]), Broker("1", both[1]))).deaf
+    assert (("0", "1"),) == RollingCluster((Broker("0", both[0]), Broker("1", both[1]))).incompatible_pairs
 
 
 @pytest.fixture(name="tools", scope="module")
@@ -161,7 +161,7 @@ def change(tools: JavaTools, cluster: Cluster, *arguments: str) -> str:
     return said.out + said.err
 
 
-def bounce(cluster: Cluster, release: str, **how: Any) -> Child:
+def bounce(cluster: Cluster, release: str, **how: Any) -> Subprocess:
     cluster.stop(1)
     return cluster.start(1, release, **how)
 
@@ -210,7 +210,7 @@ def test_a_level_below_3_3_iv3_must_be_raised_and_out_of_the_log_before_4_0(
     check_that_it_cannot_be(cluster, NEW)
 
     cluster.start(1, OLD, settings={"metadata.log.max.snapshot.interval.ms": "1000"})
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT_SECONDS
     while not list(tmp_path.glob("cluster/1/data/__cluster_metadata-0/*.checkpoint")):
         assert time.monotonic() < deadline
         time.sleep(0.5)
@@ -221,7 +221,7 @@ def test_a_level_below_3_3_iv3_must_be_raised_and_out_of_the_log_before_4_0(
 
 @pytest.mark.exhaustive
 def test_a_node_from_3_9_to_4_3_and_as_far_back_as_the_plan_says(tools: JavaTools, cluster: Cluster) -> None:
-    roll, finalise = advise_brokers(broker_release(OLD), broker_release(NEW), Mode.KRAFT).steps
+    roll, finalise = advise_brokers(broker_release(OLD), broker_release(NEW), MetadataMode.KRAFT).steps
     cluster.start(1, OLD)
     assert "3.9-IV0" == level(tools, cluster)
 

@@ -10,16 +10,16 @@ import pytest
 from attrs import evolve
 from kafka import KafkaConsumer
 
-from assignor.carried_levels import Levels
-from assignor.clients.group_member import NothingRestored
 from assignor.clients.kafka_python import StreamsPartitionAssignor
+from assignor.demo.member import EmptyStateListener
+from assignor.protocol.feature_levels import Levels
 from assignor.topology import Subtopology, Topology
 from tests.integration.applications import SESSION_MS, TASKS, Application, partitions
-from tests.integration.children import JavaMember, JavaStreams
 from tests.integration.clusters import NEWEST, Cluster
 from tests.integration.kafka_jars import Unavailable, class_path
-from upgrade.features.client import FeatureClient
-from upgrade.features.rpc import Described, FeatureUpdate, Listener, UpgradeType
+from tests.integration.subprocesses import JavaMember, JavaStreams
+from upgrade.features.client.feature_client import FeatureClient
+from upgrade.features.model.rpc import FeatureMetadata, FeatureUpdate, Listener, UpgradeType
 
 pytestmark = [pytest.mark.broker, pytest.mark.java, pytest.mark.slow]
 
@@ -34,7 +34,7 @@ class Asking:
     def __init__(self, client: FeatureClient) -> None:
         self._client, self.times = client, 0
 
-    def describe(self) -> Described:
+    def describe(self) -> FeatureMetadata:
         self.times += 1
         return self._client.describe()
 
@@ -43,20 +43,20 @@ class Watcher:
     """A consumer in a thread, whose member watches a feature. It may come with a level, as if it had been there."""
 
     def __init__(self, cluster: Cluster, application: Application, level: int = 0) -> None:
-        self.asking = Asking(FeatureClient(cluster.brokers, Listener.BROKER, seconds=10))
+        self.asking = Asking(FeatureClient(cluster.brokers, Listener.BROKER, timeout_seconds=10))
         self.told: list[Levels] = []
         self.processed: Counter[str] = Counter()
         self.errors: list[Exception] = []
         self.streams = StreamsPartitionAssignor(
             Topology.of(Subtopology(sources=[application.source], changelogs=[f"{application.name}-store-changelog"])),
-            listener=NothingRestored(lambda: self.streams.core.member.stored),
+            listener=EmptyStateListener(lambda: self.streams.assignor.member.stored),
             watches=[FEATURE],
             features=self.asking,
             features_every_seconds=0.5,
             on_levels=self.told.append,
         )
         if level:
-            self.streams.core._member = evolve(self.streams.core.member, levels={FEATURE: level})
+            self.streams.assignor._member = evolve(self.streams.assignor.member, feature_levels={FEATURE: level})
         self._consumer = KafkaConsumer(
             bootstrap_servers=cluster.brokers,
             group_id=application.name,
@@ -87,12 +87,12 @@ class Watcher:
 
     @property
     def tasks(self) -> set[str]:
-        received = self.streams.received
+        received = self.streams.received_assignment
         return {str(task) for task in received.active} if received else set()
 
     @property
     def level(self) -> int:
-        return self.streams.core.member.levels.get(FEATURE, 0)
+        return self.streams.assignor.member.feature_levels.get(FEATURE, 0)
 
     def was_asked(self) -> None:
         """Wait until it has asked the cluster twice more."""
@@ -177,7 +177,7 @@ def check_that_all_work(application: Application, java: JavaMember, *watchers: W
 
 
 @pytest.mark.parametrize("release", ["3.9.2", "4.3.1"])
-def test_g2_g4_g6_g8_a_raise_reaches_our_members_beside_java(
+def test_g2_g4_g6_g8_a_raise_reaches_python_members_beside_java(
     cluster: Cluster, application: Application, start: Start, java_streams: JavaStreams, release: str
 ) -> None:
     finalize(cluster, 1)
@@ -212,7 +212,7 @@ def test_g2_g4_g6_g8_a_raise_reaches_our_members_beside_java(
 
 
 @pytest.mark.parametrize("release", ["2.4.1", "4.3.1"])
-def test_g9_a_java_leader_minds_nothing_that_our_member_carries(
+def test_g9_a_java_leader_accepts_carried_levels(
     application: Application, start: Start, java_streams: JavaStreams, release: str
 ) -> None:
     """And hands nothing on: as long as it leads nobody asks, and everybody keeps what they have."""
@@ -222,6 +222,6 @@ def test_g9_a_java_leader_minds_nothing_that_our_member_carries(
     settle(java, ahead, new)
     check_that_all_work(application, java, ahead, new)
 
-    assert not ahead.streams._leads | new.streams._leads
+    assert not ahead.streams._is_leader | new.streams._is_leader
     assert (2, 0) == (ahead.level, new.level)
     assert 0 == ahead.asking.times + new.asking.times

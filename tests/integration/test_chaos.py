@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.chaos.course import KINDS, NEW, OLD, ON_THE_WAY, in_java
+from tests.chaos.chaos_run import run_chaos
+from tests.chaos.fault_schedule import FAULT_KINDS, INTERMEDIATE_VERSION, NEW_VERSION, OLD_VERSION, java_version
 from tests.chaos.outcome import Outcome
 from tests.chaos.report import as_json
-from tests.chaos.whole import whole_run
 from tests.integration.clusters import NEWEST, OLDER
 from tests.integration.kafka_jars import Unavailable, class_path, counting
 from tests.integration.kafka_jars import java as needs_java
@@ -26,7 +26,7 @@ EXACTLY_ONCE, AT_LEAST_ONCE, BRIDGED = "exactly-once", "kafka-python", "confluen
         (EXACTLY_ONCE, ["kill", "freeze", "coordinator-kill"]),
     ],
 )
-def test_an_upgrade_survives_the_worst_of_it(worker: str, kinds: list[str], tmp_path: Path) -> None:
+def test_an_upgrade_survives_the_worst_faults(worker: str, kinds: list[str], tmp_path: Path) -> None:
     check(run(1, tmp_path, worker=worker, kinds=kinds, faults=len(kinds)))
 
 
@@ -35,8 +35,8 @@ def test_an_upgrade_survives_the_worst_of_it(worker: str, kinds: list[str], tmp_
 @pytest.mark.parametrize("broker", [NEWEST, OLDER])
 @pytest.mark.parametrize("worker", [AT_LEAST_ONCE, BRIDGED, EXACTLY_ONCE])
 @pytest.mark.parametrize("seed", range(11, 14))
-def test_an_upgrade_survives_all_of_it(seed: int, worker: str, broker: str, tmp_path: Path) -> None:
-    check(run(seed, tmp_path, worker=worker, broker=broker, faults=len(KINDS)))
+def test_an_upgrade_survives_all_faults(seed: int, worker: str, broker: str, tmp_path: Path) -> None:
+    check(run(seed, tmp_path, worker=worker, broker=broker, faults=len(FAULT_KINDS)))
 
 
 @pytest.mark.exhaustive
@@ -44,8 +44,8 @@ def test_an_upgrade_survives_all_of_it(seed: int, worker: str, broker: str, tmp_
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("java", [NEWEST, OLDER])
 @pytest.mark.parametrize("worker", [AT_LEAST_ONCE, BRIDGED, EXACTLY_ONCE])
-def test_an_upgrade_survives_it_beside_kafka_streams(worker: str, java: str, tmp_path: Path) -> None:
-    check(run(21, tmp_path, worker=worker, java=java, faults=len(KINDS)))
+def test_an_upgrade_survives_faults_beside_kafka_streams(worker: str, java: str, tmp_path: Path) -> None:
+    check(run(21, tmp_path, worker=worker, java=java, faults=len(FAULT_KINDS)))
 
 
 def run(seed: int, folder: Path, worker: str, broker: str = NEWEST, java: str | None = None, **how: object) -> Outcome:
@@ -53,11 +53,11 @@ def run(seed: int, folder: Path, worker: str, broker: str = NEWEST, java: str | 
         needs_java()
         class_path(f"org.apache.kafka:kafka_2.13:{broker}")
         if java:
-            for speaks in (OLD, ON_THE_WAY, NEW):
-                counting(in_java(speaks, java, exactly_once=worker == EXACTLY_ONCE).release)
+            for speaks in (OLD_VERSION, INTERMEDIATE_VERSION, NEW_VERSION):
+                counting(java_version(speaks, java, exactly_once=worker == EXACTLY_ONCE).release)
     except Unavailable as missing:
         pytest.skip(f"no brokers or members: {missing}")
-    outcome = whole_run(seed, folder, say=print, worker=worker, broker=broker, java=java, **how)
+    outcome = run_chaos(seed, folder, log=print, worker=worker, broker=broker, java=java, **how)
     print(json.dumps(as_json(outcome)))
     return outcome
 

@@ -10,11 +10,11 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from assignor.clients.feed import Feed
+from assignor.demo.load_generator import LoadGenerator
 from tests.integration.applications import PARTITIONS, Application, partitions, settle
-from tests.integration.children import PATIENCE, JavaStreams, wait_until
 from tests.integration.clusters import Cluster
-from tests.integration.confluent_members import ConfluentMember, read_behind_a_commit, read_by, rest
+from tests.integration.confluent_members import ConfluentMember, read_behind_a_commit, read_by, wait_until_stable
+from tests.integration.subprocesses import TIMEOUT_SECONDS, JavaStreams, wait_until
 
 pytestmark = [pytest.mark.broker, pytest.mark.slow]
 
@@ -39,24 +39,24 @@ def wait_for_all(produced: dict[int, int], members: list[ConfluentMember], *aliv
     wait_until(lambda: len(read_by(members)) >= wanted, *alive)
 
 
-def test_no_record_is_lost_when_members_come_and_go_and_die_and_sleep(application: Application, start: Start) -> None:
+def test_no_record_is_lost_when_members_start_stop_crash_and_freeze(application: Application, start: Start) -> None:
     """SIGKILL, a newcomer, SIGSTOP past the session timeout and SIGCONT, a clean end.
 
     Records come again only of those who lost tasks without a word, and none that these had committed.
     """
     first, killed, sleeper = start(), start(), start()
-    rest(first, killed, sleeper)
-    with Feed(application._broker, application.source, PARTITIONS, PER_SECOND) as feed:
+    wait_until_stable(first, killed, sleeper)
+    with LoadGenerator(application._broker, application.source, PARTITIONS, PER_SECOND) as feed:
         for member in (first, killed, sleeper):
             member.wait_for("read", 100)
         killed.signal(signal.SIGKILL)
         newcomer = start()
-        rest(first, newcomer, sleeper)
+        wait_until_stable(first, newcomer, sleeper)
         sleeper.signal(signal.SIGSTOP)
         settle(first, newcomer)
         asleep, dreams = len(sleeper.lines), sleeper.tasks
         sleeper.signal(signal.SIGCONT)
-        rest(first, newcomer, sleeper)
+        wait_until_stable(first, newcomer, sleeper)
         assert 0 == newcomer.stop()
         settle(first, sleeper)
         produced = numbers(feed.stop())
@@ -69,18 +69,18 @@ def test_no_record_is_lost_when_members_come_and_go_and_die_and_sleep(applicatio
     told = [line.split() for line in sleeper.lines[asleep:] if not line.startswith(("read", "committed"))]
     assert ["lost", *sorted(dreams)] in told, told
     twice = {record for record, count in read.items() if count > 1}
-    assert twice <= read_by(member for member in members if member is killed or member.in_doubt).keys()
+    assert twice <= read_by(member for member in members if member is killed or member.maybe_fenced).keys()
     assert set() == read_behind_a_commit(members)
-    refused = [len(member.said("refused")) for member in members]
+    refused = [len(member.output_lines("refused")) for member in members]
     print(f"produced {sum(produced.values())}, lost 0, twice {len(twice)}, refused commits {refused}")
 
 
-def test_who_is_thrown_out_in_the_middle_of_a_join_has_lost_its_tasks(start: Start) -> None:
+def test_a_member_removed_during_a_join_loses_its_tasks(start: Start) -> None:
     """The group waits for one while another, who has joined again already, falls asleep."""
     awaited, sleeper = start(**ALIVE), start()
-    rest(awaited, sleeper)
+    wait_until_stable(awaited, sleeper)
     awaited.signal(signal.SIGSTOP)
-    joins = len(sleeper.said("joins"))
+    joins = len(sleeper.output_lines("joins"))
     newcomer = start(**ALIVE)
     sleeper.wait_for("joins", joins)
     sleeper.signal(signal.SIGSTOP)
@@ -88,19 +88,19 @@ def test_who_is_thrown_out_in_the_middle_of_a_join_has_lost_its_tasks(start: Sta
     settle(awaited, newcomer)
     asleep, dreams = len(sleeper.lines), sleeper.tasks
     sleeper.signal(signal.SIGCONT)
-    rest(awaited, newcomer, sleeper)
+    wait_until_stable(awaited, newcomer, sleeper)
 
     told = [line.split() for line in sleeper.lines[asleep:]]
     assert ["lost", *sorted(dreams)] in told, told
-    assert [] == awaited.said("lost") + newcomer.said("lost")
+    assert [] == awaited.output_lines("lost") + newcomer.output_lines("lost")
 
 
-def test_a_clean_handover_repeats_nothing(application: Application, start: Start) -> None:
+def test_a_graceful_move_repeats_no_record(application: Application, start: Start) -> None:
     """Records that were committed in ``revoked`` do not come again."""
     check_a_clean_handover(application, start)
 
 
-def test_a_clean_handover_on_the_newest_broker(tmp_path: Path) -> None:
+def test_a_graceful_move_on_the_newest_broker(tmp_path: Path) -> None:
     with Cluster(tmp_path) as cluster, ExitStack() as stack:
         cluster.start(1, settings={"group.initial.rebalance.delay.ms": "0"})
         application = Application(cluster.brokers)
@@ -112,7 +112,7 @@ def test_a_clean_handover_on_the_newest_broker(tmp_path: Path) -> None:
 def check_a_clean_handover(application: Application, start: Start) -> None:
     first = start(**ALIVE)
     settle(first)
-    with Feed(application._broker, application.source, PARTITIONS, PER_SECOND) as feed:
+    with LoadGenerator(application._broker, application.source, PARTITIONS, PER_SECOND) as feed:
         first.wait_for("read", 100)
         second = start(**ALIVE)
         settle(first, second)
@@ -125,17 +125,17 @@ def check_a_clean_handover(application: Application, start: Start) -> None:
 
     read = read_by([first, second])
     assert sum(produced.values()) == len(read) == sum(read.values())
-    assert [] == first.said("refused") + second.said("refused") + first.said("lost")
+    assert [] == first.output_lines("refused") + second.output_lines("refused") + first.output_lines("lost")
 
 
 def test_a_zombie_in_a_transaction_is_fenced(application: Application, start: Start) -> None:
     """Each record is in the output exactly once, though a member slept in the middle of a transaction."""
     output = f"{application.name}-copy"
     admin = AdminClient({"bootstrap.servers": application._broker})
-    admin.create_topics([NewTopic(output, 1, 1)])[output].result(PATIENCE)
+    admin.create_topics([NewTopic(output, 1, 1)])[output].result(TIMEOUT_SECONDS)
     zombie = start(output=output, sleeps_in=4)
     settle(zombie)
-    with Feed(application._broker, application.source, PARTITIONS, PER_SECOND) as feed:
+    with LoadGenerator(application._broker, application.source, PARTITIONS, PER_SECOND) as feed:
         zombie.wait_for("open", 3)
         other = start(output=output)
         settle(other)
@@ -150,14 +150,15 @@ def test_a_zombie_in_a_transaction_is_fenced(application: Application, start: St
     copied += read_committed(application._broker, output, 0, start=len(copied))
 
     assert sorted(wanted) == sorted(copied)
-    assert zombie.said("refused")[0][0] in {"UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION"}
-    print(f"produced {len(wanted)}, copied {len(copied)}, refused {zombie.said('refused')} {other.said('refused')}")
+    assert zombie.output_lines("refused")[0][0] in {"UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION"}
+    refused = [member.output_lines("refused") for member in (zombie, other)]
+    print(f"produced {len(wanted)}, copied {len(copied)}, refused {refused}")
 
 
 def read_committed(broker: str, topic: str, at_least: int, start: int = 0) -> list[str]:
     """The keys, from the `start`-th on, as soon as there are so many, and all that there are then."""
     reader = Consumer({"bootstrap.servers": broker, "group.id": "unused", "isolation.level": "read_committed"})
-    deadline, found = time.monotonic() + PATIENCE, []
+    deadline, found = time.monotonic() + TIMEOUT_SECONDS, []
     try:
         reader.assign([TopicPartition(topic, 0, 0)])
         while True:

@@ -13,8 +13,8 @@ from assignor import FatalError
 from assignor.clients.confluent import StreamsConsumer
 from assignor.topology import Subtopology, Topology
 from tests.integration.applications import PARTITIONS
-from tests.integration.children import PATIENCE
 from tests.integration.secure_cluster import KEY_PASSWORD, PASSWORD, RECORDS, SecureCluster, token
+from tests.integration.subprocesses import TIMEOUT_SECONDS
 
 pytestmark = [pytest.mark.broker, pytest.mark.slow]
 
@@ -59,14 +59,14 @@ def group(secure: SecureCluster, name: str) -> dict[str, str]:
 def refusal(consumer: StreamsConsumer) -> FatalError:
     """What comes out of poll."""
     with consumer, pytest.raises(FatalError) as refused:
-        consumer.poll(PATIENCE)
+        consumer.poll(TIMEOUT_SECONDS)
     return refused.value
 
 
 ALL = {b"%d" % number for number in range(RECORDS)}
 
 
-def test_who_may_reads_and_commits_and_no_log_has_the_password(
+def test_an_authorised_member_reads_and_commits_and_no_log_has_the_password(
     secure: SecureCluster, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     caplog.set_level(logging.DEBUG, logger="kafka")  # a member in this process may have silenced it
@@ -75,7 +75,7 @@ def test_who_may_reads_and_commits_and_no_log_has_the_password(
         committed = anna.commit(asynchronous=False)
 
         assert [10] * PARTITIONS == [partition.offset for partition in committed]
-        assert [10] * PARTITIONS == [each.offset for each in anna.committed(anna.assignment(), PATIENCE)]
+        assert [10] * PARTITIONS == [each.offset for each in anna.committed(anna.assignment(), TIMEOUT_SECONDS)]
         shown = repr(anna)
     said = caplog.text + "".join(capfd.readouterr()) + shown
     assert "SaslAuthenticate" in said  # else this would prove nothing
@@ -83,46 +83,46 @@ def test_who_may_reads_and_commits_and_no_log_has_the_password(
         assert secret not in said
 
 
-def test_a_certificate_of_ones_own_opens_both_planes(secure: SecureCluster) -> None:
+def test_a_client_certificate_serves_both_clients(secure: SecureCluster) -> None:
     with consumer(secure, certified(secure), **group(secure, "dora")) as dora:
         assert ALL == read(dora)
         assert [10] * PARTITIONS == [partition.offset for partition in dora.commit(asynchronous=False)]
 
 
-def test_a_certificate_that_nobody_knows_is_told(secure: SecureCluster) -> None:
+def test_an_unknown_certificate_raises_fatal_error(secure: SecureCluster) -> None:
     stranger = dict.fromkeys(("ssl.certificate.location", "ssl.key.location"), secure.file("stranger"))
     error = refusal(consumer(secure, certified(secure, **stranger)))
-    assert "SslAuthenticationException" == error.kafka
+    assert "SslAuthenticationException" == error.kafka_exception
     assert KEY_PASSWORD not in str(error) + repr(error.__cause__)
 
 
-def test_who_may_not_use_the_group_is_told_so(secure: SecureCluster) -> None:
+def test_an_unauthorised_group_raises_fatal_error(secure: SecureCluster) -> None:
     error = refusal(consumer(secure, secure.login("bert")))
-    assert "GroupAuthorizationException" == error.kafka
+    assert "GroupAuthorizationException" == error.kafka_exception
     assert PASSWORD not in str(error) + repr(error.__cause__)
 
 
-def test_who_may_not_read_the_topic_gets_the_error_as_a_message(secure: SecureCluster) -> None:
+def test_an_unauthorised_topic_is_reported_as_a_message(secure: SecureCluster) -> None:
     """As from a ``Consumer``: the group is in order, but there is nothing to read."""
     with consumer(secure, secure.login("carl"), **group(secure, "carl")) as carl:
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT_SECONDS
         while (message := carl.poll(1.0)) is None:
             assert time.monotonic() < deadline
         assert KafkaError.TOPIC_AUTHORIZATION_FAILED == message.error().code()
 
 
-def test_a_wrong_password_is_told(secure: SecureCluster) -> None:
+def test_a_wrong_password_raises_fatal_error(secure: SecureCluster) -> None:
     error = refusal(consumer(secure, secure.login("anna", "wrong-and-secret")))
-    assert "SaslAuthenticationException" == error.kafka
+    assert "SaslAuthenticationException" == error.kafka_exception
     assert "wrong-and-secret" not in str(error) + repr(error.__cause__)
 
 
-def test_a_broker_that_cannot_be_trusted_is_told(secure: SecureCluster) -> None:
+def test_an_untrusted_broker_raises_fatal_error(secure: SecureCluster) -> None:
     """Without `ssl.ca.location` nobody has signed its certificate."""
     settings = secure.login("anna")
     del settings["ssl.ca.location"]
     error = refusal(consumer(secure, settings))
-    assert "SslAuthenticationException" == error.kafka
+    assert "SslAuthenticationException" == error.kafka_exception
     assert PASSWORD not in str(error) + repr(error.__cause__)
 
 
@@ -156,7 +156,7 @@ def test_tokens_are_renewed_and_the_member_stays(
     assert not [each for each in told if each in said]
 
 
-def test_an_oauth_cb_that_fails_at_once_is_told_at_once(secure: SecureCluster) -> None:
+def test_an_oauth_cb_that_fails_first_is_raised_by_the_constructor(secure: SecureCluster) -> None:
     def oauth_cb(_: str) -> tuple[str, float]:
         raise RuntimeError(AWAY)
 
@@ -165,7 +165,7 @@ def test_an_oauth_cb_that_fails_at_once_is_told_at_once(secure: SecureCluster) -
     assert KafkaError._AUTHENTICATION == refused.value.args[0].code()
 
 
-def test_an_oauth_cb_that_fails_for_good_ends_the_member_when_its_token_expires(secure: SecureCluster) -> None:
+def test_an_oauth_cb_that_keeps_failing_fails_the_member_after_its_token(secure: SecureCluster) -> None:
     left = iter([token("anna", 3 * LIFE)])
 
     def oauth_cb(_: str) -> tuple[str, float]:
@@ -177,8 +177,8 @@ def test_an_oauth_cb_that_fails_for_good_ends_the_member_when_its_token_expires(
     with bearer(secure, oauth_cb, **group(secure, "away")) as anna:
         assert ALL == read(anna)
         with pytest.raises(FatalError, match=AWAY) as ended:
-            anna.poll(PATIENCE)
-    assert "SaslAuthenticationException" == ended.value.kafka
+            anna.poll(TIMEOUT_SECONDS)
+    assert "SaslAuthenticationException" == ended.value.kafka_exception
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_an_oauth_cb_that_fails_for_good_ends_the_member_when_its_token_expires(
     [(("nonsense", time.time() + 600), "SaslAuthenticationException"), (None, "GroupAuthorizationException")],
     ids=["no token", "of bert"],
 )
-def test_a_token_that_will_not_do_is_told(secure: SecureCluster, made: Any, kafka: str) -> None:
+def test_an_invalid_token_raises_fatal_error(secure: SecureCluster, made: Any, kafka: str) -> None:
     error = refusal(bearer(secure, lambda _: made or token("bert", 600)))
-    assert kafka == error.kafka
+    assert kafka == error.kafka_exception
     assert "nonsense" not in str(error)

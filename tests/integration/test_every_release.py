@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.every_release import RUNS, Run, broker_of, play, results
+from tests.integration.every_release import RUNS, ReleaseScenario, broker_of, play_run, results
+from tests.integration.failovers import Failover
+from tests.integration.group_scenarios import ScenarioStep
 from tests.integration.kafka_jars import Unavailable
-from tests.integration.peers import is_ours
-from tests.integration.stories import Word
-from tests.integration.takeovers import Takeover
+from tests.integration.peers import is_python_member
 
 CHOSEN = {
     "every-release/0.10.0.1/broker-3.9.2",
@@ -48,20 +48,20 @@ def fixture_brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker
 @pytest.mark.java
 @pytest.mark.slow
 @each_run
-def test_a_story_ends_well_and_is_as_the_table_has_it(run: Run, brokers: Brokers, tmp_path: Path) -> None:
+def test_a_run_succeeds_and_matches_its_stored_result(run: ReleaseScenario, brokers: Brokers, tmp_path: Path) -> None:
     try:
-        found = play(run, brokers(run.broker), tmp_path)
+        found = play_run(run, brokers(run.broker), tmp_path)
     except Unavailable as missing:
         pytest.skip(f"not all of it is here: {missing}")
 
-    assert bool(run.dies) == bool(found.outcome), found.outcome
-    assert run.dies in found.outcome
+    assert bool(run.expected_failure) == bool(found.outcome), found.outcome
+    assert run.expected_failure in found.outcome
     assert 0 == found.lost
     if kept := results().get(run.name):
         assert _versions(kept["sent"]) == _versions(found.sent)
 
 
-def test_the_table_shows_the_stories_as_they_are_played() -> None:
+def test_stored_results_are_of_the_current_runs() -> None:
     """What is kept of another story says nothing about this one."""
     kept = {name: found["line"] for name, found in results().items()}
 
@@ -69,24 +69,24 @@ def test_the_table_shows_the_stories_as_they_are_played() -> None:
     assert kept.keys() >= CHOSEN
 
 
-def test_on_either_side_standbys_have_taken_over_and_read_less_than_all_whoever_led() -> None:
-    kept = [Takeover(**each) for found in results().values() for each in found.get("takeovers", ())]
-    others = [each for each in kept if is_ours(each.by) != is_ours(each.killed)]
+def test_standbys_take_over_and_restore_less_than_all_under_any_leader() -> None:
+    kept = [Failover(**each) for found in results().values() for each in found.get("takeovers", ())]
+    others = [each for each in kept if is_python_member(each.by) != is_python_member(each.killed)]
 
     assert {(True, True), (True, False), (False, True), (False, False)} == {
-        (is_ours(each.led_by), is_ours(each.by)) for each in others
+        (is_python_member(each.led_by), is_python_member(each.by)) for each in others
     }
     assert [] == [each for each in others if each.told != each.end or not 0 <= each.read < each.end]
 
 
-def test_a_word_starts_or_stops_or_kills() -> None:
-    words = [Word.parse(word) for word in ("java@2.4.1,client.rack=a", "-java", "!java")]
+def test_a_step_starts_stops_or_kills() -> None:
+    words = [ScenarioStep.parse(word) for word in ("java@2.4.1,client.rack=a", "-java", "!java")]
 
     assert ["java@2.4.1", "-java", "!java"] == [str(word) for word in words]
     assert [False, False, True] == [word.kills for word in words]
     for neither in ("java", "-java@2.4.1", "!java@2.4.1"):
         with pytest.raises(AssertionError, match="expected NAME@RELEASE, -NAME or !NAME"):
-            Word.parse(neither)
+            ScenarioStep.parse(neither)
 
 
 def _versions(sent: dict[str, list[str]]) -> dict[str, set[str]]:

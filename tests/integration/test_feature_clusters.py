@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
-from tests.integration.children import wait_until
 from tests.integration.clusters import NEWEST, OLDER, Cluster, JavaTools
 from tests.integration.feature_checks import (
     SECONDS,
@@ -19,13 +18,15 @@ from tests.integration.feature_checks import (
     need_brokers,
     ours,
 )
-from tests.upgrade.features import observed
-from tests.upgrade.features.observed import OBSERVED, Observed
-from upgrade.features import tool
-from upgrade.features.client import FeatureClient
-from upgrade.features.command_config import CommandConfig
-from upgrade.features.levels import METADATA
-from upgrade.features.rpc import FeatureUpdate, Listener, NoSuchNode, UpdateRefused
+from tests.integration.subprocesses import wait_until
+from tests.upgrade.features.model import observed
+from tests.upgrade.features.model.observed import OBSERVED, Observed
+from upgrade.features.cli import _feature_command as feature_command
+from upgrade.features.client.command_config import CommandConfig
+from upgrade.features.client.errors import FeatureUpdateFailed, NoSuchNode
+from upgrade.features.client.feature_client import FeatureClient
+from upgrade.features.model.catalog import METADATA_VERSION
+from upgrade.features.model.rpc import FeatureUpdate, Listener
 
 pytestmark = [pytest.mark.broker, pytest.mark.java, pytest.mark.exhaustive]
 
@@ -53,7 +54,7 @@ def test_m13_a_new_cluster_begins_with_the_levels_of_its_release(tmp_path: Path,
         cluster.start(1)
         # A controller at 3.3-IV3 does not answer: "Direct-to-controller communication is not supported".
         found = client(cluster, Listener.BROKER).describe().finalized
-        expected = {name: level for name, level in tool.mapping(release).items() if level}
+        expected = {name: level for name, level in feature_command.version_mapping(release).items() if level}
         expected.pop("kraft.version", None)  # not with a fixed list of voters
 
         assert expected == found
@@ -70,7 +71,7 @@ def test_b2_an_old_broker(tmp_path: Path, tools: JavaTools) -> None:
         update = ("--bootstrap-server", "BROKER", "upgrade", "--feature", "metadata.version=22")
         compare_reading(cluster, tools, *update)
         described = client(cluster, Listener.BROKER).describe_nodes()
-        assert {1: (7, 30), 2: (1, 21)} == {node: each.supported[METADATA] for node, each in described.items()}
+        assert {1: (7, 30), 2: (1, 21)} == {node: each.supported[METADATA_VERSION] for node, each in described.items()}
 
         cluster.stop(2)
         for row in rows(observed.OLD_BROKER_STOPPED, metadata=21):
@@ -137,9 +138,9 @@ def test_m8_an_election_is_waited_for(tmp_path: Path) -> None:
         left = ",".join(cluster.controller(node) for node in (1, 2, 3) if node != active)
         cluster.stop(active)
         asked = FeatureClient(left, Listener.CONTROLLER, {}, SECONDS)
-        asked.update({METADATA: FeatureUpdate(26)})
+        asked.update({METADATA_VERSION: FeatureUpdate(26)})
 
-        assert 26 == asked.describe().finalized[METADATA]
+        assert 26 == asked.describe().finalized[METADATA_VERSION]
 
 
 LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
@@ -155,7 +156,7 @@ GUARDED = {
 }
 
 
-def test_u2_who_may_not_alter_the_cluster_is_told_so(tmp_path: Path, tools: JavaTools) -> None:
+def test_u2_an_unauthorised_user_is_refused(tmp_path: Path, tools: JavaTools) -> None:
     """And a file of settings opens the door: the same file for Kafka's tool and for ours."""
     with Cluster(tmp_path / "cluster") as cluster:
         cluster.start(1, settings=GUARDED)
@@ -170,11 +171,11 @@ def test_u2_who_may_not_alter_the_cluster_is_told_so(tmp_path: Path, tools: Java
             compare_reading(cluster, tools, *call, "upgrade", "--feature", "metadata.version=26", "--dry-run")
             compare_reading(cluster, tools, *call, "upgrade", "--feature", "metadata.version=99")
         alice = CommandConfig.read(tmp_path / "alice")
-        with pytest.raises(UpdateRefused) as refused:
+        with pytest.raises(FeatureUpdateFailed) as refused:
             FeatureClient(cluster.brokers, Listener.BROKER, alice.settings, SECONDS).update(
-                {METADATA: FeatureUpdate(26)}
+                {METADATA_VERSION: FeatureUpdate(26)}
             )
-        error = refused.value.results[METADATA]
+        error = refused.value.results[METADATA_VERSION]
         assert (31, "CLUSTER_AUTHORIZATION_FAILED") == (error.code, error.name)
 
         (tmp_path / "alice").write_text((tmp_path / "alice").read_text().replace("geheim", "guessed"))
@@ -184,10 +185,10 @@ def test_u2_who_may_not_alter_the_cluster_is_told_so(tmp_path: Path, tools: Java
         assert "guessed" not in said.err
 
 
-def test_b1_a_broker_that_lacks_a_level_does_not_get_in(tmp_path: Path) -> None:
+def test_b1_a_broker_that_lacks_a_level_is_not_registered(tmp_path: Path) -> None:
     with Cluster(tmp_path) as cluster:
         controller = cluster.start(1)
-        client(cluster).update({METADATA: FeatureUpdate(30)})
+        client(cluster).update({METADATA_VERSION: FeatureUpdate(30)})
         broker = cluster.launch(2, OLDER, settings={"initial.broker.registration.timeout.ms": "5000"})
         cluster.wait(2, "Exiting Kafka due to fatal exception during startup")
 
@@ -196,7 +197,7 @@ def test_b1_a_broker_that_lacks_a_level_does_not_get_in(tmp_path: Path) -> None:
         wait_until(lambda: any(refusal in line for line in broker.lines))
 
 
-def test_b1_a_broker_that_cannot_read_the_log_does_not_even_come_to_the_door(tmp_path: Path) -> None:
+def test_b1_a_broker_that_cannot_read_the_log_sends_no_registration(tmp_path: Path) -> None:
     """At level 30 node 1 registers itself with a record that 3.9.2 cannot read: it ends before it asks anybody."""
     with Cluster(tmp_path, metadata="4.3-IV0") as cluster:
         controller = cluster.start(1)

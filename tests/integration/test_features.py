@@ -7,15 +7,16 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.integration.children import PATIENCE
 from tests.integration.clusters import NEWEST, Cluster, JavaTools
 from tests.integration.feature_calls import CALLS, LAST_CALLS
 from tests.integration.feature_checks import at, check, client, compare, java_tools, need_brokers, ours
-from tests.upgrade.features import observed
-from tests.upgrade.features.observed import OBSERVED, Observed
-from upgrade.features import levels
-from upgrade.features.levels import METADATA
-from upgrade.features.rpc import Listener, NewestFeatures, NoSuchNode
+from tests.integration.subprocesses import TIMEOUT_SECONDS
+from tests.upgrade.features.model import observed
+from tests.upgrade.features.model.observed import OBSERVED, Observed
+from upgrade.features.client.errors import NoSuchNode
+from upgrade.features.model import levels_of_releases
+from upgrade.features.model.catalog import METADATA_VERSION
+from upgrade.features.model.rpc import Listener, NewestFeatures
 
 pytestmark = [pytest.mark.broker, pytest.mark.java, pytest.mark.slow]
 
@@ -45,7 +46,7 @@ def test_b2_one_node(single: Cluster, row: Observed, listener: Listener) -> None
 
 
 @pytest.mark.parametrize("call", CALLS, ids=" ".join)
-def test_our_tool_says_what_kafkas_says(single: Cluster, tools: JavaTools, call: tuple[str, ...]) -> None:
+def test_the_output_equals_kafkas(single: Cluster, tools: JavaTools, call: tuple[str, ...]) -> None:
     compare(single, tools, call)
 
 
@@ -54,9 +55,9 @@ def test_t1_m9_describe_as_json(single: Cluster) -> None:
     found = json.loads(said.out)
 
     assert ("controller", 1) == (found["listener"], found["node"])
-    assert sorted(levels.NEWEST.features) == [each["feature"] for each in found["features"]]
+    assert sorted(levels_of_releases.NEWEST_CATALOG.features) == [each["feature"] for each in found["features"]]
     assert {
-        "feature": METADATA,
+        "feature": METADATA_VERSION,
         "supportedMin": {"level": 7, "name": "3.3-IV3"},
         "supportedMax": {"level": 30, "name": "4.3-IV0"},
         "finalized": {"level": 25, "name": "4.0-IV3"},
@@ -123,10 +124,10 @@ def test_m11_an_unsafe_downgrade_is_not_sent_unasked(single: Cluster) -> None:
 
 
 def test_m8_the_script_itself(single: Cluster) -> None:
-    command = [sys.executable, "-c", "from assignor.cli import main; main()", "features"]
+    command = [sys.executable, "-c", "from spark_sim.cli.main import main; main()", "features"]
     words = ["--bootstrap-server", single.brokers, "upgrade", "--feature", "metadata.version=99"]
     done = subprocess.run(
-        [*command, *words], capture_output=True, text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL
+        [*command, *words], capture_output=True, text=True, timeout=TIMEOUT_SECONDS, stdin=subprocess.DEVNULL
     )
 
     assert 1 == done.returncode
@@ -134,7 +135,7 @@ def test_m8_the_script_itself(single: Cluster) -> None:
     assert "1 out of 1 operation(s) failed.\n" == done.stderr
 
 
-def test_a_node_that_is_not_there_is_no_reason_to_wait(single: Cluster) -> None:
+def test_a_missing_node_does_not_delay(single: Cluster) -> None:
     """Kafka's own tool hangs."""
     said = ours("--bootstrap-server", single.brokers, "describe", "--node-id", "9")
 
@@ -150,16 +151,16 @@ def test_a3_the_epochs_of_real_listeners_never_go_back(single: Cluster) -> None:
     for level in (25, 26, 27, 26, 25):
         at(single, level)
         for listener in Listener:
-            heard += [newest.hear(client(single, listener).describe())]
+            heard += [newest.observe(client(single, listener).describe())]
 
     for listener in Listener:
         epochs = [answer.epoch for answer in heard if answer.listener is listener]
         assert sorted(epochs) == epochs
-    assert 25 == newest.newest(Listener.CONTROLLER).finalized[METADATA]
+    assert 25 == newest.newest(Listener.CONTROLLER).finalized[METADATA_VERSION]
 
 
 @pytest.mark.parametrize("call", LAST_CALLS, ids=" ".join)
-def test_our_tool_says_what_kafkas_says_with_kraft_version_1(
+def test_the_output_equals_kafkas_with_kraft_version_1(
     single: Cluster, tools: JavaTools, call: tuple[str, ...]
 ) -> None:
     compare(single, tools, call)

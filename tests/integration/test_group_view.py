@@ -16,14 +16,15 @@ from attrs import evolve
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from assignor.clients import group_lookup, group_lookup_confluent
-from assignor.inspect import RawGroup
-from assignor.inspect.size import group_bytes
+from assignor.clients.confluent import describe_groups as confluent_describe_groups
+from assignor.clients.kafka_python import describe_groups as kafka_python_describe_groups
+from assignor.inspect import DescribedGroup
+from assignor.inspect.record_size import group_record_bytes
 from tests.integration.applications import PARTITIONS, TASKS, Application, settle
 from tests.integration.brokers import a_broker
-from tests.integration.children import PATIENCE, JavaMember, JavaStreams, wait_until
 from tests.integration.clusters import NEWEST, Cluster
 from tests.integration.kafka_jars import Unavailable, counting
+from tests.integration.subprocesses import TIMEOUT_SECONDS, JavaMember, JavaStreams, wait_until
 
 pytestmark = [pytest.mark.broker, pytest.mark.slow]
 
@@ -52,9 +53,9 @@ def told(broker: str, name: str, *flags: str) -> Any:
 
 
 def said(broker: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    script = "from assignor.cli import main; main()"
+    script = "from spark_sim.cli.main import main; main()"
     command = [sys.executable, "-c", script, "group", *arguments, "--bootstrap-servers", broker]
-    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+    return subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_SECONDS)
 
 
 def codes(found: Any) -> list[str]:
@@ -92,7 +93,7 @@ def facts(member: Any) -> tuple[str, int, int]:
 
 
 @pytest.mark.java
-def test_members_of_two_releases_and_one_of_ours(
+def test_members_of_two_releases_and_a_python_member(
     application: Application, java_streams: JavaStreams, broker: str
 ) -> None:
     members = [java_streams("2.8.2")]
@@ -130,7 +131,7 @@ def test_upgrade_from_that_is_still_set(application: Application, java_streams: 
         assert [3] == [member["consumer_protocol_version"] for member in found["members"] if member["name"] in pinned]
 
 
-def test_members_of_ours_with_standbys(application: Application, broker: str) -> None:
+def test_python_members_with_standbys(application: Application, broker: str) -> None:
     with application.python(standbys=1) as one, application.python(standbys=1) as other:
         settle(one, other)
         wait_until(lambda: bool(one.status.standby and other.status.standby), one, other)
@@ -163,13 +164,13 @@ def test_plain_consumers_an_empty_group_and_all(broker: str, assignor: str) -> N
 def plain(broker: str, name: str, assignor: str = "range", **settings: str) -> ExitStack:
     """One consumer that has got its partitions; it has a topic of the group's name."""
     admin = AdminClient({"bootstrap.servers": broker})
-    admin.create_topics([NewTopic(name, 3, 1)])[name].result(PATIENCE)
+    admin.create_topics([NewTopic(name, 3, 1)])[name].result(TIMEOUT_SECONDS)
     classic = {} if settings else {"partition.assignment.strategy": assignor, "session.timeout.ms": 6000}
     consumer = Consumer({"bootstrap.servers": broker, "group.id": name, **classic, **settings})
     stack = ExitStack()
     stack.callback(consumer.close)
     consumer.subscribe([name])
-    for _ in range(PATIENCE):
+    for _ in range(TIMEOUT_SECONDS):
         consumer.poll(1)
         if consumer.assignment():
             # So that something is left of the group when nobody is in it.
@@ -178,7 +179,7 @@ def plain(broker: str, name: str, assignor: str = "range", **settings: str) -> E
     raise AssertionError("got no partitions")
 
 
-def test_a_group_that_is_not_there(broker: str) -> None:
+def test_a_missing_group(broker: str) -> None:
     done = said(broker, "nobody")
 
     assert (1, "") == (done.returncode, done.stdout)
@@ -209,7 +210,7 @@ def test_warm_ups_and_the_process_of_the_leader(application: Application, broker
         application.counts({task.removeprefix("0_") for task in TASKS}, 20)
         leader = told(broker, application.name)["members"][0]["process_id"]
         with newest_java(application, broker, tmp_path / "2", settings):
-            deadline = time.monotonic() + PATIENCE
+            deadline = time.monotonic() + TIMEOUT_SECONDS
             while not (found := told(broker, application.name))["leading_process"]:
                 assert time.monotonic() < deadline, found
                 time.sleep(0.3)
@@ -247,7 +248,7 @@ def newest_java(application: Application, broker: str, state: Path, more: dict[s
     return JavaMember(f"Kafka Streams in {state.name}", [*program, application.source, application.output, *settings])
 
 
-def test_nobody_answers() -> None:
+def test_no_broker_answers() -> None:
     done = said("127.0.0.1:1", "app", "--timeout", "2")
 
     assert (1, "") == (done.returncode, done.stdout)
@@ -256,35 +257,38 @@ def test_nobody_answers() -> None:
 
 def check_that_both_clients_see_the_same(broker: str, name: str) -> None:
     """kafka-python's requests and confluent-kafka's deprecated call, byte for byte."""
-    found = [lookup(broker).group(name) for lookup in (group_lookup.GroupLookup, group_lookup_confluent.GroupLookup)]
+    found = [
+        lookup(broker).group(name)
+        for lookup in (kafka_python_describe_groups.GroupLookup, confluent_describe_groups.GroupLookup)
+    ]
 
     assert ordered(found[0]) == ordered(found[1])
     assert found[0].members
 
 
-def ordered(group: RawGroup) -> RawGroup:
+def ordered(group: DescribedGroup) -> DescribedGroup:
     return evolve(group, members=tuple(sorted(group.members, key=lambda member: member.member_id)))
 
 
 def check_that_the_size_is_right(broker: str, name: str, told_bytes: int) -> None:
     """Within a twentieth of the record that the broker has really stored."""
-    raw = group_lookup.GroupLookup(broker).group(name)
+    raw = kafka_python_describe_groups.GroupLookup(broker).group(name)
     stored = 0
     settings = {"group.id": "unused", "enable.auto.commit": False, "enable.partition.eof": True}
     reader = Consumer({"bootstrap.servers": broker, **settings})
     try:
         reader.assign([TopicPartition("__consumer_offsets", 0, 0)])
-        while (message := reader.poll(PATIENCE)) is not None and message.error() is None:
+        while (message := reader.poll(TIMEOUT_SECONDS)) is not None and message.error() is None:
             if (key := message.key()) and key[:2] == b"\0\2" and key[4:].decode() == name and message.value():
                 stored = len(key) + len(message.value())
     finally:
         reader.close()
 
-    assert group_bytes(raw) == told_bytes
+    assert group_record_bytes(raw) == told_bytes
     assert stored <= told_bytes <= 1.05 * stored + 100
 
 
-def test_the_limit_of_the_broker_is_asked(broker: str) -> None:
+def test_the_limit_of_the_broker_is_looked_up(broker: str) -> None:
     name = f"limit-{uuid4().hex[:8]}"
     with plain(broker, name):
         found = told(broker, name)

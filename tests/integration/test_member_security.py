@@ -10,17 +10,17 @@ import pytest
 from aiokafka import AIOKafkaConsumer
 from aiokafka.errors import KafkaError as AiokafkaError
 from kafka import KafkaConsumer
-from kafka.errors import KafkaError
 
 from assignor.clients import aiokafka, kafka_python
-from assignor.clients.aiokafka_admin import AiokafkaAdmin
-from assignor.clients.kafka_python_admin import KafkaPythonAdmin
+from assignor.clients.aiokafka._admin import AiokafkaAdmin
+from assignor.clients.kafka_python._admin import KafkaPythonAdmin
+from assignor.clients.leader_lookup import LookupFailed
 from assignor.topology import Subtopology, Topology
 from subscription_codec import TaskId
-from tests.assignor.clients.listening import Recorder
+from tests.assignor.clients.recording_listener import RecordingListener
 from tests.integration.applications import PARTITIONS
-from tests.integration.children import PATIENCE
 from tests.integration.secure_cluster import KEY_PASSWORD, PASSWORD, RECORDS, SecureCluster
+from tests.integration.subprocesses import TIMEOUT_SECONDS
 
 pytestmark = [pytest.mark.broker, pytest.mark.slow]
 
@@ -60,7 +60,7 @@ def topology(secure: SecureCluster) -> Topology:
 
 
 def run(scenario: Coroutine[None, None, None]) -> None:
-    asyncio.run(asyncio.wait_for(scenario, 2 * PATIENCE))
+    asyncio.run(asyncio.wait_for(scenario, 2 * TIMEOUT_SECONDS))
 
 
 # -- aiokafka -----------------------------------------------------------------------------------------------------
@@ -70,7 +70,7 @@ class Aiokafka:
     """One member, with what its listener has heard."""
 
     def __init__(self, secure: SecureCluster, login: dict[str, Any], group: dict[str, Any]) -> None:
-        self.listener = Recorder()
+        self.listener = RecordingListener()
         admin = AiokafkaAdmin(group["group_id"], replication_factor=1, **login)
         self.admin = admin
         streams = aiokafka.StreamsPartitionAssignor(topology(secure), admin=admin, listener=self.listener)
@@ -89,7 +89,7 @@ class Aiokafka:
 
     @property
     def tasks(self) -> set[TaskId]:
-        return set(self.listener.held.active)
+        return set(self.listener.owned_tasks.active)
 
     @property
     def generation(self) -> int:
@@ -139,7 +139,7 @@ def test_a_static_member_of_aiokafka_comes_back_to_its_tasks(secure: SecureClust
         members = [await Aiokafka(secure, login, group).__aenter__() for group in groups]
         await eventually(lambda: TASKS == members[0].tasks | members[1].tasks and all(each.tasks for each in members))
         before, generation = members[who].tasks, members[1 - who].generation
-        other = list(members[1 - who].listener.words)
+        other = list(members[1 - who].listener.callback_names)
         await members[who].__aexit__()
         members[who] = await Aiokafka(secure, login, groups[who]).__aenter__()
         await eventually(lambda: bool(members[who].tasks))
@@ -147,7 +147,7 @@ def test_a_static_member_of_aiokafka_comes_back_to_its_tasks(secure: SecureClust
 
         assert before == members[who].tasks
         assert [generation] * 2 == [each.generation for each in members]
-        assert other == members[1 - who].listener.words
+        assert other == members[1 - who].listener.callback_names
         for each in members:
             await each.__aexit__()
 
@@ -155,7 +155,7 @@ def test_a_static_member_of_aiokafka_comes_back_to_its_tasks(secure: SecureClust
 
 
 async def eventually(condition: Any) -> None:
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT_SECONDS
     while not condition():
         assert time.monotonic() < deadline, "it did not happen in time"
         await asyncio.sleep(0.05)
@@ -168,7 +168,7 @@ class KafkaPython:
     """The same."""
 
     def __init__(self, secure: SecureCluster, login: dict[str, Any], group: dict[str, Any]) -> None:
-        self.listener = Recorder()
+        self.listener = RecordingListener()
         self._admin = KafkaPythonAdmin(group["group_id"], **login)
         streams = kafka_python.StreamsPartitionAssignor(topology(secure), admin=self._admin, listener=self.listener)
         self.consumer = KafkaConsumer(partition_assignment_strategy=[streams], **login, **group)
@@ -184,11 +184,11 @@ class KafkaPython:
 
     @property
     def tasks(self) -> set[TaskId]:
-        return set(self.listener.held.active)
+        return set(self.listener.owned_tasks.active)
 
     def read(self) -> set[bytes]:
         found: set[bytes] = set()
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT_SECONDS
         while len(found) < RECORDS and time.monotonic() < deadline:
             for records in self.consumer.poll(timeout_ms=3000).values():
                 found |= {record.value for record in records}
@@ -205,8 +205,8 @@ def test_kafka_python_behind_tls(secure: SecureCluster, login: str) -> None:
 
 def test_kafka_python_with_a_wrong_password(secure: SecureCluster) -> None:
     login = settings(secure, "SCRAM-SHA-512", "wrong-and-secret") | {"bootstrap_timeout_ms": 3000}
-    with pytest.raises(KafkaError) as refused:
-        KafkaPythonAdmin("nobody", **login)
+    with pytest.raises(LookupFailed) as refused:
+        KafkaPythonAdmin("unknown", **login).partition_counts(["orders"])
     assert "wrong-and-secret" not in repr(refused.value)
 
 

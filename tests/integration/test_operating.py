@@ -13,11 +13,21 @@ from kafka import KafkaConsumer
 
 from assignor.clients.confluent import StreamsConsumer
 from assignor.clients.kafka_python import StreamsPartitionAssignor
-from assignor.metrics import DEATHS, GROUP_SIZE, LARGEST, REBALANCES, SUBSCRIPTION, TASKS, TASKS_MOVED, UNASSIGNED, USED
+from assignor.observability.metrics import (
+    FAILURES,
+    GROUP_METADATA_SIZE,
+    LARGEST_MEMBER_METADATA,
+    REBALANCES,
+    SUBSCRIPTION_SIZE,
+    TASKS,
+    TASKS_MOVED,
+    UNASSIGNED,
+    USED_VERSION,
+)
 from assignor.topology import Subtopology, Topology
-from tests.assignor.test_metrics import Meter
+from tests.assignor.observability.test_metrics import Meter
 from tests.integration.applications import PARTITIONS, Application
-from tests.integration.children import PATIENCE
+from tests.integration.subprocesses import TIMEOUT_SECONDS
 
 pytestmark = [pytest.mark.broker, pytest.mark.slow]
 
@@ -46,7 +56,7 @@ class Polled:
 
 
 def eventually(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT_SECONDS
     while not condition():
         assert time.monotonic() < deadline, "it did not happen in time"
         time.sleep(0.1)
@@ -58,6 +68,7 @@ def on_kafka_python(application: Application, meter: Meter) -> Polled:
         bootstrap_servers=application._broker,
         group_id=application.name,
         partition_assignment_strategy=[streams],
+        auto_offset_reset="earliest",
         session_timeout_ms=SESSION_MS,
         heartbeat_interval_ms=500,
     )
@@ -70,6 +81,7 @@ def on_confluent(application: Application, meter: Meter) -> Polled:
     settings: dict[str, Any] = {
         "bootstrap.servers": application._broker,
         "group.id": application.name,
+        "auto.offset.reset": "earliest",
         "session.timeout.ms": SESSION_MS,
         "heartbeat.interval.ms": 500,
     }
@@ -91,18 +103,22 @@ def test_members_of_two_libraries_measure_and_log_the_same_group(
         eventually(lambda: [PARTITIONS, 0] == active())
         with on_confluent(application, other):
             eventually(lambda: [PARTITIONS // 2] * 2 == active())
-            assert (0, 0) == (other.of(GROUP_SIZE), other.of(LARGEST))
-            assert leader.of(SUBSCRIPTION) + other.of(SUBSCRIPTION) < leader.of(GROUP_SIZE)
-            assert leader.of(GROUP_SIZE) / 2 <= leader.of(LARGEST) < leader.of(GROUP_SIZE)
+            assert (0, 0) == (other.of(GROUP_METADATA_SIZE), other.of(LARGEST_MEMBER_METADATA))
+            assert leader.of(SUBSCRIPTION_SIZE) + other.of(SUBSCRIPTION_SIZE) < leader.of(GROUP_METADATA_SIZE)
+            assert (
+                leader.of(GROUP_METADATA_SIZE) / 2
+                <= leader.of(LARGEST_MEMBER_METADATA)
+                < leader.of(GROUP_METADATA_SIZE)
+            )
         eventually(lambda: [PARTITIONS, 0] == active())
 
-    assert {11} == {meter.of(USED) for meter in (leader, other)}
+    assert {11} == {meter.of(USED_VERSION) for meter in (leader, other)}
     assert {"first_join", "asked", "handed_over"} <= leader.of(REBALANCES).keys()
     assert 1 == leader.of(REBALANCES)["first_join"] == other.of(REBALANCES)["first_join"]
     assert {"assigned": 9, "revoked": 9} == leader.of(TASKS_MOVED)
     assert {"assigned": 3, "revoked": 3} == other.of(TASKS_MOVED)
     assert {} == leader.of(UNASSIGNED) == other.of(UNASSIGNED)  # cooperative: nobody was ever without
-    assert {} == leader.of(DEATHS) == other.of(DEATHS)
+    assert {} == leader.of(FAILURES) == other.of(FAILURES)
     logged = [vars(record) for record in caplog.records if record.name == "assignor"]
     assert {application.name} == {each["group_id"] for each in logged}
     assert 2 == len({each["process_id"] for each in logged})

@@ -13,13 +13,13 @@ import pytest
 from click.testing import CliRunner
 from confluent_kafka import Consumer, TopicPartition
 
-from assignor.cli.group import group
-from assignor.clients.group_lookup import GroupLookup
-from tests.integration.children import PATIENCE
-from tests.integration.clusters import Said
+from assignor.cli._group import group
+from assignor.clients.kafka_python.describe_groups import GroupLookup
+from tests.integration.clusters import ToolOutput
 from tests.integration.secure_cluster import KEY_PASSWORD, PASSWORD, SecureCluster
-from upgrade.features.cli import features
-from upgrade.features.command_config import CommandConfig
+from tests.integration.subprocesses import TIMEOUT_SECONDS
+from upgrade.features.cli.commands import features
+from upgrade.features.client.command_config import CommandConfig
 
 pytestmark = [pytest.mark.broker, pytest.mark.slow]
 
@@ -54,12 +54,12 @@ def command(by: str, name: str) -> list[str]:
     return ["group", name, "--client", by, "--json"]
 
 
-def said(settings: dict[str, str], by: str, name: str, folder: Path, *, seconds: int = PATIENCE) -> Said:
+def said(settings: dict[str, str], by: str, name: str, folder: Path, *, seconds: int = TIMEOUT_SECONDS) -> ToolOutput:
     file = written(settings, folder)
     words = [*command(by, name), "--command-config", str(file), "--timeout", str(seconds)]
     result = CliRunner().invoke(features if by == "features" else group, words[1:])
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return Said(result.exit_code, result.stdout, result.stderr)
+    return ToolOutput(result.exit_code, result.stdout, result.stderr)
 
 
 def written(settings: dict[str, str], folder: Path) -> Path:
@@ -74,7 +74,9 @@ def without(settings: dict[str, str], prefix: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("by", BY)
 @pytest.mark.parametrize("login", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "certificate"])
-def test_who_may_sees(secure: SecureCluster, name: str, login: str, by: str, tmp_path: Path) -> None:
+def test_an_authorised_user_sees_the_group(
+    secure: SecureCluster, name: str, login: str, by: str, tmp_path: Path
+) -> None:
     settings = secure.java_certificate() if login == "certificate" else secure.java_login("anna", mechanism=login)
     found = said(settings, by, name, tmp_path)
 
@@ -104,9 +106,9 @@ def refused(secure: SecureCluster) -> dict[str, dict[str, str]]:
 
 @pytest.mark.parametrize("by", BY)
 @pytest.mark.parametrize("why", MESSAGES)
-def test_who_may_not_is_told_in_one_line(secure: SecureCluster, name: str, why: str, by: str, tmp_path: Path) -> None:
+def test_a_refusal_is_one_line(secure: SecureCluster, name: str, why: str, by: str, tmp_path: Path) -> None:
     waits = by == "confluent-kafka" and why != "a right that is missing"  # librdkafka tries to the end
-    found = said(refused(secure)[why], by, name, tmp_path, seconds=15 if waits else PATIENCE)
+    found = said(refused(secure)[why], by, name, tmp_path, seconds=15 if waits else TIMEOUT_SECONDS)
     kafka_python, of_features, librdkafka = MESSAGES[why]
     words = {"kafka-python": kafka_python, "features": of_features, "confluent-kafka": librdkafka}[by]
 
@@ -116,7 +118,7 @@ def test_who_may_not_is_told_in_one_line(secure: SecureCluster, name: str, why: 
     assert no_secret_in(found)
 
 
-def no_secret_in(found: Said) -> bool:
+def no_secret_in(found: ToolOutput) -> bool:
     return not any(secret in found.out + found.err for secret in (PASSWORD, KEY_PASSWORD, WRONG))
 
 
@@ -130,19 +132,19 @@ def test_a_key_that_cannot_be_opened_is_named(secure: SecureCluster, name: str, 
         assert no_secret_in(found)
 
 
-def test_nobody_is_asked_for_a_password_on_a_terminal(secure: SecureCluster, name: str, tmp_path: Path) -> None:
+def test_no_password_prompt_on_a_terminal(secure: SecureCluster, name: str, tmp_path: Path) -> None:
     """OpenSSL would, and wait for ever."""
     file = written(without(secure.java_certificate(), "ssl.key.password"), tmp_path)
     mine, terminal = pty.openpty()
     try:
-        script = "from assignor.cli import main; main()"
+        script = "from spark_sim.cli.main import main; main()"
         words = [*command("kafka-python", name), "--command-config", str(file)]
         done = subprocess.run(
             ["setsid", "--ctty", "--wait", sys.executable, "-c", script, *words],
             stdin=terminal,
             capture_output=True,
             text=True,
-            timeout=PATIENCE,
+            timeout=TIMEOUT_SECONDS,
         )
     finally:
         os.close(terminal)

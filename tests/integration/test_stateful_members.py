@@ -13,13 +13,13 @@ from kafka import ConsumerRebalanceListener, KafkaConsumer
 from kafka.admin import KafkaAdminClient
 
 from assignor.clients.kafka_python import StreamsPartitionAssignor
-from assignor.clients.kafka_python_admin import KafkaPythonAdmin
-from assignor.clients.looking_up import LookupFailed
+from assignor.clients.kafka_python._admin import KafkaPythonAdmin
+from assignor.clients.leader_lookup import LookupFailed
 from assignor.errors import FatalError
-from assignor.internal_topics import NewTopic
+from assignor.protocol.internal_topics import NewTopic
 from assignor.topology import Subtopology, Topology
 from subscription_codec import TaskId, TopicPartition
-from tests.assignor.clients.listening import Recorder, Rival
+from tests.assignor.clients.recording_listener import ContentionListener, RecordingListener
 from upgrade import StreamsConfig
 
 pytestmark = [pytest.mark.broker, pytest.mark.slow]
@@ -36,7 +36,7 @@ class Application:
 
     def __init__(self, broker: str) -> None:
         self.broker = broker
-        self.listeners: list[Recorder] = []
+        self.listeners: list[RecordingListener] = []
         self.name = f"stateful-{uuid4().hex[:8]}"
         self.source, self.repartition, self.changelog = (f"{self.name}-{what}" for what in ("orders", "r", "changelog"))
         self.topology = Topology.of(
@@ -57,7 +57,7 @@ class Member(ConsumerRebalanceListener):
         self.owned: set[TopicPartition] = set()
         self.revoked: list[TopicPartition] = []
         self.errors: list[Exception] = []
-        self.tasks = Rival(application.listeners, sums={})
+        self.tasks = ContentionListener(application.listeners, sums={})
         self.admin = KafkaPythonAdmin(application.name, bootstrap_servers=application.broker)
         self.streams = StreamsPartitionAssignor(
             application.topology,
@@ -70,6 +70,7 @@ class Member(ConsumerRebalanceListener):
             group_id=application.name,
             partition_assignment_strategy=[self.streams],
             enable_auto_commit=False,
+            auto_offset_reset="earliest",
             session_timeout_ms=60_000,
             heartbeat_interval_ms=300,
             group_instance_id=config.get("group_instance_id"),
@@ -106,11 +107,11 @@ class Member(ConsumerRebalanceListener):
 
     @property
     def active(self) -> list[TaskId]:
-        return sorted(self.streams.received.active) if self.streams.received else []
+        return sorted(self.streams.received_assignment.active) if self.streams.received_assignment else []
 
     @property
     def standby(self) -> list[TaskId]:
-        return sorted(self.streams.received.standby) if self.streams.received else []
+        return sorted(self.streams.received_assignment.standby) if self.streams.received_assignment else []
 
 
 @pytest.fixture(name="application")
@@ -142,7 +143,7 @@ def eventually(condition: Callable[[], bool], *members: Member) -> None:
 
 def committed(admin: KafkaPythonAdmin, partition: TopicPartition) -> Mapping[TopicPartition, int]:
     try:
-        return admin.committed([partition])
+        return admin.committed_offsets([partition])
     except LookupFailed:  # the first group of a broker has to wait for its coordinator
         return {}
 
@@ -155,9 +156,7 @@ def share_all(*members: Member) -> Callable[[], bool]:
     return shared
 
 
-def test_a_group_creates_its_topics_shares_its_tasks_and_hands_them_over(
-    application: Application, start: Callable[..., Member]
-) -> None:
+def test_a_group_creates_its_topics_and_moves_its_tasks(application: Application, start: Callable[..., Member]) -> None:
     first = start("a")
     eventually(lambda: TASKS == first.active, first)
     second = start("b")
@@ -167,11 +166,11 @@ def test_a_group_creates_its_topics_shares_its_tasks_and_hands_them_over(
         topic["name"]: len(topic["partitions"])
         for topic in application.admin.describe_topics([application.repartition, application.changelog])
     }
-    assert 11 == first.streams.core.used_version
+    assert 11 == first.streams.assignor.used_version
     kept = first.owned.copy()
     assert not kept & set(first.revoked)  # what stayed was never interrupted
     assert {task.subtopology for task in first.standby} == {task.subtopology for task in second.standby} == {1}
-    hosts = second.streams.received.hosts  # type: ignore[union-attr]
+    hosts = second.streams.received_assignment.hosts  # type: ignore[union-attr]
     assert {("a", 1), ("b", 1)} == set(hosts)
 
     first.close()
@@ -179,13 +178,13 @@ def test_a_group_creates_its_topics_shares_its_tasks_and_hands_them_over(
     second.close()
     for member in (first, second):
         assert [] == member.errors
-        assert {"assigned", "revoked", "standby_added", "standby_removed"} == set(member.tasks.words)
+        assert {"assigned", "revoked", "standby_added", "standby_removed"} == set(member.tasks.callback_names)
         assert set() == member.tasks.contested
-        assert not member.tasks.held.active
-        assert not member.tasks.held.standby
+        assert not member.tasks.owned_tasks.active
+        assert not member.tasks.owned_tasks.standby
 
 
-def test_who_does_not_poll_has_lost_its_tasks_and_gets_others(start: Callable[..., Member]) -> None:
+def test_a_member_that_does_not_poll_loses_its_tasks_and_rejoins(start: Callable[..., Member]) -> None:
     first, second = start("a", max_poll_ms=IMPATIENT_MS), start("b")
     eventually(share_all(first, second), first, second)
     first.dawdle_seconds = IMPATIENT_MS / 1000 + 2
@@ -193,11 +192,11 @@ def test_who_does_not_poll_has_lost_its_tasks_and_gets_others(start: Callable[..
     first.dawdle_seconds = 0
     eventually(share_all(first, second), first, second)
 
-    assert 1 == first.tasks.words.count("lost")
-    assert "lost" not in second.tasks.words
+    assert 1 == first.tasks.callback_names.count("lost")
+    assert "lost" not in second.tasks.callback_names
 
 
-def test_who_joins_warms_up_before_it_takes_over(application: Application, start: Callable[..., Member]) -> None:
+def test_a_new_member_warms_up_before_it_takes_over(application: Application, start: Callable[..., Member]) -> None:
     """20,000 records behind is more than ``acceptable.recovery.lag``, so a new member gets standbys first."""
     first = start("a")
     eventually(lambda: TASKS == first.active, first)
@@ -209,39 +208,39 @@ def test_who_joins_warms_up_before_it_takes_over(application: Application, start
 
     second = start("b")
     eventually(lambda: bool(second.standby), first, second)
-    eventually(lambda: first.streams.received.rejoin_at_ms is not None, first, second)  # type: ignore[union-attr]
+    eventually(lambda: first.streams.received_assignment.rejoin_at_ms is not None, first, second)  # type: ignore[union-attr]
 
     stateful = [task for task in TASKS if task.subtopology == 1]
     assert stateful == [task for task in first.active if task.subtopology == 1]
     assert not [task for task in second.active if task.subtopology == 1]
 
 
-def test_a_static_member_that_comes_back_elsewhere_tells_the_others(start: Callable[..., Member]) -> None:
+def test_a_static_member_that_moves_reports_its_new_address(start: Callable[..., Member]) -> None:
     first, second = start("a", group_instance_id="one"), start("b", group_instance_id="two")
     eventually(share_all(first, second), first, second)
-    before = first.streams.received
+    before = first.streams.received_assignment
 
     second.close()
     moved = start("c", group_instance_id="two")
 
     eventually(share_all(first, moved), first, moved)
-    eventually(lambda: first.streams.received is not before, first, moved)
-    eventually(lambda: ("c", 1) in first.streams.received.hosts, first, moved)  # type: ignore[union-attr]
+    eventually(lambda: first.streams.received_assignment is not before, first, moved)
+    eventually(lambda: ("c", 1) in first.streams.received_assignment.hosts, first, moved)  # type: ignore[union-attr]
     assert [] == first.errors + moved.errors
 
 
-def test_an_admin_that_reaches_nobody_fails_as_a_lookup(application: Application) -> None:
+def test_an_admin_without_a_broker_raises_lookup_failed(application: Application) -> None:
     admin = KafkaPythonAdmin(application.name, bootstrap_servers=application.broker)
     missing = f"{application.name}-nowhere"
 
-    assert {} == admin.partitions([missing])
+    assert {} == admin.partition_counts([missing])
     source = TopicPartition(application.source, 0)
     eventually(lambda: {source: 0} == committed(admin, source))
-    assert {None} == admin.racks([application.source])[source]  # a broker without one
+    assert {None} == admin.replica_racks([application.source])[source]  # a broker without one
     with pytest.raises(LookupFailed):
-        admin.ends([TopicPartition(missing, 0)])
+        admin.end_offsets([TopicPartition(missing, 0)])
     with pytest.raises(FatalError, match="could not create topics"):
         admin.create([NewTopic("not/allowed", 1, {})])
     admin.create([NewTopic(application.source, 4, {}), NewTopic(missing, 1, {})])  # one of them was there before
-    assert {missing: 1} == admin.partitions([missing])
+    assert {missing: 1} == admin.partition_counts([missing])
     admin.close()

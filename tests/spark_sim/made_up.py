@@ -4,8 +4,8 @@ from functools import cache
 
 from attrs import evolve
 
-from spark_sim.cell_result import CellResult
-from upgrade.matrix import Plan, documented_plan, kip_268, plans
+from spark_sim.search.cell_result import UpgradeResult
+from upgrade.plans import Plan, documented_plan, kip_268_plans, kip_268_upgrades
 from upgrade.releases import RELEASES
 
 EXAMPLE = "A@1.1.1 B@1.1.1 C@1.1.1 | elect newest | bounce A>2.0.1"
@@ -16,7 +16,7 @@ def found(upgrade, example=EXAMPLE):
     """What a sweep finds, more or less."""
     asked_for = documented_plan(upgrade.origin, upgrade.target)
     safe = MORE.index(upgrade.plan) >= MORE.index(asked_for)
-    result = CellResult(
+    result = UpgradeResult(
         upgrade,
         runs=100,
         max_rebalances=3,
@@ -32,17 +32,17 @@ def found(upgrade, example=EXAMPLE):
     return evolve(result, violations=92, example=example, violated="always: nobody dies", message="B: </script> & <b>")
 
 
-MATRIX = [found(upgrade) for upgrade in kip_268()]
+MATRIX = [found(upgrade) for upgrade in kip_268_upgrades()]
 
 
 @cache
 def everything():
     """All pairs of releases, three plans each."""
-    released = [release for release in RELEASES.values() if release.released]
+    released = [release for release in RELEASES.values() if release.is_released]
     return tuple(
-        found(evolve(upgrade, called=(origin.name, target.name)), f"A@{origin} B@{origin} | bounce A>{target}")
+        found(evolve(upgrade, labels=(origin.name, target.name)), f"A@{origin} B@{origin} | bounce A>{target}")
         for origin in released
         for target in released
         if origin != target
-        for upgrade in plans(origin, target)
+        for upgrade in kip_268_plans(origin, target)
     )

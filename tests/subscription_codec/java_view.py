@@ -1,10 +1,10 @@
-"""Our records as the accessors of Kafka's newest ``SubscriptionInfo`` and ``AssignmentInfo`` show them."""
+"""Our records in the form of the accessors of Kafka's newest ``SubscriptionInfo`` and ``AssignmentInfo``."""
 
-from subscription_codec import RUNNING, UNKNOWN_SUM, Subscription
+from subscription_codec import LATEST_OFFSET, OFFSET_UNKNOWN, Subscription
 
 
 def as_java_shows_it(record):
-    """All that the accessors of Kafka's objects give, also where the version has no such field."""
+    """All values of the accessors of Kafka's objects, also those that the version does not have."""
     return subscription(record) if isinstance(record, Subscription) else assignment(record)
 
 
@@ -14,15 +14,15 @@ def subscription(record):
     if record.version >= 7:
         # The last of a task counts, whether it has an empty name or none.
         kept = {task._replace(topology=task.topology or None): offset_sum for task, offset_sum in sums}
-        running = [task for task, offset_sum in kept.items() if offset_sum == RUNNING]
-        others = [task for task, offset_sum in kept.items() if offset_sum != RUNNING]
+        running = [task for task, offset_sum in kept.items() if offset_sum == LATEST_OFFSET]
+        others = [task for task, offset_sum in kept.items() if offset_sum != LATEST_OFFSET]
     else:
-        sums = [(task, RUNNING) for task in running] + [(task, UNKNOWN_SUM) for task in others]
+        sums = [(task, LATEST_OFFSET) for task in running] + [(task, OFFSET_UNKNOWN) for task in others]
     # Java reads bytes that are not UTF-8 as U+FFFD.
     end_point = record.user_end_point.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     return {
         "version": record.version,
-        "latestSupported": record.latest_supported,
+        "latestSupported": record.supported_version,
         "processId": str(record.process_id),
         "prevTasks": list(map(listed, running)),
         "standbyTasks": list(map(listed, others)),
@@ -36,7 +36,7 @@ def subscription(record):
 def assignment(record):
     return {
         "version": record.version,
-        "latestSupported": record.latest_supported,
+        "latestSupported": record.supported_version,
         "activeTasks": list(map(listed, record.active_tasks)),
         "standbyTasks": [[listed(task), list(map(list, places))] for task, places in record.standby_tasks],
         "partitionsByHost": hosts_of(record.partitions_by_host),
@@ -51,5 +51,5 @@ def hosts_of(hosts):
 
 
 def listed(task):
-    """An empty name is no name to Java."""
+    """For Java an empty name is no name."""
     return list(task if task.topology else task[:2])

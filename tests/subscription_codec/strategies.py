@@ -8,10 +8,10 @@ from functools import cache
 from hypothesis import strategies as st
 
 from subscription_codec import (
+    LATEST_OFFSET,
     LATEST_SUPPORTED_VERSION,
-    NO_REBALANCE,
-    RUNNING,
-    UNKNOWN_SUM,
+    NO_FOLLOW_UP,
+    OFFSET_UNKNOWN,
     Assignment,
     ClientTag,
     FutureSubscription,
@@ -40,15 +40,15 @@ utf8 = st.text(st.characters(codec="utf-8"), max_size=12)
 # Bytes that are not UTF-8 are kept as surrogate escapes.
 bad_utf8 = st.sampled_from([b"\xff:1", b"\xc3", b"a\x80b"]).map(lambda raw: raw.decode("utf-8", "surrogateescape"))
 texts = utf8 | bad_utf8
-offset_sums = st.sampled_from([RUNNING, UNKNOWN_SUM, 0, -1, -4, 2**63 - 1, -(2**63)]) | int64
+offset_sums = st.sampled_from([LATEST_OFFSET, OFFSET_UNKNOWN, 0, -1, -4, 2**63 - 1, -(2**63)]) | int64
 task_ids = st.builds(TaskId, numbers, numbers, st.none())  # without the last, Hypothesis would make names up
 trailing = st.just(b"") | st.binary(max_size=6)
 versions = st.integers(1, LATEST)
 error_codes = st.integers(0, 4) | int32
 unique_fields = st.integers(-128, 127)
 process_ids = st.uuids()
-latest_supported = {version: st.integers(version, 2**31 - 1) for version in range(3, LATEST + 1)}
-next_rebalances = st.sampled_from([0, NO_REBALANCE]) | int64
+supported_version = {version: st.integers(version, 2**31 - 1) for version in range(3, LATEST + 1)}
+next_rebalances = st.sampled_from([0, NO_FOLLOW_UP]) | int64
 prev_tasks = tuples(task_ids)
 no_names = st.none()
 
@@ -75,7 +75,7 @@ def subscriptions(draw, versions=versions, usual=False, texts=texts):
     sums = draw(task_offset_sums(no_names if usual or version < 10 else optional(texts))) if version >= 7 else ()
     return Subscription(
         version=version,
-        latest_supported=draw(latest_supported[version]) if version >= 3 else -1,
+        supported_version=draw(supported_version[version]) if version >= 3 else -1,
         process_id=draw(process_ids),
         prev_tasks=draw(prev_tasks) if version <= 6 else (),
         standby_tasks=draw(prev_tasks) if version <= 6 else (),
@@ -89,7 +89,7 @@ def subscriptions(draw, versions=versions, usual=False, texts=texts):
 
 
 def future_subscriptions():
-    """Any subscription that we do not know."""
+    """Any future subscription."""
     versions = st.integers(LATEST + 1, 2**31 - 1)
     return st.tuples(versions, versions, trailing).map(lambda v: FutureSubscription(min(v[:2]), max(v[:2]), v[2]))
 
@@ -123,12 +123,12 @@ def assignments(draw, versions=versions, usual=False):
     by_host = partitions_by_host(texts)
     return Assignment(
         version=version,
-        latest_supported=draw(int32) if version >= 3 else -1,
+        supported_version=draw(int32) if version >= 3 else -1,
         active_tasks=draw(active_tasks(names)),
         standby_tasks=draw(standby_tasks(names, texts)),
         partitions_by_host=draw(by_host) if version >= 2 else (),
         standby_partitions_by_host=draw(by_host) if version >= 6 else (),
         error_code=draw(error_codes) if version >= 4 else 0,
-        next_rebalance_ms=draw(next_rebalances) if version >= 7 else NO_REBALANCE,
+        next_rebalance_ms=draw(next_rebalances) if version >= 7 else NO_FOLLOW_UP,
         trailing=draw(trailing),
     )

@@ -1,4 +1,4 @@
-"""Columns are tuples to whoever looks at them."""
+"""Columns behave like the tuples of their records."""
 
 import copy
 import pickle
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from subscription_codec import (
-    RUNNING,
+    LATEST_OFFSET,
     Assignment,
     HostInfo,
     HostPartitions,
@@ -30,7 +30,7 @@ from tests.subscription_codec.strategies import assignments, subscriptions
 
 TASKS = (TaskId(0, 3), TaskId(-1, -(2**31)), TaskId(2**31 - 1, 0), TaskId(0, 3))
 SUMS = tuple(
-    TaskOffsetSum(task, offset_sum) for task, offset_sum in zip(TASKS, (5, RUNNING, 2**63 - 1, 7), strict=True)
+    TaskOffsetSum(task, offset_sum) for task, offset_sum in zip(TASKS, (5, LATEST_OFFSET, 2**63 - 1, 7), strict=True)
 )
 HOSTS = (
     HostPartitions(HostInfo("a", 1), (TopicPartition("t", 0), TopicPartition("u", 2))),
@@ -40,7 +40,7 @@ HOSTS = (
 
 
 def decoded_columns():
-    """One column of each kind with the tuple that it stands for."""
+    """One column of each kind with its tuple."""
     tasks = decode_subscription(encode_subscription(Subscription(3, 3, prev_tasks=TASKS))).prev_tasks
     sums = decode_subscription(encode_subscription(Subscription(11, 11, task_offset_sums=SUMS))).task_offset_sums
     hosts = decode_assignment(encode_assignment(Assignment(11, 11, partitions_by_host=HOSTS))).partitions_by_host
@@ -127,10 +127,10 @@ def test_a_decoded_record_survives_pickling(record):
 
 
 def test_sums_are_found_by_task_and_the_last_of_a_task_counts():
-    """As in Java's map; the tasks of 0_3 stand there twice."""
+    """As in Java's map; 0_3 occurs twice."""
     _, (sums, _), _ = decoded_columns()
 
-    assert {TaskId(0, 3): 7, TASKS[1]: RUNNING, TASKS[2]: 2**63 - 1} == sums.by_task()
+    assert {TaskId(0, 3): 7, TASKS[1]: LATEST_OFFSET, TASKS[2]: 2**63 - 1} == sums.as_dict()
     assert list(sums.sums) == [each.offset_sum for each in SUMS]
 
 
@@ -146,7 +146,7 @@ def test_empty_columns_are_the_empty_tuple():
 @pytest.mark.parametrize("version", range(5, 12))
 @pytest.mark.parametrize("dictionary", ["00000000", "00000001" + "00000000" + "000174"], ids=["empty", "another"])
 def test_a_topic_that_the_dictionary_does_not_have_is_none(version, dictionary):
-    """Kafka makes a partition without a topic of it; it can be written as it came, and shown."""
+    """In Kafka it is a partition without a topic. It can be encoded to the same bytes, and printed."""
     host = "00000001" + "000168" + "00000050" + "00000001" + "00000007" + "00000003"
     blob = bytes.fromhex(f"{version:08x}" * 2 + "00000000" * 2 + dictionary + host)
     blob += bytes((4 if version >= 6 else 0) + 4 + (8 if version >= 7 else 0))
@@ -158,10 +158,10 @@ def test_a_topic_that_the_dictionary_does_not_have_is_none(version, dictionary):
     assert [[["h", 80], [[None, 3]]]] == to_fields(record)["partitionsByHost"]
 
 
-def test_the_tasks_that_messages_share_are_bounded(monkeypatch):
-    """Nonsense from the network must not fill the memory."""
-    monkeypatch.setattr(columns_module._SharedTasks, "MOST", 3)
-    shared = columns_module._SharedTasks()
+def test_the_cache_of_task_ids_is_bounded(monkeypatch):
+    """Malformed input must not exhaust the memory."""
+    monkeypatch.setattr(columns_module._TaskIdCache, "MAX_SIZE", 3)
+    shared = columns_module._TaskIdCache()
 
     found = [shared[number << 32 | number] for number in range(10)]
 
@@ -175,10 +175,10 @@ def test_sums_by_task_become_the_same_column_as_a_tuple_of_them():
     column = TaskOffsetSums.of(sums)
 
     assert tuple(TaskOffsetSum(task, offset_sum) for task, offset_sum in sums.items()) == column
-    assert sums == column.by_task()
+    assert sums == column.as_dict()
     assert 0 == len(TaskOffsetSums.of({}))
 
 
-def test_a_task_of_a_named_topology_has_no_place_in_a_column():
+def test_a_column_refuses_a_task_of_a_named_topology():
     with pytest.raises(ValueError, match="named topologies"):
         TaskOffsetSums.of({TaskId(0, 0, "name"): 1})

@@ -4,19 +4,33 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subscription_codec import DecodeError, EncodeError, TopicPartition
-from subscription_codec._wire import NullableBytes
-from subscription_codec.consumer_protocol import (
-    MemberAssignment,
-    MemberSubscription,
-    TopicPartitions,
-    decode_member_assignment,
-    decode_member_subscription,
-    encode_member_assignment,
-    encode_member_subscription,
-    flattened,
-    grouped,
+from subscription_codec import (
+    Assignment,
+    DecodeError,
+    EncodeError,
+    FutureSubscription,
+    FutureVersion,
+    Subscription,
+    TopicPartition,
+    encode_assignment,
+    encode_subscription,
 )
+from subscription_codec.consumer_protocol import (
+    ConsumerAssignment,
+    ConsumerSubscription,
+    TopicPartitions,
+    decode_consumer_assignment,
+    decode_consumer_subscription,
+    decode_leader_userdata,
+    decode_member_userdata,
+    encode_consumer_assignment,
+    encode_consumer_subscription,
+    encode_leader_userdata,
+    encode_member_userdata,
+    flatten_by_topic,
+    group_by_topic,
+)
+from subscription_codec.wire.types import NullableBytes
 
 names = st.text(st.characters(codec="utf-8"), max_size=6)
 groups = st.lists(
@@ -28,7 +42,7 @@ user_data = st.none() | st.binary(max_size=8)
 @st.composite
 def member_subscriptions(draw):
     version = draw(st.integers(0, 5))
-    return MemberSubscription(
+    return ConsumerSubscription(
         topics=draw(st.lists(names, max_size=3).map(tuple)),
         user_data=draw(user_data),
         owned_partitions=draw(groups) if version >= 1 else (),
@@ -41,20 +55,40 @@ def member_subscriptions(draw):
 
 @given(member_subscriptions())
 def test_a_member_subscription_survives_the_wire(subscription):
-    assert subscription == decode_member_subscription(encode_member_subscription(subscription))
+    assert subscription == decode_consumer_subscription(encode_consumer_subscription(subscription))
 
 
-@given(st.builds(MemberAssignment, groups, user_data, st.integers(0, 5), st.binary(max_size=4)))
+@given(st.builds(ConsumerAssignment, groups, user_data, st.integers(0, 5), st.binary(max_size=4)))
 def test_a_member_assignment_survives_the_wire(assignment):
-    assert assignment == decode_member_assignment(encode_member_assignment(assignment))
+    assert assignment == decode_consumer_assignment(encode_consumer_assignment(assignment))
+
+
+def test_both_layers_survive_the_wire_in_one_call():
+    envelope, userdata = ConsumerSubscription(("a",), version=1), Subscription(11, 11, prev_tasks=())
+    blob = encode_member_userdata(envelope, userdata)
+
+    assert (envelope._replace(user_data=encode_subscription(userdata)), userdata) == decode_member_userdata(blob)
+    assert FutureSubscription(11, 11) == decode_member_userdata(blob, supported_version=10)[1]._replace(rest=b"")
+    assert encode_subscription(Subscription(4, 3)) in encode_member_userdata(
+        envelope, Subscription(4, 4), as_release="2.0.1"
+    )
+
+
+def test_both_layers_of_an_assignment_survive_the_wire_in_one_call():
+    envelope, userdata = ConsumerAssignment(version=1), Assignment(4, 4)
+    blob = encode_leader_userdata(envelope, userdata)
+
+    assert (envelope._replace(user_data=encode_assignment(userdata)), userdata) == decode_leader_userdata(blob)
+    with pytest.raises(FutureVersion):
+        decode_leader_userdata(blob, supported_version=3)
 
 
 def test_kafka_python_reads_what_we_write():
     from kafka.protocol.consumer.metadata import ConsumerProtocolSubscription
 
-    ours = MemberSubscription(("a", "b"), b"userdata", grouped([TopicPartition("a", 1)]), 7, "rack", version=3)
+    ours = ConsumerSubscription(("a", "b"), b"userdata", group_by_topic([TopicPartition("a", 1)]), 7, "rack", version=3)
 
-    theirs = ConsumerProtocolSubscription.decode(encode_member_subscription(ours))
+    theirs = ConsumerProtocolSubscription.decode(encode_consumer_subscription(ours))
 
     assert (["a", "b"], b"userdata", 7, "rack") == (
         theirs.topics,
@@ -64,28 +98,28 @@ def test_kafka_python_reads_what_we_write():
     )
 
 
-@pytest.mark.parametrize("decode", [decode_member_subscription, decode_member_assignment])
+@pytest.mark.parametrize("decode", [decode_consumer_subscription, decode_consumer_assignment])
 @pytest.mark.parametrize("blob", [b"", b"\0", b"\xff\xff", b"\0\0\xff\xff\xff\xfe", None])
-def test_what_is_no_envelope_is_a_decode_error(decode, blob):
+def test_malformed_envelopes_are_decode_errors(decode, blob):
     with pytest.raises(DecodeError):
         decode(blob)
 
 
 def test_a_negative_version_is_not_written():
     with pytest.raises(EncodeError):
-        encode_member_assignment(MemberAssignment(version=-1))
+        encode_consumer_assignment(ConsumerAssignment(version=-1))
 
 
 def test_topics_cannot_be_null():
     with pytest.raises(EncodeError) as caught:
-        encode_member_subscription(MemberSubscription((None,)))
+        encode_consumer_subscription(ConsumerSubscription((None,)))
 
     assert "topics[0]" == caught.value.field
 
 
 @given(st.sets(st.builds(TopicPartition, names, st.integers(0, 5)), max_size=8))
 def test_grouping_and_flattening_are_inverse_and_sorted(partitions):
-    assert tuple(sorted(partitions)) == flattened(grouped(partitions))
+    assert tuple(sorted(partitions)) == flatten_by_topic(group_by_topic(partitions))
 
 
 @pytest.mark.parametrize(("given", "expected"), [(None, None), ("", b""), ("cafe", b"\xca\xfe")])

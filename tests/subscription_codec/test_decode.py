@@ -1,4 +1,4 @@
-"""Whatever the bytes: a record or a ``DecodeError``."""
+"""Any bytes give a record or a ``DecodeError``."""
 
 import pytest
 from hypothesis import given, settings
@@ -20,12 +20,12 @@ from subscription_codec import (
     explain,
     to_fields,
 )
-from subscription_codec.consumer_protocol import decode_member_assignment, decode_member_subscription
+from subscription_codec.consumer_protocol import decode_consumer_assignment, decode_consumer_subscription
 from subscription_codec.errors import BadText, BadVersion, TrailingBytes, Truncated
 from tests.subscription_codec import naive
 from tests.subscription_codec.strategies import assignments, future_subscriptions, subscriptions
 
-DECODERS = [decode_subscription, decode_assignment, decode_member_subscription, decode_member_assignment]
+DECODERS = [decode_subscription, decode_assignment, decode_consumer_subscription, decode_consumer_assignment]
 
 
 @given(subscriptions() | future_subscriptions())
@@ -62,14 +62,14 @@ def test_the_naive_decoder_agrees_about_any_assignment(assignment):
 
 
 @given(subscriptions() | assignments(), st.sampled_from([bytearray, memoryview]))
-def test_any_kind_of_bytes_will_do(record, kind):
+def test_any_bytes_like_object_is_accepted(record, kind):
     encode, decode = codec_of(record)
 
     assert record == decode(kind(encode(record)))
 
 
 @pytest.mark.parametrize("kind", [bytearray, memoryview])
-def test_what_a_client_library_calls_bytes_is_read_as_bytes(kind):
+def test_the_buffers_of_client_libraries_are_accepted(kind):
     userdata = encode_subscription(Subscription(version=1))
 
     assert decode_subscription(userdata) == decode_subscription(kind(userdata))
@@ -109,7 +109,7 @@ def test_damaged_bytes_give_a_record_or_a_decode_error(record, data):
 
 
 @given(subscriptions() | assignments(), st.data())
-def test_what_damaged_bytes_still_say_is_written_back_as_it_came(record, data):
+def test_the_record_of_damaged_bytes_encodes_to_the_same_bytes(record, data):
     encode, decode = codec_of(record)
     blob = bytearray(encode(record))
     for at in data.draw(st.lists(st.integers(0, len(blob) - 1), min_size=1, max_size=3)):
@@ -117,7 +117,7 @@ def test_what_damaged_bytes_still_say_is_written_back_as_it_came(record, data):
     if refusal(decode, bytes(blob)) is None:
         again = encode(decode(bytes(blob)))
 
-        # Over-long modified UTF-8 and repeated subtopologies have a shorter form; what they say is the same.
+        # Over-long modified UTF-8 and repeated subtopologies have a shorter form; their content is the same.
         assert again == blob or decode(again) == decode(bytes(blob))
 
 
@@ -131,7 +131,7 @@ def test_every_cut_of_a_record_is_refused(record):
 
 
 @given(subscriptions() | assignments())
-def test_strictness_refuses_bytes_behind_the_last_field_and_nothing_else(record):
+def test_strict_refuses_bytes_after_the_last_field_and_nothing_else(record):
     encode, decode = codec_of(record)
     exact = record._replace(trailing=b"")
     blob = encode(record)
@@ -143,7 +143,7 @@ def test_strictness_refuses_bytes_behind_the_last_field_and_nothing_else(record)
         assert ("trailing", len(encode(exact))) == (error.field, error.offset)
 
 
-def test_strictness_takes_the_future_as_it_is():
+def test_strict_accepts_future_subscriptions():
     assert FutureSubscription(12, 12, b"x") == decode_subscription(bytes.fromhex("0000000c0000000c78"), strict=True)
 
 
@@ -202,30 +202,30 @@ def test_a_subscription_from_the_future_keeps_both_versions_and_all_bytes(versio
     assert blob == encode_subscription(record)
 
 
-def test_before_2_0_a_version_from_the_future_is_refused_whatever_stands_behind_it():
+def test_before_2_0_a_future_version_is_refused_for_any_following_bytes():
     """Two int32 were once read here too, so that the error depended on the first half of the process id."""
     with pytest.raises(FutureVersion, match="unable to decode subscription data: version=3"):
-        decode_subscription(bytes.fromhex("00000003ffffffff"), supported=2)
+        decode_subscription(bytes.fromhex("00000003ffffffff"), supported_version=2)
 
 
 def test_a_subscription_from_the_future_needs_eight_bytes():
-    with pytest.raises(Truncated, match="latest_supported at offset 4"):
+    with pytest.raises(Truncated, match="supported_version at offset 4"):
         decode_subscription(bytes.fromhex("0000000c000000"))
 
 
 @pytest.mark.parametrize("blob", ["0000000c0000000b", "00000003ffffffff", "0000000000000003", "ffffffff00000003"])
-def test_versions_that_nobody_can_mean_are_refused(blob):
+def test_impossible_versions_are_refused(blob):
     with pytest.raises(BadVersion):
         decode_subscription(bytes.fromhex(blob) + bytes(28))
 
 
 @given(subscriptions(st.integers(4, 11)), st.data())
-def test_an_older_reader_takes_what_it_does_not_know_for_the_future(subscription, data):
+def test_for_an_older_reader_an_unknown_version_is_a_future_version(subscription, data):
     supported = data.draw(st.integers(3, subscription.version - 1))
 
-    future = decode_subscription(encode_subscription(subscription), supported=supported)
+    future = decode_subscription(encode_subscription(subscription), supported_version=supported)
 
-    assert (subscription.version, subscription.latest_supported) == future[:2]
+    assert (subscription.version, subscription.supported_version) == future[:2]
     assert encode_subscription(subscription) == encode_subscription(future)
 
 
@@ -233,7 +233,7 @@ def test_an_older_reader_takes_what_it_does_not_know_for_the_future(subscription
 def test_an_assignment_from_the_future_is_refused_as_kafka_refuses_it(assignment, data):
     supported = data.draw(st.integers(1, assignment.version - 1))
 
-    error = refusal(decode_assignment, encode_assignment(assignment), supported=supported)
+    error = refusal(decode_assignment, encode_assignment(assignment), supported_version=supported)
 
     assert isinstance(error, FutureVersion)
     assert f"used version {assignment.version}; latest supported version: {supported}" == error.problem
@@ -253,14 +253,14 @@ def test_an_assignment_version_below_one_is_refused():
 
 
 def test_repeated_subtopologies_are_read_one_after_the_other():
-    """Kafka puts them into one map; bytes that no release writes need not come back as they were."""
+    """Kafka merges them into one map. Bytes that no release writes need not survive a round trip."""
     sums = "00000002" + ("00000005" + "00000001" + "00000007" + "0000000000000009") * 2
     blob = bytes.fromhex("00000007" * 2) + bytes(20) + bytes.fromhex(sums)
 
     record = decode_subscription(blob)
 
     assert (TaskOffsetSum(TaskId(5, 7), 9),) * 2 == record.task_offset_sums
-    assert {TaskId(5, 7): 9} == record.task_offset_sums.by_task()
+    assert {TaskId(5, 7): 9} == record.task_offset_sums.as_dict()
     assert record == decode_subscription(encode_subscription(record))
 
 
@@ -271,7 +271,7 @@ def test_an_endpoint_that_is_not_utf8_survives():
 
 
 @pytest.mark.parametrize("version", [12, 2**31 - 1])
-def test_an_assignment_from_the_future_can_be_kept_for_those_who_look_from_outside(version):
+def test_a_future_assignment_can_be_kept_for_inspection(version):
     blob = version.to_bytes(4, "big") * 2 + b"whatever comes then"
 
     record = decode_assignment(blob, keep_future=True)
@@ -280,7 +280,7 @@ def test_an_assignment_from_the_future_can_be_kept_for_those_who_look_from_outsi
     assert blob == encode_assignment(record)
 
 
-def test_an_assignment_that_is_known_is_read_as_ever_when_the_future_is_kept():
+def test_keep_future_does_not_change_known_versions():
     blob = encode_assignment(Assignment(version=1))
 
     assert decode_assignment(blob) == decode_assignment(blob, keep_future=True)

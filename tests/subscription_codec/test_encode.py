@@ -1,4 +1,4 @@
-"""What cannot be written is refused by field; JSON and records say the same."""
+"""Records that cannot be written are refused by field; JSON and records have the same content."""
 
 import json
 from uuid import UUID
@@ -25,11 +25,11 @@ from subscription_codec import (
     explain,
     from_fields,
     to_fields,
-    with_dictionary,
+    with_topic_dictionary,
 )
-from subscription_codec._hosts import IndexedPartition
-from subscription_codec.errors import joined
+from subscription_codec.errors import join_path
 from subscription_codec.records import TopicEntry
+from subscription_codec.wire.hosts import IndexedPartition
 from tests.subscription_codec.strategies import assignments, subscriptions
 
 TOO_LONG = "é" * 40_000
@@ -47,7 +47,7 @@ def by_host(topic, partition):
         (Subscription(version=12), "version"),
         (Subscription(version="3"), "version"),
         (Assignment(version=12), "version"),
-        (Subscription(version=3, latest_supported=2**31), "latest_supported"),
+        (Subscription(version=3, supported_version=2**31), "supported_version"),
         (Subscription(version=1, process_id="not a UUID"), "process_id"),
         (Subscription(version=1, prev_tasks=(TaskId(0, 0), TaskId(0, 2**31))), "prev_tasks[1].partition"),
         (Subscription(version=1, prev_tasks=(TaskId(0, None),)), "prev_tasks[0].partition"),
@@ -103,9 +103,9 @@ def test_an_error_without_a_field_is_just_its_problem():
 
 
 def test_paths_join_like_code():
-    assert "a.b" == joined("a", "b")
-    assert "a[0].b" == joined("a", "[0].b")
-    assert "a" == joined("a", "")
+    assert "a.b" == join_path("a", "b")
+    assert "a[0].b" == join_path("a", "[0].b")
+    assert "a" == join_path("a", "")
 
 
 @given(subscriptions())
@@ -169,7 +169,7 @@ def test_a_record_from_the_future_is_described_by_its_versions():
 
 @pytest.mark.parametrize("sums", [((0, 1, 5),), (None,)])
 @pytest.mark.parametrize("version", [7, 11])
-def test_what_is_no_offset_sum_is_refused_by_field(version, sums):
+def test_a_value_that_is_no_offset_sum_is_refused_by_field(version, sums):
     with pytest.raises(EncodeError) as caught:
         encode_subscription(Subscription(version, version, task_offset_sums=sums))
 
@@ -188,16 +188,16 @@ def test_the_dictionary_of_the_json_is_the_one_that_is_written():
 def test_without_a_dictionary_the_topics_are_numbered_in_order():
     hosts = (*by_host("u", 0), *by_host("t", 1))
 
-    record = with_dictionary(Assignment(6, 6, standby_partitions_by_host=hosts))
+    record = with_topic_dictionary(Assignment(6, 6, standby_partitions_by_host=hosts))
 
     assert ((0, "t"), (1, "u")) == record.topics
-    assert record is with_dictionary(record)
+    assert record is with_topic_dictionary(record)
     assert () == Assignment(6, 6, standby_partitions_by_host=hosts).topics
 
 
-def test_one_dictionary_serves_many_answers():
-    """What a leader does: it makes the host map once, and each member's own tasks are put beside it."""
-    shared = with_dictionary(Assignment(6, 6, partitions_by_host=by_host("t", 0)))
+def test_many_answers_share_one_dictionary():
+    """A leader makes the host map once and adds each member's own tasks."""
+    shared = with_topic_dictionary(Assignment(6, 6, partitions_by_host=by_host("t", 0)))
     answers = [shared._replace(active_tasks=(TaskId(0, number),)) for number in range(3)]
 
     assert [shared.partitions_by_host] * 3 == [decode_assignment(encode_assignment(each))[4] for each in answers]
@@ -233,12 +233,12 @@ def test_the_json_of_a_record_is_json(record):
 
 
 def test_the_dictionary_survives_json_too():
-    record = with_dictionary(Assignment(6, 6, partitions_by_host=by_host("t", 0)), (TopicEntry(9, "t"),))
+    record = with_topic_dictionary(Assignment(6, 6, partitions_by_host=by_host("t", 0)), (TopicEntry(9, "t"),))
 
     assert record.topics == from_fields("assignment", to_fields(record)).topics
 
 
-def test_lists_will_do_wherever_tuples_do():
+def test_lists_are_accepted_wherever_tuples_are():
     tasks = [TaskId(0, 1), TaskId(2, 3)]
 
     assert tuple(tasks) == decode_assignment(encode_assignment(Assignment(11, 11, active_tasks=tasks))).active_tasks
@@ -262,17 +262,17 @@ def test_names_print_as_kafka_writes_them():
 
 
 @pytest.mark.parametrize("text", ["", "0", "0_", "_0", "x_0", "name__0"])
-def test_what_is_no_task_is_not_parsed(text):
+def test_text_that_is_no_task_is_not_parsed(text):
     with pytest.raises(ValueError, match="invalid literal"):
         TaskId.parse(text)
 
 
-def test_what_stands_behind_the_fields_has_to_be_bytes():
+def test_the_trailing_value_must_be_bytes():
     with pytest.raises(EncodeError, match="trailing: needs bytes"):
         encode_subscription(Subscription(1, trailing="text"))
 
 
-def test_a_decoded_host_map_and_one_by_hand_share_one_dictionary():
+def test_a_decoded_host_map_and_a_tuple_share_one_dictionary():
     hosts = (HostPartitions(HostInfo("h", 1), (TopicPartition("a", 0),)),)
     others = (HostPartitions(HostInfo("i", 1), (TopicPartition("b", 1),)),)
     decoded = decode_assignment(encode_assignment(Assignment(5, 5, partitions_by_host=hosts)))
@@ -282,7 +282,7 @@ def test_a_decoded_host_map_and_one_by_hand_share_one_dictionary():
     assert mixed == decode_assignment(encode_assignment(mixed))
 
 
-def test_explain_shows_a_client_tag_as_people_write_it():
+def test_explain_shows_a_client_tag_as_key_and_value():
     blob = encode_subscription(Subscription(11, 11, client_tags=(ClientTag("zone", "eu-1a"),)))
 
     assert "zone=eu-1a" in [part.value for part in explain("subscription", blob)]

@@ -1,4 +1,4 @@
-"""A version more is one row in the table of its message; nothing else has to change."""
+"""A new version is one row in the table of its message; nothing else has to change."""
 
 import pytest
 
@@ -22,10 +22,10 @@ from subscription_codec import (
     from_fields,
     to_fields,
 )
-from subscription_codec._driver import read_carefully, write_carefully
-from subscription_codec._tasks import INT_32, Tasks
+from subscription_codec._messages import decode_by_reference, encode_by_reference
 from subscription_codec.errors import Truncated
-from subscription_codec.layout import ASSIGNMENT, SUBSCRIPTION, Field, Layout
+from subscription_codec.layout import ASSIGNMENT_LAYOUTS, SUBSCRIPTION_LAYOUTS, Field, Layout
+from subscription_codec.wire.tasks import INT_32, TaskIdsType
 
 TASKS = (TaskId(0, 1), TaskId(2, 3))
 HOSTS = (HostPartitions(HostInfo("h", 1), (TopicPartition("t", 0),)),)
@@ -35,19 +35,23 @@ TO_12 = Assignment(12, 12, TASKS, (StandbyTask(TASKS[0], ()),), HOSTS, HOSTS, 3,
 
 @pytest.fixture(autouse=True)
 def version_12(monkeypatch):
-    """Version 11 of both messages with a field more: the previous tasks again, and the error code twice."""
+    """Version 11 of both messages with one more field: the previous tasks again, and the error code twice."""
     monkeypatch.setitem(
-        SUBSCRIPTION, 12, Layout(Subscription, *SUBSCRIPTION[11], Field("prev_tasks", "ownedTasks", Tasks()))
+        SUBSCRIPTION_LAYOUTS,
+        12,
+        Layout(Subscription, *SUBSCRIPTION_LAYOUTS[11], Field("prev_tasks", "ownedTasks", TaskIdsType())),
     )
-    monkeypatch.setitem(ASSIGNMENT, 12, Layout(Assignment, *ASSIGNMENT[11], Field("error_code", "newCode", INT_32)))
+    monkeypatch.setitem(
+        ASSIGNMENT_LAYOUTS, 12, Layout(Assignment, *ASSIGNMENT_LAYOUTS[11], Field("error_code", "newCode", INT_32))
+    )
 
 
 def test_the_new_version_is_written_and_read():
-    assert FROM_12 == decode_subscription(encode_subscription(FROM_12), supported=12)
-    assert TO_12 == decode_assignment(encode_assignment(TO_12), supported=12)
+    assert FROM_12 == decode_subscription(encode_subscription(FROM_12), supported_version=12)
+    assert TO_12 == decode_assignment(encode_assignment(TO_12), supported_version=12)
 
 
-def test_the_new_field_stands_behind_the_old_ones():
+def test_the_new_field_follows_the_old_fields():
     old = encode_subscription(FROM_12._replace(version=11))
     new = bytes.fromhex("0000000200000000000000010000000200000003")
 
@@ -55,24 +59,24 @@ def test_the_new_field_stands_behind_the_old_ones():
     assert encode_assignment(TO_12._replace(version=11))[4:] + bytes([0, 0, 0, 3]) == encode_assignment(TO_12)[4:]
 
 
-def test_both_halves_know_the_new_version():
-    for record, layout in ((FROM_12, SUBSCRIPTION[12]), (decoded(TO_12), ASSIGNMENT[12])):
-        assert record == layout.read(layout.write(record), 12)
-        assert write_carefully(record, layout) == layout.write(record)
-        assert record == read_carefully(layout.write(record), layout)
+def test_both_paths_know_the_new_version():
+    for record, layout in ((FROM_12, SUBSCRIPTION_LAYOUTS[12]), (decoded(TO_12), ASSIGNMENT_LAYOUTS[12])):
+        assert record == layout.fast_decode(layout.fast_encode(record), 12)
+        assert encode_by_reference(record, layout) == layout.fast_encode(record)
+        assert record == decode_by_reference(layout.fast_encode(record), layout)
 
 
 def decoded(assignment):
-    return decode_assignment(encode_assignment(assignment), supported=12)
+    return decode_assignment(encode_assignment(assignment), supported_version=12)
 
 
-def test_who_supports_11_sees_the_future():
+def test_for_a_reader_of_version_11_it_is_a_future_subscription():
     blob = encode_subscription(FROM_12)
 
-    assert FutureSubscription(12, 12, blob[8:]) == decode_subscription(blob, supported=11)
-    assert decode_subscription(blob) == decode_subscription(blob, supported=11)
+    assert FutureSubscription(12, 12, blob[8:]) == decode_subscription(blob, supported_version=11)
+    assert decode_subscription(blob) == decode_subscription(blob, supported_version=11)
     with pytest.raises(FutureVersion, match="used version 12; latest supported version: 11"):
-        decode_assignment(encode_assignment(TO_12), supported=11)
+        decode_assignment(encode_assignment(TO_12), supported_version=11)
     with pytest.raises(FutureVersion):
         decode_assignment(encode_assignment(TO_12))
 
@@ -80,12 +84,12 @@ def test_who_supports_11_sees_the_future():
 def test_the_new_version_is_explained():
     blob = encode_subscription(FROM_12)
 
-    parts = list(explain("subscription", blob, supported=12))
+    parts = list(explain("subscription", blob, supported_version=12))
 
     assert blob == b"".join(part.raw for part in parts)
     assert ["ownedTasks.count", "ownedTasks[0]", "ownedTasks[1]"] == [part.field for part in parts[-3:]]
     assert ["2", "0_1", "2_3"] == [part.value for part in parts[-3:]]
-    assert "newCode" == list(explain("assignment", encode_assignment(TO_12), supported=12))[-1].field
+    assert "newCode" == list(explain("assignment", encode_assignment(TO_12), supported_version=12))[-1].field
     assert "version 12 is not known here (up to 11)" == list(explain("subscription", blob))[-1].value
 
 
@@ -100,7 +104,7 @@ def test_the_new_version_has_json():
 
 def test_errors_name_the_new_field():
     with pytest.raises(Truncated) as caught:
-        decode_assignment(encode_assignment(TO_12)[:-1], supported=12)
+        decode_assignment(encode_assignment(TO_12)[:-1], supported_version=12)
     assert "error_code" == caught.value.field
     with pytest.raises(EncodeError) as refused:
         encode_subscription(FROM_12._replace(prev_tasks=(TaskId(0, None),)))

@@ -1,4 +1,4 @@
-"""Decoding takes memory for what is there, never for what the bytes only promise."""
+"""Decoding allocates memory for existing bytes, never for a count alone."""
 
 import tracemalloc
 from contextlib import contextmanager
@@ -22,7 +22,7 @@ from subscription_codec import (
     encode_subscription,
     explain,
 )
-from subscription_codec.consumer_protocol import decode_member_assignment, decode_member_subscription
+from subscription_codec.consumer_protocol import decode_consumer_assignment, decode_consumer_subscription
 from subscription_codec.errors import BadCount
 
 VERSIONS = range(1, 12)
@@ -35,7 +35,7 @@ CODEC = {
 
 @contextmanager
 def traced():
-    """What is allocated inside: (now, at most)."""
+    """The memory allocated inside: (current, peak)."""
     tracemalloc.start()
     try:
         yield tracemalloc.get_traced_memory
@@ -70,7 +70,7 @@ def refusal(decode, blob):
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("kind", CODEC)
-def test_a_huge_or_negative_count_costs_nothing_in_any_list(kind, version):
+def test_a_huge_or_negative_count_allocates_no_memory_in_any_list(kind, version):
     encode, decode = CODEC[kind]
     blob = encode(one_of_everything(kind, version))
     counts = [part for part in explain(kind, blob) if part.field.endswith("count")]
@@ -88,8 +88,8 @@ def test_a_huge_or_negative_count_costs_nothing_in_any_list(kind, version):
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("kind", CODEC)
-def test_no_four_bytes_anywhere_cost_anything(kind, version):
-    """Lengths of texts, numbers of characters, and all that is no length at all."""
+def test_no_four_bytes_at_any_place_allocate_memory(kind, version):
+    """Lengths of texts, numbers of characters, and bytes that are no length."""
     encode, decode = CODEC[kind]
     blob = encode(one_of_everything(kind, version))
     with traced() as memory:
@@ -100,9 +100,9 @@ def test_no_four_bytes_anywhere_cost_anything(kind, version):
         assert memory()[1] < 60_000
 
 
-@pytest.mark.parametrize("decode", [decode_member_subscription, decode_member_assignment])
+@pytest.mark.parametrize("decode", [decode_consumer_subscription, decode_consumer_assignment])
 @pytest.mark.parametrize("hostile", HOSTILE)
-def test_a_hostile_count_costs_nothing_in_an_envelope(decode, hostile):
+def test_a_hostile_count_allocates_no_memory_in_an_envelope(decode, hostile):
     blob = bytes.fromhex("0000" + hostile) + bytes(64)
     decode(bytes(10))  # the functions of the layout are made once
     with traced() as memory:

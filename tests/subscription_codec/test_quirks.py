@@ -1,4 +1,4 @@
-"""What single releases write against their version, held against the bytes of their jars."""
+"""Deviations of single releases from their version, compared with the bytes of their jars."""
 
 import pytest
 
@@ -18,7 +18,7 @@ from subscription_codec import (
     from_fields,
     to_fields,
 )
-from subscription_codec.quirks import QUIRKS, as_written_by
+from subscription_codec.quirks import QUIRKS, imitate_release
 from tests.subscription_codec import naive
 from tests.subscription_codec.test_vectors import ENCODE, LATEST, ROWS
 
@@ -36,7 +36,7 @@ def without_trailing(fields):
 
 
 @pytest.mark.parametrize("jar", WITH_TAIL)
-def test_the_tail_of_version_2_stands_behind_subscriptions_of_version_1(jar):
+def test_the_tail_of_version_2_follows_subscriptions_of_version_1(jar):
     for row in written_by(jar, "subscription", [1]):
         end_point, nothing = naive.long_text(bytes.fromhex(row["fields"]["trailing"]))
         plain = from_fields("subscription", without_trailing(row["fields"]))._replace(user_end_point=end_point)
@@ -47,7 +47,7 @@ def test_the_tail_of_version_2_stands_behind_subscriptions_of_version_1(jar):
 
 
 @pytest.mark.parametrize("jar", WITH_TAIL)
-def test_the_tail_of_version_2_stands_behind_assignments_of_version_1(jar):
+def test_the_tail_of_version_2_follows_assignments_of_version_1(jar):
     for row in written_by(jar, "assignment", [1]):
         tail = bytes.fromhex(row["fields"]["trailing"])
         hosts, nothing = naive.array(
@@ -65,12 +65,12 @@ def test_the_tail_of_version_2_stands_behind_assignments_of_version_1(jar):
 
 @pytest.mark.parametrize("kind", ENCODE)
 @pytest.mark.parametrize("jar", OWN_SUPPORTED)
-def test_old_releases_write_their_own_supported_version_whatever_they_are_told(jar, kind):
+def test_old_releases_always_write_their_own_supported_version(jar, kind):
     rows = written_by(jar, kind, range(3, 12))
     for row in rows:
-        told = from_fields(kind, row["fields"])._replace(latest_supported=77)
+        record = from_fields(kind, row["fields"])._replace(supported_version=77)
 
-        assert row["hex"] == ENCODE[kind](told, as_release=jar).hex()
+        assert row["hex"] == ENCODE[kind](record, as_release=jar).hex()
     assert {LATEST[jar]} == {row["fields"]["latestSupported"] for row in rows}
 
 
@@ -80,7 +80,7 @@ def test_the_other_bytes_of_every_release_are_plain(jar, kind):
     for row in written_by(jar, kind, range(1, 12)):
         record = from_fields(kind, row["fields"])
 
-        assert record == as_written_by(jar, record)
+        assert record == imitate_release(jar, record)
         assert row["hex"] == ENCODE[kind](record, as_release=jar).hex()
 
 
@@ -101,10 +101,10 @@ def test_their_version_2_is_plain(jar):
 def test_each_release_writes_the_supported_version_that_the_reference_says(release, supported):
     blob = encode_assignment(Assignment(3, 9), as_release=release)
 
-    assert supported == decode_assignment(blob).latest_supported
+    assert supported == decode_assignment(blob).supported_version
 
 
-def test_the_tail_stands_before_bytes_that_were_there_already():
+def test_the_tail_precedes_the_existing_trailing_bytes():
     plain = Subscription(1, user_end_point="a:1", trailing=b"\xca\xfe")
 
     blob = encode_subscription(plain, as_release="0.11.0.3")
@@ -126,9 +126,9 @@ def test_columns_have_a_tail_too():
 
 @pytest.mark.parametrize("release", ["", "trunk", "2.x", 2, None, ()])
 @pytest.mark.parametrize("record", [Subscription(1), Assignment(1), Assignment(11, 11)])
-def test_what_is_no_release_is_refused(record, release):
+def test_text_that_is_no_release_is_refused(record, release):
     with pytest.raises(EncodeError) as caught:
-        as_written_by(release, record)
+        imitate_release(release, record)
 
     assert "as_release" == caught.value.field
 
@@ -158,5 +158,5 @@ def test_a_tail_that_cannot_be_written_is_refused_by_field(record, field):
     assert field == caught.value.field
 
 
-def test_quirks_say_when_and_what():
-    assert all(quirk.first < quirk.until and quirk.what for quirk in QUIRKS)
+def test_each_quirk_has_releases_and_a_description():
+    assert all(quirk.since < quirk.until and quirk.description for quirk in QUIRKS)

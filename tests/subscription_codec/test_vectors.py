@@ -21,7 +21,7 @@ from subscription_codec import (
     from_fields,
     to_fields,
 )
-from subscription_codec.fields import LAYOUTS
+from subscription_codec.json_fields import LAYOUTS
 from tests.java_oracle import as_java_keeps_it
 from tests.subscription_codec import naive
 from tests.subscription_codec.java_view import as_java_shows_it
@@ -70,7 +70,7 @@ def test_bytes_become_the_fields_of_the_jar_and_the_same_bytes_again(rows):
     for row in rows:
         blob = bytes.fromhex(row["hex"])
 
-        record = DECODE[row["kind"]](blob, supported=LATEST[row["jar"]])
+        record = DECODE[row["kind"]](blob, supported_version=LATEST[row["jar"]])
 
         assert row["fields"] == to_fields(record)
         assert list(row["fields"]) == list(to_fields(record))
@@ -96,7 +96,7 @@ def test_the_explained_parts_are_the_whole_blob(rows):
 
 
 class Disagreement(NamedTuple):
-    """Bytes that no release writes, and that we refuse although the releases from ``first`` up to ``until`` do not."""
+    """Bytes that no release writes, and that only our decoder and releases outside ``first`` to ``until`` refuse."""
 
     kind: str
     field: str
@@ -126,14 +126,14 @@ STRICTER = (
         "assignment", "version", "the lowest is 1", "0.10.1", "2.0", "they take 0 for 1; 0.10.0 and 2.0 refuse"
     ),
     Disagreement(
-        "subscription", "latest_supported", "supported version", "2.0", "2.5", "they do not look at it; 2.5 refuses"
+        "subscription", "supported_version", "supported version", "2.0", "2.5", "they do not look at it; 2.5 refuses"
     ),
 )
 LAXER = "2.5 and later neither read nor write a supported version below the used one; 2.1 to 2.3 can write 4 with 3"
 
 
 def disagreement(row, outcome):
-    """Say why our decoder may refuse what the jar of the row reads; None if it may not."""
+    """The reason why our decoder may refuse a row that its jar reads; None if it may not."""
     if not isinstance(outcome, DecodeError):
         return None
     return next((each for each in STRICTER if covers(each, row, outcome)), None)
@@ -154,7 +154,7 @@ def number(release):
 
 def decoded(row, blob):
     try:
-        return DECODE[row["kind"]](blob, supported=LATEST[row["jar"]])
+        return DECODE[row["kind"]](blob, supported_version=LATEST[row["jar"]])
     except DecodeError as error:
         return error
 
@@ -175,7 +175,7 @@ def test_malformed_bytes_are_refused_where_kafka_refuses_them(rows):
             assert disagreement(row, outcome), (row, outcome)
 
 
-def test_every_disagreement_has_been_seen():
+def test_every_known_difference_occurs():
     seen = {disagreement(row, decoded(row, bytes.fromhex(row["hex"]))) for row in ROWS if whole(row)}
 
     assert {*STRICTER, None} == seen
@@ -202,7 +202,7 @@ def assert_same_values(row, outcome):
 
 
 def quirks_of(jar, record):
-    """Which fields a decoder of that release fills against the version."""
+    """The fields that a decoder of that release fills although the version does not have them."""
     if jar == "0.10.1.1" and not isinstance(record, Subscription) and record.version == 1:
         return {"version": 2}  # it reads a version 1 assignment into an object of version 2
     return {}
@@ -223,7 +223,7 @@ def test_every_truncation_is_refused_or_read_as_kafka_does(rows):
 
 
 @pytest.mark.parametrize("rows", cases(lambda row: "input" in row))
-def test_what_kafka_does_not_write_is_not_written(rows):
+def test_records_that_kafka_cannot_write_are_not_written(rows):
     for row in rows:
         if why_we_write(row):
             assert DECODE[row["kind"]](written(row)).version == row["version"]
@@ -234,7 +234,7 @@ def test_what_kafka_does_not_write_is_not_written(rows):
 
 
 def written(row):
-    """Write the input of the row: of all values that it has for all versions, those of its own."""
+    """Encode the input of the row: from the values for all versions, those of its own version."""
     known = [field.kafka_name for field in LAYOUTS[row["kind"]].get(row["version"], ())]
     given = {name: value for name, value in row["input"].items() if name in (*known, "version")}
     return ENCODE[row["kind"]](from_fields(row["kind"], given))
@@ -245,7 +245,7 @@ def named_topology(row):
 
 
 def why_we_write(row):
-    """Say why our encoder may write what the jar of the row does not."""
+    """The reason why our encoder may write a row that its jar does not; None if it may not."""
     if LATEST[row["jar"]] < row["version"] <= max(LATEST.values()):
         return "the jar is older than the version"
     return LAXER if 3 <= row["input"]["latestSupported"] < row["version"] <= max(LATEST.values()) else None

@@ -10,10 +10,11 @@ from probing.rules import BY_NAME
 from subscription_codec import LATEST_SUPPORTED_VERSION
 from tests.subscription_codec.test_vectors import LATEST
 from upgrade import UnknownRelease, number_of, release_named
-from upgrade.releases import NEWEST_OF_LINE, OURS, RELEASES, Effect, Fate
-from upgrade.upgrade_from import UPGRADE_FROM, is_eager, line_of
+from upgrade.release_behaviour import UPGRADE_FROM
+from upgrade.releases import NEWEST_OF_LINE, OURS, RELEASES
+from upgrade.upgrade_from import StartupOutcome, UpgradeFromEffect, implies_eager, line_number
 
-KAFKA = [release for release in RELEASES.values() if release.released]
+KAFKA = [release for release in RELEASES.values() if release.is_released]
 each_release = pytest.mark.parametrize("release", RELEASES.values(), ids=str)
 
 # As Maven Central lists them: line, number of the newest patch release.
@@ -73,36 +74,36 @@ def test_there_are_the_78_releases_of_maven():
 
 @pytest.mark.parametrize("release", KAFKA, ids=str)
 def test_a_release_is_as_its_sources_say(release):
-    *_, row = (row for row in READ if line_of(row[0]) <= release.number)
+    *_, row = (row for row in READ if line_number(row[0]) <= release.number)
     _, latest, rules, protocols, assignor, newest = row
 
-    assert (latest, rules) == (release.latest_version, release.rules)
+    assert (latest, rules) == (release.supported_version, release.rule_set)
     assert (protocols, assignor) == (release.rebalance_protocols, release.task_assignor)
     assert newest == (release.upgrade_from[-1] if release.upgrade_from else None)
 
 
 @pytest.mark.parametrize(("name", "latest"), LATEST.items())
 def test_the_versions_are_those_of_the_jars(name, latest):
-    assert latest == RELEASES[name].latest_version
+    assert latest == RELEASES[name].supported_version
 
 
 @each_release
 def test_every_release_has_rules_and_a_layout_for_its_version(release):
-    assert release.rules in BY_NAME
-    assert 1 <= release.latest_version <= LATEST_SUPPORTED_VERSION
+    assert release.rule_set in BY_NAME
+    assert 1 <= release.supported_version <= LATEST_SUPPORTED_VERSION
 
 
 @each_release
 def test_values_are_known_sorted_and_older_than_the_release(release):
     values = release.upgrade_from
 
-    assert sorted(values, key=line_of) == list(values)
+    assert sorted(values, key=line_number) == list(values)
     assert set(values) <= set(UPGRADE_FROM)
-    assert all(line_of(value) < release.number for value in values)
+    assert all(line_number(value) < release.number for value in values)
 
 
 def test_versions_only_grow():
-    versions = [release.latest_version for release in KAFKA]
+    versions = [release.supported_version for release in KAFKA]
 
     assert sorted(versions) == versions
 
@@ -116,49 +117,51 @@ def test_kafka_4881_members_stopped_leaving_when_they_are_closed():
 @pytest.mark.parametrize(
     ("name", "value", "fate", "exception"),
     [
-        ("1.1.0", "0.10.0", Fate.IGNORED, ""),
-        ("1.1.1", "0.10.1", Fate.REFUSED, "ConfigException"),
-        ("2.3.1", "2.0", Fate.REFUSED, "ConfigException"),
-        ("2.4.0", "2.3", Fate.WORKS, ""),
-        ("3.5.0", "3.4", Fate.CRASHES, "IllegalArgumentException"),
-        ("3.5.1", "3.4", Fate.CRASHES, "IllegalArgumentException"),
-        ("3.5.1", "3.3", Fate.WORKS, ""),
-        ("3.5.2", "3.4", Fate.WORKS, ""),
-        ("3.6.0", "3.4", Fate.WORKS, ""),
-        ("3.6.1", "3.5", Fate.REFUSED, "ConfigException"),
-        ("3.6.2", "3.5", Fate.WORKS, ""),
-        ("3.9.2", "0.10.0", Fate.WORKS, ""),
-        ("4.0.0", "2.3", Fate.CRASHES, "ConfigException"),
-        ("4.1.2", "0.10.0", Fate.CRASHES, "ConfigException"),
-        ("4.1.2", "2.4", Fate.WORKS, ""),
-        ("4.2.0", "2.3", Fate.REFUSED, "ConfigException"),
-        ("4.3.1", "4.3", Fate.REFUSED, "ConfigException"),
-        ("4.3.1", None, Fate.WORKS, ""),
+        ("1.1.0", "0.10.0", StartupOutcome.IGNORED, ""),
+        ("1.1.1", "0.10.1", StartupOutcome.REFUSED, "ConfigException"),
+        ("2.3.1", "2.0", StartupOutcome.REFUSED, "ConfigException"),
+        ("2.4.0", "2.3", StartupOutcome.STARTS, ""),
+        ("3.5.0", "3.4", StartupOutcome.FAILS, "IllegalArgumentException"),
+        ("3.5.1", "3.4", StartupOutcome.FAILS, "IllegalArgumentException"),
+        ("3.5.1", "3.3", StartupOutcome.STARTS, ""),
+        ("3.5.2", "3.4", StartupOutcome.STARTS, ""),
+        ("3.6.0", "3.4", StartupOutcome.STARTS, ""),
+        ("3.6.1", "3.5", StartupOutcome.REFUSED, "ConfigException"),
+        ("3.6.2", "3.5", StartupOutcome.STARTS, ""),
+        ("3.9.2", "0.10.0", StartupOutcome.STARTS, ""),
+        ("4.0.0", "2.3", StartupOutcome.FAILS, "ConfigException"),
+        ("4.1.2", "0.10.0", StartupOutcome.FAILS, "ConfigException"),
+        ("4.1.2", "2.4", StartupOutcome.STARTS, ""),
+        ("4.2.0", "2.3", StartupOutcome.REFUSED, "ConfigException"),
+        ("4.3.1", "4.3", StartupOutcome.REFUSED, "ConfigException"),
+        ("4.3.1", None, StartupOutcome.STARTS, ""),
     ],
 )
 def test_the_traps_of_upgrade_from(name, value, fate, exception):
-    outcome = RELEASES[name].accepts(value)
+    outcome = RELEASES[name].startup_outcome(value)
 
-    assert (fate, exception) == (outcome.fate, outcome.exception)
+    assert (fate, exception) == (outcome.outcome, outcome.exception)
     assert bool(exception) == bool(outcome.text)
-    assert (fate is Fate.WORKS) == RELEASES[name].starts_with(value)
+    assert (fate is StartupOutcome.STARTS) == RELEASES[name].can_start_with(value)
 
 
 @given(st.sampled_from(KAFKA), st.sampled_from(UPGRADE_FROM))
 def test_a_member_without_the_value_offers_the_newest_protocol_and_with_an_old_one_the_eager_one(release, value):
-    held_back = release.starts_with(value) and is_eager(value)
+    held_back = release.can_start_with(value) and implies_eager(value)
 
-    assert release.rebalance_protocols[-1] == release.protocol()
-    assert release.protocol(value) == ("eager" if held_back else release.protocol())
+    assert release.rebalance_protocols[-1] == release.rebalance_protocol()
+    assert release.rebalance_protocol(value) == ("eager" if held_back else release.rebalance_protocol())
 
 
 @given(st.sampled_from(KAFKA), st.sampled_from(UPGRADE_FROM))
 def test_a_value_does_something_only_where_a_member_starts_with_it(release, value):
-    effects = release.effects(value)
+    effects = release.upgrade_from_effects(value)
 
-    assert release.starts_with(value) or not effects
-    assert (Effect.EAGER in effects) == (release.protocol(value) != release.protocol())
-    assert (Effect.OLD_VERSION in effects) == (release.pinned_version(value) not in {None, release.latest_version})
+    assert release.can_start_with(value) or not effects
+    assert (UpgradeFromEffect.EAGER in effects) == (release.rebalance_protocol(value) != release.rebalance_protocol())
+    assert (UpgradeFromEffect.OLD_VERSION in effects) == (
+        release.pinned_version(value) not in {None, release.supported_version}
+    )
 
 
 @pytest.mark.parametrize(
@@ -180,12 +183,12 @@ def test_a_value_does_something_only_where_a_member_starts_with_it(release, valu
     ],
 )
 def test_what_a_value_does(name, value, effects):
-    assert effects == {effect.name for effect in RELEASES[name].effects(value)}
+    assert effects == {effect.name for effect in RELEASES[name].upgrade_from_effects(value)}
 
 
 def test_our_own_members_take_every_value_of_the_kip():
-    assert all(OURS.starts_with(value) for value in UPGRADE_FROM[:6])
-    assert {Effect.OLD_VERSION} <= set(OURS.effects("1.1"))
+    assert all(OURS.can_start_with(value) for value in UPGRADE_FROM[:6])
+    assert {UpgradeFromEffect.OLD_VERSION} <= set(OURS.upgrade_from_effects("1.1"))
 
 
 @pytest.mark.parametrize(
@@ -222,7 +225,7 @@ def test_lines_and_numbers_follow_the_names():
 def test_a_release_that_never_was_does_not_stand_for_its_line():
     assert "0.10.1.1" == NEWEST_OF_LINE["0.10.1"].name
     assert "never released" in RELEASES["0.10.1.2"].note
-    assert not RELEASES["0.10.1.2"].released
+    assert not RELEASES["0.10.1.2"].is_released
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from tests.integration.kafka_jars import Unavailable, class_path, jvm
-from upgrade.releases import UPGRADE_FROM, Fate, release_named
+from upgrade.release_behaviour import UPGRADE_FROM
+from upgrade.releases import release_named
+from upgrade.upgrade_from import StartupOutcome
 
 PROGRAM = Path(__file__).parent / "java/UpgradeFrom.java"
 LATEST = 99  # what the program calls the latest version, whatever the release
@@ -37,15 +39,15 @@ WHERE_SOMETHING_CHANGED = [
 )
 def test_a_release_takes_the_values_as_the_table_says(name):
     release = release_named(name)
-    said = asked(name)
+    outcomes = asked(name)
 
-    assert set(UPGRADE_FROM) == set(said)
-    for value, (first, *rest) in said.items():
-        outcome = release.accepts(value)
+    assert set(UPGRADE_FROM) == set(outcomes)
+    for value, (first, *rest) in outcomes.items():
+        outcome = release.startup_outcome(value)
         if first == "OK":
             version, protocol = rest
-            assert Fate.WORKS is outcome.fate
+            assert StartupOutcome.STARTS is outcome.outcome
             assert version in {"-", str(release.pinned_version(value) or LATEST)}
-            assert protocol in {"-", release.protocol(value).upper()}
+            assert protocol in {"-", release.rebalance_protocol(value).upper()}
         else:
             assert (outcome.exception, outcome.text) == (first, " ".join(rest)), value

@@ -1,6 +1,6 @@
-"""Upgrades of the brokers themselves: which versions they are told to speak, one roll at a time, and the way back.
+"""Plans rolling upgrades of Kafka brokers: inter-broker protocol, message format and metadata.version.
 
-Read ``versions`` for the values that Kafka's configurations take, ``config`` for what a broker refuses at start-up,
-``cluster`` for a cluster in the middle of a roll, ``persistent`` and ``ibp_feature`` for two drafts of a better way
-(persistent.metadata.version, KIP-584), and ``plan`` for the advice.
+``planner`` gives the advice, from the steps in ``zookeeper``, ``zookeeper_migration`` and ``kraft``.
+``protocol_versions`` has the values of Kafka's configurations, ``config`` validates them as a broker does at start-up,
+``rolling_cluster`` models a cluster in the middle of a roll, and ``drafts`` models two proposals that no release has.
 """

@@ -1,5 +1,4 @@
-"""Feature versions of a cluster of brokers: the levels that Kafka knows, and a model of who may raise and lower them.
+"""Feature versions of a cluster of brokers (KIP-584, KIP-778): a model, a client and Kafka's feature tool.
 
-Read ``levels`` for Kafka's own tables, ``dialects`` for where the KIPs and the released Kafka differ, ``cluster`` and
-``update`` for the model.
+``model`` is pure. ``client`` talks to a cluster through kafka-python. ``cli`` is the command ``features``.
 """

@@ -1,10 +1,23 @@
-"""confluent-kafka: membership and records joined into one consumer (``StreamsConsumer``).
+"""``StreamsConsumer``: a member of a Kafka Streams group that reads with librdkafka.
 
-librdkafka has no place for an assignor of one's own (its issue 2284), so two clients share the work: kafka-python is
-the member of the group (`membership`), librdkafka reads the records (`records`). One configuration serves both
-(`settings`, `security`), and to the user it is one consumer (`consumer`).
+librdkafka accepts no assignor of a user (its issue 2284), so two clients share the work. kafka-python is the member of
+the group (`membership`); librdkafka reads the records (`fetcher`). One configuration serves both (`settings`,
+`security`), and to the user it is one consumer (`consumer`).
+
+``StreamsConsumer`` is loaded at its first use, because ``describe_groups`` works without kafka-python.
 """
 
-from assignor.clients.confluent.consumer import StreamsConsumer
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from assignor.clients.confluent._consumer import StreamsConsumer
 
 __all__ = ["StreamsConsumer"]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "StreamsConsumer":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from assignor.clients.confluent._consumer import StreamsConsumer
+
+    return StreamsConsumer

@@ -1,22 +1,22 @@
-"""``streams-assignor group`` with a cluster that is made up; tests/integration has the real one."""
+"""``streams-assignor group`` with a fake lookup; tests/integration has real clusters."""
 
 import io
 import json
 import socket
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
-from assignor.cli import cli, group_view
-from assignor.cli import group as command
-from assignor.inspect import NoSuchGroup, RawMember, inspect
+from assignor.cli import _group as command
+from assignor.cli import _group_tables
+from assignor.inspect import DescribedGroupMember, NoSuchGroup, inspect_group
+from spark_sim.cli.main import cli
 from subscription_codec import TaskId, TopicPartition
-from tests.assignor.seen_groups import group, member, of_range
-from upgrade.features.rpc import Refused, Unreachable
+from tests.assignor.inspect.described_groups import group, member, of_range
+from upgrade.features.client.errors import ApiError, Unreachable
 
 BROKER = ("--bootstrap-servers", "a:1")
 FINE = member("a", active="0_0")
@@ -25,7 +25,7 @@ BAD = group(member("a", active="0_0"), member("b", active="0_0"))
 
 
 class Lookup:
-    """In the place of a client: gives each answer once, and the last one again; an error is raised."""
+    """A fake client: returns each answer once, and then always the last one; an exception is raised."""
 
     answers = (GOOD,)
 
@@ -49,18 +49,17 @@ class Lookup:
 
 @pytest.fixture(name="lookup", autouse=True)
 def fixture_lookup(monkeypatch):
-    """The class, for tests that change what it answers; `last` is the one that was made."""
+    """The class of the lookup, for tests that change its answers; `last` is the last instance."""
     one = type("OneLookup", (Lookup,), {})
-    module = SimpleNamespace(GroupLookup=one, SECONDS=10.0)
-    monkeypatch.setattr(command.importlib, "import_module", lambda _: module)
-    monkeypatch.setattr(command, "EVERY_SECONDS", 0.0)
+    monkeypatch.setattr(command, "LOOKUP_LOADERS", {"kafka-python": lambda: one})
+    monkeypatch.setattr(command, "WATCH_SECONDS", 0.0)
     return one
 
 
 @pytest.fixture(name="run")
 def fixture_run():
-    """Runs the command itself: `cli` finds it by an import, and imports are made up here."""
-    from assignor.cli.group import group as it
+    """Runs the command itself."""
+    from assignor.cli._group import group as it
 
     def run(*arguments, width="100"):
         return CliRunner(env={"COLUMNS": width}).invoke(it, arguments)
@@ -81,7 +80,7 @@ def test_it_shows_a_group(run, lookup):
 def test_json_is_the_object_of_the_guide(run):
     found = json.loads(run("app", *BROKER, "--json").stdout)
 
-    assert inspect(GOOD).as_json() == found
+    assert inspect_group(GOOD).as_json() == found
 
 
 def test_all_groups_are_a_table_or_a_list(run, lookup):
@@ -107,15 +106,15 @@ def test_only_check_makes_a_problem_an_exit_status(run, lookup, raw, flags, stat
     ("error", "said"),
     [
         (NoSuchGroup("no group 'app' at a:1, its coordinator"), "Error: no group 'app' at a:1, its coordinator\n"),
-        (Unreachable("a:1: nobody"), "Error: a:1: nobody\n"),
+        (Unreachable("a:1: no answer"), "Error: a:1: no answer\n"),
         (
-            Refused(30, "GROUP_AUTHORIZATION_FAILED", "Not authorized."),
-            "Error: GROUP_AUTHORIZATION_FAILED: Not authorized. (to look at a group needs DESCRIBE on it)\n",
+            ApiError(30, "GROUP_AUTHORIZATION_FAILED", "Not authorized."),
+            "Error: GROUP_AUTHORIZATION_FAILED: Not authorized. (describing a group needs DESCRIBE on it)\n",
         ),
-        (Refused(15, "COORDINATOR_NOT_AVAILABLE", "Not yet."), "Error: COORDINATOR_NOT_AVAILABLE: Not yet.\n"),
+        (ApiError(15, "COORDINATOR_NOT_AVAILABLE", "Not yet."), "Error: COORDINATOR_NOT_AVAILABLE: Not yet.\n"),
     ],
 )
-def test_what_goes_wrong_is_one_line(run, lookup, error, said):
+def test_an_error_of_the_cluster_is_one_line(run, lookup, error, said):
     lookup.answers = (error,)
 
     done = run("app", *BROKER)
@@ -135,14 +134,14 @@ def test_what_goes_wrong_is_one_line(run, lookup, error, said):
         (("app\udcff", *BROKER), "expected text in UTF-8, got 'app\\udcff'"),
     ],
 )
-def test_wrong_usage_is_said(run, arguments, said):
+def test_wrong_usage_is_an_error(run, arguments, said):
     done = run(*arguments)
 
     assert 2 == done.exit_code
     assert said in done.stderr
 
 
-def test_the_file_says_how_to_connect(run, lookup, tmp_path):
+def test_the_command_config_is_used_to_connect(run, lookup, tmp_path):
     file = tmp_path / "client.properties"
     file.write_text("bootstrap.servers=b:2\nsecurity.protocol=SSL\ndefault.api.timeout.ms=3000\n")
 
@@ -152,29 +151,23 @@ def test_the_file_says_how_to_connect(run, lookup, tmp_path):
     assert ("a:1", {"security_protocol": "SSL"}, 2.5) == lookup.last.to
 
 
-def test_a_key_that_is_not_understood_is_refused(run, tmp_path):
+def test_an_unknown_key_of_the_command_config_is_rejected(run, tmp_path):
     file = tmp_path / "client.properties"
     file.write_text("ssl.what=secret\n")
 
     done = run("app", *BROKER, "--command-config", str(file))
     assert 2 == done.exit_code
-    assert "'ssl.what' is not known here" in done.stderr
+    assert "'ssl.what' is not supported here" in done.stderr
     assert "secret" not in done.stderr
 
 
-def test_the_second_client_is_asked_if_the_first_is_not_there(run, monkeypatch):
-    tried = []
+def test_the_second_client_library_is_used_if_the_first_is_not_installed(run, monkeypatch):
+    def missing():
+        raise ImportError("no kafka")
 
-    def find(name):
-        tried.append(name)
-        if name.endswith("group_lookup"):
-            raise ImportError("no kafka")
-        return SimpleNamespace(GroupLookup=Lookup, SECONDS=10.0)
-
-    monkeypatch.setattr(command.importlib, "import_module", find)
+    monkeypatch.setattr(command, "LOOKUP_LOADERS", {"kafka-python": missing, "confluent-kafka": lambda: Lookup})
 
     assert 0 == run("app", *BROKER).exit_code
-    assert list(command.CLIENTS.values()) == tried
     done = run("app", *BROKER, "--client", "kafka-python")
     assert (1, "Error: no kafka; pip install 'streams-assignor[kafka-python]'\n") == (done.exit_code, done.stderr)
 
@@ -185,9 +178,9 @@ STOP = KeyboardInterrupt()
 REBALANCING = group(name="app", state="PreparingRebalance", protocol="")
 
 
-def test_watching_tells_what_changes_and_ends_with_ctrl_c(run, lookup):
+def test_watching_prints_changes_until_ctrl_c(run, lookup):
     moved = group(member("a"), member("b", active="0_0 0_1"))
-    away = Unreachable("a:1: nobody")
+    away = Unreachable("a:1: no answer")
     lookup.answers = (GOOD, GOOD, REBALANCING, away, away, moved, STOP)
 
     done = run("app", *BROKER, "--watch")
@@ -197,7 +190,7 @@ def test_watching_tells_what_changes_and_ends_with_ctrl_c(run, lookup):
         "Stable with 2 members",
         "Stable → PreparingRebalance",
         "left: 61000000 and 62000000",
-        "a:1: nobody",
+        "a:1: no answer",
         "PreparingRebalance → Stable",
         "joined: 61000000 and 62000000",
         "task 0_0: 61000000 → 62000000",
@@ -212,30 +205,30 @@ def test_watching_all_names_the_groups(run, lookup):
     assert ["app: Stable with 2 members", "app: gone"] == [line[10:] for line in done.stdout.splitlines()]
 
 
-def test_watching_as_json_is_a_line_for_each_look(run, lookup):
-    lookup.answers = (GOOD, Unreachable("a:1: nobody"), BAD, STOP)
+def test_watching_as_json_prints_a_line_per_refresh(run, lookup):
+    lookup.answers = (GOOD, Unreachable("a:1: no answer"), BAD, STOP)
 
     done = run("app", *BROKER, "--watch", "--json", "--check")
 
     first, away, second = map(json.loads, done.stdout.splitlines())
-    assert 1 == done.exit_code, "as of the last look"
-    assert {"time", *inspect(GOOD).as_json()} == set(first) == set(second)
+    assert 1 == done.exit_code, "as of the last refresh"
+    assert {"time", *inspect_group(GOOD).as_json()} == set(first) == set(second)
     assert {"time", "error", "message"} == set(away)
-    assert ("Unreachable", "a:1: nobody") == (away["error"], away["message"])
+    assert ("Unreachable", "a:1: no answer") == (away["error"], away["message"])
 
 
 def test_all_groups_as_json_are_in_one_object_a_line(run, lookup):
     lookup.answers = ([GOOD], STOP)
 
     (line,) = run("--all", *BROKER, "--watch", "--json").stdout.splitlines()
-    assert [inspect(GOOD).as_json()] == json.loads(line)["groups"]
+    assert [inspect_group(GOOD).as_json()] == json.loads(line)["groups"]
 
 
-def test_on_a_terminal_it_is_drawn_anew_with_the_story_below():
+def test_a_terminal_is_redrawn_with_the_changes_below():
     console = Console(force_terminal=True, width=80, height=40, record=True, legacy_windows=False)
-    with group_view.drawing(console) as draw:
-        draw(group_view.picture(inspect(GOOD)), ["one"])
-        draw(group_view.picture(inspect(BAD)), ["two"])
+    with _group_tables.live_display(console) as draw:
+        draw(_group_tables.render_group(inspect_group(GOOD)), ["one"])
+        draw(_group_tables.render_group(inspect_group(BAD)), ["two"])
     shown = console.export_text()
 
     assert shown.index("one") < shown.index("two")
@@ -243,8 +236,8 @@ def test_on_a_terminal_it_is_drawn_anew_with_the_story_below():
 
 
 def test_ctrl_c_at_a_terminal_is_status_0_for_the_whole_script():
-    """What nobody answers is looked for until Ctrl-C; nothing else ends it."""
-    script = "from assignor.cli import main; main()"
+    """Watching continues until Ctrl-C, also while no broker answers."""
+    script = "from spark_sim.cli.main import main; main()"
     arguments = ["group", "app", "--bootstrap-servers", "127.0.0.1:1", "--watch", "--timeout", "1"]
     process = subprocess.Popen([sys.executable, "-c", script, *arguments], stdout=subprocess.PIPE, text=True)
     with process:
@@ -257,10 +250,10 @@ def test_ctrl_c_at_a_terminal_is_status_0_for_the_whole_script():
 
 @pytest.mark.parametrize("client", ["kafka-python", "confluent-kafka"])
 @pytest.mark.parametrize("which", ["app", "--all"])
-def test_a_broker_that_says_nothing_is_not_waited_for_long(client, which):
+def test_a_silent_broker_is_an_error_after_the_timeout(client, which):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"127.0.0.1:{silent.getsockname()[1]}"
-        script = "from assignor.cli import main; main()"
+        script = "from spark_sim.cli.main import main; main()"
         arguments = ["group", which, "--bootstrap-servers", address, "--timeout", "1", "--client", client]
         done = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True, timeout=120)
 
@@ -269,12 +262,12 @@ def test_a_broker_that_says_nothing_is_not_waited_for_long(client, which):
     assert 1 == len(done.stderr.splitlines())
 
 
-# -- pictures --------------------------------------------------------------------------------------------------------
+# -- tables ----------------------------------------------------------------------------------------------------------
 
 
 def drawn(raw, width=80):
     console = Console(width=width, record=True, file=io.StringIO())
-    console.print(group_view.picture(inspect(raw)))
+    console.print(_group_tables.render_group(inspect_group(raw)))
     return console.export_text()
 
 
@@ -294,12 +287,12 @@ FULL = group(
     member("b", 11, 11, answered=4, had="0_3", sums={"0_4": 12_000, "0_5": -3}, tags=[("zone", "z1")], error=3),
     member("c", active="0_3", standby="0_4", next_ms=1_700_000_000_000, instance="static-c"),
     member("d", next_ms=0, host="evil\x1b[31m"),
-    limit=None,
+    max_message_bytes=None,
 )
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])
-def test_a_picture_fits_the_terminal_and_never_plays_with_it(width):
+def test_a_table_fits_the_terminal_and_has_no_control_characters(width):
     shown = drawn(FULL, width)
 
     assert width >= max(map(len, shown.splitlines()))
@@ -318,7 +311,7 @@ def test_a_picture_fits_the_terminal_and_never_plays_with_it(width):
         "tags zone=z1",
         "error 3",
         "rejoins at 2023-11-1",
-        "rejoins at once",
+        "rejoins immediately",
         "standby or warm-up 0_4",
         "static-c",
         "10.0.0.1 static",
@@ -327,17 +320,17 @@ def test_a_picture_fits_the_terminal_and_never_plays_with_it(width):
         "evil\\x1b[31m",
     ],
 )
-def test_a_picture_says(said):
+def test_a_table_contains(said):
     assert said in drawn(FULL, 200)
 
 
-def test_a_member_that_shows_nothing_has_a_row():
-    shown = drawn(group(RawMember(member_id="quiet"), FINE))
+def test_a_member_without_metadata_has_a_row():
+    shown = drawn(group(DescribedGroupMember(member_id="quiet"), FINE))
 
     assert ["quiet", "–", "no", "tasks"] == next(line.split() for line in shown.splitlines() if "quiet" in line)
 
 
-def test_other_groups_show_what_there_is():
+def test_other_groups_show_partitions_or_their_type():
     shown = drawn(group(of_range("a", [0, 1, 3]), protocol="range"))
 
     assert "orders 0–1,3" in shown
@@ -345,7 +338,7 @@ def test_other_groups_show_what_there_is():
     assert "consumer" in drawn(group(type="consumer", protocol=""))
 
 
-def test_of_a_large_group_those_with_problems_are_shown_first():
+def test_in_a_large_group_members_with_problems_come_first():
     many = [member(f"m{number:03}") for number in range(120)]
     shown = drawn(group(*many, member("z", error=3)), 200)
 
@@ -353,17 +346,17 @@ def test_of_a_large_group_those_with_problems_are_shown_first():
     assert "… and 21 more; --json has all" in shown
 
 
-def test_a_time_that_no_calendar_has_is_a_number():
+def test_a_time_outside_the_calendar_is_a_number():
     assert "rejoins at 9000000000000000000 ms" in drawn(group(member("a", next_ms=9 * 10**18)), 200)
 
 
 def test_lists_are_written_as_runs():
     named = TaskId(0, 1, "name")
 
-    assert "0_1–2,4 1_0 name__0_1" == group_view.task_runs(
+    assert "0_1–2,4 1_0 name__0_1" == _group_tables.format_tasks(
         [TaskId(0, 1), TaskId(0, 2), TaskId(0, 4), TaskId(1, 0), named]
     )
-    assert "a 1, b 0–1" == group_view.partition_runs(
+    assert "a 1, b 0–1" == _group_tables.format_partitions(
         [TopicPartition("a", 1), TopicPartition("b", 0), TopicPartition("b", 1)]
     )
 

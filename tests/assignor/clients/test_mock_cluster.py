@@ -12,7 +12,7 @@ from confluent_kafka.admin import AdminClient
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 
 from assignor.clients import mock_cluster
-from assignor.clients.mock_cluster import KAFKA_PYTHON_API_VERSION, SAFE_CAPS, MockCluster, MockClusterError
+from assignor.clients.mock_cluster import MAX_API_VERSIONS, MockCluster, MockClusterError
 
 SECONDS = 120.0
 RECORDS = [f"record {number}".encode() for number in range(20)]
@@ -24,18 +24,20 @@ def fixture_cluster() -> Iterator[MockCluster]:
         yield cluster
 
 
-def test_it_has_the_topics_it_was_given_and_those_created_later(cluster: MockCluster) -> None:
+def test_the_cluster_has_given_and_created_topics(cluster: MockCluster) -> None:
     cluster.create_topic("payments", 5)
 
-    topics = AdminClient({"bootstrap.servers": cluster.bootstrap}).list_topics(timeout=SECONDS).topics
+    topics = AdminClient({"bootstrap.servers": cluster.bootstrap_servers}).list_topics(timeout=SECONDS).topics
 
     assert {name: len(topic.partitions) for name, topic in topics.items()} == {"orders": 3, "payments": 5}
 
 
-def test_it_has_as_many_brokers_as_asked() -> None:
+def test_the_cluster_has_the_given_number_of_brokers() -> None:
     with MockCluster(brokers=3) as cluster:
-        addresses = cluster.bootstrap.split(",")
-        brokers = AdminClient({"bootstrap.servers": cluster.bootstrap}).list_topics(timeout=SECONDS).brokers.values()
+        addresses = cluster.bootstrap_servers.split(",")
+        brokers = (
+            AdminClient({"bootstrap.servers": cluster.bootstrap_servers}).list_topics(timeout=SECONDS).brokers.values()
+        )
 
     assert 3 == len(addresses)
     assert {f"{broker.host}:{broker.port}" for broker in brokers} == set(addresses)
@@ -45,7 +47,7 @@ def test_it_carries_records_from_a_confluent_producer_to_a_confluent_consumer(cl
     _produce_with_confluent(cluster)
     consumer = Consumer(
         {
-            "bootstrap.servers": cluster.bootstrap,
+            "bootstrap.servers": cluster.bootstrap_servers,
             "group.id": "billing",
             "auto.offset.reset": "earliest",
             "session.timeout.ms": 3000,
@@ -59,7 +61,7 @@ def test_it_carries_records_from_a_confluent_producer_to_a_confluent_consumer(cl
 
 
 def test_it_carries_records_from_kafka_python_to_kafka_python(cluster: MockCluster) -> None:
-    producer = KafkaProducer(bootstrap_servers=cluster.bootstrap, api_version=KAFKA_PYTHON_API_VERSION)
+    producer = KafkaProducer(**cluster.kafka_python_settings())
     for record in RECORDS:
         producer.send("orders", record)
     producer.close()
@@ -69,22 +71,25 @@ def test_it_carries_records_from_kafka_python_to_kafka_python(cluster: MockClust
 
 def test_its_caps_are_what_clients_are_offered(cluster: MockCluster) -> None:
     # A confluent consumer speaks JoinGroup 5 at most, so ask the question on the wire: ApiVersions v0.
-    offered = _api_versions(cluster.bootstrap)
+    offered = _api_versions(cluster.bootstrap_servers)
 
-    assert SAFE_CAPS == {key: offered[key] for key in SAFE_CAPS}
+    assert MAX_API_VERSIONS == {key: offered[key] for key in MAX_API_VERSIONS}
 
 
-def test_it_can_be_started_twice_in_one_process(cluster: MockCluster) -> None:
+def test_two_clusters_run_in_one_process(cluster: MockCluster) -> None:
     _produce_with_confluent(cluster)
     with MockCluster(topics={"orders": 1}) as other:
-        assert cluster.bootstrap != other.bootstrap
+        assert cluster.bootstrap_servers != other.bootstrap_servers
         assert [] == _consume_with_kafka_python(other, "orders")
 
     assert len(RECORDS) == len(_consume_with_kafka_python(cluster, "orders"))
 
 
-def test_it_says_nothing_on_the_terminal() -> None:
-    code = "from assignor.clients.mock_cluster import *\nwith MockCluster(topics={'a': 1}) as c: print(c.bootstrap)"
+def test_a_cluster_prints_nothing() -> None:
+    code = (
+        "from assignor.clients.mock_cluster import *\n"
+        "with MockCluster(topics={'a': 1}) as c: print(c.bootstrap_servers)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=SECONDS)
 
     assert "" == done.stderr
@@ -95,42 +100,42 @@ def test_it_says_nothing_on_the_terminal() -> None:
     ("name", "partitions", "problem"),
     [("orders", 3, "already exists"), ("new", 0, "at least one partition, not 0"), ("new", -1, "not -1")],
 )
-def test_it_refuses_a_topic_it_cannot_create(cluster: MockCluster, name: str, partitions: int, problem: str) -> None:
+def test_an_impossible_topic_is_refused(cluster: MockCluster, name: str, partitions: int, problem: str) -> None:
     with pytest.raises(MockClusterError, match=problem):
         cluster.create_topic(name, partitions)
 
 
-def test_it_needs_a_broker() -> None:
+def test_a_cluster_needs_a_broker() -> None:
     with pytest.raises(MockClusterError, match="at least one broker, not 0"):
         MockCluster(brokers=0)
 
 
-def test_it_is_of_no_use_outside_its_with_block() -> None:
+def test_a_cluster_works_only_in_its_with_block() -> None:
     cluster = MockCluster()
     with pytest.raises(MockClusterError, match="not running"):
         cluster.create_topic("orders", 1)
     with cluster, pytest.raises(MockClusterError, match="already running"):
         cluster.__enter__()
     with pytest.raises(MockClusterError, match="not running"):
-        _ = cluster.bootstrap
+        _ = cluster.bootstrap_servers
 
 
-def test_it_stops_what_it_began_when_it_cannot_be_configured() -> None:
+def test_a_failed_configuration_stops_the_cluster() -> None:
     cluster = MockCluster(topics={"orders": -1})
     with pytest.raises(MockClusterError, match="orders"):
         cluster.__enter__()
     with pytest.raises(MockClusterError, match="not running"):
-        _ = cluster.bootstrap
+        _ = cluster.bootstrap_servers
 
 
-def test_it_names_the_extra_to_install_when_the_wheel_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_wheel_names_the_extra_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "confluent_kafka", None)
 
     with pytest.raises(MockClusterError, match=r"pip install 'streams-assignor\[confluent\]'"):
         MockCluster()
 
 
-def test_it_names_the_symbol_a_librdkafka_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_symbol_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mock_cluster, "_SIGNATURES", {"rd_kafka_mock_moon": (ctypes.c_int, ())})
 
     with pytest.raises(MockClusterError, match="without rd_kafka_mock_moon"):
@@ -138,7 +143,7 @@ def test_it_names_the_symbol_a_librdkafka_lacks(monkeypatch: pytest.MonkeyPatch)
 
 
 def _produce_with_confluent(cluster: MockCluster) -> None:
-    producer = Producer({"bootstrap.servers": cluster.bootstrap})
+    producer = Producer({"bootstrap.servers": cluster.bootstrap_servers})
     for record in RECORDS:
         producer.produce("orders", record)
 
@@ -146,7 +151,7 @@ def _produce_with_confluent(cluster: MockCluster) -> None:
 
 
 def _consume_with_kafka_python(cluster: MockCluster, topic: str) -> list[bytes]:
-    consumer = KafkaConsumer(bootstrap_servers=cluster.bootstrap, api_version=KAFKA_PYTHON_API_VERSION)
+    consumer = KafkaConsumer(**cluster.kafka_python_settings())
     partitions = [TopicPartition(topic, number) for number in sorted(consumer.partitions_for_topic(topic))]
     consumer.assign(partitions)
     consumer.seek_to_beginning(*partitions)

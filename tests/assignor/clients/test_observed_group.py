@@ -1,4 +1,4 @@
-"""What observers and the log hear of consumers: bare ones, and real ones on the embedded cluster."""
+"""Events and log lines of consumers: without a client library, and on the embedded cluster."""
 
 import logging
 from collections.abc import Iterator
@@ -9,13 +9,22 @@ import pytest
 from assignor.clients.confluent import StreamsConsumer
 from assignor.clients.mock_cluster import MockCluster
 from assignor.errors import FatalError
-from assignor.metrics import DEATHS, FOLLOW_UPS, GROUP, LATEST, REBALANCES, TASKS, UNASSIGNED, USED
-from assignor.observing import Event, Led, together
-from subscription_codec.consumer_protocol import MemberAssignment, encode_member_assignment
-from tests.assignor.clients.test_kafka_python import SECONDS, Running, an_assignor, eventually, owned
-from tests.assignor.clients.test_kafka_python import TASKS as ALL_TASKS
-from tests.assignor.clients.test_plugged import TOPOLOGY, Alone, Eager, at_once, rebalanced
-from tests.assignor.test_metrics import Meter
+from assignor.observability.events import AssignmentComputed, Event, combine_observers
+from assignor.observability.metrics import (
+    FAILURES,
+    FOLLOW_UPS,
+    GROUP_VERSION,
+    REBALANCES,
+    SUPPORTED,
+    TASKS,
+    UNASSIGNED,
+    USED_VERSION,
+)
+from subscription_codec.consumer_protocol import ConsumerAssignment, encode_consumer_assignment
+from tests.assignor.clients.kafka_python.test_partition_assignor import SECONDS, Running, an_assignor, eventually, owned
+from tests.assignor.clients.kafka_python.test_partition_assignor import TASKS as ALL_TASKS
+from tests.assignor.clients.test_adapter import TOPOLOGY, Alone, Eager, at_once, rebalanced
+from tests.assignor.observability.test_metrics import Meter
 
 
 @pytest.fixture(name="cluster")
@@ -24,47 +33,50 @@ def fixture_cluster() -> Iterator[MockCluster]:
         yield cluster
 
 
-def test_a_bounce_gives_the_counts_that_the_negotiation_has(
-    cluster: MockCluster, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_rolling_restart_has_the_expected_metrics(cluster: MockCluster, caplog: pytest.LogCaptureFixture) -> None:
     """The leader is old; a newer member is probed down, and rises when the old one has gone."""
     old, new = Meter(), Meter()
     led: list[Event] = []
 
     def leading(event: Event) -> None:
-        led.extend([event] if isinstance(event, Led) else [])
+        led.extend([event] if isinstance(event, AssignmentComputed) else [])
 
     with caplog.at_level(logging.INFO, "assignor"), ExitStack() as closing:
-        first = Running(cluster, an_assignor("streams-assignor-3", observer=together(old.observe, leading)))
+        first = Running(cluster, an_assignor("streams-assignor-3", observer=combine_observers(old.observe, leading)))
         closing.callback(first.close)
         eventually(lambda: owned([first]) == ALL_TASKS)
         second = Running(cluster, an_assignor("simulated-4", observer=new.observe))
         closing.callback(second.close)
         eventually(lambda: owned([first, second]) == ALL_TASKS and bool(second.active))
-        eventually(lambda: new.of(USED) == 3)  # what it was given with the answer that made it rejoin is owned already
-        assert (3, 3, 3) == tuple(map(old.of, (USED, LATEST, GROUP)))
-        assert (3, 4, 3) == tuple(map(new.of, (USED, LATEST, GROUP)))
+        eventually(
+            lambda: new.of(USED_VERSION) == 3
+        )  # what it was given with the answer that made it rejoin is owned already
+        assert (3, 3, 3) == tuple(map(old.of, (USED_VERSION, SUPPORTED, GROUP_VERSION)))
+        assert (3, 4, 3) == tuple(map(new.of, (USED_VERSION, SUPPORTED, GROUP_VERSION)))
         first.close()
         eventually(lambda: owned([second]) == ALL_TASKS and second.version == 4)
 
-    assert (4, 4, 4) == tuple(map(new.of, (USED, LATEST, GROUP)))
+    assert (4, 4, 4) == tuple(map(new.of, (USED_VERSION, SUPPORTED, GROUP_VERSION)))
     assert {"version": 2} == new.of(FOLLOW_UPS)
     assert {"first_join", "version"} <= new.of(REBALANCES).keys() <= {"first_join", "version", "asked"}
     assert 1 == new.of(REBALANCES)["first_join"] == old.of(REBALANCES)["first_join"]
     assert 2 == new.of(REBALANCES)["version"]
     assert {"active": 0, "standby": 0, "warm_up": 0} == new.of(TASKS) == old.of(TASKS)
-    assert {} == new.of(DEATHS) == old.of(DEATHS)
-    assert 2 == max(len(event.heard) for event in led if isinstance(event, Led))
+    assert {} == new.of(FAILURES) == old.of(FAILURES)
+    assert 2 == max(len(event.subscription_sizes) for event in led if isinstance(event, AssignmentComputed))
 
     logged = [vars(record) for record in caplog.records if record.name == "assignor"]
     assert {"billing"} == {each["group_id"] for each in logged}
-    processes = {str(each.streams.core.member.process_id) for each in (first, second)}
+    processes = {str(each.streams.assignor.member.process_id) for each in (first, second)}
     assert processes == {each["process_id"] for each in logged}
     assert {"INFO"} == {each["levelname"] for each in logged}
-    assert {"join_sent", "led", "assigned", "moved", "rejoining", "ended"} == {each["event"] for each in logged}
+    assert {each["event"] for each in logged} == {
+        *("join_sent", "assignment_computed", "assignment_received"),
+        *("tasks_changed", "rejoin_requested", "member_closed"),
+    }
 
 
-def test_an_observer_that_raises_does_not_hurt_its_member(
+def test_an_exception_of_an_observer_does_not_fail_its_member(
     cluster: MockCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     def failing(_event: Event) -> None:
@@ -75,33 +87,38 @@ def test_an_observer_that_raises_does_not_hurt_its_member(
     member.close()
 
     assert [] == member.errors
-    assert 1 == sum("observer has failed" in record.getMessage() for record in caplog.records)
+    assert 1 == sum("an observer failed" in record.getMessage() for record in caplog.records)
 
 
-def test_a_death_of_the_membership_itself_is_counted_once() -> None:
+def test_a_failure_of_the_membership_is_counted_once() -> None:
     meter = Meter()
-    config = {"bootstrap.servers": "127.0.0.1:1", "group.id": "billing", "log_level": 0}
-    consumer = StreamsConsumer(config, TOPOLOGY, member={"bootstrap_timeout_ms": 300}, observer=meter.observe)
+    config = {
+        "bootstrap.servers": "127.0.0.1:1",
+        "group.id": "billing",
+        "log_level": 0,
+        "main.consumer.bootstrap_timeout_ms": 300,
+    }
+    consumer = StreamsConsumer(config, TOPOLOGY, observer=meter.observe)
     for _ in range(2):
-        with pytest.raises(FatalError) as died:
+        with pytest.raises(FatalError) as error:
             consumer.poll(SECONDS)
     consumer.close()
 
-    assert {died.value.kafka: 1} == meter.of(DEATHS)
+    assert {error.value.kafka_exception: 1} == meter.of(FAILURES)
 
 
-def test_a_death_is_counted_once_however_often_it_is_raised() -> None:
+def test_a_failure_is_counted_once_however_often_it_is_raised() -> None:
     member = Alone(observer=(meter := Meter()).observe)
     rebalanced(member)
     for _ in range(2):
         with pytest.raises(FatalError):
-            member.take(encode_member_assignment(MemberAssignment((), b"?")))
+            member.receive_assignment(encode_consumer_assignment(ConsumerAssignment((), b"?")))
 
-    assert {"TaskAssignmentException": 1} == meter.of(DEATHS)
+    assert {"TaskAssignmentException": 1} == meter.of(FAILURES)
     assert 1 == meter.of(FOLLOW_UPS)["failure"]
 
 
-def test_an_eager_member_is_without_tasks_in_every_rebalance_and_a_cooperative_one_when_it_has_lost_them() -> None:
+def test_time_without_tasks_is_measured_for_eager_and_lost_members() -> None:
     eager, cooperative = Meter(), Meter()
     members = [Eager(observer=eager.observe), Alone(observer=cooperative.observe)]
     for member in members:
@@ -109,7 +126,7 @@ def test_an_eager_member_is_without_tasks_in_every_rebalance_and_a_cooperative_o
         rebalanced(member)
     eager.now = cooperative.now = 10.0
     for member in members:
-        at_once(member.before_join(lost=True))
+        at_once(member.on_join_prepare(lost=True))
     eager.now = cooperative.now = 13.0
     for member in members:
         rebalanced(member)

@@ -8,10 +8,10 @@ from typing import Any
 from confluent_kafka import KafkaException, Message
 
 from assignor.clients.confluent import StreamsConsumer
-from assignor.member_process import Processed
-from tests.chaos.events import Fenced, WorkerSettings
-from tests.chaos.worker import Surroundings
-from tests.chaos.workers.watching import Owned, assignor_settings, topology, watch
+from assignor.observability.events import RecordsProcessed
+from tests.chaos.worker import WorkerContext
+from tests.chaos.worker_events import WorkerSettings, fenced
+from tests.chaos.workers.instrumentation import OwnershipReporter, assignor_settings, delay_assignments, topology
 
 AT_ONCE = 500
 
@@ -30,24 +30,24 @@ def configuration(settings: WorkerSettings) -> dict[str, Any]:
     }
 
 
-def run(settings: WorkerSettings, surroundings: Surroundings) -> None:
-    watch(surroundings)
+def run(settings: WorkerSettings, surroundings: WorkerContext) -> None:
+    delay_assignments(surroundings)
     with member(settings, surroundings) as consumer:
         while not surroundings.stopping.is_set():
             messages = batch(consumer, settings)
             for partition, first, last in ranges(messages):
-                surroundings.tell(Processed(partition, first, last))
+                surroundings.emit(RecordsProcessed(partition, first, last))
             if messages:
                 _commit(consumer, surroundings)
 
 
-def member(settings: WorkerSettings, surroundings: Surroundings) -> StreamsConsumer:
+def member(settings: WorkerSettings, surroundings: WorkerContext) -> StreamsConsumer:
     return StreamsConsumer(
         configuration(settings),
         topology(settings),
-        listener=Owned(surroundings),
+        listener=OwnershipReporter(surroundings),
         admin=False,
-        **assignor_settings(settings),
+        **assignor_settings(settings, surroundings),
     )
 
 
@@ -65,8 +65,8 @@ def ranges(messages: list[Message]) -> list[tuple[str, int, int]]:
     return found
 
 
-def _commit(consumer: StreamsConsumer, surroundings: Surroundings) -> None:
+def _commit(consumer: StreamsConsumer, surroundings: WorkerContext) -> None:
     try:
         consumer.commit(asynchronous=False)
     except KafkaException as error:
-        surroundings.tell(Fenced(error.args[0].name()))
+        surroundings.emit(fenced(error.args[0].name()))

@@ -10,10 +10,10 @@ from threading import Thread
 from confluent_kafka import KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from assignor.clients.confluent import StreamsConsumer
-from tests.chaos.events import Fenced, WorkerSettings
-from tests.chaos.worker import Surroundings
+from tests.chaos.worker import WorkerContext
+from tests.chaos.worker_events import WorkerSettings, fenced
 from tests.chaos.workers.confluent import batch, member, ranges
-from tests.chaos.workers.watching import watch
+from tests.chaos.workers.instrumentation import delay_assignments
 
 _SECONDS, _ATTEMPTS = 10.0, 3
 _TRANSACTION_MS = 5000  # what a dead member has left open is closed by then
@@ -27,8 +27,8 @@ class Refused(Exception):
         self.name, self.over = name, over
 
 
-def run(settings: WorkerSettings, surroundings: Surroundings) -> None:
-    watch(surroundings)
+def run(settings: WorkerSettings, surroundings: WorkerContext) -> None:
+    delay_assignments(surroundings)
     producer = _producer(settings)
     with member(settings, surroundings) as consumer:
         while not surroundings.stopping.is_set():
@@ -38,7 +38,7 @@ def run(settings: WorkerSettings, surroundings: Surroundings) -> None:
             try:
                 _copy(consumer, producer, settings, messages)
             except Refused as refused:
-                surroundings.tell(Fenced(refused.name))
+                surroundings.emit(fenced(refused.name))
                 if refused.over:
                     producer = _producer(settings)
                 _begin_again(consumer, messages, surroundings)
@@ -125,7 +125,7 @@ def _aborted(producer: Producer, error: KafkaError) -> Refused:
     return Refused(error.name(), over=False)
 
 
-def _begin_again(consumer: StreamsConsumer, messages: list[Message], surroundings: Surroundings) -> None:
+def _begin_again(consumer: StreamsConsumer, messages: list[Message], surroundings: WorkerContext) -> None:
     """Where the group's offsets are, in what is still ours: a transaction that fails late may have been committed."""
     mine = {(partition.topic, partition.partition) for partition in consumer.assignment()}
     starts = {_split(name): first for name, first, _ in ranges(messages) if _split(name) in mine}
@@ -133,13 +133,13 @@ def _begin_again(consumer: StreamsConsumer, messages: list[Message], surrounding
         try:
             found = consumer.committed([TopicPartition(*name) for name in starts], _SECONDS)
         except KafkaException as error:
-            surroundings.tell(Fenced(f"committed: {error.args[0].name()}"))
+            surroundings.emit(fenced(f"committed: {error.args[0].name()}"))
             continue  # nothing may be read before this is known, however long it takes
         for partition in found:
             name = partition.topic, partition.partition
             if partition.error or (partition.offset < 0 < starts[name]):
                 why = partition.error.name() if partition.error else "no offset"
-                surroundings.tell(Fenced(f"committed: {why}"))
+                surroundings.emit(fenced(f"committed: {why}"))
                 continue
             partition.offset = max(partition.offset, 0)
             consumer.seek(partition)

@@ -6,10 +6,10 @@ from kafka import KafkaConsumer
 from kafka.errors import KafkaError
 
 from assignor.clients.kafka_python import StreamsPartitionAssignor
-from assignor.member_process import Processed
-from tests.chaos.events import Fenced, WorkerSettings
-from tests.chaos.worker import Surroundings
-from tests.chaos.workers.watching import Owned, assignor_settings, topology, watch
+from assignor.observability.events import RecordsProcessed
+from tests.chaos.worker import WorkerContext
+from tests.chaos.worker_events import WorkerSettings, fenced
+from tests.chaos.workers.instrumentation import OwnershipReporter, assignor_settings, delay_assignments, topology
 from upgrade import StreamsConfig
 
 _POLL_MS = 1000  # a poll that ends during a join loses it
@@ -17,13 +17,13 @@ _COMMIT_MS = 2000
 _CLOSE_MS = 5000
 
 
-def run(settings: WorkerSettings, surroundings: Surroundings) -> None:
-    watch(surroundings)
+def run(settings: WorkerSettings, surroundings: WorkerContext) -> None:
+    delay_assignments(surroundings)
     streams = StreamsPartitionAssignor(
         topology(settings),
         StreamsConfig(upgrade_from=settings.upgrade_from, group_instance_id=settings.instance_id),
-        listener=Owned(surroundings),
-        **assignor_settings(settings),
+        listener=OwnershipReporter(surroundings),
+        **assignor_settings(settings, surroundings),
     )
     consumer = KafkaConsumer(
         bootstrap_servers=settings.bootstrap_servers.split(","),
@@ -43,16 +43,16 @@ def run(settings: WorkerSettings, surroundings: Surroundings) -> None:
         while not surroundings.stopping.is_set():
             batch = consumer.poll(timeout_ms=_POLL_MS)
             for (topic, number), records in batch.items():
-                surroundings.tell(Processed(f"{topic}-{number}", records[0].offset, records[-1].offset))
+                surroundings.emit(RecordsProcessed(f"{topic}-{number}", records[0].offset, records[-1].offset))
             if batch:
                 _commit(consumer, surroundings)
     finally:
         consumer.close(timeout_ms=_CLOSE_MS)
 
 
-def _commit(consumer: KafkaConsumer, surroundings: Surroundings) -> None:
+def _commit(consumer: KafkaConsumer, surroundings: WorkerContext) -> None:
     """If it is refused, the records come again, perhaps to someone else."""
     try:
         consumer.commit(timeout_ms=_COMMIT_MS)
     except KafkaError as error:
-        surroundings.tell(Fenced(type(error).__name__))
+        surroundings.emit(fenced(type(error).__name__))

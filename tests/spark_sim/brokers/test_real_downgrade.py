@@ -4,12 +4,12 @@ import time
 
 import pytest
 
-from spark_sim.brokers.properties import ALL_BACK
-from spark_sim.brokers.reading import read_scenario
-from spark_sim.brokers.steps import run
-from tests.integration.children import wait_until
+from spark_sim.brokers._properties import ALL_NODES_IN_CLUSTER
+from spark_sim.brokers.actions import run_scenario
+from spark_sim.brokers.parser import parse_scenario
 from tests.integration.clusters import Cluster, JavaTools
 from tests.integration.kafka_jars import Unavailable, class_path
+from tests.integration.subprocesses import wait_until
 
 OLD = "4.1.1"
 LINE = f"1@4.3.1 level 4.2-IV1 | downgrade 4.1-IV1{{}} | bounce 1>{OLD}"
@@ -44,7 +44,7 @@ def test_a_level_that_was_left_is_deadly_until_a_snapshot_has_taken_its_place(tm
         pytest.skip(f"no real broker: {missing}")
 
     said = lowered_and_back(tmp_path / "cluster", snapshots=snapshots)
-    simulated = run(read_scenario(LINE.format(" | snapshot" if snapshots else "")))
+    simulated = run_scenario(parse_scenario(LINE.format(" | snapshot" if snapshots else "")))
 
     assert (STARTED in said, DEADLY in said) == (snapshots, not snapshots)
-    assert ([] if snapshots else [ALL_BACK]) == [violation.property for violation in simulated.violations]
+    assert ([] if snapshots else [ALL_NODES_IN_CLUSTER]) == [violation.property for violation in simulated.violations]

@@ -1,4 +1,4 @@
-"""What real brokers say of their configuration at start-up.
+"""The reactions of real brokers to their configuration at start-up.
 
 `test_config.py` holds our validation against it, `tests/integration/test_broker_upgrade.py` the brokers themselves.
 """
@@ -11,7 +11,7 @@ KRAFT = {ROLES: "broker,controller"}
 
 
 class Row(NamedTuple):
-    """A broker of `release` is started with `settings`; it refuses with these words, or (None) goes on."""
+    """A broker of `release` is started with `settings`; it refuses with this text; None: it starts."""
 
     release: str
     settings: dict[str, str]

@@ -5,7 +5,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from assignor.cli import cli
+from spark_sim.cli.main import cli
 
 
 def run(*arguments):
@@ -18,7 +18,7 @@ def test_it_prints_the_steps_with_their_way_back_and_their_source():
     assert 0 == result.exit_code
     assert result.output.startswith("brokers with ZooKeeper, 2.0.1 to 2.8.2: 2 rolls\n\n1. set inter.broker")
     assert (
-        "   way back:   open: bounce the brokers to 2.0.1 again\n   source:     upgrade notes of 2.8" in result.output
+        "   way back:   open: bounce every broker to 2.0.1 again\n   source:     upgrade notes of 2.8" in result.output
     )
     assert result.output.splitlines()[-1].startswith("note: ")
 
@@ -28,7 +28,7 @@ def test_one_roll_is_one():
 
 
 @pytest.mark.parametrize("as_json", [(), ("--json",)])
-def test_without_a_way_the_status_says_so(as_json):
+def test_without_a_way_the_exit_status_is_1(as_json):
     result = run("--brokers", "4.3", "4.2", *as_json)
 
     assert 1 == result.exit_code
@@ -54,11 +54,11 @@ def test_the_level_in_use_shortens_the_way():
         (("--brokers", "2.8", "4.3", "--level", "x"), "Version x is not a valid version"),
         (("--brokers", "3.9", "4.3"), "say which"),
         (("--brokers", "2.8", "4.3", "--offline"), "--offline is for a Streams group"),
-        (("1.1", "2.0", "--kraft"), "go with --brokers"),
-        (("1.1", "2.0", "--level", "2.0"), "go with --brokers"),
+        (("1.1", "2.0", "--kraft"), "need --brokers"),
+        (("1.1", "2.0", "--level", "2.0"), "need --brokers"),
     ],
 )
-def test_a_mistake_is_one_clear_line(arguments, error):
+def test_a_wrong_argument_gives_one_error_line(arguments, error):
     result = run(*arguments)
 
     assert 2 == result.exit_code
@@ -66,5 +66,5 @@ def test_a_mistake_is_one_clear_line(arguments, error):
     assert "Traceback" not in result.output
 
 
-def test_the_way_of_a_group_over_a_bridge_says_so():
+def test_the_plan_of_a_group_names_its_bridge_release():
     assert run("2.3.1", "4.3.1").output.startswith("2.3.1 to 4.3.1: three rolling bounces, through 3.9.2\n")

@@ -8,7 +8,7 @@ import pytest
 ROWS = {"f": 13, "u": 18, "d": 4, "a": 4, "b": 4, "r": 3, "m": 7, "i": 3, "q": 5, "v": 3, "w": 7}
 NAMES = [
     name
-    for path in sorted(Path(__file__).parent.glob("test_*.py"))
+    for path in sorted(Path(__file__).parent.rglob("test_*.py"))
     for name in re.findall(r"^def (test_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
 ]
 

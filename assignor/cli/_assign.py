@@ -1,0 +1,236 @@
+"""``streams-assignor assign``: what a group would get from an assignor of a release of Kafka, and why."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from typing import Any
+from uuid import UUID
+
+import click
+from attrs import evolve, frozen
+
+from assignor.cli.params import JSONL
+from assignor.config import AssignmentConfigs
+from assignor.errors import FatalError
+from assignor.formats.jsonl import BadLine, convert_lines, json_object, stdin_lines
+from assignor.formats.text import format_table
+from assignor.task_assignors.application_state import ApplicationState, KafkaStreamsState, TaskInfo
+from assignor.task_assignors.built_in import BUILT_IN, BuiltInTaskAssignor
+from assignor.task_assignors.high_availability import HighAvailabilityTaskAssignor, movement_behaviour_of
+from assignor.task_assignors.rack_aware.racks import Racks
+from assignor.task_assignors.sticky import StickyTaskAssignor
+from subscription_codec import TaskId, TopicPartition
+from upgrade import UpgradeError, number_of
+from upgrade.release_behaviour import BEHAVIOURS, CURRENT, ReleaseBehaviour, behaviour_of
+
+
+@click.command()
+@click.option("--explain", is_flag=True, help="Say for each task why it is where it is.")
+@JSONL
+def assign(explain: bool, jsonl: bool) -> None:
+    """Read groups as lines of JSON from standard input, print what each client gets.
+
+    \b
+    Examples:
+      streams-assignor assign --jsonl < groups.jsonl
+      streams-assignor assign --explain < groups.jsonl
+      echo '{"assignor": "sticky", "tasks": [[0, 0]], "clients": [{"id": "00000000-0000-0000-0000-000000000001"}]}' |
+        streams-assignor assign
+    """  # noqa: D301 - click reads the backspace character
+
+    def converted(line: str) -> dict[str, Any]:
+        return _assignment_json(_parse_input(line), explain)
+
+    text = _text if explain and not jsonl else None
+    failed = convert_lines(stdin_lines(), converted, jsonl=jsonl, expected_errors=(UpgradeError, FatalError), text=text)
+    sys.exit(int(failed and not jsonl))
+
+
+@frozen
+class _AssignmentInput:
+    """A group as a line describes it."""
+
+    assignor: str
+    release: str | None
+    state: ApplicationState
+
+    @property
+    def behaviour(self) -> ReleaseBehaviour:
+        return CURRENT if self.release is None else behaviour_of(number_of(self.release))
+
+
+def _task_assignor(group: _AssignmentInput) -> BuiltInTaskAssignor:
+    """The built-in assignor as the release has it."""
+    if group.release is not None and group.assignor == "high-availability":
+        return HighAvailabilityTaskAssignor(movement_behaviour_of(group.release))
+    if group.assignor == "sticky":
+        return StickyTaskAssignor(group.behaviour.stateless_standbys)
+    return BUILT_IN[group.assignor]
+
+
+def _rack_awareness_disabled_reason(group: _AssignmentInput) -> str:
+    """Explain why racks do not count although that is configured; empty if they do, or nothing is configured."""
+    state = group.state
+    strategy = state.configs.rack_aware_assignment_strategy
+    if strategy == "none":
+        return ""
+    if group.assignor == "fallback-prior":
+        return "the fallback-prior assignor does not look at racks"
+    if strategy not in group.behaviour.rack_strategies:
+        since = next(row.since for row in BEHAVIOURS if strategy in row.rack_strategies)
+        return f"{strategy} came with {'.'.join(map(str, since))}"
+    processes = [process.process_id for process in state.sorted_processes]
+    return Racks.of(state).disabled_reason(state.configs, processes, sorted(state.tasks), sorted(state.stateful))
+
+
+def _assignment_json(group: _AssignmentInput, explain: bool) -> dict[str, Any]:
+    reasons: dict[tuple[TaskId, UUID], str] = {}
+    ignored, state = _rack_awareness_disabled_reason(group), group.state
+    if ignored:
+        state = evolve(state, configs=evolve(state.configs, rack_aware_assignment_strategy="none"))
+    assigned = _task_assignor(group).assign(state, reasons=reasons if explain else None).assignments
+    follow_up = group.assignor == "fallback-prior" or any(
+        each.follow_up_rebalance_ms is not None for each in assigned.values()
+    )
+    result: dict[str, Any] = {"followup": follow_up}
+    if ignored:
+        result["racksIgnored"] = ignored
+    result["clients"] = {
+        str(process): {role: _task_pairs(getattr(assigned[process], role)) for role in ("active", "standby")}
+        for process in state.clients
+    }
+    if explain:
+        placed = sorted(
+            (task, role, str(process), reasons[task, process])
+            for process, given in assigned.items()
+            for role, tasks in (("active", given.active), ("standby", given.standby))
+            for task in tasks
+        )
+        result["reasons"] = [
+            {"task": _task_pairs([task])[0], "role": role, "client": client, "why": why}
+            for task, role, client, why in placed
+        ]
+    return result
+
+
+def _task_pairs(tasks: Iterable[TaskId]) -> list[list[int]]:
+    return [[task.subtopology, task.partition] for task in sorted(tasks)]
+
+
+def _text(result: Mapping[str, Any]) -> str:
+    rows = [("task", "role", "client", "why")]
+    rows += [(str(TaskId(*each["task"])), each["role"], each["client"], each["why"]) for each in result["reasons"]]
+    followup = "wanted, to look whether others can take over" if result["followup"] else "not wanted"
+    ignored = [f"racks do not count: {result['racksIgnored']}"] if "racksIgnored" in result else []
+    return "\n".join([format_table(rows), *ignored, f"follow-up rebalance: {followup}", ""])
+
+
+def _parse_input(line: str) -> _AssignmentInput:
+    given = json_object(line)
+    if given.get("assignor") not in tuple(BUILT_IN):
+        raise BadLine(f"expected 'assignor' to be {', '.join(BUILT_IN)}, got {given.get('assignor')!r}")
+    if not isinstance(given.get("release"), str | None):
+        raise BadLine(f"expected 'release' to be text, such as \"3.9.2\", got {given['release']!r}")
+    defaults = AssignmentConfigs()
+    config = AssignmentConfigs(
+        acceptable_recovery_lag=given.get("acceptableLag", defaults.acceptable_recovery_lag),
+        max_warmup_replicas=given.get("warmups", defaults.max_warmup_replicas),
+        num_standby_replicas=given.get("standbys", defaults.num_standby_replicas),
+        rack_aware_assignment_tags=_field(given, "tags", list, []),
+        rack_aware_assignment_strategy=given.get("strategy", "none"),
+        rack_aware_traffic_cost=given.get("trafficCost"),
+        rack_aware_non_overlap_cost=given.get("nonOverlapCost"),
+    )
+    clients = [_parse_process(each) for each in _field(given, "clients", list)]
+    if len({client.process_id for client in clients}) < len(clients):
+        raise BadLine("two clients have the same id")
+    tasks, stateful = _parse_tasks(given, "tasks", required=True), frozenset(_parse_tasks(given, "stateful"))
+    if given["assignor"] == "high-availability":
+        tasks = [*tasks, *stateful]
+    partition_racks: dict[TopicPartition, list[str | None]] = {}
+    inputs = _parse_replicas(given, "racks", partition_racks)
+    changelogs = _parse_replicas(given, "changelogRacks", partition_racks)
+    infos = {
+        task: TaskInfo(stateful=task in stateful, partitions=inputs.get(task, ()), changelogs=changelogs.get(task, ()))
+        for task in tasks
+    }
+    state = ApplicationState(
+        tasks=infos,
+        clients={client.process_id: client for client in clients},
+        configs=config,
+        partition_racks=partition_racks,
+    )
+    return _AssignmentInput(given["assignor"], given.get("release"), state)
+
+
+def _parse_process(given: Any) -> KafkaStreamsState:
+    if not isinstance(given, dict):
+        raise BadLine(f"expected a client to be an object, got {given!r}")
+    name = _field(given, "id", str)
+    try:
+        process_id = UUID(name)
+    except ValueError:
+        raise BadLine(f"expected the 'id' of a client to be a UUID, got {name!r}") from None
+    capacity = _field(given, "capacity", int, 1)
+    if capacity < 1:
+        raise BadLine(f"expected the 'capacity' of a client to be its number of members, got {capacity}")
+    return KafkaStreamsState(
+        process_id=process_id,
+        num_processing_threads=capacity,
+        previous_active_tasks=_parse_tasks(given, "prevActive"),
+        previous_standby_tasks=_parse_tasks(given, "prevStandby"),
+        lags={TaskId(subtopology, partition): lag for subtopology, partition, lag in _int_rows(given, "lags", 3)},
+        client_tags={key: str(value) for key, value in _field(given, "tags", dict, {}).items()},
+        member_rack_ids=tuple(_parse_member_racks(given)),
+    )
+
+
+def _parse_member_racks(client: Mapping[str, Any]) -> list[str | None]:
+    racks = client.get("rack")
+    racks = racks if isinstance(racks, list) else [racks]
+    return [_checked_rack(each, "'rack' of a client") for each in racks]
+
+
+def _parse_replicas(
+    given: Mapping[str, Any], key: str, partition_racks: dict[TopicPartition, list[str | None]]
+) -> dict[TaskId, tuple[TopicPartition, ...]]:
+    """Parse rows of a task and, for each of its partitions, the racks of the replicas; add those to the racks.
+
+    The partitions get made-up names.
+    """
+    partitions: dict[TaskId, tuple[TopicPartition, ...]] = {}
+    for row in _field(given, key, list, []):
+        if not isinstance(row, list) or [*map(type, row)] != [int, int, list] or not {*map(type, row[2])} <= {list}:
+            shape = "[subtopology, partition, [[rack, ...] for each of its partitions]]"
+            raise BadLine(f"expected {key!r} to hold lists {shape}, got {row!r}")
+        task = TaskId(row[0], row[1])
+        partitions[task] = tuple(TopicPartition(f"{key} of {task}", number) for number in range(len(row[2])))
+        for partition, racks in zip(partitions[task], row[2], strict=True):
+            partition_racks[partition] = [_checked_rack(rack, repr(key)) for rack in racks]
+    return partitions
+
+
+def _checked_rack(value: Any, where: str) -> str | None:
+    if not isinstance(value, str | None):
+        raise BadLine(f"expected {where} to be the name of a rack or null, got {value!r}")
+    return value
+
+
+def _parse_tasks(given: Mapping[str, Any], key: str, *, required: bool = False) -> list[TaskId]:
+    return [TaskId(subtopology, partition) for subtopology, partition in _int_rows(given, key, 2, required=required)]
+
+
+def _int_rows(given: Mapping[str, Any], key: str, how_many: int, *, required: bool = False) -> list[list[int]]:
+    rows: list[Any] = _field(given, key, list, None if required else [])
+    for row in rows:
+        if not isinstance(row, list) or len(row) != how_many or {int} != set(map(type, row)):
+            raise BadLine(f"expected {key!r} to hold lists of {how_many} numbers, got {row!r}")
+    return rows
+
+
+def _field(given: Mapping[str, Any], key: str, kind: type, default: Any = None) -> Any:
+    value = given.get(key, default)
+    if not isinstance(value, kind):
+        raise BadLine(f"expected {key!r} to be of type {kind.__name__}, got {value!r}")
+    return value

@@ -1,0 +1,177 @@
+"""Captures: the subscription and assignment of every member of a group in each generation, as rows and as tables.
+
+A capture is a JSON file with the records of ``__consumer_offsets``; docs/guide/conformance.md describes it. This reader
+shows every member, also beside invalid ones; ``spark_sim.conformance.capture`` is the strict reader.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final, NamedTuple
+
+from rich import box
+from rich.console import Console, Group
+from rich.table import Table
+from rich.text import Text
+
+from assignor.formats.jsonl import BadLine, error_object
+from assignor.formats.metadata_json import DecodeOptions, decode_or_error, parse_hex
+from assignor.formats.text import printable
+from subscription_codec import NO_FOLLOW_UP
+
+EXPECTED: Final = 'a capture ({"generations": [{"generation", "leader", "members": [...]}]})'
+
+
+class Generation(NamedTuple):
+    """One generation of a group."""
+
+    number: Any
+
+    rows: Sequence[dict[str, Any]]
+    """One for each member; a row is printed as a JSON line."""
+
+
+def parse_capture(text: str, reading: DecodeOptions) -> list[Generation]:
+    """Parse a capture; ``BadLine`` if the text is something else."""
+    try:
+        capture = json.loads(text)
+    except (ValueError, RecursionError):
+        raise BadLine("not JSON") from None
+    groups = _object_list(capture, "generations")
+    return [
+        Generation(
+            group.get("generation"), [_member_row(group, member, reading) for member in _object_list(group, "members")]
+        )
+        for group in groups
+    ]
+
+
+def _object_list(given: Any, name: str) -> list[dict[str, Any]]:
+    items = given.get(name) if isinstance(given, dict) else None
+    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+        raise BadLine(f'no "{name}", which is a list of objects')
+    return items
+
+
+def _member_row(group: dict[str, Any], member: dict[str, Any], reading: DecodeOptions) -> dict[str, Any]:
+    name = member.get("member_id")
+    return {
+        "generation": group.get("generation"),
+        "leader": name is not None and name == group.get("leader"),
+        "member_id": name,
+        "client_id": member.get("client_id"),
+        "subscription": _decode_field("member-subscription", member.get("subscription"), reading),
+        # A generation without a completed SyncGroup has empty assignments.
+        "assignment": _decode_field("member-assignment", given, reading)
+        if (given := member.get("assignment"))
+        else None,
+    }
+
+
+def _decode_field(kind: str, given: object, reading: DecodeOptions) -> dict[str, Any]:
+    try:
+        return decode_or_error(kind, parse_hex(given), reading)
+    except BadLine as error:
+        return error_object(error)
+
+
+# -- tables ----------------------------------------------------------------------------------------------------------
+
+
+def print_capture(name: str, found: Iterable[Generation]) -> None:
+    """Print the tables of a capture."""
+    Console(highlight=False).print(Text(printable(name)), render_capture(found))
+
+
+def render_capture(found: Iterable[Generation]) -> Group:
+    """Render a table per generation; fits 120 columns."""
+    return Group(*(_table(generation) if generation.rows else _title(generation) for generation in found))
+
+
+class _UserdataCell(NamedTuple):
+    """The userdata of one message of a row."""
+
+    fields: dict[str, Any]
+    """By name; empty if they cannot be decoded."""
+
+    version: Text
+    """Used and supported version, or the error."""
+
+
+_Column = Callable[[_UserdataCell, _UserdataCell], "str | Text"]
+_COLUMNS: Final[dict[str, _Column]] = {
+    "sends": lambda sent, _: sent.version,
+    "has": lambda sent, _: _previous_tasks(sent.fields),
+    "gets": lambda _, got: got.version,
+    "active tasks": lambda _, got: _tasks(got.fields.get("activeTasks", ())),
+    "standby tasks": lambda _, got: _tasks(task for task, _ in got.fields.get("standbyTasks", ())),
+    "error": lambda sent, got: _error(sent.fields.get("errorCode"), got.fields.get("errCode")),
+    "next rebalance": lambda _, got: _time(got.fields.get("nextRebalanceMs", NO_FOLLOW_UP)),
+}
+
+
+def _table(generation: Generation) -> Table:
+    table = Table("member", *_COLUMNS, title=_title(generation), title_justify="left", box=box.SIMPLE_HEAD, padding=0)
+    table.columns[0].max_width = 30
+    table.columns[0].overflow = "fold"
+    for row in generation.rows:
+        sent, got = _userdata_cell(row["subscription"]), _userdata_cell(row["assignment"])
+        name = printable(str(row["client_id"] or row["member_id"])).removesuffix("-consumer")
+        member = Text(f"{name} (leader)", style="bold") if row["leader"] else Text(name)
+        table.add_row(member, *(column(sent, got) for column in _COLUMNS.values()))
+    return table
+
+
+def _title(generation: Generation) -> Text:
+    empty = "" if generation.rows else ": no members"
+    return Text(f"generation {printable(str(generation.number))}{empty}", style="bold cyan")
+
+
+def _userdata_cell(message: dict[str, Any] | None) -> _UserdataCell:
+    """Take the userdata out of a message."""
+    userdata = message if message is None or "error" in message else message["fields"]["userData"]
+    match userdata:
+        case None:
+            return _UserdataCell({}, Text("–"))
+        case {"error": str() as error}:
+            return _UserdataCell({}, Text(error, style="red"))
+        case {"version": version, "latestSupportedVersion": supported}:
+            return _UserdataCell({}, Text(f"{version}/{supported}", style="yellow"))
+    fields = userdata["fields"]
+    supported = fields.get("latestSupported")
+    return _UserdataCell(fields, Text(str(fields["version"]) + (f"/{supported}" if supported is not None else "")))
+
+
+def _previous_tasks(fields: dict[str, Any]) -> str:
+    """Count the previous tasks in a subscription; from version 7 on, the offset sums."""
+    if "taskOffsetSums" in fields:
+        return f"{len(fields['taskOffsetSums'])} sums"
+    return f"{len(fields['prevTasks'])} + {len(fields['standbyTasks'])} standby" if fields else ""
+
+
+def _tasks(tasks: Iterable[list[Any]], most: int = 12) -> Text:
+    """Write the tasks, each once (an assignment repeats a task that has several partitions)."""
+    names = [
+        printable("".join(f"{name}__" for name in topology if name) + f"{subtopology}_{partition}")
+        for subtopology, partition, *topology in sorted(tasks, key=lambda task: task[:2])
+    ]
+    names = list(dict.fromkeys(names))
+    return Text(" ".join(names[:most]) + (f" … ({len(names)})" if len(names) > most else ""))
+
+
+def _error(sent: int | None, got: int | None) -> str:
+    """Write the received error code, and the sent one unless it is 0."""
+    return (f"sent {sent} " if sent else "") + ("" if got is None else str(got))
+
+
+def _time(milliseconds: int) -> str:
+    if milliseconds == NO_FOLLOW_UP:
+        return ""
+    try:
+        return (
+            f"{datetime.fromtimestamp(milliseconds / 1000, UTC):%Y-%m-%d %H:%M:%S}" if milliseconds else "immediately"
+        )
+    except (OSError, OverflowError, ValueError):
+        return str(milliseconds)

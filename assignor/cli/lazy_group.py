@@ -1,0 +1,82 @@
+"""A click group that imports a command only when it is called, and the console script around it.
+
+``--help`` must be fast, so this module imports click and no command; the one-line help of each command is in a table.
+Exit status: 0 success; 1 failure (a property violated, an upgrade unfinished, a line refused); 2 wrong usage;
+130 interrupted; 141 the reader of the output closed the pipe.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import click
+
+from assignor.formats.text import sanitize
+
+
+class LazyCommand(NamedTuple):
+    """A command that is not imported yet."""
+
+    load: Callable[[], click.Command]
+    """Imports and returns the command."""
+
+    help: str
+    """One line, for ``streams-assignor --help``."""
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command only to run it or to print its own help."""
+
+    def __init__(self, *, lazy_commands: Mapping[str, LazyCommand], **settings: Any) -> None:
+        super().__init__(**settings)
+        self._lazy_commands = lazy_commands
+
+    def list_commands(self, _ctx: click.Context) -> list[str]:
+        return sorted(self._lazy_commands)
+
+    def get_command(self, _ctx: click.Context, name: str) -> click.Command | None:
+        command = self._lazy_commands.get(name)
+        return command and command.load()
+
+    def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, command.help) for name, command in sorted(self._lazy_commands.items())])
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; click itself would report a closed pipe (head, less) as a failure."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            _discard_output()
+            return 141
+
+
+def run_script(cli: click.Command) -> None:
+    """Run the console script and exit; a usage error is one line on standard error."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # some terminals lack some characters
+    try:
+        status = cli.main(prog_name="streams-assignor", standalone_mode=False)
+    except click.ClickException as error:
+        shown = io.StringIO()
+        error.show(shown)
+        click.echo(sanitize(shown.getvalue()), err=True, nl=False)
+        status = error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted", err=True)
+        status = 130
+    except OSError as error:  # the disk is full, or the folder is not writable
+        _discard_output()
+        click.echo(f"Error: {sanitize(str(error))}", err=True)
+        status = 1
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+def _discard_output() -> None:
+    """Discard buffered output: Python's flush at exit would fail once more."""
+    if sys.stdout:  # None if the shell closed it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,388 @@
+"""The Streams assignor of one consumer, independent of its client library.
+
+A subclass for one library calls these methods when the library reaches the same point of a rebalance:
+
+1. ``on_join_prepare``: the member is about to rejoin. An eager member revokes its tasks; the listener returns offset
+   sums.
+2. ``subscription``: returns the bytes for JoinGroup.
+3. ``snapshot_cluster`` (leader only): looks up topics, offsets and racks, and creates internal topics.
+4. ``perform_assignment`` (leader only): returns the bytes for SyncGroup, by member id.
+5. ``receive_assignment``: decodes the assignment, and plans the rebalance that it asks for.
+6. ``on_join_complete``: the assignment is in force; the listener is called.
+7. ``rejoin``, ``leave_and_join`` or ``call_later``, implemented by the subclass: the follow-up rebalance.
+
+``on_close`` ends the membership. An exception in 2 to 5 is stored in ``failure`` and raised again by every later call,
+because client libraries continue after an exception of an assignor and a failed member must not.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, ClassVar, Final, Protocol
+from uuid import UUID
+
+from attrs import evolve, frozen
+
+import probing
+from assignor import streams_assignor
+from assignor.clients._listener_notifier import ListenerNotifier
+from assignor.clients.feature_watch import POLL_SECONDS, FeatureSource, FeatureWatch
+from assignor.clients.leader_lookup import Admin, snapshot_cluster
+from assignor.cluster import ClusterSnapshot
+from assignor.errors import UsageError
+from assignor.observability import event_log
+from assignor.observability.events import (
+    AssignmentComputed,
+    AssignmentReceived,
+    JoinReason,
+    JoinSent,
+    MemberClosed,
+    MemberFailed,
+    Observer,
+    RejoinRequested,
+    combine_observers,
+)
+from assignor.protocol.feature_levels import NO_LEVELS, Levels, merge_levels
+from assignor.protocol.member import ReceivedAssignment
+from assignor.rebalance_listener import OffsetSums, TaskRebalanceListener, check_listener
+from assignor.task_assignor import HIGH_AVAILABILITY, TaskAssignor
+from assignor.topology import Topology
+from probing.follow_up import FollowUpReason
+from subscription_codec import TopicPartition
+from upgrade import OURS, Release, StreamsConfig, StreamsSettings, as_streams_config
+
+log = logging.getLogger(__name__)
+
+
+@frozen
+class MemberGeneration:
+    """One membership in one generation of the group: brokers accept its offsets only while it is the current one."""
+
+    generation_id: int
+    member_id: str
+
+
+class ClusterMetadata(Protocol):
+    """What kafka-python and aiokafka pass to an assignor: the metadata of the topics that the client knows."""
+
+    def partitions_for_topic(self, topic: str) -> set[int] | None:
+        """Return the partition numbers of a topic; None if the client does not know it."""
+        ...
+
+
+class MemberAssignment(Protocol):
+    """What kafka-python and aiokafka pass to the assignor of each member."""
+
+    def encode(self) -> bytes:
+        """Return the bytes from SyncGroup."""
+        ...
+
+
+class ClientAdapter(ABC):
+    """The Streams assignor of one consumer; the subclasses attach it to one client library each.
+
+    Args:
+        topology: the subtopologies of the application.
+        config: a ``StreamsConfig``, or a dictionary of Kafka's dotted names (``StreamsSettings``).
+        process_id: shared by the members of one process; random if not given.
+        release: the release whose behaviour the member has; today's rules if not given.
+        listener: receives the changes of this member's tasks and returns how far its state is.
+        task_assignor: places the tasks if this member leads. Without it: by lag (KIP-441) if there is an `admin`,
+            otherwise sticky.
+        admin: with it a leader creates missing internal topics and looks up end offsets, committed offsets and racks.
+        watches: names of features whose finalised levels the group carries (KIP-584).
+        features: the source that a leader polls for these levels; without it a leader passes on those it received.
+        features_every_seconds: time between two polls of `features`.
+        on_levels: called with the levels of the watched features when they have risen, before the listener is called.
+        observer: receives every event of ``assignor.observability.events``; the logger ``assignor`` does in any case.
+
+    Raises:
+        UsageError: for an argument of the wrong type, and for `features` without `watches`.
+        ConfigException: for a configuration that Kafka or the release refuses.
+
+    A subclass implements ``rejoin``, ``leave_and_join`` and ``call_later``. They are called on any thread and must not
+    block.
+    """
+
+    name: Final = streams_assignor.PROTOCOL_NAME
+    cooperative: ClassVar[bool] = True
+    """Whether the library lets a member keep its partitions while it rejoins (KIP-429)."""
+
+    def __init__(
+        self,
+        topology: Topology,
+        config: StreamsConfig | StreamsSettings | None = None,
+        *,
+        process_id: UUID | None = None,
+        release: Release = OURS,
+        listener: TaskRebalanceListener | None = None,
+        task_assignor: TaskAssignor | None = None,
+        admin: Admin | None = None,
+        watches: Iterable[str] = (),
+        features: FeatureSource | None = None,
+        features_every_seconds: float = POLL_SECONDS,
+        on_levels: Callable[[Levels], None] | None = None,
+        observer: Observer | None = None,
+    ) -> None:
+        config = as_streams_config(config)
+        self.assignor = streams_assignor.StreamsAssignor(
+            topology,
+            config,
+            process_id=process_id,
+            release=release,
+            task_assignor=task_assignor or (HIGH_AVAILABILITY if admin and release is OURS else None),
+            cooperative=self.cooperative,
+            watches=watches,
+        )
+        if features and not self.assignor.member.watches:
+            raise UsageError("expected names of features to watch beside the features to ask, got none")
+        self.consumer: Any = None
+        self.received_assignment: ReceivedAssignment | None = None
+        """The last assignment of this member."""
+        self.generation: MemberGeneration | None = None
+        """The generation of that assignment; None before the first."""
+        self.failure: Exception | None = None
+        """The exception that terminated the member."""
+        self._failure_reported = self._closed = False
+        self._pending_assignment: ReceivedAssignment | None = None
+        self._standbys_are_warmups = not config.num_standby_replicas
+        self._observe = combine_observers(event_log.log_observer(self.identity), *filter(None, [observer]))
+        self._notifier = ListenerNotifier(check_listener(listener), self._observe)
+        self._join_reason: JoinReason | FollowUpReason = JoinReason.FIRST_JOIN
+        self._next_join_reason: JoinReason | FollowUpReason | None = JoinReason.FIRST_JOIN
+        self._offset_sums: OffsetSums = None
+        self._admin = admin
+        self._on_levels = on_levels
+        self._announced_levels = self._observed_levels = NO_LEVELS
+        self._is_leader = False
+        self._feature_watch = (
+            FeatureWatch(features, self._on_levels_observed, self.call_later, features_every_seconds)
+            if features
+            else None
+        )
+        self._prepare()
+
+    def _prepare(self) -> None:  # noqa: B027  # optional
+        """Initialise the state that only one library needs."""
+
+    # -- implemented for each client library; called on any thread, must not block ------------------------------------
+
+    @abstractmethod
+    def rejoin(self) -> None:
+        """Make the consumer rejoin the group soon, with its member id."""
+
+    @abstractmethod
+    def leave_and_join(self) -> None:
+        """Make the consumer leave the group and join it as a new member."""
+
+    @abstractmethod
+    def call_later(self, seconds: float, call: Callable[[], None]) -> None:
+        """Call something after so many seconds, on the thread or in the event loop that rebalances."""
+
+    def identity(self) -> dict[str, str]:
+        """Return what identifies this member in logs: its process id, and names that the client library has."""
+        return {"process_id": str(self.assignor.member.process_id)}
+
+    def warn_of_reset(self, auto_offset_reset: str) -> None:
+        """Warn of a consumer that starts at the end of a partition: Kafka Streams starts at the beginning."""
+        if auto_offset_reset == "latest":
+            log.warning(
+                "auto_offset_reset is latest: records that are in a partition before this member reads it for the "
+                "first time, such as a new partition of a growing topic, are skipped; Kafka Streams uses earliest"
+            )
+
+    # -- the steps of a rebalance -------------------------------------------------------------------------------------
+
+    async def on_join_prepare(self, *, lost: bool) -> None:
+        """1: the member is about to rejoin; ``lost`` if the group has removed it. Raises what the listener raises."""
+        self._join_reason = self._next_join_reason or (JoinReason.LOST if lost else JoinReason.ASKED)
+        self._next_join_reason = None
+        try:
+            if lost:
+                await self._on_generation_lost()
+            elif not self.assignor.member.cooperative:
+                await self._notifier.tasks_released()
+        finally:
+            self._offset_sums = await self._notifier.offset_sums()
+
+    def subscription(self, topics: Iterable[str], owned: Iterable[TopicPartition] = ()) -> bytes:
+        """2: return the bytes for JoinGroup; ``owned`` are the partitions that a cooperative member keeps."""
+        self._is_leader = False
+        with self._recording_failure():
+            encoded = self.assignor.subscription(topics, offset_sums=self._offset_sums, owned_partitions=owned)
+        self._observe(
+            JoinSent(
+                reason=self._join_reason,
+                used_version=self.assignor.used_version,
+                supported_version=self.assignor.supported_version,
+                subscription_size=len(encoded),
+            )
+        )
+        return encoded
+
+    def snapshot_cluster(self, known_partition_counts: Mapping[str, int]) -> ClusterSnapshot:
+        """3: look up what a leader needs; ``known_partition_counts`` are those of the topics that its client knows.
+
+        Blocks while the admin asks the cluster. ``FatalError`` if internal topics cannot be created.
+        """
+        now_ms = time.time_ns() // 1_000_000
+        if self._admin is None:
+            return ClusterSnapshot(
+                partitions=known_partition_counts,
+                topics_complete=False,
+                now_ms=now_ms,
+                feature_levels=self._observed_levels,
+            )
+        with self._recording_failure():
+            return evolve(
+                snapshot_cluster(self.assignor, known_partition_counts, self._admin, now_ms),
+                feature_levels=self._observed_levels,
+            )
+
+    def perform_assignment(self, cluster: ClusterSnapshot, subscriptions: Mapping[str, bytes]) -> dict[str, bytes]:
+        """4: return the bytes for SyncGroup, by member id."""
+        self._is_leader = True
+        began = time.monotonic()
+        with self._recording_failure():
+            answers = self.assignor.assign(cluster, subscriptions)
+        self._observe(
+            AssignmentComputed(
+                subscription_sizes=_sizes_by_member(subscriptions),
+                assignment_sizes=_sizes_by_member(answers),
+                seconds=time.monotonic() - began,
+            )
+        )
+        return answers
+
+    def receive_assignment(self, assignment: bytes, generation: MemberGeneration | None = None) -> ReceivedAssignment:
+        """5: decode the assignment of this member, and plan the next rebalance if it asks for one."""
+        self.generation = generation
+        with self._recording_failure():
+            self.received_assignment = self._pending_assignment = received = self.assignor.on_assignment(assignment)
+        self._observe(
+            AssignmentReceived(
+                reason=self._join_reason,
+                generation=generation.generation_id if generation else _UNKNOWN_GENERATION,
+                member_id=generation.member_id if generation else "",
+                is_leader=self._is_leader,
+                group_version=received.version,
+                group_supported_version=received.supported_version,
+                active=received.active,
+                standby=received.standby,
+                tasks_dropped=received.dropped,
+                standbys_are_warmups=self._standbys_are_warmups,
+                follow_up=received.follow_up,
+            )
+        )
+        self._schedule_follow_up(received)
+        self._update_feature_watch()
+        if self._on_levels and received.feature_levels != self._announced_levels:
+            self._on_levels(received.feature_levels)
+            self._announced_levels = received.feature_levels
+        return received
+
+    async def on_join_complete(self) -> None:
+        """6: the received assignment, if it could be decoded, is in force: call the listener."""
+        received, self._pending_assignment = self._pending_assignment, None
+        if received is None:
+            return
+        if self.assignor.member.cooperative and self._notifier.owned_tasks.active.keys() - received.active.keys():
+            # The client library rejoins by itself after a revocation.
+            self._next_join_reason = self._next_join_reason or JoinReason.HANDED_OVER
+        await self._notifier.tasks_received(received)
+
+    async def on_close(self, *, lost: bool = False) -> None:
+        """The consumer leaves the group for good, or the group has removed it (``lost``)."""
+        if self._feature_watch:
+            self._feature_watch.stop()
+        self._closed = True
+        self._observe(MemberClosed(lost))
+        await self._notifier.close(lost=lost)
+
+    def on_failure(self, error: Exception) -> None:
+        """Report the exception that terminated the member, raised here or in the client library; once."""
+        if not self._failure_reported:
+            self._failure_reported = True
+            self._observe(MemberFailed(error))
+
+    # -- 7: follow-up rebalances --------------------------------------------------------------------------------------
+
+    async def _on_generation_lost(self) -> None:
+        if self._notifier.owned_tasks.active:
+            self.assignor.on_partitions_lost()
+            await self._notifier.tasks_lost()
+
+    def _schedule_follow_up(self, received: ReceivedAssignment) -> None:
+        """Rejoin immediately or at a given time, as the assignment asks; a newer assignment cancels a later rejoin."""
+        reason, at_ms = received.follow_up, received.rejoin_at_ms
+        if reason and received.rejoin:
+            self._request_rejoin(reason, received.rejoin)
+        elif reason and at_ms is not None:
+            self._observe(RejoinRequested(reason=reason, at_ms=at_ms))
+            self.call_later(max(0.0, at_ms / 1000 - time.time()), lambda: self._follow_up_due(received, reason))
+
+    def _follow_up_due(self, received: ReceivedAssignment, reason: FollowUpReason) -> None:
+        if self.received_assignment is received and not self._closed:
+            self._request_rejoin(reason)
+
+    def _request_rejoin(
+        self, reason: JoinReason | FollowUpReason, mode: probing.RejoinMode = probing.RejoinMode.KEEP_MEMBER_ID
+    ) -> None:
+        leaves = mode is probing.RejoinMode.LEAVE_AND_JOIN
+        self._next_join_reason = reason
+        self._observe(RejoinRequested(reason=reason, leaves_group=leaves))
+        if leaves:
+            self.leave_and_join()
+        else:
+            self.rejoin()
+
+    def _update_feature_watch(self) -> None:
+        """Poll features only while leading; not immediately if the group carries all watched levels (KIP-584)."""
+        if self._feature_watch and self._is_leader:
+            self._feature_watch.start(
+                immediately=not self.assignor.member.watches <= self.assignor.member.feature_levels.keys()
+            )
+        elif self._feature_watch:
+            self._feature_watch.stop()
+
+    def _on_levels_observed(self, levels: Levels) -> None:
+        """Store finalised levels, and rejoin if the group does not carry them. Not called on the client's thread."""
+        self._observed_levels = merge_levels(self._observed_levels, levels)
+        self.call_later(0.0, self._rejoin_for_levels)  # on that thread no assignment arrives in between
+
+    def _rejoin_for_levels(self) -> None:
+        if self.assignor.needs_rejoin_for(self._observed_levels):
+            self._request_rejoin(JoinReason.FEATURES)
+
+    @contextmanager
+    def _recording_failure(self) -> Iterator[None]:
+        """Store the exception that terminates the member, and rejoin so that the client library raises it again."""
+        if self.failure:
+            raise self.failure
+        try:
+            yield
+        except Exception as error:
+            self.failure = error
+            self.on_failure(error)
+            self._request_rejoin(JoinReason.FAILURE)
+            raise
+
+
+_UNKNOWN_GENERATION: Final = -1
+
+
+def _sizes_by_member(encoded: Mapping[str, bytes]) -> dict[str, int]:
+    return {member: len(each) for member, each in encoded.items()}
+
+
+def partition_counts(cluster: ClusterMetadata, topics: Iterable[str]) -> dict[str, int]:
+    """Return the partition counts of the topics that the client's metadata knows.
+
+    kafka-python and aiokafka look up the other topics by themselves, and rejoin when they know more.
+    """
+    found = {topic: cluster.partitions_for_topic(topic) for topic in topics}
+    return {topic: len(partitions) for topic, partitions in found.items() if partitions}

@@ -1,0 +1,180 @@
+"""The Streams assignor of an ``AIOKafkaConsumer``.
+
+It works as `assignor.clients.kafka_python` does, with these differences of aiokafka (0.14.0); the steps are numbered as
+in ``assignor.clients.adapter``:
+
+* Everything runs in the event loop. An admin may block, so a leader calls it on a thread while the coordinator awaits.
+* The protocol is eager only. Beside cooperative members that is safe: this member revokes all partitions before it
+  rejoins, and the partitions that other members keep are in their bytes, which are passed on whole (aiokafka would drop
+  that part).
+* With two assignors aiokafka sends four JoinGroup requests instead of one, so `bind` requires a single assignor.
+* Without partitions, and without a call that fetches records, a consumer cannot rejoin after ``max_poll_interval_ms``
+  (aiokafka issue 1187). A member without partitions blocks none, so it counts as polled for as long.
+* aiokafka turns every exception of an assignor into a ``KafkaError`` and raises it once; it only logs exceptions of
+  listeners. The consumer's methods are wrapped to raise the original exceptions instead.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import ExitStack
+from functools import wraps
+from typing import Any, ClassVar
+
+from aiokafka import AIOKafkaConsumer
+from aiokafka.errors import KafkaError
+
+from assignor.clients.adapter import ClientAdapter, ClusterMetadata, partition_counts
+from assignor.clients.aiokafka import _private_api
+from assignor.clients.hooks import AsyncCall, run_before
+from assignor.cluster import ClusterSnapshot
+from assignor.errors import UsageError
+
+
+class StreamsPartitionAssignor(ClientAdapter):
+    """The Streams assignor for one consumer: pass it as ``partition_assignment_strategy=[streams]``, then call `bind`.
+
+    Arguments: see ``ClientAdapter``. Everything is called in the event loop of the consumer. Methods of the listener
+    may be ``async def``, and may use the consumer. ``start``, ``getone`` and ``getmany`` raise the exception that
+    terminated the member (``FatalError``), also in every later call. One of them raises an exception of the listener,
+    once.
+    """
+
+    cooperative: ClassVar[bool] = False
+
+    def _prepare(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._callbacks_hooked = False
+        self._listener_error: Exception | None = None
+        self._callback_lock = asyncio.Lock()
+        self._fetch_context = ExitStack()
+        self._cluster: ClusterSnapshot | None = None
+        self._subscriptions: Mapping[str, bytes] = {}
+
+    def bind(self, consumer: AIOKafkaConsumer) -> None:
+        """Attach the assignor to its consumer before that starts; ``UsageError`` if it is not configured for it."""
+        if (strategy := _private_api.assignment_strategy(consumer)) != [self]:
+            raise UsageError(
+                "expected a consumer with this assignor, and no other, as its partition_assignment_strategy, "
+                f"got {strategy}"
+            )
+        self.warn_of_reset(_private_api.auto_offset_reset(consumer))
+        self.consumer = consumer
+        consumer.start = self._raising_failure(consumer.start, self._before_start)
+        consumer.getone = self._raising_failure(consumer.getone)
+        consumer.getmany = self._raising_failure(consumer.getmany)
+        consumer.stop = run_before(self._before_stop, consumer.stop)
+
+    # -- called by aiokafka -------------------------------------------------------------------------------------------
+
+    def metadata(self, topics: Iterable[str]) -> bytes:
+        """Return this member's subscription for JoinGroup (step 2)."""
+        if self.consumer is None:
+            raise UsageError("call bind(consumer) before the consumer is started")
+        if not self._callbacks_hooked:
+            _private_api.hook_rebalance_callbacks(
+                self.consumer,
+                on_join_prepare=self._on_join_prepare,
+                on_elected_leader=self._on_elected_leader,
+                on_join_complete=self._on_join_complete,
+            )
+            self._callbacks_hooked = True
+        return self.subscription(topics)
+
+    def assign(self, cluster: ClusterMetadata, members: Mapping[str, object]) -> dict[str, bytes]:  # noqa: ARG002
+        """Return the assignments of all members for SyncGroup, as their leader (step 4)."""
+        assert self._cluster is not None, "_on_elected_leader runs before"
+        return self.perform_assignment(self._cluster, self._subscriptions)
+
+    def on_assignment(self, assignment: _private_api.AiokafkaAssignment) -> None:
+        """Take the assignment, and rejoin if version probing asks for it (step 5)."""
+        self._keep_active(without_partitions=not assignment.partitions())
+        self.receive_assignment(assignment.encode(), _private_api.generation(self.consumer))
+
+    # -- called by ClientAdapter, on any thread (step 7) --------------------------------------------------------------
+
+    def rejoin(self) -> None:
+        """Make the consumer rejoin in the background."""
+        self._call_soon_threadsafe(lambda: _private_api.request_rejoin(self.consumer))
+
+    def leave_and_join(self) -> None:
+        """Make the consumer leave the group and join it again, in the background."""
+        self._call_soon_threadsafe(lambda: _private_api.leave_group(self.consumer))
+
+    def call_later(self, seconds: float, call: Callable[[], None]) -> None:
+        """Call something in the event loop after so many seconds."""
+        self._call_soon_threadsafe(lambda: asyncio.get_running_loop().call_later(seconds, call))
+
+    def _call_soon_threadsafe(self, call: Callable[[], object]) -> None:
+        # The thread that polls features may outlive the loop.
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(call)
+
+    # -- hooks of the coordinator (steps 1, 3 and 6) ------------------------------------------------------------------
+
+    async def _on_join_prepare(self) -> None:
+        lost = _private_api.is_generation_lost(self.consumer)
+        async with self._callback_lock:
+            await self._run_callback(self.on_join_prepare(lost=lost))
+
+    async def _on_elected_leader(self, cluster: ClusterMetadata, subscriptions: Mapping[str, bytes]) -> None:
+        self._subscriptions = subscriptions
+        known = partition_counts(cluster, self.assignor.topology.source_topics)
+        self._cluster = await asyncio.to_thread(self.snapshot_cluster, known)
+
+    async def _on_join_complete(self) -> None:
+        async with self._callback_lock:
+            await self._run_callback(self.on_join_complete())
+
+    async def _run_callback(self, callback: Awaitable[None]) -> None:
+        try:
+            await callback
+        except Exception as error:
+            self._listener_error = error
+            _private_api.abort_waiters(self.consumer, KafkaError(f"the task listener has failed: {error!r}"))
+
+    def _keep_active(self, *, without_partitions: bool) -> None:
+        self._fetch_context.close()
+        if without_partitions:
+            self._fetch_context.enter_context(_private_api.fetch_context(self.consumer))
+
+    # -- wrapped around the consumer's methods ------------------------------------------------------------------------
+
+    async def _before_start(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        # The coordinator, which has the hooks, exists only after the first JoinGroup, which needs the offset sums.
+        await self.on_join_prepare(lost=False)
+        if self._admin and self.assignor.topology.repartition_topics:
+            # Every member creates missing topics: a consumer that looks one up makes the broker create it, with the
+            # wrong number of partitions, or never finds it.
+            await asyncio.to_thread(self.snapshot_cluster, {})
+
+    async def _before_stop(self) -> None:
+        async with self._callback_lock:
+            self._fetch_context.close()
+            _private_api.consume_pending_error(self.consumer)
+            await self.on_close(lost=_private_api.is_generation_lost(self.consumer))
+
+    def _raising_failure(self, original: AsyncCall, first: Callable[[], Awaitable[None]] | None = None) -> AsyncCall:
+        """Wrap a method: instead of aiokafka's error it raises the failure of the member or of the listener."""
+
+        @wraps(original)
+        async def wrapper(*arguments: Any, **settings: Any) -> Any:
+            self._raise_failure()
+            if first:
+                await first()
+            try:
+                return await original(*arguments, **settings)
+            except KafkaError:
+                self._raise_failure()
+                raise
+
+        return wrapper
+
+    def _raise_failure(self) -> None:
+        if self.failure:
+            raise self.failure
+        error, self._listener_error = self._listener_error, None
+        if error:
+            raise error

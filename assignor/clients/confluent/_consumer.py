@@ -1,0 +1,428 @@
+"""``StreamsConsumer``: a ``confluent_kafka.Consumer`` whose tasks the Streams assignor assigns."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from threading import RLock, get_ident
+from types import TracebackType
+from typing import Any, Final, Self
+from uuid import UUID
+
+import kafka
+from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
+
+from assignor.clients.adapter import ClientAdapter
+from assignor.clients.confluent._errors import as_kafka_error, authentication_exception, kafka_exception
+from assignor.clients.confluent._fetcher import WAIT_SECONDS, RecordFetcher, partition_key
+from assignor.clients.confluent._membership import MemberAssignor, Membership, Offsets
+from assignor.clients.confluent._private_api import encode_group_metadata
+from assignor.clients.confluent._settings import ConsumerSettings
+from assignor.clients.feature_watch import POLL_SECONDS, FeatureSource
+from assignor.clients.kafka_python import KafkaPythonAdmin
+from assignor.clients.leader_lookup import Admin
+from assignor.errors import FatalError, StreamsAssignorError, UsageError
+from assignor.observability.events import Observer
+from assignor.protocol.feature_levels import Levels
+from assignor.rebalance_listener import TaskRebalanceListener, check_listener
+from assignor.task_assignor import TaskAssignor
+from assignor.topology import Topology
+from subscription_codec import TaskId
+from upgrade import OURS, Release
+
+log = logging.getLogger(__name__)
+
+_INFINITE: Final = float("inf")
+_CLOSE_TIMEOUT_SECONDS: Final = 15.0
+
+
+class ConsumerClosedError(StreamsAssignorError, RuntimeError):
+    """A call of a closed consumer. A ``Consumer`` raises RuntimeError too."""
+
+
+class StreamsConsumer:
+    """A member of a Kafka Streams group that reads with librdkafka; used by one thread, closed by any.
+
+    Args:
+        config: librdkafka's keys and Kafka Streams' (``upgrade.from``, ``num.standby.replicas``, ...). A key
+            ``main.consumer.NAME`` passes the setting NAME to the kafka-python consumer that is the member.
+        topology: the subtopologies of the application.
+        listener: receives the changes of this member's tasks, on the thread that calls `poll`.
+        admin: looks up offsets and creates internal topics if this member leads. True: one with the settings of this
+            consumer. False: none.
+        process_id, release, task_assignor, watches, features, features_every_seconds, on_levels, observer: see
+            ``assignor.clients.adapter.ClientAdapter``.
+
+    Raises:
+        ConfigException: for a key or a value that is unknown or that one of the two clients cannot use.
+        UsageError: for another argument of the wrong type.
+        KafkaException: for what librdkafka refuses.
+
+    `poll` raises ``FatalError``, also in every later call, when the membership has ended and cannot start again.
+    """
+
+    def __init__(
+        self,
+        config: Mapping[str, Any],
+        topology: Topology,
+        *,
+        listener: TaskRebalanceListener | None = None,
+        admin: Admin | bool = True,
+        process_id: UUID | None = None,
+        release: Release = OURS,
+        task_assignor: TaskAssignor | None = None,
+        watches: Iterable[str] = (),
+        features: FeatureSource | None = None,
+        features_every_seconds: float = POLL_SECONDS,
+        on_levels: Callable[[Levels], None] | None = None,
+        observer: Observer | None = None,
+    ) -> None:
+        settings = ConsumerSettings.of(config)
+        self._group = settings.group_id
+        self._instance_id = settings.streams_config.group_instance_id
+        self._request_seconds = settings.request_seconds
+        self._on_commit = settings.on_commit
+        self._auto_commit_interval = settings.auto_commit_interval_seconds is not None
+        self._error_cb = settings.fetcher_settings.get("error_cb")
+        reading = {**settings.fetcher_settings, "error_cb": self._on_error}
+        self._fetcher = RecordFetcher(
+            reading, check_listener(listener), before_revocation=self._commit_before_revocation
+        )
+        self._admin = KafkaPythonAdmin(settings.group_id, **settings.admin_settings) if admin is True else None
+
+        def new_assignor(user_thread_listener: TaskRebalanceListener) -> MemberAssignor:
+            return MemberAssignor(
+                topology,
+                settings.streams_config,
+                process_id=process_id,
+                release=release,
+                listener=user_thread_listener,
+                task_assignor=task_assignor,
+                admin=self._admin if isinstance(admin, bool) else admin,
+                watches=watches,
+                features=features,
+                features_every_seconds=features_every_seconds,
+                on_levels=on_levels,
+                observer=observer,
+            )
+
+        self._membership = Membership(
+            settings.member_settings,
+            new_assignor,
+            self._fetcher,
+            has_tasks=self._fetcher.has_tasks,
+            progress=self._fetcher.progress,
+            session_seconds=settings.session_seconds,
+            max_poll_seconds=settings.max_poll_seconds,
+            periodic_call=(settings.auto_commit_interval_seconds, self._auto_commit_now)
+            if settings.auto_commit_interval_seconds
+            else None,
+        )
+        self._callbacks = self._membership.callbacks
+        self._fetched = self._fetcher.fetched
+        self._lock = RLock()  # one thread at a time: `close` may be another one
+        self._in_callback = self._closing = self._closed = False
+        self._polling_thread = get_ident()
+        self._membership.start()
+
+    def __repr__(self) -> str:
+        generation = self._membership.generation
+        member = f"{generation.member_id} generation {generation.generation_id}" if generation else "not joined"
+        return f"<StreamsConsumer group {self._group}: {member}>"
+
+    @property
+    def streams(self) -> ClientAdapter:
+        """The assignor of this member: its ``received_assignment``, ``generation`` and ``failure``."""
+        return self._membership.adapter
+
+    # -- reading ------------------------------------------------------------------------------------------------------
+
+    def poll(self, timeout: float = -1) -> Message | None:
+        """Return the next record, or None after ``timeout`` seconds; negative: block until there is one.
+
+        Calls the `listener`. An error of a partition is returned as a message, as ``Consumer`` does.
+        """
+        if self._fetched and not self._callbacks and not self._closing:
+            return self._fetched.popleft()
+        return self._poll_until(timeout)
+
+    def consume(self, num_messages: int = 1, timeout: float = -1) -> list[Message]:
+        """Return up to ``num_messages`` records; fewer when ``timeout`` seconds are over."""
+        found: list[Message] = []
+        deadline = _deadline(timeout)
+        while True:
+            with self._lock:
+                if found and (self._callbacks or self._closing or self._membership.maybe_fenced):
+                    return found
+                # Never both: a callback would commit records that this call has not returned yet.
+                if found or self._run_callbacks():
+                    found += self._fetcher.consume(num_messages - len(found), _remaining(deadline))
+            if len(found) >= num_messages or time.monotonic() >= deadline:
+                return found
+
+    def __iter__(self) -> Iterator[tuple[TaskId, Message]]:
+        """Yield each record with its task until the consumer is closed; ``KafkaException`` for an error."""
+        tasks = self._fetcher.task_of
+        while not self._closed:
+            try:
+                message = self.poll()
+            except ConsumerClosedError:
+                return
+            if message is None:
+                continue
+            if error := message.error():
+                if error.code() != KafkaError._PARTITION_EOF:
+                    raise KafkaException(error)
+                continue
+            yield tasks(message), message
+
+    def _poll_until(self, timeout: float) -> Message | None:
+        deadline = _deadline(timeout)
+        while True:
+            with self._lock:
+                if self._run_callbacks():
+                    self._fetcher.fetch(_remaining(deadline))
+                    if self._fetched:
+                        return self._fetched.popleft()
+            if time.monotonic() >= deadline:
+                return None
+
+    def _run_callbacks(self) -> bool:
+        """Run the queued callbacks, with the lock held; return whether records may be returned now."""
+        if self._closing and not self._in_callback:
+            self._close_now()
+        self._check_open()
+        self._in_callback, self._polling_thread = True, get_ident()
+        try:
+            while self._callbacks:
+                self._callbacks.popleft()()
+        finally:
+            self._in_callback = False
+            if self._closing:
+                self._close_now()
+        self._check_open()
+        if in_doubt := self._membership.maybe_fenced:
+            self._fetcher.idle(WAIT_SECONDS / 5)
+        return not in_doubt
+
+    def _on_error(self, error: KafkaError) -> None:
+        """Handle an error of librdkafka; kafka-python retries a wrong password without reporting it."""
+        if (java := authentication_exception(error)) and self._membership.generation is None:
+            self._membership.fail(FatalError(f"the membership cannot start: {error.str()}", java))
+        if self._error_cb:
+            self._error_cb(error)
+        else:
+            log.error("group %s: %s", self._group, error.str())
+
+    # -- committing ---------------------------------------------------------------------------------------------------
+
+    def commit(
+        self,
+        message: Message | None = None,
+        offsets: Iterable[TopicPartition] | None = None,
+        asynchronous: bool = True,
+    ) -> list[TopicPartition] | None:
+        """Commit as this member in this generation: after ``message``, or ``offsets``, or after all returned records.
+
+        Asynchronous: ``on_commit`` is called in a later `poll`, if it is configured.
+
+        Raises:
+            KafkaException: ILLEGAL_GENERATION or UNKNOWN_MEMBER_ID if other members own these partitions or may own
+                them, REBALANCE_IN_PROGRESS if a rebalance does not end, _NO_OFFSET for a synchronous commit of nothing.
+            UsageError: if ``message`` and ``offsets`` are given.
+        """
+        wanted = self._offsets_to_commit(message, offsets)
+        if not wanted and not asynchronous:
+            raise kafka_exception(KafkaError._NO_OFFSET, "nothing has been read since the tasks were assigned")
+        if not wanted:
+            return None
+        try:
+            if asynchronous:
+                self._membership.commit_async(_kafka_python_offsets(wanted), partial(self._on_committed, wanted))
+                return None
+            self._membership.commit(_kafka_python_offsets(wanted), self._request_seconds)
+        except kafka.errors.KafkaError as error:
+            raise KafkaException(as_kafka_error(error)) from error
+        return wanted
+
+    def _offsets_to_commit(
+        self, message: Message | None, offsets: Iterable[TopicPartition] | None
+    ) -> list[TopicPartition]:
+        if message is not None and offsets is not None:
+            raise UsageError("expected message or offsets, got both")
+        with self._lock:
+            self._check_open()
+            if message is not None:
+                offsets = [_next_offset(message)]
+            wanted = list(self._fetcher.positions() if offsets is None else offsets)
+            for partition in wanted:
+                if partition_key(partition) not in self._fetcher.tasks:
+                    raise kafka_exception(
+                        KafkaError.ILLEGAL_GENERATION,
+                        f"{partition.topic}-{partition.partition} is not assigned to this member (any more)",
+                    )
+            return wanted
+
+    def _on_committed(self, partitions: list[TopicPartition], error: BaseException | None) -> None:
+        kafka_error = None if error is None else as_kafka_error(error)
+        if self._on_commit:
+            self._on_commit(kafka_error, partitions)
+        elif kafka_error:
+            log.warning("group %s: an asynchronous commit has failed: %s", self._group, kafka_error)
+
+    def _auto_commit_now(self) -> None:
+        self.commit(asynchronous=True)
+
+    def _commit_before_revocation(self) -> None:
+        """Commit before tasks are revoked, if auto commit is on; records whose commit fails are read again."""
+        if self._closed and self._polling_thread != get_ident():
+            return  # closed by another thread: the polling thread may still process its last record
+        if self._auto_commit_interval and (wanted := self._offsets_to_commit(None, None)):
+            try:
+                self._membership.commit(_kafka_python_offsets(wanted), self._request_seconds)
+            except kafka.errors.KafkaError as error:
+                self._on_committed(wanted, error)
+
+    def consumer_group_metadata(self) -> bytes:
+        """Return this member and its generation for ``Producer.send_offsets_to_transaction`` (KIP-447).
+
+        ``KafkaException`` (_STATE) before the first assignment. In ``on_tasks_revoked``, commit or abort the
+        transaction.
+        """
+        if (generation := self._membership.generation) is None:
+            raise kafka_exception(
+                KafkaError._STATE, "this consumer has not joined its group yet: poll until it has tasks"
+            )
+        return encode_group_metadata(self._group, generation, self._instance_id)
+
+    # -- other methods of Consumer ------------------------------------------------------------------------------------
+
+    def memberid(self) -> str | None:
+        """Return the member id, None before the first assignment."""
+        generation = self._membership.generation
+        return None if generation is None else generation.member_id
+
+    def assignment(self) -> list[TopicPartition]:
+        """Return the partitions that the tasks of this member read."""
+        return [TopicPartition(*name) for name in sorted(self._fetcher.tasks)]
+
+    def position(self, partitions: list[TopicPartition]) -> list[TopicPartition]:
+        """Return the next offset of each partition; OFFSET_INVALID before its first record."""
+        with self._lock:
+            return self._fetcher.position(partitions)
+
+    def seek(self, partition: TopicPartition) -> None:
+        """Continue at another offset; in ``TaskRebalanceListener.on_tasks_assigned``: start there."""
+        with self._lock:
+            self._fetcher.seek(partition)
+
+    def pause(self, partitions: list[TopicPartition]) -> None:
+        """Return no record of these partitions until `resume`; ``KafkaException`` if one of them is not assigned."""
+        with self._lock:
+            self._fetcher.pause(partitions)
+
+    def resume(self, partitions: list[TopicPartition]) -> None:
+        """Return records of these partitions again."""
+        with self._lock:
+            self._fetcher.resume(partitions)
+
+    def committed(self, partitions: list[TopicPartition], timeout: float = -1) -> list[TopicPartition]:
+        """See ``Consumer.committed``."""
+        return self._fetcher.consumer.committed(partitions, timeout=timeout)
+
+    def get_watermark_offsets(
+        self, partition: TopicPartition, timeout: float = -1, cached: bool = False
+    ) -> tuple[int, int]:
+        """See ``Consumer.get_watermark_offsets``."""
+        return self._fetcher.consumer.get_watermark_offsets(partition, cached=cached, timeout=timeout)
+
+    def offsets_for_times(self, partitions: list[TopicPartition], timeout: float = -1) -> list[TopicPartition]:
+        """See ``Consumer.offsets_for_times``."""
+        return self._fetcher.consumer.offsets_for_times(partitions, timeout=timeout)
+
+    def list_topics(self, topic: str | None = None, timeout: float = -1) -> Any:
+        """See ``Consumer.list_topics``."""
+        consumer = self._fetcher.consumer
+        return consumer.list_topics(timeout=timeout) if topic is None else consumer.list_topics(topic, timeout)
+
+    # -- the end ------------------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Revoke the tasks (which calls the listener) and leave the group; from any thread.
+
+        In a callback of the listener it takes effect when the callback has returned.
+        """
+        self._closing = True
+        with self._lock:
+            if not self._in_callback:
+                self._close_now()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None:
+            self._auto_commit_interval = False  # the last record may not have been processed
+        self.close()
+
+    def _close_now(self) -> None:
+        """Close once, and run the callbacks that leaving the group queues for the user's thread."""
+        if self._closed:
+            return
+        self._closed = self._in_callback = True
+        errors: list[Exception] = []
+        try:
+            self._membership.stop()
+            deadline = time.monotonic() + _CLOSE_TIMEOUT_SECONDS
+            while (alive := self._membership.is_alive(WAIT_SECONDS / 5)) or self._callbacks:
+                try:
+                    while self._callbacks:
+                        self._callbacks.popleft()()
+                except FatalError:
+                    break  # raised before by poll
+                except Exception as error:
+                    errors.append(error)
+                if alive and time.monotonic() > deadline:
+                    break
+        finally:
+            self._membership.discard_callbacks()
+            self._fetcher.close()
+            if self._admin:
+                self._admin.close()
+            self._callbacks.clear()
+            self._callbacks.append(self._check_open)
+            self._in_callback = False
+        if errors:
+            raise errors[0]
+
+    def _check_open(self) -> None:
+        if self._closed and not self._in_callback:
+            raise ConsumerClosedError("Consumer closed")
+
+
+def _deadline(timeout: float) -> float:
+    return _INFINITE if timeout < 0 else time.monotonic() + timeout
+
+
+def _remaining(deadline: float) -> float:
+    return max(0.0, deadline - time.monotonic())  # librdkafka waits without limit for a negative timeout
+
+
+def _next_offset(message: Message) -> TopicPartition:
+    topic, number, offset = message.topic(), message.partition(), message.offset()
+    if message.error() is not None or topic is None or number is None or offset is None:
+        raise ValueError(f"expected a record to commit, got the error {message.error()}")
+    return TopicPartition(topic, number, offset + 1)
+
+
+def _kafka_python_offsets(partitions: Iterable[TopicPartition]) -> Offsets:
+    return {
+        kafka.TopicPartition(partition.topic, partition.partition): kafka.OffsetAndMetadata(
+            partition.offset, partition.metadata or "", -1
+        )
+        for partition in partitions
+    }

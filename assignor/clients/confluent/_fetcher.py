@@ -1,0 +1,271 @@
+"""Reads the records of a member's tasks with a ``confluent_kafka.Consumer`` that never joins a group.
+
+It has the group id only to look up committed offsets. Everything here runs on the user's thread. Records are fetched in
+batches and returned one by one, which keeps the overhead of Python small.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from types import MappingProxyType
+from typing import Any, Final
+
+from confluent_kafka import (
+    OFFSET_BEGINNING,
+    OFFSET_END,
+    OFFSET_INVALID,
+    Consumer,
+    KafkaError,
+    KafkaException,
+    Message,
+    TopicPartition,
+)
+
+from assignor.clients.confluent._errors import kafka_exception
+from assignor.clients.confluent._settings import RESET, closest_keys
+from assignor.rebalance_listener import OffsetSums, PartitionsByTask, TaskRebalanceListener, require_synchronous
+from subscription_codec import TaskId
+from upgrade import ConfigException
+
+_BATCH_SIZE: Final = 500
+WAIT_SECONDS: Final = 0.05
+"""How long to wait for records before the callbacks of the group are checked again."""
+
+_OFFSETS_TIMEOUT_SECONDS: Final = 1.0
+_RESETS: Final[Mapping[str, int]] = MappingProxyType(
+    {"earliest": OFFSET_BEGINNING, "latest": OFFSET_END, "error": OFFSET_INVALID}  # librdkafka reports the last one
+)
+"""Where to start without a committed offset, by the value of ``auto.offset.reset``."""
+
+_GROUP_ERRORS: Final = frozenset({KafkaError.GROUP_AUTHORIZATION_FAILED})
+"""Errors of the group, which the member receives too and raises as ``FatalError``."""
+
+PartitionKey = tuple[str, int]
+"""Topic and partition number."""
+
+
+def partition_key(partition: TopicPartition) -> PartitionKey:
+    """Return topic and number; a ``TopicPartition`` of confluent-kafka also compares offsets."""
+    return partition.topic, partition.partition
+
+
+class RecordFetcher(TaskRebalanceListener):
+    """Reads the partitions of the assigned tasks, and calls the user's ``listener``.
+
+    The listener is called before the first record of a task, and before its partitions are unassigned.
+    """
+
+    def __init__(
+        self, config: Mapping[str, Any], listener: TaskRebalanceListener, before_revocation: Callable[[], None]
+    ) -> None:
+        self.tasks: dict[PartitionKey, TaskId] = {}
+        """The task that reads each assigned partition."""
+        self.fetched: deque[Message] = deque()
+        """Records that are fetched but not returned yet."""
+        self.fetch_count = 0
+        """Number of calls that asked for records."""
+        self.consumer: Final = new_consumer(config)
+        self._listener = listener
+        self._before_revocation = before_revocation
+        self._paused: dict[PartitionKey, list[Message]] = {}  # with the records fetched before
+        self._reset = _RESETS[config[RESET]]
+        # Assigned, but not read yet: the offset to start at, None as long as it is unknown.
+        self._unpositioned: dict[PartitionKey, int | None] = {}
+
+    # -- TaskRebalanceListener ----------------------------------------------------------------------------------------
+
+    def on_tasks_assigned(self, tasks: PartitionsByTask) -> None:
+        """Call the user's listener, which may ``seek``, then read the partitions."""
+        new = {(topic, number): task for task, partitions in tasks.items() for topic, number in partitions}
+        self.tasks.update(new)
+        self._unpositioned.update(dict.fromkeys(new))
+        try:
+            require_synchronous(self._listener.on_tasks_assigned(tasks))
+        finally:
+            self._assign_positions()
+
+    def on_tasks_revoked(self, tasks: PartitionsByTask) -> None:
+        """Call the user's listener, which may still commit, then stop reading."""
+        try:
+            self._before_revocation()
+            require_synchronous(self._listener.on_tasks_revoked(tasks))
+        finally:
+            self._unassign(tasks)
+
+    def on_tasks_lost(self, tasks: PartitionsByTask) -> None:
+        """Stop reading, then call the user's listener."""
+        self._unassign(tasks)
+        require_synchronous(self._listener.on_tasks_lost(tasks))
+
+    def on_standby_tasks_added(self, tasks: PartitionsByTask) -> None:
+        """Call the user's listener."""
+        require_synchronous(self._listener.on_standby_tasks_added(tasks))
+
+    def on_standby_tasks_removed(self, tasks: PartitionsByTask) -> None:
+        """Call the user's listener."""
+        require_synchronous(self._listener.on_standby_tasks_removed(tasks))
+
+    def offset_sums(self) -> OffsetSums:
+        """Return the sums of the user's listener; the only method that is not called on the user's thread."""
+        return require_synchronous(self._listener.offset_sums())
+
+    def _unassign(self, tasks: PartitionsByTask) -> None:
+        gone = {name for name, task in self.tasks.items() if task in tasks}
+        self.tasks = {name: task for name, task in self.tasks.items() if name not in gone}
+        self._discard_fetched(gone)
+        read = gone - self._unpositioned.keys()
+        for name in gone:
+            self._paused.pop(name, None)
+            self._unpositioned.pop(name, None)
+        self.consumer.incremental_unassign([TopicPartition(*name) for name in read])
+
+    def _assign_positions(self) -> None:
+        """Start to read at the committed offsets; unknown ones are looked up again at the next `fetch`.
+
+        librdkafka does it by itself, but it starts at ``auto.offset.reset`` while the offsets are part of an unfinished
+        transaction, and so reads every record of the partition again.
+        """
+        if unknown := [TopicPartition(*name) for name, offset in self._unpositioned.items() if offset is None]:
+            with suppress(KafkaException):
+                for found in self.consumer.committed(unknown, timeout=_OFFSETS_TIMEOUT_SECONDS):
+                    if found.error is None:
+                        self._unpositioned[partition_key(found)] = found.offset if found.offset >= 0 else self._reset
+        placed = {name: offset for name, offset in self._unpositioned.items() if offset is not None}
+        if not placed:
+            return
+        self._unpositioned = {name: None for name in self._unpositioned if name not in placed}
+        self.consumer.incremental_assign([TopicPartition(*name, offset) for name, offset in placed.items()])
+        if paused := [TopicPartition(*name) for name in placed if name in self._paused]:
+            self.consumer.pause(paused)
+
+    # -- records ------------------------------------------------------------------------------------------------------
+
+    def fetch(self, seconds: float) -> None:
+        """Fetch more records; wait up to ``seconds`` or ``WAIT_SECONDS`` for the first one."""
+        self.fetch_count += 1
+        self._assign_remaining()
+        self.fetched.extend(_without_group_errors(self.consumer.consume(_BATCH_SIZE, 0)))
+        if not self.fetched and (message := self.consumer.poll(min(seconds, WAIT_SECONDS))) is not None:
+            self.fetched.extend(_without_group_errors([message]))
+
+    def consume(self, number: int, seconds: float) -> list[Message]:
+        """Return at most ``number`` records: those fetched already, otherwise those of the next ``WAIT_SECONDS``."""
+        self.fetch_count += 1
+        self._assign_remaining()
+        if not self.fetched:
+            return _without_group_errors(self.consumer.consume(number, min(seconds, WAIT_SECONDS)))
+        return [self.fetched.popleft() for _ in range(min(number, len(self.fetched)))]
+
+    def _assign_remaining(self) -> None:
+        if self._unpositioned:
+            self._assign_positions()
+
+    def idle(self, seconds: float) -> None:
+        """Return no record for so many seconds."""
+        self.fetch_count += 1
+        time.sleep(seconds)
+
+    def has_tasks(self) -> bool:
+        """Whether any task is assigned. From any thread."""
+        return bool(self.tasks)
+
+    def progress(self) -> object:
+        """Return a value that changes whenever the user asks for records. From any thread."""
+        return self.fetch_count, len(self.fetched)
+
+    def task_of(self, message: Message) -> TaskId:
+        """Return the task that reads the partition of this record."""
+        return self.tasks[_message_partition(message)]
+
+    def positions(self) -> Iterator[TopicPartition]:
+        """Yield the next offset of every partition of which a record was returned."""
+        waiting = self._first_unconsumed_offsets()
+        for partition in self.consumer.position([TopicPartition(*name) for name in self.tasks]):
+            offset = waiting.get(partition_key(partition), partition.offset)
+            if offset >= 0:
+                yield TopicPartition(partition.topic, partition.partition, offset)
+
+    def position(self, partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
+        """Return what ``Consumer.position`` does, without the records that are fetched but not returned."""
+        waiting = self._first_unconsumed_offsets()
+        found = self.consumer.position(list(partitions))
+        for partition in found:
+            partition.offset = waiting.get(partition_key(partition), partition.offset)
+        return found
+
+    def _first_unconsumed_offsets(self) -> dict[PartitionKey, int]:
+        first: dict[PartitionKey, int] = {}
+        for message in (*self.fetched, *(message for held in self._paused.values() for message in held)):
+            if message.error() is None and (offset := message.offset()) is not None:
+                first.setdefault(_message_partition(message), offset)
+        return first
+
+    def seek(self, partition: TopicPartition) -> None:
+        """Continue at another offset; in ``on_tasks_assigned``: start there."""
+        name = partition_key(partition)
+        if name in self._unpositioned:
+            self._unpositioned[name] = partition.offset
+            return
+        self.consumer.seek(partition)
+        self._discard_fetched({name})
+
+    def pause(self, partitions: Iterable[TopicPartition]) -> None:
+        """Return no record of these partitions until `resume`; records fetched already are kept."""
+        names = self._require_assigned(partitions)
+        self.consumer.pause([TopicPartition(*name) for name in names - self._unpositioned.keys()])
+        for name in names:
+            self._paused.setdefault(name, [])
+        waiting = list(self.fetched)
+        self.fetched.clear()
+        for message in waiting:
+            (
+                self._paused[_message_partition(message)] if _message_partition(message) in names else self.fetched
+            ).append(message)
+
+    def resume(self, partitions: Iterable[TopicPartition]) -> None:
+        """Return records of these partitions again."""
+        names = self._require_assigned(partitions)
+        self.consumer.resume([TopicPartition(*name) for name in names - self._unpositioned.keys()])
+        for name in names:
+            self.fetched.extendleft(reversed(self._paused.pop(name, [])))
+
+    def _require_assigned(self, partitions: Iterable[TopicPartition]) -> set[PartitionKey]:
+        names = {partition_key(partition) for partition in partitions}
+        for topic, number in names - self.tasks.keys():
+            raise kafka_exception(KafkaError._UNKNOWN_PARTITION, f"{topic}-{number} is not assigned to this member")
+        return names
+
+    def _discard_fetched(self, names: set[PartitionKey]) -> None:
+        kept = [message for message in self.fetched if _message_partition(message) not in names]
+        self.fetched.clear()
+        self.fetched.extend(kept)
+        for name in names & self._paused.keys():
+            self._paused[name] = []
+
+    def close(self) -> None:
+        """Stop reading."""
+        with suppress(KafkaException, RuntimeError):
+            self.consumer.close()
+
+
+def new_consumer(config: Mapping[str, Any]) -> Consumer:
+    """Return librdkafka's consumer; ``ConfigException`` for a key that is a misspelt one of this product."""
+    try:
+        return Consumer(dict(config))
+    except KafkaException as error:
+        if error.args[0].code() == KafkaError._INVALID_ARG and (hint := closest_keys(config)):
+            raise ConfigException(f"{error.args[0].str()}: {hint}") from error
+        raise
+
+
+def _without_group_errors(messages: list[Message]) -> list[Message]:
+    """Return the messages without errors of the group."""
+    return [each for each in messages if (error := each.error()) is None or error.code() not in _GROUP_ERRORS]
+
+
+def _message_partition(message: Message) -> PartitionKey:
+    """Return the partition of a record; an error message may have none."""
+    return message.topic() or "", message.partition() or 0

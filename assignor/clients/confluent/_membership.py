@@ -1,0 +1,377 @@
+"""The member of the group: a kafka-python consumer that joins, sends heartbeats and commits, and reads nothing.
+
+Threads:
+
+* The member's thread polls the kafka-python consumer without a pause; its partitions are paused.
+* kafka-python's I/O thread runs the steps of a rebalance. It must not block, so it queues every call of the listener
+  in ``callbacks`` and awaits its end.
+* The user's thread runs the queued calls in ``StreamsConsumer.poll``. So a member rejoins only after the user's
+  ``on_tasks_revoked`` or ``on_tasks_lost`` has returned.
+
+If the user does not poll for ``max.poll.interval.ms``, the member leaves the group, as a Java member does, and joins
+again at the next poll. ``maybe_fenced`` stops reading when no heartbeat was answered for a session timeout.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Set
+from functools import partial
+from threading import Event, Lock, Thread
+from types import MappingProxyType
+from typing import Any, Final
+
+import kafka
+from kafka import ConsumerRebalanceListener, KafkaConsumer
+from kafka.future import Future
+
+from assignor.clients.adapter import MemberAssignment, MemberGeneration
+from assignor.clients.confluent._errors import as_fatal_error, as_kafka_error, is_retriable
+from assignor.clients.kafka_python import StreamsPartitionAssignor
+from assignor.errors import FatalError
+from assignor.rebalance_listener import OffsetSums, PartitionsByTask, TaskRebalanceListener
+
+log = logging.getLogger(__name__)
+
+Call = Callable[[], None]
+Offsets = Mapping[kafka.TopicPartition, kafka.OffsetAndMetadata]
+
+_CLOSE_MS: Final = 5000
+_STOP_TIMEOUT_SECONDS: Final = 5.0
+_LIVENESS_CHECK_SECONDS: Final = 1.0
+_FENCED_CHECK_SECONDS: Final = 0.01
+_RETRY_SECONDS: Final = 0.05
+_MEMBER_DEFAULTS: Final[Mapping[str, Any]] = MappingProxyType({"enable_auto_commit": False, "metrics_enabled": False})
+_READS_NOTHING: Final = MappingProxyType({"auto_offset_reset": "earliest"})  # else `bind` warns of what it would skip
+
+
+class Membership:
+    """One member, from `start` to `stop`.
+
+    Args:
+        settings: those of the kafka-python consumer.
+        assignor_factory: returns the assignor with the given listener.
+        listener: called on the user's thread, which runs ``callbacks``.
+        has_tasks: whether the user's thread owns any task.
+        progress: a value that changes whenever the user polls.
+        session_seconds: the session timeout.
+        max_poll_seconds: time without a poll after which the member leaves.
+        periodic_call: seconds, and a call for the user's thread after each interval.
+    """
+
+    def __init__(
+        self,
+        settings: Mapping[str, Any],
+        assignor_factory: Callable[[TaskRebalanceListener], MemberAssignor],
+        listener: TaskRebalanceListener,
+        *,
+        has_tasks: Callable[[], bool],
+        progress: Callable[[], object],
+        session_seconds: float,
+        max_poll_seconds: float,
+        periodic_call: tuple[float, Call] | None = None,
+    ) -> None:
+        self.callbacks: deque[Call] = deque()
+        """Calls for the user's thread, in order."""
+        self.failure: FatalError | None = None
+        """The error that terminated the membership."""
+        self.leave_count = 0
+        """How often the member has left because the user did not poll."""
+        self.maybe_fenced = False
+        """No heartbeat was answered for a session timeout: other members may own the tasks, so nothing may be read."""
+        self.adapter = assignor_factory(_UserThreadListener(self, listener))
+        self.adapter.membership = self
+        self._settings = settings
+        self._poll_watchdog = _PollWatchdog(progress, max_poll_seconds)
+        self._has_tasks = has_tasks
+        self._session_seconds = session_seconds
+        self._stopped_at = 0.0
+        self._periodic_call = periodic_call
+        self._consumer: Any = None
+        self._stopping = Event()
+        self._callbacks_discarded = False
+        self._pending: set[Future] = set()
+        self._lock = Lock()
+        self._thread = Thread(target=self._run, name="streams-membership", daemon=True)
+
+    def start(self) -> None:
+        """Start to join; does not wait."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Start to leave the group, which queues the last callbacks. From any thread."""
+        self._stopped_at = time.monotonic()
+        self._stopping.set()
+
+    def is_alive(self, seconds: float) -> bool:
+        """Wait up to ``seconds`` for the end; return whether a member that has reached a broker still has to leave."""
+        self._thread.join(seconds)
+        return self._thread.is_alive() and self._consumer is not None
+
+    def discard_callbacks(self) -> None:
+        """Complete all pending callbacks: the user's thread runs none any more."""
+        with self._lock:
+            self._callbacks_discarded = True
+            waiting, self._pending = self._pending, set()
+        for done in waiting:
+            self._complete(done)
+
+    @property
+    def generation(self) -> MemberGeneration | None:
+        """The last generation of this member; None before the first."""
+        return self.adapter.generation
+
+    def commit(self, offsets: Offsets, seconds: float) -> None:
+        """Commit as this member in this generation; ``kafka.errors.KafkaError`` if the broker refuses.
+
+        During a cooperative rebalance the commit waits for its end.
+        """
+        deadline = time.monotonic() + seconds
+        while True:
+            try:
+                self._require_joined().commit(
+                    dict(offsets), timeout_ms=max(1, int(1000 * (deadline - time.monotonic())))
+                )
+                return
+            except kafka.errors.RebalanceInProgressError:
+                if time.monotonic() + _RETRY_SECONDS > deadline or self._stop_deadline_passed():
+                    raise
+                time.sleep(_RETRY_SECONDS)
+
+    def commit_async(self, offsets: Offsets, done: Callable[[BaseException | None], None]) -> None:
+        """Commit without waiting; ``done`` is called on the user's thread, with the error or None."""
+
+        def answered(_: object, answer: object) -> None:
+            self.callbacks.append(partial(done, answer if isinstance(answer, BaseException) else None))
+
+        self._require_joined().commit_async(dict(offsets), callback=answered)
+
+    def _require_joined(self) -> Any:
+        if self.failure:
+            raise self.failure
+        if self._consumer is None or self.generation is None:
+            raise kafka.errors.CommitFailedError("this member has not joined its group yet")
+        return self._consumer
+
+    # -- on the member's thread -----------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        try:
+            settings = {**_READS_NOTHING, **self._settings}
+            self._consumer = KafkaConsumer(partition_assignment_strategy=[self.adapter], **_MEMBER_DEFAULTS, **settings)
+            try:
+                self._poll_loop(self._consumer)
+            finally:
+                self._consumer.close(timeout_ms=_CLOSE_MS)
+        except Exception as error:
+            self.fail(as_fatal_error(error), error)
+
+    def fail(self, failure: FatalError, cause: Exception | None = None) -> None:
+        """Terminate the membership: every later poll of the user raises the failure. The first failure counts."""
+        if self.failure is None:
+            failure.__cause__ = cause
+            self.failure = failure
+            self.callbacks.append(self._raise_failure)
+            self.adapter.on_failure(failure)
+
+    def _poll_loop(self, consumer: Any) -> None:
+        self.adapter.bind(consumer)
+        consumer.subscribe(self.adapter.assignor.topology.source_topics, listener=_PausingListener(consumer))
+        self.adapter.call_soon(self._check_liveness)
+        if self._periodic_call:
+            self.adapter.call_soon(partial(self._enqueue_periodically, *self._periodic_call))
+        while not self._can_leave():
+            try:
+                consumer.poll(timeout_ms=self.adapter.poll_timeout_ms)
+            except Exception as error:
+                if self.adapter.failure or not is_retriable(error):
+                    raise
+                log.warning("group %s: %s", self._settings["group_id"], as_kafka_error(error))
+
+    def _can_leave(self) -> bool:
+        """Whether to leave now: a member with tasks first waits for the end of a join, which blocks commits."""
+        waits = self.adapter.joining and self._has_tasks()
+        return self._stop_deadline_passed() if waits else self._stopping.is_set()
+
+    def _stop_deadline_passed(self) -> bool:
+        """Whether the member has to leave without waiting any longer."""
+        return self._stopping.is_set() and time.monotonic() > self._stopped_at + _STOP_TIMEOUT_SECONDS
+
+    def _raise_failure(self) -> None:
+        self.callbacks.append(self._raise_failure)
+        assert self.failure is not None, "set before this was queued"
+        raise self.failure
+
+    # -- on the I/O thread ----------------------------------------------------------------------------------------
+
+    def _check_liveness(self) -> None:
+        """Leave the group if the user has not polled for too long, and check whether the member may be fenced."""
+        if self._stopping.is_set():
+            return
+        if self._poll_watchdog.expired():
+            log.warning(
+                "group %s: the consumer was not polled for max.poll.interval.ms, its member leaves",
+                self._settings["group_id"],
+            )
+            self.leave_count += 1
+            self.adapter.leave_and_join()
+        self.maybe_fenced = self._is_maybe_fenced()
+        if self.maybe_fenced and not self.callbacks:
+            self.callbacks.append(
+                _no_op
+            )  # with a callback queued, poll checks `maybe_fenced` before it returns a record
+        often = min(_LIVENESS_CHECK_SECONDS, self._poll_watchdog.max_poll_seconds / 4)
+        self.adapter.call_later(_FENCED_CHECK_SECONDS if self.maybe_fenced else often, self._check_liveness)
+
+    def _is_maybe_fenced(self) -> bool:
+        """Whether a session timeout has passed since the last heartbeat, as when this process was suspended."""
+        return not self.adapter.joining and self.has_lost_membership(self.adapter.assigned_at)
+
+    def has_lost_membership(self, since: float) -> bool:
+        """Whether the group has removed the member, or no heartbeat succeeded for a session timeout after ``since``."""
+        last = max(self.adapter.last_heartbeat, since)
+        return self.adapter.is_generation_lost or time.monotonic() - last > self._session_seconds
+
+    def _enqueue_periodically(self, seconds: float, call: Call) -> None:
+        """Queue a call for the user's thread, now and after each interval."""
+        self.callbacks.append(call)
+        self.adapter.call_later(seconds, partial(self._enqueue_periodically, seconds, call))
+
+    @property
+    def poll_interval_exceeded(self) -> bool:
+        """Whether the member has left because the user did not poll, and the user has not polled since."""
+        return self._poll_watchdog.has_left
+
+    async def run_on_user_thread(self, call: Call) -> None:
+        """Run a call on the user's thread; return when it has ended, or when the consumer closes."""
+        done = Future()
+        with self._lock:
+            if self._callbacks_discarded:
+                return
+            self._pending.add(done)
+        self.callbacks.append(partial(self._run_and_wake, call, done))
+        await done
+
+    def _run_and_wake(self, call: Call, done: Future) -> None:
+        """Run a call, and complete its future; on the user's thread."""
+        try:
+            call()
+        finally:
+            with self._lock:
+                waited = done in self._pending
+                self._pending.discard(done)
+            if waited:
+                self._complete(done)
+
+    def _complete(self, done: Future) -> None:
+        self.adapter.call_soon(partial(done.success, None))
+
+
+class MemberAssignor(StreamsPartitionAssignor):
+    """The assignor of a `Membership`: it does not rejoin while the user does not poll."""
+
+    membership: Membership
+    assigned_at = 0.0
+    """Time of the last assignment, in seconds of ``time.monotonic()``."""
+
+    async def on_join_prepare(self, *, lost: bool) -> None:
+        """Revoke tasks, and wait for the user's thread."""
+        await super().on_join_prepare(lost=lost)
+        if self.membership.poll_interval_exceeded:
+            await self.membership.run_on_user_thread(_no_op)
+
+    def on_assignment(self, assignment: MemberAssignment, generation: int) -> None:
+        """Take the assignment; from now on commits name this generation."""
+        super().on_assignment(assignment, generation)
+        self.assigned_at = time.monotonic()
+
+
+class _UserThreadListener(TaskRebalanceListener):
+    """Called on the I/O thread; calls the user's listener on the user's thread."""
+
+    def __init__(self, membership: Membership, listener: TaskRebalanceListener) -> None:
+        self._membership = membership
+        self._listener = listener
+
+    def on_tasks_assigned(self, tasks: PartitionsByTask) -> Awaitable[None]:
+        return self._forward(lambda: self._listener.on_tasks_assigned(tasks))
+
+    def on_tasks_revoked(self, tasks: PartitionsByTask) -> Awaitable[None]:
+        before, now = self._membership.leave_count, time.monotonic()
+
+        def revoke_or_lose() -> Any:
+            # The user may poll so late that the member is out of the group, and other members own these tasks.
+            late = self._membership.leave_count > before or self._membership.has_lost_membership(now)
+            return self._listener.on_tasks_lost(tasks) if late else self._listener.on_tasks_revoked(tasks)
+
+        return self._forward(revoke_or_lose)
+
+    def on_tasks_lost(self, tasks: PartitionsByTask) -> Awaitable[None]:
+        return self._forward(lambda: self._listener.on_tasks_lost(tasks))
+
+    def on_standby_tasks_added(self, tasks: PartitionsByTask) -> Awaitable[None]:
+        return self._forward(lambda: self._listener.on_standby_tasks_added(tasks))
+
+    def on_standby_tasks_removed(self, tasks: PartitionsByTask) -> Awaitable[None]:
+        return self._forward(lambda: self._listener.on_standby_tasks_removed(tasks))
+
+    def offset_sums(self) -> OffsetSums | Awaitable[OffsetSums]:
+        try:
+            return self._listener.offset_sums()
+        except Exception as error:  # raised on the user's thread; the member joins without sums
+            self._membership.callbacks.append(partial(_raise_failure, error))
+            return None
+
+    def _forward(self, call: Callable[[], Any]) -> Awaitable[None]:
+        return self._membership.run_on_user_thread(call)
+
+
+class _PollWatchdog:
+    """Detects that the user has not polled for ``max_poll_seconds``."""
+
+    def __init__(self, progress: Callable[[], object], max_poll_seconds: float) -> None:
+        self.max_poll_seconds = max_poll_seconds
+        self._progress = progress
+        self._last_progress: object = None
+        self._since = time.monotonic()
+        self._progress_at_leave: object = None
+
+    @property
+    def has_left(self) -> bool:
+        """Whether the time has expired, and the user has not polled since."""
+        return self._progress_at_leave is not None and self._progress_at_leave == self._progress()
+
+    def expired(self) -> bool:
+        """Check the time; True once for each expiry."""
+        now, progress = time.monotonic(), self._progress()
+        if progress != self._last_progress:
+            self._last_progress, self._since, self._progress_at_leave = progress, now, None
+        if self._progress_at_leave is not None or now - self._since < self.max_poll_seconds:
+            return False
+        self._progress_at_leave = progress
+        return True
+
+
+class _PausingListener(ConsumerRebalanceListener):  # type: ignore[misc]  # kafka-python has no type information
+    """Pauses all partitions in kafka-python, as librdkafka reads them. The seek saves a lookup of the position."""
+
+    def __init__(self, consumer: Any) -> None:
+        self._consumer = consumer
+
+    def on_partitions_assigned(self, assigned: Set[Any]) -> None:
+        for partition in assigned:
+            self._consumer.seek(partition, 0)
+        self._consumer.pause(*assigned)
+
+    def on_partitions_revoked(self, revoked: Iterable[Any]) -> None:
+        """Nothing to do."""
+
+
+def _raise_failure(error: Exception) -> None:
+    raise error
+
+
+def _no_op(*_: object) -> None:
+    """Do nothing."""

@@ -1,0 +1,141 @@
+"""Describes groups as raw bytes through confluent-kafka, where kafka-python is not installed.
+
+``AdminClient.list_groups`` is its only call that returns the bytes of members. It has neither instance ids nor types of
+groups, and leaves out the groups that the user may not describe.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from attrs import field, frozen
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType  # type: ignore[attr-defined]  # it has both
+
+from assignor.clients.confluent import _private_api
+from assignor.inspect import DescribedGroup, DescribedGroupMember, NoSuchGroup, with_topic_metadata
+from assignor.inspect.described_group import DEAD, LOOKUP_TIMEOUT_SECONDS, MAX_MESSAGE_BYTES_KEY, OFFSETS_TOPIC
+from upgrade.features.client.errors import ApiError, Unreachable
+
+_LIBRDKAFKA_KEYS: Final[Mapping[str, str]] = {
+    # name in kafka-python, as in a ``CommandConfig``: name in librdkafka
+    "client_id": "client.id",
+    "security_protocol": "security.protocol",
+    "sasl_mechanism": "sasl.mechanisms",
+    "sasl_plain_username": "sasl.username",
+    "sasl_plain_password": "sasl.password",
+    "sasl_kerberos_service_name": "sasl.kerberos.service.name",
+    "ssl_cafile": "ssl.ca.location",
+    "ssl_certfile": "ssl.certificate.location",
+    "ssl_password": "ssl.key.password",
+}
+
+
+@frozen
+class GroupLookup:
+    """Describes the groups of one cluster, as ``kafka_python.describe_groups.GroupLookup`` does, with its settings."""
+
+    bootstrap_servers: str
+    settings: Mapping[str, Any] = field(factory=dict, repr=False, hash=False)
+    timeout_seconds: float = LOOKUP_TIMEOUT_SECONDS
+
+    def group(self, name: str) -> DescribedGroup:
+        """Return a group, with the partition counts of its topics and the limit of its record; ``NoSuchGroup``."""
+        admin = self._admin()
+        for found in self._list_groups(admin, name):
+            if found.name == name and found.state not in ("", DEAD):
+                return self._with_topic_metadata([found], admin)[0]
+        raise NoSuchGroup(
+            f"no group {name!r} at {self.bootstrap_servers} that the user may describe and confluent-kafka can show"
+        )
+
+    def groups(self) -> list[DescribedGroup]:
+        """Return all groups of the cluster that the user may describe, sorted by name."""
+        admin = self._admin()
+        return self._with_topic_metadata(sorted(self._list_groups(admin), key=lambda group: group.name), admin)
+
+    def _admin(self) -> _RecordingAdminClient:
+        try:
+            return _RecordingAdminClient(
+                {"bootstrap.servers": self.bootstrap_servers, **_librdkafka_config(self.settings)}
+            )
+        except KafkaException as error:
+            raise Unreachable(f"{self.bootstrap_servers}: {error.args[0].str()}") from None
+
+    def _list_groups(self, admin: _RecordingAdminClient, *name: str) -> list[DescribedGroup]:
+        try:
+            found = _private_api.list_groups(admin, *name, timeout_seconds=self.timeout_seconds)
+            return [_described_group(each) for each in found]
+        except KafkaException as error:
+            raise Unreachable(f"{self.bootstrap_servers}: {admin.first_error() or error.args[0].str()}") from None
+
+    def _with_topic_metadata(
+        self, groups: Iterable[DescribedGroup], admin: _RecordingAdminClient
+    ) -> list[DescribedGroup]:
+        try:
+            known = admin.list_topics(timeout=self.timeout_seconds).topics
+        except KafkaException:
+            known = {}
+        counts = {name: len(topic.partitions) for name, topic in known.items() if topic.error is None}
+        return with_topic_metadata(groups, counts, self._max_message_bytes(admin))
+
+    def _max_message_bytes(self, admin: _RecordingAdminClient) -> int | None:
+        resource = ConfigResource(ResourceType.TOPIC, OFFSETS_TOPIC)
+        try:
+            (answer,) = admin.describe_configs([resource], request_timeout=self.timeout_seconds).values()
+            return int(answer.result(self.timeout_seconds)[MAX_MESSAGE_BYTES_KEY].value)
+        except (KafkaException, TimeoutError):
+            return None
+
+
+class _RecordingAdminClient(AdminClient):
+    """Stores the connection errors, because a call only raises that its time is over."""
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        self._errors: list[KafkaError] = []
+        recording: dict[str, Any] = {**config, "error_cb": self._errors.append}
+        super().__init__(recording, logger=_silent_logger())
+
+    def first_error(self) -> str:
+        """Return the text of the first error that states a reason; empty if there is none."""
+        self.poll(0)
+        return next((error.str() for error in self._errors if error.code() != KafkaError._ALL_BROKERS_DOWN), "")
+
+
+def _described_group(found: Any) -> DescribedGroup:
+    if found.error is not None:
+        raise ApiError(found.error.code(), found.error.name(), found.error.str())
+    return DescribedGroup(
+        name=found.id,
+        state=found.state,
+        protocol_type=found.protocol_type,
+        protocol=found.protocol,
+        members=tuple(
+            DescribedGroupMember(
+                member_id=each.id,
+                client_id=each.client_id,
+                host=each.client_host,
+                subscription=each.metadata or b"",
+                assignment=each.assignment or b"",
+            )
+            for each in found.members
+        ),
+    )
+
+
+def _librdkafka_config(settings: Mapping[str, Any]) -> dict[str, Any]:
+    found = {_LIBRDKAFKA_KEYS[name]: value for name, value in settings.items() if name in _LIBRDKAFKA_KEYS}
+    if settings.get("ssl_check_hostname") is False:
+        found["ssl.endpoint.identification.algorithm"] = "none"
+    if "ssl_certfile" in settings:
+        found["ssl.key.location"] = settings["ssl_certfile"]  # a PEM key store has both
+    return found
+
+
+def _silent_logger() -> logging.Logger:
+    """Return a logger that drops librdkafka's lines: errors arrive as exceptions."""
+    logger = logging.getLogger("streams-assignor.librdkafka")
+    logger.setLevel(logging.CRITICAL)
+    return logger

@@ -1,0 +1,138 @@
+"""The Streams assignor of a ``KafkaConsumer``.
+
+``partition_assignment_strategy`` accepts an instance, userdata is passed in both directions, and kafka-python calls
+``metadata`` before every rejoin. So this module passes bytes on; the steps are numbered as in
+``assignor.clients.adapter``. What kafka-python does not offer in public is in ``_private_api``: rejoin with the member
+id, leave and join again from a callback, timers, and callbacks beside the user's own listener.
+
+Exceptions (3.0.12): an exception of `metadata`, `assign` or `on_assignment` is raised by the ``poll`` under way, and
+the next ``poll`` continues as if nothing had happened. A failed member must not, so ``ClientAdapter`` stores the
+failure, and every later ``poll`` raises it again.
+
+Known bug (3.0.12): a join that completes *between* two polls is dropped and started again, so short polls with pauses
+never get an assignment. Poll with ``poll_timeout_ms``, without pauses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from kafka import KafkaConsumer
+
+from assignor.clients.adapter import (
+    ClientAdapter,
+    ClusterMetadata,
+    MemberAssignment,
+    MemberGeneration,
+    partition_counts,
+)
+from assignor.clients.kafka_python import _private_api
+from assignor.errors import UsageError
+from subscription_codec import TopicPartition
+
+JOINING_POLL_MS: Final = 1000
+"""Timeout of a poll during a join: longer than a join takes, because a poll that ends before it may drop the join."""
+
+STABLE_POLL_MS: Final = 200
+
+
+class StreamsPartitionAssignor(ClientAdapter, _private_api.AbstractPartitionAssignor):  # type: ignore[misc]  # untyped
+    """The Streams assignor for one consumer: pass it as ``partition_assignment_strategy=[streams]``, then call `bind`.
+
+    Arguments: see ``ClientAdapter``. The listener is called on the client's I/O thread, which must not wait for the
+    consumer itself: a method that commits is ``async def`` and awaits ``consumer.commit_async``. ``poll`` raises the
+    exception that terminated the member (``FatalError``), and so does every later ``poll``.
+    """
+
+    joining = True
+    """Whether a join is under way."""
+
+    def supported_protocols(self) -> list[_private_api.RebalanceProtocol]:
+        """Return COOPERATIVE if this member keeps its partitions while it rejoins (KIP-429), otherwise EAGER."""
+        protocol = _private_api.RebalanceProtocol
+        return [protocol.COOPERATIVE if self.assignor.member.cooperative else protocol.EAGER]
+
+    def bind(self, consumer: KafkaConsumer) -> None:
+        """Attach the assignor to its consumer; ``UsageError`` if the consumer is not configured for it."""
+        if self not in consumer.config["partition_assignment_strategy"]:
+            raise UsageError("expected a consumer with this assignor in its partition_assignment_strategy")
+        if self.assignor.topology.repartition_topics:
+            if consumer.subscription():
+                raise UsageError(
+                    "call bind(consumer) before subscribe: a subscribed consumer makes the broker create the "
+                    "repartition topics, with the wrong number of partitions"
+                )
+            _private_api.disable_auto_topic_creation(consumer)
+        self.warn_of_reset(consumer.config["auto_offset_reset"])
+        self.consumer = consumer
+        _private_api.hook_rebalance_callbacks(
+            consumer,
+            on_join_prepare=lambda: self.on_join_prepare(lost=self.is_generation_lost),
+            on_join_complete=self.on_join_complete,
+            on_close=lambda: self.on_close(lost=self.is_generation_lost),
+        )
+
+    def identity(self) -> dict[str, str]:
+        """Return the process id, and once bound the consumer's ``group_id`` and ``client_id``."""
+        config = self.consumer.config if self.consumer else {}
+        return {**super().identity(), **{key: str(config[key]) for key in ("group_id", "client_id") if key in config}}
+
+    @property
+    def poll_timeout_ms(self) -> int:
+        """A timeout for the next ``poll``: long while a join is under way, otherwise short to react to other events."""
+        return JOINING_POLL_MS if self.joining else STABLE_POLL_MS
+
+    @property
+    def last_heartbeat(self) -> float:
+        """When the broker last answered a heartbeat, in seconds of ``time.monotonic()``."""
+        return _private_api.last_heartbeat(self.consumer)
+
+    @property
+    def is_generation_lost(self) -> bool:
+        """Whether the group has removed the member, or the member has left."""
+        return _private_api.is_generation_lost(self.consumer)
+
+    async def on_join_prepare(self, *, lost: bool) -> None:
+        """1: see ``ClientAdapter``; from here to the assignment a join is under way."""
+        self.joining = True
+        await super().on_join_prepare(lost=lost)
+
+    # -- called by kafka-python, on its I/O thread --------------------------------------------------------------------
+
+    def metadata(self, topics: Iterable[str]) -> bytes:
+        """Return this member's subscription for JoinGroup (step 2)."""
+        # Without a consumer the first probing rebalance would fail; the first poll is the better place to say so.
+        if self.consumer is None:
+            raise UsageError("call bind(consumer) before the first poll")
+        return self.subscription(topics, [TopicPartition(*partition) for partition in self.consumer.assignment() or ()])
+
+    def assign(self, cluster: ClusterMetadata, members: Iterable[_private_api.JoiningMember]) -> dict[str, bytes]:
+        """Return the assignments of all members for SyncGroup, as their leader (steps 3 and 4)."""
+        subscriptions = {member.member_id: member.metadata.encode() for member in members}
+        topics = sorted({topic for member in members for topic in member.metadata.topics})
+        return self.perform_assignment(self.snapshot_cluster(partition_counts(cluster, topics)), subscriptions)
+
+    def on_assignment(self, assignment: MemberAssignment, generation: int) -> None:
+        """Take the assignment, and rejoin if version probing asks for it (step 5)."""
+        member_id = self.consumer.group_metadata().member_id
+        received = self.receive_assignment(assignment.encode(), MemberGeneration(generation, member_id))
+        self.joining = received.rejoin is not None
+
+    # -- called by ClientAdapter, on any thread (step 7) --------------------------------------------------------------
+
+    def rejoin(self) -> None:
+        """Make the next ``poll`` rejoin."""
+        _private_api.request_rejoin(self.consumer)
+
+    def leave_and_join(self) -> None:
+        """Make the next ``poll`` leave the group and join it as a new member."""
+        _private_api.leave_group(self.consumer)
+
+    def call_soon(self, call: Callable[[], object]) -> None:
+        """Call something on the I/O thread."""
+        _private_api.call_soon(self.consumer, call)
+
+    def call_later(self, seconds: float, call: Callable[[], None]) -> None:
+        """Call something on the I/O thread after so many seconds."""
+        _private_api.call_later(self.consumer, seconds, call)

@@ -1,0 +1,67 @@
+"""Text for a terminal: control characters as escapes, long messages shortened, lists of names, plain tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+_MAX_MESSAGE_LENGTH: Final = 2_000
+"""Characters. A message may repeat user input, and that may be a whole file by mistake."""
+
+
+def printable(text: str) -> str:
+    """Escape control characters and bytes that are not text: a blob must not control the terminal."""
+    return text if text.isprintable() else text.encode("unicode_escape").decode("ascii")
+
+
+def truncate(message: str) -> str:
+    """Leave out the middle of a message that would fill the terminal."""
+    half = _MAX_MESSAGE_LENGTH // 2
+    return message if len(message) <= _MAX_MESSAGE_LENGTH else f"{message[:half]} ... {message[-half:]}"
+
+
+def sanitize(message: str) -> str:
+    r"""Shorten a message, and escape control characters except the newline.
+
+    >>> print(sanitize("unknown release \x1b[31m"))
+    unknown release \x1b[31m
+    """
+    return "".join(each if each.isprintable() or each == "\n" else ascii(each)[1:-1] for each in truncate(message))
+
+
+def join_names(things: Iterable[object], limit: int = 5) -> str:
+    """Write a list as in a sentence; at most `limit` names, then how many more.
+
+    >>> join_names("abc"), join_names("abc", limit=2)
+    ('a, b and c', 'a, b and 1 more')
+    """
+    names = [str(thing) for thing in things]
+    if len(names) > limit:
+        names = [*names[:limit], f"{len(names) - limit} more"]
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def count(number: int, noun: str) -> str:
+    """Write a number with its noun.
+
+    >>> count(1, "member"), count(1200, "task")
+    ('1 member', '1,200 tasks')
+    """
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+def format_table(rows: Sequence[Sequence[str]], numeric_columns: int = 0) -> str:
+    """Write a plain table; the first `numeric_columns` are aligned to the right, the last column is not padded."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
+    return "\n".join(
+        "  ".join(
+            [
+                *(
+                    cell.rjust(width) if at < numeric_columns else cell.ljust(width)
+                    for at, (cell, width) in enumerate(zip(row, widths, strict=False))
+                ),
+                row[-1],
+            ]
+        ).rstrip()
+        for row in rows
+    )

@@ -1,0 +1,172 @@
+"""An inspected group: its members, upgrade status and findings, and their JSON form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from attrs import frozen
+
+from assignor.inspect import record_size
+from assignor.inspect._messages import finding_text, upgrade_text
+from assignor.inspect.check import Finding, GroupView, Severity
+from assignor.inspect.checks import run_checks
+from assignor.inspect.described_group import (
+    CLASSIC,
+    CONSUMER_PROTOCOL,
+    DEFAULT_MAX_MESSAGE_BYTES,
+    PROTOCOL_NAME,
+    DescribedGroup,
+)
+from assignor.inspect.member import InspectedMember, decode_members
+from assignor.inspect.standbys import StandbyKind, classify_standbys
+from assignor.inspect.upgrade_status import UpgradeStatus, upgrade_status
+from subscription_codec import TaskId
+
+_CONSUMER_PROTOCOL_TYPES: Final = ("", CONSUMER_PROTOCOL)
+
+
+@frozen(kw_only=True)
+class InspectedGroup:
+    """All that a broker's description of a group shows. The leader's member id is not part of it."""
+
+    described: DescribedGroup
+
+    members: tuple[InspectedMember, ...]
+    """By client id, then member id; empty if the group is not one of consumers."""
+
+    standby_kinds: Mapping[TaskId, StandbyKind]
+    """For each task with a standby or warm-up replica."""
+
+    upgrade_status: UpgradeStatus
+
+    findings: tuple[Finding, ...]
+    """Problems first."""
+
+    @property
+    def problems(self) -> tuple[Finding, ...]:
+        """The findings that need action."""
+        return tuple(finding for finding in self.findings if finding.severity is Severity.PROBLEM)
+
+    @property
+    def is_streams(self) -> bool:
+        """Whether the members run Kafka Streams."""
+        return _is_streams(self.described)
+
+    @property
+    def metadata_bytes(self) -> int:
+        """Size of the record that the broker stores of the group, in bytes."""
+        return record_size.group_record_bytes(self.described)
+
+    @property
+    def max_message_bytes(self) -> int:
+        """Limit of that size, in bytes; Kafka's default if it is unknown."""
+        return self.described.max_message_bytes or DEFAULT_MAX_MESSAGE_BYTES
+
+    @property
+    def leading_process(self) -> str | None:
+        """The process id of the leader, if an assignment shows it; None otherwise.
+
+        Kafka's own assignors schedule a later rebalance only in the leader's process. A custom one may choose another.
+        """
+        scheduled = {member.subscription.process_id for member in self.members if member.assignment.next_rebalance_ms}
+        (process_id,) = scheduled if len(scheduled) == 1 else (None,)
+        return None if process_id is None else str(process_id)
+
+    def standbys_of(self, member: InspectedMember, kind: StandbyKind) -> tuple[TaskId, ...]:
+        """List the replicas of one kind on a member."""
+        return tuple(task for task in member.assignment.standbys if self.standby_kinds[task] is kind)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the JSON form; docs/guide/group.md lists the keys."""
+        raw, status = self.described, self.upgrade_status
+        return {
+            "group": raw.name,
+            "state": raw.state,
+            "type": raw.type,
+            "protocol_type": raw.protocol_type,
+            "protocol": raw.protocol,
+            "leader": None,
+            "leading_process": self.leading_process,
+            "upgrade": {
+                "stage": status.stage.name.lower().replace("_", "-"),
+                "text": upgrade_text(status),
+                "used": {str(version): number for version, number in status.used.items()},
+                "common": status.common,
+                "waiting_for": list(status.waiting_for),
+            },
+            "metadata_bytes": self.metadata_bytes,
+            "metadata_limit": self.max_message_bytes,
+            "metadata_limit_known": raw.max_message_bytes is not None,
+            "members": [self._member_json(member) for member in self.members],
+            "findings": [
+                {
+                    "kind": finding.severity.value,
+                    "code": finding.code,
+                    "text": finding_text(finding),
+                    "members": list(finding.members),
+                }
+                for finding in self.findings
+            ],
+        }
+
+    def _member_json(self, member: InspectedMember) -> dict[str, Any]:
+        raw, sent, got = member.described, member.subscription, member.assignment
+        return {
+            "name": member.name,
+            "member_id": raw.member_id,
+            "client_id": raw.client_id,
+            "host": raw.host,
+            "group_instance_id": raw.group_instance_id,
+            "consumer_protocol_version": sent.consumer_protocol_version,
+            "rebalance_protocol": member.rebalance_protocol,
+            "used_version": sent.used_version,
+            "supported_version": sent.supported_version,
+            "answered_version": got.used_version,
+            "answered_supported_version": got.supported_version,
+            "releases": str(sent.candidate_releases) if sent.used_version is not None else None,
+            "last_generation": sent.generation if sent.generation >= 0 else None,
+            "process_id": None if sent.process_id is None else str(sent.process_id),
+            "end_point": sent.user_end_point,
+            "tags": dict(sent.client_tags),
+            "rack": sent.rack,
+            "topics": list(sent.topics),
+            "owned_partitions": list(map(str, sent.owned_partitions)),
+            "partitions": list(map(str, got.partitions)),
+            "active": list(map(str, got.active)),
+            "standby": list(map(str, self.standbys_of(member, StandbyKind.STANDBY))),
+            "warm_up": list(map(str, self.standbys_of(member, StandbyKind.WARM_UP))),
+            "standby_or_warm_up": list(map(str, self.standbys_of(member, StandbyKind.EITHER))),
+            "previous_active": list(map(str, sent.previous_active)),
+            "previous_standby": list(map(str, sent.previous_standby)),
+            "offset_sums": None
+            if sent.offset_sums is None
+            else {str(task): each for task, each in sent.offset_sums.items()},
+            "sent_error_code": sent.error_code,
+            "error_code": got.error_code,
+            "next_rebalance_ms": got.next_rebalance_ms,
+            "levels": {**got.levels, **sent.levels},
+            "metadata_bytes": record_size.member_record_bytes(raw),
+            "problem": sent.problem or got.problem,
+        }
+
+
+def inspect_group(described: DescribedGroup) -> InspectedGroup:
+    """Inspect a described group; never raises: metadata that cannot be decoded becomes a finding."""
+    members = (
+        decode_members(described.members, streams=_is_streams(described))
+        if described.protocol_type in _CONSUMER_PROTOCOL_TYPES
+        else ()
+    )
+    status = upgrade_status(members)
+    return InspectedGroup(
+        described=described,
+        members=members,
+        standby_kinds=classify_standbys(members),
+        upgrade_status=status,
+        findings=run_checks(GroupView(described, members, status)),
+    )
+
+
+def _is_streams(raw: DescribedGroup) -> bool:
+    return raw.type == CLASSIC and raw.protocol_type == CONSUMER_PROTOCOL and raw.protocol == PROTOCOL_NAME

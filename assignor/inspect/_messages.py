@@ -1,0 +1,245 @@
+"""Texts of findings, of the upgrade status and of changes: one template for each code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from attrs import frozen
+
+from assignor.formats.text import count, join_names
+from assignor.inspect.check import Finding
+from assignor.inspect.upgrade_status import Stage, UpgradeStatus
+from subscription_codec import EARLIEST_PROBEABLE_VERSION
+
+_GROUP_TYPES: Final[Mapping[str, str]] = {
+    "consumer": "KIP-848: the broker assigns, and members send no metadata that could be decoded",
+    "streams": "KIP-1071: the broker assigns tasks, and members send no metadata that could be decoded",
+    "share": "KIP-932, a share group: no partition is assigned for long, and there is no metadata",
+}
+_STATES: Final[Mapping[str, str]] = {
+    "Empty": "the group has no members, only committed offsets",
+    "Dead": "the group is dead: the broker is about to delete it",
+}
+_ERROR_CODES: Final[Mapping[int, str]] = {
+    1: "a source topic is missing (1)",
+    2: "version probing (2)",
+    3: "the assignment failed (3)",
+    4: "an application requested a shutdown of all members (4)",
+}
+
+
+@frozen
+class Change:
+    """One change of a group between two looks; ``diff.find_changes`` finds it."""
+
+    code: str
+    """``first-seen``, ``state``, ``joined``, ``left``, ``version``, ``upgrade`` or ``task``."""
+
+    parameters: Mapping[str, Any]
+    """Keyword arguments of the code's template."""
+
+
+def finding_text(finding: Finding) -> str:
+    """Render a finding."""
+    return TEMPLATES[finding.code](**finding.parameters)
+
+
+def upgrade_text(status: UpgradeStatus) -> str:
+    """Render where an upgrade stands."""
+    if status.stage is Stage.UNKNOWN or status.common is None:
+        return "unknown: no member shows a version"
+    unreadable = f"; {status.unreadable} cannot be read" if status.unreadable else ""
+    return _stage_text(status, status.common) + unreadable
+
+
+def change_text(change: Change) -> str:
+    """Render a change."""
+    return _CHANGES[change.code](**change.parameters)
+
+
+# -- findings: one function for each code --------------------------------------------------------------------------
+
+
+def _verb(names: Sequence[str], singular: str, plural: str) -> str:
+    return f"{join_names(names)} {singular if len(names) == 1 else plural}"
+
+
+def _not_classic(group_type: str) -> str:
+    meaning = _GROUP_TYPES.get(group_type, "members send no metadata that could be decoded")
+    return f"a group of type {group_type} ({meaning})"
+
+
+def _not_streams(protocol_type: str | None = None, protocol: str | None = None) -> str:
+    if protocol_type:
+        return f"the protocol type is {protocol_type}, not consumer: not a group of consumers"
+    return f"the assignor is {protocol}, not stream: there are partitions, but no versions and no tasks"
+
+
+def _unstable(state: str) -> str:
+    return _STATES.get(state, f"the group is rebalancing ({state}); until it is stable the broker shows no metadata")
+
+
+def _unreadable(name: str, problem: str) -> str:
+    return f"{name} cannot be read: {problem}"
+
+
+def _cannot_read(name: str, version: int, supported: int) -> str:
+    return f"{name} received version {version} and supports {supported}: it cannot read its assignment"
+
+
+def _cannot_probe(old: Sequence[str], new: Sequence[str], version: int) -> str:
+    subject = f"{_verb(old, 'seems', 'seem')} to be of a release before 2.0"
+    return subject + _leader_failure(new, version)
+
+
+def _may_not_probe(old: Sequence[str], new: Sequence[str], version: int) -> str:
+    subject = f"{join_names(old)} may be of a release before 2.0 (with upgrade.from set there is no problem)"
+    return subject + _leader_failure(new, version)
+
+
+def _leader_failure(new: Sequence[str], version: int) -> str:
+    return (
+        ", which cannot probe versions (KIP-268): if such a member leads, it fails on version "
+        f"{version}, which {_verb(new, 'sends', 'send')}"
+    )
+
+
+def _upgrade_from(pinned: Sequence[str], versions: Sequence[int], others: bool) -> str:
+    advice = "keep it until all other members are upgraded" if others else "no member needs it any more"
+    return (
+        f"{_verb(pinned, 'sends', 'send')} version {join_names(versions)} in an envelope of 2.4 or later: upgrade.from "
+        f"is still set; {advice}"
+    )
+
+
+def _maybe_upgrade_from(names: Sequence[str], versions: Sequence[int], releases: object) -> str:
+    return f"{_verb(names, 'sends', 'send')} version {join_names(versions)}: {releases}"
+
+
+def _could_speak_more(status: UpgradeStatus) -> str:
+    return f"{upgrade_text(status)}; if this lasts, a follow-up rebalance was lost (KAFKA-10455)"
+
+
+def _mixed_protocols(eager: Sequence[str], cooperative: Sequence[str]) -> str:
+    return (
+        f"{_verb(eager, 'is', 'are')} eager and {join_names(cooperative)} cooperative: tasks can have two owners "
+        "(KIP-429); do a rolling restart with upgrade.from first"
+    )
+
+
+def _same_process(process_id: object, hosts: Sequence[str]) -> str:
+    return f"process id {process_id} is on {len(hosts)} hosts ({join_names(hosts)}): was a state directory copied?"
+
+
+def _error_code(name: str, code: int, received: bool) -> str:
+    meaning = _ERROR_CODES.get(code, f"unknown code {code}")
+    return f"{name} {'received' if received else 'sent'} an error: {meaning}"
+
+
+def _no_assignment(names: Sequence[str]) -> str:
+    return f"the leader assigned nothing to {join_names(names)}"
+
+
+def _owned_twice(owners: Sequence[str], tasks: Sequence[str] = (), partitions: Sequence[str] = ()) -> str:
+    if tasks:
+        return f"{_things('task', tasks)} active twice, on {join_names(owners)}"
+    return f"{_things('partition', partitions)} assigned twice, to {join_names(owners)}"
+
+
+def _unowned(tasks: Sequence[str] = (), partitions: Sequence[str] = ()) -> str:
+    if tasks:
+        return f"{_things('task', tasks)} not active on any member"
+    return f"{_things('partition', partitions)} not assigned to any member"
+
+
+def _moving(**things: Sequence[str]) -> str:
+    return f"{_unowned(**things)} yet: a rebalance follows immediately"
+
+
+def _things(noun: str, names: Sequence[str]) -> str:
+    return f"{noun}{'s' * (len(names) > 1)} {_verb(names, 'is', 'are')}"
+
+
+def _metadata_size(size: int, limit: int) -> str:
+    return (
+        f"metadata of {size:,} bytes, {size / limit:.0%} of what the broker can store of a group; above the limit no "
+        "rebalance completes (raise max.message.bytes of __consumer_offsets)"
+    )
+
+
+TEMPLATES: Final[Mapping[str, Callable[..., str]]] = {
+    "not-classic": _not_classic,
+    "not-streams": _not_streams,
+    "unsettled": _unstable,
+    "unreadable": _unreadable,
+    "cannot-read": _cannot_read,
+    "cannot-probe": _cannot_probe,
+    "may-not-probe": _may_not_probe,
+    "upgrade-from": _upgrade_from,
+    "maybe-upgrade-from": _maybe_upgrade_from,
+    "could-speak-more": _could_speak_more,
+    "mixed-protocols": _mixed_protocols,
+    "same-process": _same_process,
+    "error-code": _error_code,
+    "no-assignment": _no_assignment,
+    "owned-twice": _owned_twice,
+    "owned-by-nobody": _unowned,
+    "moving": _moving,
+    "large": _metadata_size,
+    "too-large": _metadata_size,
+}
+"""By code, the same codes as ``checks.CHECKS``."""
+
+
+# -- the upgrade ---------------------------------------------------------------------------------------------------
+
+
+def _stage_text(status: UpgradeStatus, common: int) -> str:
+    used, members = status.used, sum(status.used.values())
+    match status.stage:
+        case Stage.DONE:
+            return f"all on version {min(used)}"
+        case Stage.BEFORE_PROBING:
+            return f"all on version {min(used)}: {_old_version_reason(status)}"
+        case Stage.LAST_STEP:
+            return f"all send {min(used)} and support {common}: the rebalance that raises the version is still to come"
+        case Stage.WAITING:
+            return f"all on version {min(used)}; {_waiting_text(status, common)}"
+    counts = ", ".join(f"{number} of {members} send {version}" for version, number in used.items())
+    return f"mixed: {counts}; all support {common}" + (
+        f"; {_waiting_text(status, common)}" if status.waiting_for else ""
+    )
+
+
+def _waiting_text(status: UpgradeStatus, common: int) -> str:
+    if common < EARLIEST_PROBEABLE_VERSION:
+        return f"waiting for {join_names(status.waiting_for)} (version {common}: {_old_version_reason(status)})"
+    return f"waiting for {_verb(status.waiting_for, '(supports', '(support')} {common})"
+
+
+def _old_version_reason(status: UpgradeStatus) -> str:
+    return "upgrade.from is still set" if status.pinned else "a release before 2.0, or upgrade.from is still set"
+
+
+# -- changes -------------------------------------------------------------------------------------------------------
+
+
+def _task_change(task: str, before: Sequence[str], after: Sequence[str]) -> str:
+    owners = (join_names(names) if names else "no member" for names in (before, after))
+    return f"task {task}: {' → '.join(owners)}"
+
+
+_CHANGES: Final[Mapping[str, Callable[..., str]]] = {
+    "first-seen": lambda state, members: f"{state} with {count(members, 'member')}",
+    "state": lambda before, after: f"{before} → {after}",
+    "joined": lambda members: f"joined: {join_names(members)}",
+    "left": lambda members: f"left: {join_names(members)}",
+    "version": lambda member, before, after: f"{member}: version {_versions(*before)} → {_versions(*after)}",
+    "upgrade": upgrade_text,
+    "task": _task_change,
+}
+
+
+def _versions(sent: int, received: int | None) -> str:
+    return str(sent) if received == sent else f"{sent}, answered {received}"

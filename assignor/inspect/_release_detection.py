@@ -1,0 +1,113 @@
+"""The releases that could have sent a subscription, from its used and supported version and its envelope's version.
+
+From version 3 on, a subscription contains the sender's supported version; the consumer determines the envelope. Below
+version 3 there is only the used version, which ``upgrade.from`` also determines (``upgrade.releases``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from itertools import groupby
+from typing import Final
+
+from attrs import frozen
+
+from subscription_codec import EARLIEST_PROBEABLE_VERSION
+from upgrade.releases import RELEASES, Release
+
+KAFKA_RELEASES: Final = tuple(release for release in RELEASES.values() if release.is_released)
+OWN_RELEASES: Final = tuple(RELEASES[name] for name in ("streams-assignor", "streams-assignor-3", "simulated-4"))
+
+
+@frozen
+class CandidateReleases:
+    """The releases that could have sent a subscription."""
+
+    unpinned: tuple[Release, ...] = ()
+    """Without ``upgrade.from``."""
+
+    pinned: tuple[Release, ...] = ()
+    """Only with ``upgrade.from``."""
+
+    @property
+    def certainly_pinned(self) -> bool:
+        """Whether the sender certainly has ``upgrade.from`` set."""
+        return bool(self.pinned) and not self.unpinned
+
+    def __str__(self) -> str:
+        """Write the ranges of releases.
+
+        >>> str(find_candidates(2, -1, consumer_protocol_version=0))
+        '0.10.1.0 to 1.1.1, or 2.0.0 to 2.3.1 with upgrade.from'
+        """
+        with_value = f"{_format_ranges(self.pinned)} with upgrade.from" if self.pinned else ""
+        return ", or ".join(filter(None, (_format_ranges(self.unpinned), with_value))) or "no known release"
+
+
+@cache
+def find_candidates(
+    used_version: int, supported_version: int, *, consumer_protocol_version: int, has_trailing_bytes: bool = False
+) -> CandidateReleases:
+    """Find the releases that write such a subscription.
+
+    Args:
+        used_version: in the userdata.
+        supported_version: in the userdata; -1 if there is none.
+        consumer_protocol_version: of the envelope.
+        has_trailing_bytes: whether bytes follow the last field of version 1.
+    """
+    candidates = [
+        release
+        for release in (*KAFKA_RELEASES, *OWN_RELEASES)
+        if release.behaviour.consumer_protocol_version == consumer_protocol_version
+        and (used_version != 1 or release.behaviour.version_1_tail == has_trailing_bytes)
+    ]
+    if used_version >= EARLIEST_PROBEABLE_VERSION:
+        return CandidateReleases(
+            tuple(release for release in candidates if release.supported_version == supported_version)
+        )
+    return CandidateReleases(
+        tuple(release for release in candidates if release.supported_version == used_version),
+        tuple(
+            release
+            for release in candidates
+            if used_version != release.supported_version and used_version in _pinned_versions(release)
+        ),
+    )
+
+
+def _pinned_versions(release: Release) -> set[int | None]:
+    return {release.pinned_version(value) for value in release.upgrade_from}
+
+
+@cache
+def _format_ranges(releases: tuple[Release, ...]) -> str:
+    """Name the first and the last release of each run; releases of this project one by one.
+
+    >>> _format_ranges(tuple(RELEASES[name] for name in ("2.0.0", "2.0.1", "4.3.1", "streams-assignor")))
+    '2.0.0 to 2.0.1 or 4.3.1 or streams-assignor'
+    """
+    runs = groupby(releases, key=lambda release: _run_key(release, releases))
+    return " or ".join(_format_range(list(run)) for _, run in runs)
+
+
+def _run_key(release: Release, releases: Sequence[Release]) -> object:
+    """Grouping key of a run: the distance between the index in the table and in the list."""
+    if release not in KAFKA_RELEASES:
+        return release.name
+    return KAFKA_RELEASES.index(release) - list(releases).index(release)
+
+
+def _format_range(run: Sequence[Release]) -> str:
+    return " to ".join(dict.fromkeys((run[0].name, run[-1].name)))
+
+
+def common_rebalance_protocol(found: Iterable[Release]) -> str | None:
+    """Return the only rebalance protocol of these releases; None if there are several.
+
+    >>> common_rebalance_protocol([RELEASES["2.3.1"]]), common_rebalance_protocol([RELEASES["3.9.2"]])
+    ('eager', None)
+    """
+    protocols = {protocol for release in found for protocol in release.rebalance_protocols}
+    return protocols.pop() if len(protocols) == 1 else None

@@ -1,0 +1,59 @@
+"""A check looks at a group and yields what it found, as parameters; the text is rendered late (``messages``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import Enum
+from typing import Any, NamedTuple
+
+from attrs import field, frozen
+
+from assignor.inspect.described_group import DescribedGroup
+from assignor.inspect.member import InspectedMember
+from assignor.inspect.upgrade_status import UpgradeStatus
+
+
+class Severity(Enum):
+    """Whether a finding needs action."""
+
+    PROBLEM = "problem"
+    NOTICE = "notice"
+
+
+@frozen
+class Finding:
+    """One thing found about a group; ``messages.finding_text`` renders it."""
+
+    severity: Severity
+
+    code: str
+    """Stable, for programs: a key of ``checks.CHECKS``."""
+
+    parameters: Mapping[str, Any] = field(factory=dict, hash=False)
+    """Keyword arguments of the code's template."""
+
+    members: tuple[str, ...] = ()
+    """Names of the members that the finding is about."""
+
+
+class GroupView(NamedTuple):
+    """What a check can see."""
+
+    described_group: DescribedGroup
+    members: Sequence[InspectedMember]
+    upgrade_status: UpgradeStatus
+
+
+class Match(NamedTuple):
+    """What a check found: parameters of its template, and names of members."""
+
+    parameters: Mapping[str, Any]
+    members: Sequence[str] = ()
+
+
+Check = Callable[[GroupView], Iterator[Match]]
+
+
+def names_of(members: Sequence[InspectedMember]) -> list[str]:
+    """List the names of members."""
+    return [member.name for member in members]

@@ -1,0 +1,85 @@
+"""Checks of assignments: members without one, tasks and partitions with two owners or none, error codes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeVar
+
+from assignor.inspect import standbys
+from assignor.inspect.check import GroupView, Match, names_of
+from assignor.inspect.described_group import STABLE
+from assignor.inspect.member import InspectedMember, task_order
+from subscription_codec import EARLIEST_PROBEABLE_VERSION
+
+T = TypeVar("T")
+
+
+def error_codes(view: GroupView) -> Iterator[Match]:
+    """Error codes that members received or sent."""
+    for member in view.members:
+        for code, received in ((member.assignment.error_code, True), (member.subscription.error_code, False)):
+            if code:
+                yield Match({"name": member.name, "code": code, "received": received}, [member.name])
+
+
+def missing_assignment(view: GroupView) -> Iterator[Match]:
+    """Members of a stable group without an assignment."""
+    if view.described_group.state == STABLE:
+        names = names_of([member for member in view.members if not member.described.assignment])
+        if names:
+            yield Match({"names": names}, names)
+
+
+def multiple_owners(view: GroupView) -> Iterator[Match]:
+    """Active tasks and partitions with more than one owner."""
+    if tasks := _with_multiple_owners(standbys.owners_by_task(view.members)):
+        names = sorted(tasks, key=task_order)
+        owners = _owner_names(tasks)
+        yield Match({"tasks": [*map(str, names)], "owners": owners}, owners)
+    if partitions := _with_multiple_owners(standbys.owners_by_partition(view.members)):
+        owners = _owner_names(partitions)
+        yield Match({"partitions": [*map(str, partitions)], "owners": owners}, owners)
+
+
+def _with_multiple_owners(owners: Mapping[T, tuple[str, ...]]) -> Mapping[T, tuple[str, ...]]:
+    return {thing: names for thing, names in owners.items() if len(names) > 1}
+
+
+def _owner_names(owners: Mapping[T, tuple[str, ...]]) -> list[str]:
+    return sorted({name for names in owners.values() for name in names})
+
+
+def unassigned(view: GroupView) -> Iterator[Match]:
+    """Tasks and partitions without an owner, with no rebalance pending."""
+    if not _rebalance_pending(view):
+        yield from map(Match, _unassigned(view))
+
+
+def being_moved(view: GroupView) -> Iterator[Match]:
+    """Tasks and partitions without an owner until a pending rebalance."""
+    if _rebalance_pending(view):
+        yield from map(Match, _unassigned(view))
+
+
+def _rebalance_pending(view: GroupView) -> bool:
+    return any(map(_will_rejoin, view.members))
+
+
+def _will_rejoin(member: InspectedMember) -> bool:
+    """Return whether a member is about to rejoin: on request, to change its version, or to revoke partitions."""
+    sent, got = member.subscription, member.assignment
+    if got.next_rebalance_ms == 0 or not {*sent.owned_partitions} <= {*got.partitions}:
+        return True
+    used, version = sent.used_version or 0, got.used_version or 0
+    return version >= EARLIEST_PROBEABLE_VERSION and (version < used or (got.supported_version or 0) > used)
+
+
+def _unassigned(view: GroupView) -> Iterator[dict[str, Any]]:
+    if view.described_group.state != STABLE or not any(member.described.assignment for member in view.members):
+        return
+    active = standbys.owners_by_task(view.members)
+    tasks = {task for member in view.members for task in member.assignment.standbys if task not in active}
+    if tasks:
+        yield {"tasks": [*map(str, sorted(tasks, key=task_order))]}
+    if partitions := standbys.unassigned_partitions(view.members, view.described_group.partition_counts):
+        yield {"partitions": [*map(str, partitions)]}

@@ -1,0 +1,75 @@
+"""Checks of a group as a whole: its type, its state, its size, unreadable members, duplicate process ids."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from assignor.inspect import record_size
+from assignor.inspect.check import GroupView, Match
+from assignor.inspect.described_group import (
+    CLASSIC,
+    CONSUMER_PROTOCOL,
+    DEAD,
+    DEFAULT_MAX_MESSAGE_BYTES,
+    EMPTY,
+    PROTOCOL_NAME,
+    REBALANCING,
+)
+
+
+def not_classic(view: GroupView) -> Iterator[Match]:
+    """A group of a newer type."""
+    if view.described_group.type != CLASSIC:
+        yield Match({"group_type": view.described_group.type})
+
+
+def not_streams(view: GroupView) -> Iterator[Match]:
+    """A classic group that does not run Kafka Streams."""
+    raw = view.described_group
+    if raw.type == CLASSIC and raw.protocol_type not in ("", CONSUMER_PROTOCOL):
+        yield Match({"protocol_type": raw.protocol_type})
+    elif raw.protocol not in ("", PROTOCOL_NAME):
+        yield Match({"protocol": raw.protocol})
+
+
+def unstable(view: GroupView) -> Iterator[Match]:
+    """A state in which the broker shows no metadata."""
+    if view.described_group.state in (*REBALANCING, EMPTY, DEAD):
+        yield Match({"state": view.described_group.state})
+
+
+def unreadable(view: GroupView) -> Iterator[Match]:
+    """Members whose subscription or assignment cannot be decoded."""
+    for member in view.members:
+        for problem in filter(None, (member.subscription.problem, member.assignment.problem)):
+            yield Match({"name": member.name, "problem": problem}, [member.name])
+
+
+def duplicate_process_id(view: GroupView) -> Iterator[Match]:
+    """One process id on several hosts."""
+    hosts: dict[object, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for member in view.members:
+        if member.subscription.process_id is not None:
+            hosts[member.subscription.process_id][member.described.host].append(member.name)
+    for process_id, names_by_host in hosts.items():
+        if len(names_by_host) > 1:
+            names = [name for names in names_by_host.values() for name in names]
+            yield Match({"process_id": process_id, "hosts": [*names_by_host]}, names)
+
+
+def large_metadata(view: GroupView) -> Iterator[Match]:
+    """More than 50 % of the record size limit, up to 90 %."""
+    yield from _metadata_size(view, 0.5, 0.9)
+
+
+def too_large_metadata(view: GroupView) -> Iterator[Match]:
+    """More than 90 % of the record size limit."""
+    yield from _metadata_size(view, 0.9, float("inf"))
+
+
+def _metadata_size(view: GroupView, above: float, at_most: float) -> Iterator[Match]:
+    size = record_size.group_record_bytes(view.described_group)
+    limit = view.described_group.max_message_bytes or DEFAULT_MAX_MESSAGE_BYTES
+    if above < size / limit <= at_most:
+        yield Match({"size": size, "limit": limit})

@@ -1,0 +1,75 @@
+"""The owners of tasks and partitions, and which standbys are warm-ups.
+
+An assignment does not mark a standby as a warm-up (KIP-441), so it is inferred:
+
+1. If no member is to rejoin later, or the assignments are below version 7, no task movement is under way: all are
+   standbys.
+2. Otherwise ``num.standby.replicas`` is taken to be the smallest number of replicas of an active task with state. (A
+   task has state if a member has a replica or an offset sum of it.) If it is 0, all replicas are warm-ups. A task with
+   exactly that many has standbys only. Of a task with more, some replica is a warm-up, and it is unknown which.
+3. With client tags, some tasks may have fewer standbys than others. Rule 2 would guess, so it is unknown.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from enum import Enum
+from typing import TypeVar
+
+from assignor.inspect.member import InspectedMember
+from subscription_codec import TaskId, TopicPartition
+
+T = TypeVar("T")
+
+
+class StandbyKind(Enum):
+    """What a replica of a task is."""
+
+    STANDBY = "standby"
+    WARM_UP = "warm-up"
+    EITHER = "standby or warm-up"
+
+
+def classify_standbys(members: Sequence[InspectedMember]) -> Mapping[TaskId, StandbyKind]:
+    """Classify the replicas of each task that has any."""
+    replicas = Counter(task for member in members for task in member.assignment.standbys)
+    if not any(member.assignment.next_rebalance_ms is not None for member in members):
+        return dict.fromkeys(replicas, StandbyKind.STANDBY)
+    if any(member.subscription.client_tags for member in members):
+        return dict.fromkeys(replicas, StandbyKind.EITHER)
+    usual = min((replicas[task] for task in _active_with_state(members, replicas)), default=0)
+    if usual == 0:
+        return dict.fromkeys(replicas, StandbyKind.WARM_UP)
+    return {task: StandbyKind.STANDBY if number <= usual else StandbyKind.EITHER for task, number in replicas.items()}
+
+
+def _active_with_state(members: Sequence[InspectedMember], replicas: Iterable[TaskId]) -> set[TaskId]:
+    active = {task for member in members for task in member.assignment.active}
+    return active & {*replicas, *(task for member in members for task in member.subscription.offset_sums or ())}
+
+
+def owners_by_task(members: Iterable[InspectedMember]) -> Mapping[TaskId, tuple[str, ...]]:
+    """Return the names of the members with each active task."""
+    return _group_owners((member.name, member.assignment.active) for member in members)
+
+
+def owners_by_partition(members: Iterable[InspectedMember]) -> Mapping[TopicPartition, tuple[str, ...]]:
+    """Return the names of the members with each partition."""
+    return _group_owners((member.name, member.assignment.partitions) for member in members)
+
+
+def _group_owners(given: Iterable[tuple[str, Iterable[T]]]) -> Mapping[T, tuple[str, ...]]:
+    found: dict[T, tuple[str, ...]] = {}
+    for name, things in given:
+        for thing in things:
+            found[thing] = (*found.get(thing, ()), name)
+    return found
+
+
+def unassigned_partitions(members: Sequence[InspectedMember], partitions: Mapping[str, int]) -> list[TopicPartition]:
+    """List the partitions of subscribed topics without an owner; topics with an unknown number do not count."""
+    topics = {topic for member in members for topic in member.subscription.topics}
+    taken = owners_by_partition(members)
+    everything = (TopicPartition(topic, each) for topic in sorted(topics) for each in range(partitions.get(topic, 0)))
+    return [partition for partition in everything if partition not in taken]

@@ -1,0 +1,1 @@
+"""What a member reports: its events, and logs and metrics made of them."""

@@ -1,0 +1,110 @@
+"""Feature levels in userdata: every member learns the levels that the leader has seen on the cluster (KIP-584).
+
+They follow the last field of the userdata, where no decoder of Kafka looks: no version has a field for them. A member
+without levels writes no bytes, so a group that watches no features has the same bytes as before.
+
+Layout: ``MAGIC``, a version, the size of the list (int32); for each feature its name (length in one byte, UTF-8) and
+its level (int16); the CRC-32 of everything before it. The checksum is needed because levels never fall: a level from
+damaged bytes could not be corrected.
+
+>>> decode_levels(encode_levels({"group.version": 1}) + b"bytes of another implementation")
+{'group.version': 1}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+from zlib import crc32
+
+from upgrade import ConfigException
+
+Levels = Mapping[str, int]
+NO_LEVELS: Final[Levels] = MappingProxyType({})
+
+MAGIC: Final = b"\xffSAL"
+"""Neither a size nor a count, so unlike the bytes that releases 0.10.1 to 1.1 write there."""
+
+VERSION: Final = b"\x01"
+MAX_LEVEL: Final = 2**15 - 1
+"""Levels are int16 in all requests of Kafka."""
+
+MAX_NAME_BYTES: Final = 255
+_SIZE_OFFSET: Final = len(MAGIC + VERSION)
+_LIST_OFFSET: Final = _SIZE_OFFSET + 4
+
+
+def merge_levels(*known: Levels) -> Levels:
+    """Return the highest level of each feature; levels never fall.
+
+    "once a client sees that v2 is enabled on any broker, it should be a clear signal" (KIP-584).
+
+    >>> merge_levels({"a": 2, "b": 1}, {"a": 1})
+    {'a': 2, 'b': 1}
+    """
+    found: dict[str, int] = {}
+    for levels in known:
+        for name, level in levels.items():
+            found[name] = max(level, found.get(name, 0))
+    return found
+
+
+def select_levels(watches: Iterable[str], levels: Levels) -> Levels:
+    """Return the levels of the watched features."""
+    return {name: levels[name] for name in watches if name in levels}
+
+
+def check_feature_names(names: Iterable[str]) -> frozenset[str]:
+    """Return the names of features; raise ``ConfigException`` for a name that no feature can have."""
+    expected = f"expected names of features to watch, each of 1 to {MAX_NAME_BYTES} bytes, such as ('group.version',)"
+    if isinstance(names, str):
+        raise ConfigException(f"{expected}, got the text {names!r}")
+    found: frozenset[Any] = frozenset(names)  # user input: not checked statically
+    for name in found:
+        if not isinstance(name, str) or not 1 <= len(name.encode()) <= MAX_NAME_BYTES:
+            raise ConfigException(f"{expected}, got {name!r}")
+    return found
+
+
+def check_levels(finalized: Levels) -> Levels:
+    """Return the finalized levels, without those at 0; raise ``ValueError`` for a level out of range."""
+    for name, level in finalized.items():
+        if not 0 <= level <= MAX_LEVEL:
+            raise ValueError(f"expected a level from 0 to {MAX_LEVEL} of the feature {name}, got {level!r}")
+    return {name: level for name, level in finalized.items() if level}
+
+
+def encode_levels(levels: Levels) -> bytes:
+    """Encode levels for the end of userdata: no bytes for no levels, equal bytes for equal levels."""
+    if not levels:
+        return b""
+    entries = b"".join(_encode_entry(name.encode(), level) for name, level in sorted(levels.items()))
+    whole = MAGIC + VERSION + len(entries).to_bytes(4, "big") + entries
+    return whole + crc32(whole).to_bytes(4, "big")
+
+
+def decode_levels(trailing: bytes) -> Levels:
+    """Decode the bytes after the last field of userdata; never fails.
+
+    Returns no levels unless the bytes start with exactly what ``encode_levels`` writes: other bytes are damaged, of
+    another version or of another implementation.
+    """
+    if not trailing.startswith(MAGIC):
+        return NO_LEVELS
+    end = _LIST_OFFSET + int.from_bytes(trailing[_SIZE_OFFSET:_LIST_OFFSET], "big")
+    found = dict(_decode_entries(trailing[_LIST_OFFSET:end]))
+    return found if found and trailing.startswith(encode_levels(found)) else NO_LEVELS
+
+
+def _encode_entry(name: bytes, level: int) -> bytes:
+    return len(name).to_bytes(1, "big") + name + level.to_bytes(2, "big")
+
+
+def _decode_entries(data: bytes) -> Iterable[tuple[str, int]]:
+    """Decode as many entries as there may be; the caller checks the result."""
+    while data:
+        end = 1 + data[0]
+        name, level, data = data[1:end], int.from_bytes(data[end : end + 2], "big"), data[end + 2 :]
+        if name and 1 <= level <= MAX_LEVEL:
+            yield name.decode(errors="ignore"), level

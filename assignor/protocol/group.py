@@ -1,0 +1,237 @@
+"""The group as its leader sees it: decodes the subscriptions of all members, and groups the members by process.
+
+Java: ``ClientMetadata``, ``ClientState``.
+"""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+from uuid import UUID
+
+from attrs import frozen
+
+from assignor.errors import FatalError
+from assignor.protocol._member_tasks import OTHER_PROCESS
+from assignor.task_assignors.application_state import LATEST_OFFSET, UNKNOWN_LAG, KafkaStreamsState
+from assignor.topology import InputPartitionsByTask
+from probing import MemberVersions
+from subscription_codec import (
+    FIRST_VERSION_WITH_OFFSET_SUMS,
+    OFFSET_UNKNOWN,
+    DecodeError,
+    FutureSubscription,
+    FutureVersion,
+    HostInfo,
+    Subscription,
+    TaskId,
+    TopicPartition,
+)
+from subscription_codec.columns import TaskOffsetSums
+from subscription_codec.consumer_protocol import decode_member_userdata, flatten_by_topic
+from upgrade import ConfigException
+from upgrade.config_types import parse_host_port
+
+FUTURE_PROCESS_ID: Final = UUID(int=0)
+"""The process id of all members with a future version, whose own cannot be decoded (Java: ``FUTURE_ID``)."""
+
+
+@frozen(kw_only=True)
+class MemberMetadata:
+    """One member as its subscription describes it. A member with a future version has no fields of the userdata."""
+
+    member_id: str
+    versions: MemberVersions
+    process_id: UUID = FUTURE_PROCESS_ID
+    owned_partitions: tuple[TopicPartition, ...] = ()
+    """The partitions that it has not revoked."""
+    offset_sums: Mapping[TaskId, int] = {}
+    """Its offset sums. Below version 7 there are none: ``LATEST_OFFSET`` and ``OFFSET_UNKNOWN`` stand for its previous
+    active and standby tasks (Java: ``SubscriptionInfo.taskOffsetSums``)."""
+    end_point: str = ""
+    client_tags: Mapping[str, str] = {}
+    rack_id: str | None = None
+    error_code: int = 0
+    trailing: bytes = b""
+    """The bytes after the last field, which may carry feature levels (``feature_levels.decode_levels``)."""
+
+    @property
+    def is_future(self) -> bool:
+        """Whether its userdata cannot be decoded."""
+        return self.process_id == FUTURE_PROCESS_ID
+
+    @property
+    def host(self) -> HostInfo | None:
+        """Its endpoint for interactive queries; None without one, or if it is malformed (of another implementation)."""
+        try:
+            return HostInfo(*parse_host_port(self.end_point)) if self.end_point else None
+        except ConfigException:
+            return None
+
+
+@frozen
+class Process:
+    """A process: its members in the order of their ids, and its state for the task assignor."""
+
+    members: tuple[MemberMetadata, ...]
+    state: KafkaStreamsState
+
+    @property
+    def process_id(self) -> UUID:
+        """The id of the process; all members with a future version are one process."""
+        return self.state.process_id
+
+    def previous_tasks_by_lag(self) -> dict[str, list[TaskId]]:
+        """Return the stateful tasks of which each member has state, smallest lag first. Java: ``prevTasksByLag``."""
+        lags = self.state.lags
+        return {
+            each.member_id: [
+                task for _, task in sorted((lags[task], task) for task in each.offset_sums if task in lags)
+            ]
+            for each in self.members
+        }
+
+    def tasks_without_lag(self) -> list[TaskId]:
+        """Return the reported tasks that have no state or do not exist, sorted."""
+        return sorted(task for each in self.members for task in each.offset_sums if task not in self.state.lags)
+
+
+def decode_members(subscriptions: Mapping[str, bytes], supported_version: int) -> list[MemberMetadata]:
+    """Decode whole consumer-protocol subscriptions by member id.
+
+    Raises ``FatalError`` for malformed bytes, and for a version that a leader with this supported version cannot read.
+    """
+    return [_decode_member(member, encoded, supported_version) for member, encoded in sorted(subscriptions.items())]
+
+
+def _decode_member(member_id: str, subscription: bytes, supported_version: int) -> MemberMetadata:
+    try:
+        envelope, userdata = decode_member_userdata(subscription, supported_version=supported_version)
+    except FutureVersion as error:
+        raise FatalError(error.problem) from error
+    except DecodeError as error:
+        raise FatalError(f"unable to decode subscription data of member {member_id}: {error}") from error
+    versions = MemberVersions(userdata.version, userdata.supported_version)
+    owned = flatten_by_topic(envelope.owned_partitions)
+    if isinstance(userdata, FutureSubscription):
+        return MemberMetadata(member_id=member_id, versions=versions, owned_partitions=owned, rack_id=envelope.rack_id)
+    return MemberMetadata(
+        member_id=member_id,
+        versions=versions,
+        process_id=userdata.process_id,
+        owned_partitions=owned,
+        offset_sums=_offset_sums_of(userdata),
+        end_point=userdata.user_end_point,
+        client_tags=dict(userdata.client_tags),
+        rack_id=envelope.rack_id,
+        error_code=userdata.error_code,
+        trailing=userdata.trailing,
+    )
+
+
+def _offset_sums_of(userdata: Subscription) -> Mapping[TaskId, int]:
+    if userdata.version >= FIRST_VERSION_WITH_OFFSET_SUMS:
+        sums = userdata.task_offset_sums
+        return sums.as_dict() if isinstance(sums, TaskOffsetSums) else dict(sums)
+    return {
+        **dict.fromkeys(userdata.standby_tasks, OFFSET_UNKNOWN),
+        **dict.fromkeys(userdata.prev_tasks, LATEST_OFFSET),
+    }
+
+
+def group_by_process(
+    all_members: Iterable[MemberMetadata], tasks: InputPartitionsByTask, end_offset_sums: Mapping[TaskId, int]
+) -> list[Process]:
+    """Group members by process, given the end offset sum of each stateful task.
+
+    The previous active tasks of a process are those that its members still own or ran; its previous standbys are all
+    others that they have offset sums of. Java: ``initializePrevTasks``, ``computeTaskLags``.
+    """
+    task_of = {partition: task for task, inputs in tasks.items() for partition in inputs}
+    by_process: dict[UUID, list[MemberMetadata]] = {}
+    for each in all_members:
+        by_process.setdefault(each.process_id, []).append(each)
+    at_the_start = {task: compute_lag(0, end) for task, end in end_offset_sums.items()}
+    return [
+        _process_of(process_id, tuple(members), task_of, end_offset_sums, at_the_start)
+        for process_id, members in by_process.items()
+    ]
+
+
+def _process_of(
+    process_id: UUID,
+    members: tuple[MemberMetadata, ...],
+    task_of: Mapping[TopicPartition, TaskId],
+    end_offset_sums: Mapping[TaskId, int],
+    lags_without_state: dict[TaskId, int],
+) -> Process:
+    sums = _merge_offset_sums(members)
+    owned = {task_of[partition] for each in members for partition in each.owned_partitions if partition in task_of}
+    active = owned | {task for task, known in sums.items() if known == LATEST_OFFSET}
+    own = {task: compute_lag(known, end_offset_sums[task]) for task, known in sums.items() if task in end_offset_sums}
+    state = KafkaStreamsState(
+        process_id=process_id,
+        num_processing_threads=len(members),
+        consumer_client_ids=[each.member_id for each in members],
+        previous_active_tasks=active,
+        previous_standby_tasks=sums.keys() - active,
+        lags=ChainMap(own, lags_without_state),
+        client_tags=members[0].client_tags,
+        host_info=next((host for each in members if (host := each.host)), None),
+        rack_id=members[0].rack_id,
+        member_rack_ids=tuple(each.rack_id for each in members),
+    )
+    return Process(members, state)
+
+
+def _merge_offset_sums(members: Sequence[MemberMetadata]) -> Mapping[TaskId, int]:
+    """Merge the offset sums of the members of a process: ``LATEST_OFFSET`` first, then the largest."""
+    if len(members) == 1:
+        return members[0].offset_sums
+    sums: dict[TaskId, int] = {}
+    for each in members:
+        for task, known in each.offset_sums.items():
+            best = sums.get(task, known)
+            sums[task] = LATEST_OFFSET if LATEST_OFFSET in (known, best) else max(known, best)
+    return sums
+
+
+def compute_lag(offset_sum: int, end_offset_sum: int) -> int:
+    """Return the lag that belongs to an offset sum. Java: ``ClientState.computeTaskLags``.
+
+    An offset sum beyond the end belongs to an earlier changelog, so the whole changelog has to be restored.
+
+    >>> compute_lag(40, 100), compute_lag(140, 100), compute_lag(LATEST_OFFSET, 100)
+    (60, 100, -2)
+    """
+    if offset_sum in (LATEST_OFFSET, UNKNOWN_LAG):
+        return offset_sum
+    return end_offset_sum if end_offset_sum < offset_sum else end_offset_sum - offset_sum
+
+
+def owners_by_partition(members: Iterable[MemberMetadata]) -> dict[TopicPartition, frozenset[str]]:
+    """Return the members that claim to own each partition, normally one."""
+    owners: dict[TopicPartition, frozenset[str]] = {}
+    for each in members:
+        for partition in each.owned_partitions:
+            owners[partition] = owners.get(partition, frozenset()) | {each.member_id}
+    return owners
+
+
+def owners_within_process(
+    process: Process,
+    active: Iterable[TaskId],
+    tasks: InputPartitionsByTask,
+    owners: Mapping[TopicPartition, frozenset[str]],
+) -> dict[TaskId, frozenset[str]]:
+    """Find the owners of the partitions of the active tasks of a process: members of it, or ``OTHER_PROCESS``.
+
+    Java: ``previousConsumersOfTaskPartitions``.
+    """
+    inside = {each.member_id for each in process.members}
+    return {
+        task: frozenset(owner if owner in inside else OTHER_PROCESS for owner in found)
+        for task in active
+        if (found := {owner for partition in tasks[task] for owner in owners.get(partition, ())})
+    }

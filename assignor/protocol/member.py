@@ -1,0 +1,308 @@
+"""The member's part of a rebalance: encodes its subscription, and applies its assignment.
+
+A ``Member`` is a value. Joining encodes it; an assignment gives the next value.
+Java: ``StreamsPartitionAssignor.subscriptionUserData``, ``onAssignment`` and ``maybeScheduleFollowupRebalance``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+from uuid import UUID
+
+from attrs import evolve, field, frozen
+
+from assignor.errors import PARTITION_COUNT_MISMATCH, FatalError
+from assignor.protocol.feature_levels import (
+    NO_LEVELS,
+    Levels,
+    decode_levels,
+    encode_levels,
+    merge_levels,
+    select_levels,
+)
+from assignor.task_assignors.application_state import EMPTY
+from probing import Action, AssignmentReceived, MemberVersion, ProbingError, RejoinMode
+from probing.follow_up import FollowUp, FollowUpReason, schedule_follow_up
+from probing.model import AssignorError
+from subscription_codec import (
+    EARLIEST_PROBEABLE_VERSION,
+    FIRST_VERSION_WITH_OFFSET_SUMS,
+    IMMEDIATELY,
+    LATEST_OFFSET,
+    NO_FOLLOW_UP,
+    OFFSET_UNKNOWN,
+    UNKNOWN_VERSION,
+    Assignment,
+    ClientTag,
+    DecodeError,
+    EncodeError,
+    FutureVersion,
+    HostInfo,
+    HostPartitions,
+    Subscription,
+    TaskId,
+    TopicPartition,
+)
+from subscription_codec.columns import TaskOffsetSums
+from subscription_codec.consumer_protocol import (
+    ConsumerSubscription,
+    decode_leader_userdata,
+    encode_member_userdata,
+    flatten_by_topic,
+    group_by_topic,
+)
+from upgrade.config_types import parse_host_port
+from upgrade.release_behaviour import CURRENT, ReleaseBehaviour, ReportedTasks
+
+PartitionSet = frozenset[TopicPartition]
+
+
+@frozen(kw_only=True)
+class ReceivedAssignment:
+    """The assignment of one member."""
+
+    version: int
+    supported_version: int
+    """The newest version that the leader knows that all members support."""
+    active: Mapping[TaskId, PartitionSet] = EMPTY
+    """The partitions of each active task. Empty if the assignment was dropped, like ``standby``."""
+    standby: Mapping[TaskId, PartitionSet] = EMPTY
+    hosts: Mapping[HostInfo, PartitionSet] = EMPTY
+    """The partitions that each host of the group serves from active tasks."""
+    standby_hosts: Mapping[HostInfo, PartitionSet] = EMPTY
+    """Likewise from standbys."""
+    follow_up: FollowUpReason | None = None
+    """Why there has to be another rebalance; None if there need not be one."""
+    rejoin: RejoinMode | None = None
+    """How the member rejoins, if it does so immediately."""
+    rejoin_at_ms: int | None = None
+    """When the member rejoins, if it does so later (milliseconds since 1970)."""
+    dropped: bool = False
+    """Whether the member has taken nothing but the version."""
+    feature_levels: Levels = NO_LEVELS
+    """The highest levels that the group knows of the features that the member watches."""
+
+    @property
+    def partitions(self) -> tuple[TopicPartition, ...]:
+        """All partitions of the active tasks, sorted."""
+        return tuple(sorted(partition for partitions in self.active.values() for partition in partitions))
+
+
+@frozen(kw_only=True)
+class Member:
+    """One member between two rebalances."""
+
+    process_id: UUID
+    version: MemberVersion
+    behaviour: ReleaseBehaviour = CURRENT
+    """What the release does where versions decide nothing."""
+    cooperative: bool = False
+    """Whether it keeps its partitions while it rejoins."""
+    stateful_subtopologies: frozenset[int] = frozenset()
+    end_point: str = ""
+    client_tags: Mapping[str, str] = field(default=EMPTY, hash=False)
+    rack_id: str | None = None
+    as_release: str | None = None
+    """The release of Kafka whose bytes it writes; None for ours."""
+    previous_active: frozenset[TaskId] = frozenset()
+    """The active tasks of the last assignment."""
+    stored: frozenset[TaskId] = frozenset()
+    """The tasks of which it has state on disk; includes its standbys."""
+    owned_partitions: PartitionSet = frozenset()
+    join_count: int = 0
+    """The number of its subscriptions so far."""
+    error_code: int = 0
+    """Sent in the next subscription."""
+    watches: frozenset[str] = frozenset()
+    """The features whose levels it remembers and carries."""
+    feature_levels: Levels = field(default=NO_LEVELS, hash=False)
+    """The highest level seen of each watched feature; it never falls (KIP-584)."""
+
+    # -- joining -------------------------------------------------------------------------------------------------
+
+    def encode_subscription(
+        self,
+        topics: Iterable[str],
+        offset_sums: Mapping[TaskId, int] | None = None,
+        owned_partitions: Iterable[TopicPartition] | None = None,
+    ) -> bytes:
+        """Encode the whole consumer-protocol subscription for the next JoinGroup.
+
+        Args:
+            topics: The topics to subscribe to.
+            offset_sums: The offset sums of stateful tasks on disk. Tasks that it runs need none. None: the offsets of
+                all ``stored`` tasks are unknown.
+            owned_partitions: The partitions that it owns; None for those of the last assignment.
+
+        Raises:
+            FatalError: The version cannot be sent, or a value does not fit its field.
+        """
+        try:
+            keeps = self.owned_partitions if owned_partitions is None else owned_partitions
+            envelope = ConsumerSubscription(
+                tuple(sorted(topics)),
+                owned_partitions=group_by_topic(keeps if self.cooperative else ()),
+                rack_id=self.rack_id,
+                version=self.behaviour.consumer_protocol_version,
+            )
+            userdata = self._subscription_info(self.version.version_to_send(), offset_sums)
+            return encode_member_userdata(envelope, userdata, as_release=self.as_release)
+        except ProbingError as error:
+            raise FatalError(str(error.args[0]), error.java_exception) from error
+        except EncodeError as error:
+            raise FatalError(f"cannot write the subscription: {error}", "IllegalArgumentException") from error
+
+    def _subscription_info(self, used: int, offset_sums: Mapping[TaskId, int] | None) -> Subscription:
+        state = dict.fromkeys(self.stored, OFFSET_UNKNOWN) if offset_sums is None else self._stateful_only(offset_sums)
+        return Subscription(
+            version=used,
+            supported_version=self.version.supported_version if used >= EARLIEST_PROBEABLE_VERSION else UNKNOWN_VERSION,
+            process_id=self.process_id,
+            user_end_point=self.end_point,
+            unique_field=_signed_byte(self.join_count + 1),
+            error_code=self.error_code,
+            client_tags=tuple(ClientTag(key, value) for key, value in sorted(self.client_tags.items())),
+            trailing=encode_levels(self.feature_levels),
+            **(self._as_offset_sums(state) if used >= FIRST_VERSION_WITH_OFFSET_SUMS else self._as_task_lists(state)),
+        )
+
+    def _as_offset_sums(self, state: Mapping[TaskId, int]) -> dict[str, Any]:
+        running = self._stateful_only(dict.fromkeys(self.previous_active, LATEST_OFFSET))
+        return {"task_offset_sums": TaskOffsetSums.of(dict(sorted({**state, **running}.items())))}
+
+    def _as_task_lists(self, state: Mapping[TaskId, int]) -> dict[str, Any]:
+        """List the previous active tasks that its release reports, and the tasks that it has state of."""
+        if self.behaviour.reported_tasks is ReportedTasks.STATEFUL:
+            ran = {task for task in self.previous_active if task.subtopology in self.stateful_subtopologies}
+        else:
+            ran = set() if self.cooperative else set(self.previous_active)
+        return {
+            "prev_tasks": tuple(sorted(ran)),
+            "standby_tasks": tuple(sorted(state.keys() - self.previous_active)),
+        }
+
+    def _stateful_only(self, offset_sums: Mapping[TaskId, int]) -> dict[TaskId, int]:
+        """Return the offset sums of tasks with state. No Kafka leader expects others, and 2.6 fails on them."""
+        return {task: known for task, known in offset_sums.items() if task.subtopology in self.stateful_subtopologies}
+
+    def after_join(self) -> Member:
+        """Return the member as it is once it has sent a subscription."""
+        return evolve(self, join_count=self.join_count + 1)
+
+    def after_partitions_lost(self) -> Member:
+        """Return the member as it is once its partitions have other owners. It keeps its state on disk."""
+        return evolve(self, previous_active=frozenset(), owned_partitions=frozenset())
+
+    # -- assignment ------------------------------------------------------------------------------------------
+
+    def on_assignment(self, encoded: bytes, *, completes: bool = False) -> tuple[Member, ReceivedAssignment]:
+        """Decode and apply a whole consumer-protocol assignment. Return the next member and the assignment.
+
+        ``completes``: see ``AssignmentReceived``. Raises ``FatalError`` where Kafka's member fails.
+        """
+        assignment, partitions = _decode_assignment(encoded, self.version.supported_version)
+        code = assignment.error_code
+        event = AssignmentReceived(assignment.version, assignment.supported_version, completes, code)
+        try:
+            version, actions = self.version.on_assignment(event)
+        except ProbingError as error:
+            raise FatalError(str(error.args[0]), error.java_exception) from error
+        if not _FATAL_ACTIONS.isdisjoint(actions):
+            raise FatalError(f"the leader sent error code {code}", AssignorError(code).name)
+        levels = self._merge_levels(decode_levels(assignment.trailing))
+        hosts = _partitions_by_host(assignment.partitions_by_host)
+        next_one = self._next_rebalance(hosts, assignment.next_rebalance_ms, Action.REJOIN in actions)
+        taken = Action.ACCEPT in actions
+        received = ReceivedAssignment(
+            version=assignment.version,
+            supported_version=assignment.supported_version,
+            active=_partitions_by_task(assignment, partitions) if taken else EMPTY,
+            standby={task: frozenset(inputs) for task, inputs in assignment.standby_tasks} if taken else EMPTY,
+            hosts=hosts,
+            standby_hosts=_partitions_by_host(assignment.standby_partitions_by_host),
+            follow_up=next_one.reason,
+            rejoin=self.version.rules.rejoin_mode if next_one.at_ms == IMMEDIATELY else None,
+            rejoin_at_ms=next_one.at_ms if IMMEDIATELY < next_one.at_ms < NO_FOLLOW_UP else None,
+            dropped=not taken,
+            feature_levels=levels,
+        )
+        return self._after_assignment(received, version, levels), received
+
+    def _after_assignment(self, received: ReceivedAssignment, version: MemberVersion, levels: Levels) -> Member:
+        if received.dropped:
+            return evolve(self, version=version, feature_levels=levels)
+        held = {
+            task for task in (*received.active, *received.standby) if task.subtopology in self.stateful_subtopologies
+        }
+        return evolve(
+            self,
+            version=version,
+            feature_levels=levels,
+            previous_active=frozenset(received.active),
+            stored=self.stored | held,
+            owned_partitions=frozenset(received.partitions),
+        )
+
+    def _merge_levels(self, levels: Levels) -> Levels:
+        """Merge levels into its own: "shall not downgrade (...) once they upgrade" (KIP-584)."""
+        return merge_levels(self.feature_levels, select_levels(self.watches, levels))
+
+    def needs_rejoin_for(self, finalized: Levels) -> bool:
+        """Whether these finalized levels are news for the group, so that the member should rejoin."""
+        return self._merge_levels(finalized) != self.feature_levels
+
+    def _next_rebalance(
+        self, hosts: Mapping[HostInfo, PartitionSet], encoded_ms: int, version_changed: bool
+    ) -> FollowUp:
+        """Decide whether and when another rebalance is needed.
+
+        A static member that restarts with another endpoint gets its old assignment, whose host map lacks the endpoint.
+        """
+        end_point_missing = bool(self.end_point and hosts) and HostInfo(*parse_host_port(self.end_point)) not in hosts
+        return schedule_follow_up(
+            self.version.rules,
+            version_changed=version_changed,
+            end_point_missing=end_point_missing,
+            next_rebalance_ms=encoded_ms,
+        )
+
+
+_FATAL_ACTIONS: Final = frozenset({Action.SHUTDOWN, Action.SHUTDOWN_APPLICATION})
+
+
+def _signed_byte(number: int) -> int:
+    return (number + 128) % 256 - 128
+
+
+def _partitions_by_host(hosts: Iterable[HostPartitions]) -> Mapping[HostInfo, PartitionSet]:
+    return {host: frozenset(partitions) for host, partitions in hosts}
+
+
+def _decode_assignment(
+    assignment_bytes: bytes, supported_version: int
+) -> tuple[Assignment, tuple[TopicPartition, ...]]:
+    try:
+        envelope, assignment = decode_leader_userdata(assignment_bytes, supported_version=supported_version)
+    except FutureVersion as error:
+        unknown = (
+            "Unknown assignment data version" if supported_version < EARLIEST_PROBEABLE_VERSION else "Unable to decode"
+        )
+        raise FatalError(f"{unknown}: {error.problem}") from error
+    except DecodeError as error:
+        raise FatalError(f"Failed to decode AssignmentInfo: {error}") from error
+    return assignment, flatten_by_topic(envelope.assigned_partitions)
+
+
+def _partitions_by_task(
+    assignment: Assignment, partitions: tuple[TopicPartition, ...]
+) -> Mapping[TaskId, PartitionSet]:
+    """Match the i-th task id with the i-th partition. Java: ``getActiveTasks``."""
+    tasks = assignment.active_tasks
+    if len(tasks) != len(partitions):
+        message = f"Number of assigned partitions {len(partitions)} is not equal to the number of active taskIds"
+        raise FatalError(f"{message} {len(tasks)}", code=PARTITION_COUNT_MISMATCH)
+    active: dict[TaskId, set[TopicPartition]] = {}
+    for task, partition in zip(tasks, partitions, strict=True):
+        active.setdefault(task, set()).add(partition)
+    return {task: frozenset(inputs) for task, inputs in active.items()}

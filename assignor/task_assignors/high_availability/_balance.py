@@ -1,0 +1,135 @@
+"""Balances tasks: they move to processes with fewer tasks per member.
+
+Kafka tries every ordered pair of processes, again and again, until nothing moves. Nearly all pairs can move nothing,
+and that depends on one number of each process. So the second process of a pair is found in a tree of these numbers: in
+the same order and with the same result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import inf
+
+from attrs import define, field
+
+from assignor.task_assignors.partial_assignment import AssignmentReason, PartialAssignment
+
+MoveTask = Callable[[int, int, int], None]
+"""Called with a task, the process that it leaves and the one that it moves to."""
+
+
+@define(eq=False)
+class EligibleProcesses:
+    """Processes that may get a task: a tree of their loads with one task more."""
+
+    processes: Sequence[int]
+    leaves: int = field(init=False)
+    tree: list[float] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Start without loads."""
+        self.leaves = 1 << (len(self.processes) - 1).bit_length()
+        self.tree = [inf] * (2 * self.leaves)
+
+    def update(self, index: int, load: float) -> None:
+        """Set the load at an index."""
+        tree, at = self.tree, index + self.leaves
+        tree[at] = load
+        while at > 1:
+            at >>= 1
+            left, right = tree[2 * at], tree[2 * at + 1]
+            tree[at] = left if left < right else right
+
+    def first(self, start: int, load: float) -> int | None:
+        """Return the first index from ``start`` on with at most this load; None if there is none."""
+        tree, at = self.tree, start + self.leaves
+        if start >= self.leaves or tree[1] > load:
+            return None
+        while tree[at] > load:
+            while at & 1:
+                at >>= 1  # a right child: go up to where something follows
+            if not at:
+                return None
+            at += 1
+        while at < self.leaves:
+            at *= 2
+            if tree[at] > load:
+                at += 1
+        return at - self.leaves
+
+
+def balance(
+    assignment: PartialAssignment,
+    tasks_by_process: list[list[int]],
+    move: MoveTask,
+    eligible: Sequence[EligibleProcesses],
+) -> None:
+    """Move tasks between ``shares`` (the sorted tasks of each process) until no pair of processes can.
+
+    ``eligible`` has the processes that may get tasks from each process.
+    """
+    count, capacity = assignment.task_count, assignment.capacity
+    places: list[list[tuple[EligibleProcesses, int]]] = [[] for _ in count]
+    for circle in {id(each): each for each in eligible}.values():
+        for place, process in enumerate(circle.processes):
+            circle.update(place, (count[process] + 1) / capacity[process])
+            places[process].append((circle, place))
+
+    def hand_over(source: int, destination: int) -> bool:
+        kept: list[int] = []
+        given: list[int] = []
+        share = tasks_by_process[source]
+        for at, task in enumerate(share):
+            if (count[source] - 1) / capacity[source] < (count[destination] + 1) / capacity[destination]:
+                kept += share[at:]
+                break
+            if assignment.has(destination, task):
+                kept.append(task)
+                continue
+            given.append(task)
+            move(task, source, destination)
+            assignment.record(task, destination, AssignmentReason.BALANCED, source)
+            count[source] -= 1
+            count[destination] += 1
+        if given:
+            tasks_by_process[source] = kept
+            tasks_by_process[destination] = sorted(tasks_by_process[destination] + given)
+            for process in (source, destination):
+                for circle, place in places[process]:
+                    circle.update(place, (count[process] + 1) / capacity[process])
+        return bool(given)
+
+    moved = True
+    while moved:
+        moved = False
+        for source, circle in enumerate(eligible):
+            behind = 0
+            while tasks_by_process[source]:
+                found = circle.first(behind, (count[source] - 1) / capacity[source])
+                if found is None:
+                    break
+                moved |= hand_over(source, circle.processes[found])
+                behind = found + 1
+
+
+def all_processes(assignment: PartialAssignment) -> list[EligibleProcesses]:
+    """All processes may get tasks from all."""
+    circle = EligibleProcesses(range(len(assignment.processes)))
+    return [circle] * len(assignment.processes)
+
+
+def with_superset_tags(assignment: PartialAssignment) -> list[EligibleProcesses]:
+    """Processes with at least the same process tags may get tasks, so that no task loses different tags."""
+    having: dict[tuple[str, str], list[int]] = {}
+    entries = [frozenset(process.client_tags.items()) for process in assignment.processes]
+    for process, tags in enumerate(entries):
+        for entry in tags:
+            having.setdefault(entry, []).append(process)
+    everyone = range(len(entries))
+    circles = {
+        tags: EligibleProcesses(
+            [other for other in min((having[e] for e in tags), key=len, default=everyone) if tags <= entries[other]]
+        )
+        for tags in set(entries)
+    }
+    return [circles[tags] for tags in entries]

@@ -1,0 +1,143 @@
+"""Assigns standbys to the least loaded processes, or to processes with different process tags (KIP-708).
+
+How it works. Each stateful task in turn takes the least loaded process that does not have it yet. With
+``rack.aware.assignment.tags``, it takes processes whose tags differ from those of all its replicas so far. A tag with
+no more values than replicas so far stops counting. Standbys without such a process go to the least loaded ones in the
+end, in the order of a Java hash map. Java: ``DefaultStandbyTaskAssignor``, ``ClientTagAwareStandbyTaskAssignor`` (3.2
+and later).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from heapq import heapify, heappop, heappush, heapreplace
+
+from attrs import define, field
+
+from assignor.task_assignors.java_order import hash_order
+from assignor.task_assignors.partial_assignment import AssignmentReason, PartialAssignment
+
+
+def add_standbys(assignment: PartialAssignment, standbys: int) -> None:
+    """Give each task this many standbys, or as many as there are processes for."""
+    _assign_to_least_loaded(assignment, ((task, standbys) for task in range(len(assignment.tasks))))
+
+
+def add_standbys_by_tags(assignment: PartialAssignment, standbys: int, keys: Collection[str]) -> None:
+    """Give each task this many standbys, on processes with different tags as far as possible."""
+    values: dict[str, set[str]] = {key: set() for key in keys}
+    for process in assignment.processes:
+        for key in values.keys() & process.client_tags.keys():
+            values[key].add(process.client_tags[key])
+    places = _ProcessesByTags.of(assignment, keys)
+    missing = {}
+    for task in range(len(assignment.tasks)):
+        if left := _assign_by_tags(assignment, places, task, standbys, values):
+            missing[assignment.tasks[task]] = left
+    number = {task: at for at, task in enumerate(assignment.tasks)}
+    in_order = [task for task in hash_order(assignment.tasks) if task in missing]
+    _assign_to_least_loaded(assignment, ((number[task], missing[task]) for task in in_order))
+
+
+def _assign_to_least_loaded(assignment: PartialAssignment, missing_by_task: Iterable[tuple[int, int]]) -> None:
+    count, capacity = assignment.task_count, assignment.capacity
+    by_load = [(assignment.load(process), process) for process in range(len(count))]
+    heapify(by_load)
+    for task, missing in missing_by_task:
+        owner, standbys = assignment.active[task], assignment.standbys[task]
+        aside = []
+        while missing and by_load:
+            process = by_load[0][1]
+            if process == owner or process in standbys:
+                aside.append(heappop(by_load))
+                continue
+            _add_standby(assignment, task, process, AssignmentReason.STANDBY)
+            heapreplace(by_load, (count[process] / capacity[process], process))
+            missing -= 1
+        for each in aside:
+            heappush(by_load, each)
+
+
+def _add_standby(assignment: PartialAssignment, task: int, process: int, why: AssignmentReason) -> None:
+    assignment.standbys[task].add(process)
+    assignment.task_count[process] += 1
+    assignment.record(task, process, why)
+
+
+def _assign_by_tags(
+    assignment: PartialAssignment, processes: _ProcessesByTags, task: int, standbys: int, values: dict[str, set[str]]
+) -> int:
+    """Assign the standbys of a task to processes with different tags; return how many are left."""
+    taken: dict[str, set[str]] = {}
+    last = assignment.active[task]
+    for used in range(1, standbys + 1):
+        for key in values.keys() & assignment.processes[last].client_tags.keys():
+            if len(values[key]) > used:
+                taken.setdefault(key, set()).add(assignment.processes[last].client_tags[key])
+            else:
+                taken.pop(key, None)  # every value is in use, so it cannot differ any more
+        found = processes.assign_standby(task, lambda tags: all(tags.get(key) not in taken[key] for key in taken))
+        if found is None:
+            return standbys + 1 - used
+        last = found
+    return 0
+
+
+@define(eq=False)
+class _ProcessesByTags:
+    """Processes by load, in groups with equal tags: only the first of each group has to be examined."""
+
+    assignment: PartialAssignment
+    tags: list[dict[str, str]]
+    groups: list[list[tuple[float, int]]]
+    heap: list[tuple[float, int, int]] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Add the first of each group."""
+        for group in self.groups:
+            heapify(group)
+        self.heap = [(*group[0], number) for number, group in enumerate(self.groups)]
+        heapify(self.heap)
+
+    @classmethod
+    def of(cls, assignment: PartialAssignment, keys: Collection[str]) -> _ProcessesByTags:
+        """Group the processes by their values of some tags."""
+        groups: dict[frozenset[tuple[str, str]], list[tuple[float, int]]] = {}
+        for number, process in enumerate(assignment.processes):
+            tags = frozenset((key, value) for key, value in process.client_tags.items() if key in keys)
+            groups.setdefault(tags, []).append((assignment.load(number), number))
+        return cls(assignment, [dict(tags) for tags in groups], list(groups.values()))
+
+    def assign_standby(self, task: int, accept: Callable[[dict[str, str]], bool]) -> int | None:
+        """Assign a standby to the least loaded process without the task and with accepted tags; return the process."""
+        others: list[tuple[float, int, int]] = []
+        aside = []
+        found = None
+        while self.heap and found is None:
+            load, process, number = heappop(self.heap)
+            group = self.groups[number]
+            if not group or group[0] != (load, process):
+                continue  # outdated: its load has changed
+            if others and others[-1] == (load, process, number):
+                continue  # there twice
+            if not accept(self.tags[number]):
+                others.append((load, process, number))
+            elif self.assignment.has(process, task):
+                aside.append((heappop(group), number))
+                self._augment(number)
+            else:
+                found = process
+                _add_standby(self.assignment, task, process, AssignmentReason.DIFFERENT_TAGS)
+                heapreplace(group, (self.assignment.load(process), process))
+                self._augment(number)
+        for entry in others:
+            heappush(self.heap, entry)
+        for each, number in aside:
+            heappush(self.groups[number], each)
+        for number in {number for _, number in aside}:
+            self._augment(number)
+        return found
+
+    def _augment(self, number: int) -> None:
+        if group := self.groups[number]:
+            heappush(self.heap, (*group[0], number))

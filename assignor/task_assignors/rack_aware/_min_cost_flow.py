@@ -1,0 +1,130 @@
+"""Minimum-cost flow from several nodes to one sink: the primal-dual method of Ford and Fulkerson, with blocking flows.
+
+How it works. The potential of a node is the least cost of a unit from there to the sink. (1) Potentials are computed
+from the sink backwards, until all nodes with units left are reached. (2) A blocking flow (Dinic) sends as many units as
+possible along arcs whose cost is the difference of potentials, on paths with the fewest arcs. (3) Later rounds may use
+an arc backwards, at its negative cost. There are only a few rounds for each potential, however many units there are.
+
+Costs are integers from 0 on. Equal networks give equal flows. Java: ``StateGraph``, which cancels one negative cycle at
+a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from heapq import heappop, heappush
+from typing import Final
+
+UNLIMITED: Final = 1 << 62
+"""The capacity of an arc without a limit."""
+
+_STEPS: Final = 40
+"""Paths are compared by cost, then by their number of arcs, in one integer: so many bits are for the arcs."""
+_INFINITE: Final = 1 << 200
+_NO_ATTRIBUTES: Final = -1
+
+
+class Network:
+    """A network of nodes 0, 1, ... The reverse of each arc has the next arc number."""
+
+    def __init__(self, nodes: int) -> None:
+        self._out: list[list[int]] = [[] for _ in range(nodes)]
+        self._to: list[int] = []
+        self._residual: list[int] = []
+        self._cost: list[int] = []
+        self._potential = [0] * nodes
+        self._steps = [0] * nodes
+        self._next_arc = [0] * nodes
+
+    def arc(self, tail: int, head: int, capacity: int = UNLIMITED, cost: int = 0) -> int:
+        """Add an arc and return its number."""
+        number = len(self._to)
+        self._to += (head, tail)
+        self._residual += (capacity, 0)
+        self._cost += (cost, -cost)
+        self._out[tail].append(number)
+        self._out[head].append(number + 1)
+        return number
+
+    def flow(self, arc: int) -> int:
+        """Return the flow through an arc."""
+        return self._residual[arc + 1]
+
+    def send_flow(self, supplies: Mapping[int, int], sink: int) -> None:
+        """Send so many units from each node to the sink; call it once. There has to be capacity for all of them."""
+        waiting = {node: units for node, units in supplies.items() if units}
+        while waiting:
+            self._update_potentials(waiting, sink)
+            self._next_arc = [0] * len(self._out)
+            rest = {node: units - self._augment(node, units, sink) for node, units in waiting.items()}
+            waiting = {node: units for node, units in rest.items() if units}
+
+    def _update_potentials(self, waiting: Iterable[int], sink: int) -> None:
+        """Compute potentials and numbers of arcs of the cheapest paths, as far as nodes with units left need them."""
+        out, to, left, cost, prices = self._out, self._to, self._residual, self._cost, self._potential
+        rise = [_INFINITE] * len(out)
+        rise[sink] = now = 0
+        by_rise: dict[int, list[int]] = {0: [sink]}
+        rises = [0]
+        missing = set(waiting)
+        while missing:
+            if not rises:
+                raise ValueError("more is to be sent than there is room for; this should never happen")
+            now = heappop(rises)
+            for node in by_rise.pop(now):
+                if rise[node] < now:
+                    continue  # there was a cheaper path
+                missing.discard(node)
+                price = prices[node]
+                for arc in out[node]:
+                    if left[arc ^ 1]:
+                        before = to[arc]
+                        then = now + 1 + (price - cost[arc] - prices[before] << _STEPS)
+                        if then < rise[before]:
+                            rise[before] = then
+                            if then in by_rise:
+                                by_rise[then].append(before)
+                            else:
+                                by_rise[then] = [before]
+                                heappush(rises, then)
+        self._steps = [much & (1 << _STEPS) - 1 if much <= now else _NO_ATTRIBUTES for much in rise]
+        if most := now >> _STEPS:
+            self._potential = [price + min(most, much >> _STEPS) for price, much in zip(prices, rise, strict=True)]
+
+    def _augment(self, start: int, units: int, sink: int) -> int:
+        """Send up to so many units from a node at its potential; return how many were sent."""
+        left, to, node, waiting = self._residual, self._to, start, units
+        path: list[int] = []
+        while True:
+            if node == sink:
+                much = min(waiting, min([left[arc] for arc in path]))
+                for arc in path:
+                    left[arc] -= much
+                    left[arc ^ 1] += much
+                waiting -= much
+                if not waiting:
+                    return units
+                full = next(place for place, arc in enumerate(path) if not left[arc])
+                node = to[path[full] ^ 1]
+                del path[full:]
+            elif (arc := self._admissible_arc(node)) != _NO_ATTRIBUTES:
+                path.append(arc)
+                node = to[arc]
+            elif path:
+                node = to[path.pop() ^ 1]
+                self._next_arc[node] += 1
+            else:
+                return units - waiting
+
+    def _admissible_arc(self, node: int) -> int:
+        """Return the first arc of a node on a cheapest path with capacity left."""
+        arcs, price, step = self._out[node], self._potential[node], self._steps[node] - 1
+        to, left, cost, prices, steps = self._to, self._residual, self._cost, self._potential, self._steps
+        for place in range(self._next_arc[node], len(arcs)):
+            arc = arcs[place]
+            after = to[arc]
+            if left[arc] and steps[after] == step and cost[arc] + prices[after] == price:
+                self._next_arc[node] = place
+                return arc
+        self._next_arc[node] = len(arcs)
+        return _NO_ATTRIBUTES

@@ -1,0 +1,187 @@
+"""Impact of an upgrade plan on a given group: every hop is explored, and then its restarts are simulated and measured.
+
+Groups of up to five members are explored exactly, with one crash and one rebalance timeout in each schedule; of larger
+groups five members are explored, and the result says so. The measured simulation has the whole group, with its tasks
+and standbys, restarted in the order A, B, C, ... without faults: rebalances, task movements, time without an owner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from attrs import asdict, evolve, frozen
+
+from spark_sim.advice.upgrade_guide import UpgradePath, derive_guide
+from spark_sim.model.coordinator import SESSION_TIMEOUT_MS
+from spark_sim.model.metrics import MAX_GROUP_METADATA_BYTES, MeasuredSimulation
+from spark_sim.model.scenario import Instance, Scenario, Step, make_step
+from spark_sim.model.workload import DEFAULT_WORKLOAD, Workload
+from spark_sim.packed import ExplorationResult, UpgradeCell, explore
+from spark_sim.packed.upgrade_result import MAX_EXPLORED_MEMBERS, upgrade_result
+from spark_sim.search.sampling import member_names
+from spark_sim.search.tables import UPGRADE_MATRIX
+from upgrade.plans import Plan, Upgrade, all_plans
+
+RESTART_MODES: Final = {
+    "": "each member is back only after its session has timed out",
+    "fast": "each member is back before its session has timed out",
+    "leave": "each member leaves the group as it stops",
+}
+ASSUMPTIONS: Final = (
+    "members restart one after the other, the next when the group has come to rest",
+    "messages, assignment and restoring state take no time: what is counted is waiting for session timeouts",
+    "each process has one thread, and all tasks are of one subtopology that reads one topic",
+)
+STATIC_MEMBERSHIP_ASSUMPTION: Final = "explored were members without group.instance.id; only what is played has it"
+
+
+@frozen
+class GroupProfile:
+    """The group that a plan is for."""
+
+    members: int = 3
+    workload: Workload = DEFAULT_WORKLOAD
+    session_timeout_s: float = SESSION_TIMEOUT_MS / 1000
+
+
+@frozen
+class ExploredHop:
+    """A hop of the plan as explored."""
+
+    exploration: ExplorationResult
+    alternative: UpgradePath | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain values, with the keys of ``matrix.json``."""
+        kept = ("from_release", "to_release", "plan", "upgrade_from", "verdict", "members", "faults")
+        more = ("states", "transitions", "schedules", "max_rebalances", "property", "message", "example")
+        plain = UPGRADE_MATRIX.record(upgrade_result(self.exploration))
+        return {key: plain[key] for key in (*kept, *more)} | {"instead": self.alternative and str(self.alternative)}
+
+
+@frozen
+class MeasuredHop:
+    """A hop as simulated in one restart mode. Times are of tasks without an owner, in seconds."""
+
+    origin: str
+    target: str
+    plan: str
+    how: str
+    rebalances: int
+    moved: int
+    task_seconds: float
+    longest_s: float
+    member_bytes: int
+    group_bytes: int
+    violation: str | None = None
+    example: str | None = None
+
+
+@frozen
+class Impact:
+    """The impact of a plan on a group."""
+
+    group: GroupProfile
+    explored_hops: tuple[ExploredHop, ...]
+    measured_hops: tuple[MeasuredHop, ...]
+
+    @property
+    def safe(self) -> bool:
+        """Whether neither exploration nor simulation finds a violation in any hop.
+
+        Simulation knows more: a static member that is back in time gets its old assignment, whatever its release.
+        """
+        return all(each.exploration.safe for each in self.explored_hops) and not any(
+            each.violation for each in self.measured_hops
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {
+            "members": self.group.members,
+            "tasks": len(self.group.workload.partitions_by_task),
+            "explored": [each.as_json() for each in self.explored_hops],
+            "measured": [asdict(each) for each in self.measured_hops],
+            "assumed": [*ASSUMPTIONS, *([STATIC_MEMBERSHIP_ASSUMPTION] if self.group.workload.static else [])],
+            "broker_limit_bytes": MAX_GROUP_METADATA_BYTES,
+        }
+
+
+def estimate_impact(hops: Iterable[Upgrade], group: GroupProfile) -> Impact:
+    """Explore and measure every hop of a plan."""
+    wanted = list(hops)
+    checked = tuple(_explore_hop(hop, min(group.members, MAX_EXPLORED_MEMBERS)) for hop in wanted)
+    return Impact(group, checked, tuple(each for hop in wanted for each in _measure_hop(hop, group)))
+
+
+def _explore_hop(hop: Upgrade, members: int) -> ExploredHop:
+    explored = explore(UpgradeCell(hop, members, wait_for_quiescence=True))
+    return ExploredHop(explored, None if explored.safe else _safe_alternative(hop))
+
+
+def _safe_alternative(hop: Upgrade) -> UpgradePath:
+    """Return the simplest safe path for the pair of a hop; explored with three members, in a second or two."""
+    results = [
+        upgrade_result(explore(UpgradeCell(each, wait_for_quiescence=True)))
+        for each in all_plans(hop.origin, hop.target)
+    ]
+    return derive_guide(results)[hop.origin, hop.target].path
+
+
+# -- played in full --------------------------------------------------------------------------------------------------
+
+
+def _measure_hop(hop: Upgrade, group: GroupProfile) -> Iterator[MeasuredHop]:
+    for mode, how in _restart_modes(hop).items():
+        scenario = _scenario(hop, group, mode)
+        world = MeasuredSimulation(scenario)
+        world.run()
+        broken = next(iter(world.violations), None)
+        yield MeasuredHop(
+            hop.origin.name,
+            hop.target.name,
+            hop.plan.value,
+            how,
+            world.coordinator.generation - 1,
+            world.moved,
+            _scale_to_session_timeout(sum(world.unowned_ms.values()), group),
+            _scale_to_session_timeout(max(world.unowned_ms.values(), default=0), group),
+            world.member_bytes,
+            world.group_bytes,
+            f"{broken.property} ({broken.text})" if broken else None,
+            str(scenario) if broken else None,
+        )
+
+
+def _scale_to_session_timeout(simulated_ms: int, group: GroupProfile) -> float:
+    """Return a time of the simulation, which waits only for session timeouts, scaled to the group's session timeout."""
+    return round(simulated_ms * group.session_timeout_s / SESSION_TIMEOUT_MS, 3)
+
+
+def _restart_modes(hop: Upgrade) -> dict[str, str]:
+    """Return the restart modes: members that send LeaveGroup on close always do, and others never."""
+    if hop.plan is Plan.OFFLINE:
+        return {"": "all members stop, and start when their sessions have timed out"}
+    leaves = [each.leaves_on_close for each in (hop.origin, hop.target)]
+    return {
+        mode: how
+        for mode, how in RESTART_MODES.items()
+        if (mode == "leave" and any(leaves)) or (mode != "leave" and not all(leaves))
+    }
+
+
+def _scenario(hop: Upgrade, group: GroupProfile, mode: str) -> Scenario:
+    names = member_names(group.members)
+    members = tuple((name, Instance(hop.origin)) for name in names)
+    if hop.plan is Plan.OFFLINE:
+        steps: list[Step] = [make_step("stop", *names), make_step("start", *names, instance=Instance(hop.target))]
+    else:
+        rounds = [Instance(each.release, each.upgrade_from) for each in hop.rounds]
+        steps = [make_step("bounce", name, instance=instance, mode=mode) for instance in rounds for name in names]
+    return Scenario(members, tuple(steps), group.workload)
+
+
+def workload_with(tasks: int | None, standbys: int, *, static: bool) -> Workload:
+    """Return a workload with one stateful subtopology of so many tasks."""
+    return evolve(DEFAULT_WORKLOAD, partitions=tasks or DEFAULT_WORKLOAD.partitions, standbys=standbys, static=static)

@@ -1,0 +1,244 @@
+"""Derives an upgrade guide from the results of a sweep: for each pair of releases the cheapest safe plan.
+
+Only verdicts decide; Kafka's own guides are compared afterwards, to explain the differences. A *hop* is a plan that
+leads from one release to another without stopping the group, a *path* is one hop or several through bridge releases.
+A sweep sees rebalance metadata and task ownership. It does not see records, so obstacles of record formats
+(KAFKA-13769, KIP-904) are listed beside a path and never decide about it.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, Final
+
+from attrs import frozen
+
+from spark_sim.search.cell_result import SAFE, UpgradeResult
+from upgrade.plans import (
+    KAFKA_8649_RULE_SET,
+    RECORD_FORMAT_CHANGES,
+    Obstacle,
+    Plan,
+    bridge_release,
+    documented_plan,
+    is_downgrade,
+    obstacles,
+    upgrade_from_value,
+)
+from upgrade.releases import Release
+from upgrade.upgrade_from import line_number
+
+BOUNCES: Final[Mapping[Plan, int]] = {Plan.ONE_BOUNCE: 1, Plan.TWO_BOUNCES: 2}
+Pair = tuple[Release, Release]
+
+
+@frozen
+class UpgradePath:
+    """The safe hops from one release to another; none if only an offline upgrade is safe."""
+
+    origin: Release
+    target: Release
+    hops: tuple[UpgradeResult, ...] = ()
+
+    @property
+    def bounces(self) -> int:
+        """The number of rolling restarts; 0 for offline."""
+        return sum(BOUNCES[hop.upgrade.plan] for hop in self.hops)
+
+    @property
+    def via(self) -> tuple[str, ...]:
+        """The bridge releases, in order."""
+        return tuple(hop.upgrade.target.name for hop in self.hops[:-1])
+
+    @property
+    def upgrade_from_values(self) -> tuple[str, ...]:
+        """The ``upgrade.from`` of each hop that needs one."""
+        return tuple(hop.upgrade.upgrade_from for hop in self.hops if hop.upgrade.upgrade_from)
+
+    @property
+    def sign(self) -> str:
+        """One character for tables: the number of bounces, or ``o`` for offline."""
+        return str(self.bounces or "o")
+
+    def __str__(self) -> str:
+        if not self.hops:
+            return "offline"
+        return ", then ".join(map(_hop_text, self.hops))
+
+
+def _hop_text(hop: UpgradeResult) -> str:
+    upgrade = hop.upgrade
+    value = f' with upgrade.from="{upgrade.upgrade_from}"' if upgrade.upgrade_from else ""
+    return f"{'one bounce' if upgrade.plan is Plan.ONE_BOUNCE else 'two bounces'}{value} to {upgrade.target}"
+
+
+@frozen
+class GuideEntry:
+    """The guide for one pair of releases."""
+
+    path: UpgradePath
+    plain_bounce: UpgradeResult | None
+    """A single bounce without configuration, if it is unsafe."""
+    unseen_obstacles: tuple[Obstacle, ...]
+    """Changes of record formats, which a sweep does not see."""
+
+
+def derive_guide(results: Iterable[UpgradeResult]) -> dict[Pair, GuideEntry]:
+    """Derive the guide from the results of a sweep, in the order of its cells."""
+    cells: defaultdict[Pair, list[UpgradeResult]] = defaultdict(list)
+    for result in results:
+        cells[result.upgrade.origin, result.upgrade.target].append(result)
+    hops = {pair: hop for pair, cell in cells.items() if (hop := _cheapest_safe_plan(cell)) is not None}
+    found = dict(_shortest_paths(hops))
+    return {
+        pair: GuideEntry(
+            UpgradePath(*pair, found.get(pair, ())),
+            next((each for each in cell if _is_plain_bounce(each) and each.verdict != SAFE), None),
+            tuple(each for each in obstacles(*pair) if each in RECORD_FORMAT_CHANGES),
+        )
+        for pair, cell in cells.items()
+    }
+
+
+def _is_plain_bounce(result: UpgradeResult) -> bool:
+    return result.upgrade.plan is Plan.ONE_BOUNCE and result.upgrade.upgrade_from is None
+
+
+def _cheapest_safe_plan(cell: Iterable[UpgradeResult]) -> UpgradeResult | None:
+    """Return the safe plan with the fewest bounces; among values the older line, then the newest one.
+
+    A single bounce with a configuration that is never removed is a mistake and no plan, even where it is safe.
+    """
+    plans = [
+        each
+        for each in cell
+        if each.verdict == SAFE and (_is_plain_bounce(each) or each.upgrade.plan is Plan.TWO_BOUNCES)
+    ]
+    return min(plans, key=_plan_cost, default=None)
+
+
+def _plan_cost(result: UpgradeResult) -> tuple[int, bool, tuple[int, ...]]:
+    upgrade = result.upgrade
+    value = upgrade.upgrade_from
+    older = min(upgrade.origin, upgrade.target, key=lambda release: release.number)
+    return (
+        BOUNCES[upgrade.plan],
+        value not in {None, older.line},
+        tuple(-n for n in line_number(value)) if value else (),
+    )
+
+
+def _shortest_paths(hops: Mapping[Pair, UpgradeResult]) -> Iterator[tuple[Pair, tuple[UpgradeResult, ...]]]:
+    """Yield the best path for each pair that has one: fewest bounces, then fewest bridges, then the newest ones.
+
+    A bridge release lies between the two releases.
+    """
+    nodes = sorted({release for pair in hops for release in pair}, key=lambda release: release.number)
+    for upwards in (nodes, nodes[::-1]):
+        for first, origin in enumerate(upwards):
+            best: dict[Release, tuple[UpgradeResult, ...]] = {origin: ()}
+            for target in upwards[first + 1 :]:
+                through = [
+                    (*way, hop)
+                    for bridge, way in best.items()
+                    if (bridge == origin or bridge.is_released) and (hop := hops.get((bridge, target))) is not None
+                ]
+                if through:
+                    best[target] = min(through, key=_path_cost)
+                    yield (origin, target), best[target]
+
+
+def _path_cost(way: Sequence[UpgradeResult]) -> tuple[int, int, list[tuple[int, ...]]]:
+    return sum(BOUNCES[hop.upgrade.plan] for hop in way), len(way), [_newest_bridge_first(hop) for hop in way[:-1]]
+
+
+def _newest_bridge_first(hop: UpgradeResult) -> tuple[int, ...]:
+    return tuple(-number for number in hop.upgrade.target.number)
+
+
+# -- differences from Kafka's guides -----------------------------------------------------------------------------------
+
+
+class DifferenceReason(enum.Enum):
+    """Why the sweep differs from Kafka's guides. The order is that in which the reasons are tried."""
+
+    FORMATS = "the guides ask for more because of records (KAFKA-13769, KIP-904), which a sweep does not see"
+    PUSHED = "KAFKA-8649: the guides promise one bounce, and the sweep finds members that fail on it"
+    BACK = "the guides know no rolling way back to a release that cannot be probed; the metadata allows one"
+    BACK_PUSHED = "KAFKA-8649 makes a single bounce back fatal; members that are held back first are not pushed"
+    FIXED_BRIDGE = "KAFKA-6054: no value helps on the way there, but a fixed release in between does"
+
+
+@frozen
+class GuideDifference:
+    """A pair for which the sweep and Kafka's guides differ; ``reason`` is None if the difference is unexplained."""
+
+    origin: Release
+    target: Release
+    documented: str
+    derived: str
+    reason: DifferenceReason | None
+
+
+def guide_differences(entries: Mapping[Pair, GuideEntry]) -> list[GuideDifference]:
+    """List the pairs for which Kafka's guides differ."""
+    return [
+        GuideDifference(*pair, documented, str(entry.path), _difference_reason(pair, entry))
+        for pair, entry in entries.items()
+        if (documented := documented_path(*pair)) != str(entry.path)
+    ]
+
+
+def documented_path(origin: Release, target: Release) -> str:
+    """Return the path of Kafka's guides, in the words of ``UpgradePath``."""
+    bridge = bridge_release(origin, target)
+    stops = [origin, *([bridge] if bridge else []), target]
+    return ", then ".join(_documented_hop(*hop) for hop in pairwise(stops))
+
+
+def _documented_hop(origin: Release, target: Release) -> str:
+    plan, value = documented_plan(origin, target), upgrade_from_value(origin, target)
+    if plan is Plan.OFFLINE:
+        return "offline"
+    words = "one bounce" if plan is Plan.ONE_BOUNCE else f'two bounces with upgrade.from="{value}"'
+    return f"{words} to {target}"
+
+
+def _difference_reason(pair: Pair, entry: GuideEntry) -> DifferenceReason | None:
+    origin, target = pair
+    found = set(obstacles(*pair))
+    if found and found <= RECORD_FORMAT_CHANGES.keys() and entry.path.bounces == 1:
+        return DifferenceReason.FORMATS
+    if is_downgrade(*pair):
+        if Obstacle.OVERSHOT in found:
+            return DifferenceReason.BACK_PUSHED
+        if Obstacle.VERSION in found or not target.is_probeable:
+            return DifferenceReason.BACK
+    elif target.rule_set == KAFKA_8649_RULE_SET and origin.supported_version < target.supported_version:
+        return DifferenceReason.PUSHED
+    elif Obstacle.VERSION in found and entry.path.via:
+        return DifferenceReason.FIXED_BRIDGE
+    return None
+
+
+def count_by_reason(found: Iterable[GuideDifference]) -> Counter[DifferenceReason | None]:
+    """Count differences by their reason."""
+    return Counter(each.reason for each in found)
+
+
+def entry_json(entry: GuideEntry) -> dict[str, Any]:
+    """Return one object of ``guide.json``."""
+    path, otherwise = entry.path, entry.plain_bounce
+    return {
+        "from": path.origin.name,
+        "to": path.target.name,
+        "bounces": path.bounces or None,
+        "via": list(path.via),
+        "upgrade_from": list(path.upgrade_from_values),
+        "way": str(path),
+        "otherwise": otherwise and {"property": otherwise.violated, "example": otherwise.example},
+        "not_seen": [each.value for each in entry.unseen_obstacles],
+    }

@@ -1,0 +1,101 @@
+"""A node of the cluster as a process: its release, the supported levels, and the contents of its disk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from functools import lru_cache
+
+from attrs import frozen
+
+from spark_sim.brokers.scenario import node_id
+from upgrade.brokers.protocol_versions import BrokerRelease
+from upgrade.features.model.catalog import METADATA_VERSION, FeatureCatalog
+from upgrade.features.model.cluster import SupportedRanges
+from upgrade.features.model.dialects import Dialect
+from upgrade.features.model.levels_of_releases import CATALOGS, NEWEST_CATALOG
+
+
+class Role(Enum):
+    """The roles of a node. In KIP-584 all nodes are brokers, and one of them is the active controller."""
+
+    BOTH = "broker and controller"
+    BROKER = "broker"
+    CONTROLLER = "controller"
+
+
+@frozen
+class NodeState:
+    """The state of one node."""
+
+    name: str
+    role: Role
+    release: BrokerRelease
+    running: bool = False
+    should_run: bool = True
+    """False after the operator has stopped it."""
+    crashed: bool = False
+    original: bool = True
+    """Whether it is in the head of the scenario; others join later."""
+    stale: bool = False
+    """Whether it receives no metadata updates."""
+    loaded_entries: int = 0
+    """The number of entries of the metadata log that it has loaded."""
+    snapshot_entries: int = 0
+    """The number of entries in its last snapshot."""
+
+    @property
+    def id(self) -> int:
+        """The node id."""
+        return node_id(self.name)
+
+    @property
+    def is_controller(self) -> bool:
+        """Whether the node is a controller."""
+        return self.role is not Role.BROKER
+
+    @property
+    def is_broker(self) -> bool:
+        """Whether the node is a broker."""
+        return self.role is not Role.CONTROLLER
+
+    def replay_start(self, dialect: Dialect) -> int:
+        """Return the entry from which the node replays the log when it starts.
+
+        A node that writes a snapshot with every change of the level (KIP-778) continues where it was. Others replay the
+        entries since their last regular snapshot.
+        """
+        return self.loaded_entries if dialect.snapshot else self.snapshot_entries
+
+
+def catalog_of(release: BrokerRelease) -> FeatureCatalog:
+    """Return the feature levels of a release: 4.x has those of 4.3.1, older releases those of 3.9.2."""
+    return NEWEST_CATALOG if release.number >= (4,) else CATALOGS["3.9.2"]
+
+
+@lru_cache
+def supported_ranges(release: BrokerRelease, dialect: Dialect) -> SupportedRanges:
+    """Return the ranges that a release advertises: its own metadata.version, other features as in a new cluster.
+
+    Exact for the two releases whose tables are known. Other releases may support a preview level that is missing here.
+
+    >>> from upgrade.brokers.protocol_versions import broker_release
+    >>> from upgrade.features.model.dialects import KAFKA_4
+    >>> supported_ranges(broker_release("4.0.0"), KAFKA_4)["metadata.version"]
+    (7, 25)
+    """
+    catalog, newest = catalog_of(release), newest_level(release)
+    others = {
+        feature: catalog.default_level(feature, newest) for feature in catalog.features if feature != METADATA_VERSION
+    }
+    ranges = {feature: (dialect.lowest_level, highest) for feature, highest in others.items() if highest}
+    return {METADATA_VERSION: (catalog.supported_range(METADATA_VERSION)[0], newest), **ranges}
+
+
+def newest_level(release: BrokerRelease) -> int:
+    """Return the highest metadata.version of a release."""
+    assert release.newest.level is not None, f"{release} has no levels; this should never happen"
+    return release.newest.level
+
+
+ClusterNodes = Mapping[str, NodeState]

@@ -1,0 +1,223 @@
+"""``streams-assignor plan``: the steps from one release to another, for a Streams group or for brokers.
+
+Only the options about a group's size load the simulator.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+from click.core import ParameterSource
+from rich.console import Console
+
+from assignor.cli.params import Seconds
+from assignor.formats.text import count
+from upgrade import Advice, Plan, UpgradeError, advise, release_named
+from upgrade.brokers.planner import advise_brokers
+from upgrade.brokers.protocol_versions import MetadataMode, broker_release, version_named
+from upgrade.brokers.steps import BrokerAdvice
+from upgrade.planner import documented_hops
+
+if TYPE_CHECKING:
+    from spark_sim.advice.impact import Impact
+
+GROUP_OPTIONS: Final = ("members", "tasks", "standbys", "static", "session_timeout", "explored")
+
+
+@click.command()
+@click.argument("from_release", metavar="FROM")
+@click.argument("to_release", metavar="TO")
+@click.option("--offline", is_flag=True, help="The plan that stops all members, then starts them; it always exists.")
+@click.option(
+    "--explored",
+    is_flag=True,
+    help="Check the plan against every schedule, and simulate it in a group of your size (implied by the next five).",
+)
+@click.option("--members", type=click.IntRange(1, 1_000), default=3, show_default=True, help="Members of your group.")
+@click.option("--tasks", type=click.IntRange(1, 10_000), default=6, show_default=True, help="Its tasks.")
+@click.option("--standbys", type=click.IntRange(0, 100), default=0, show_default=True, help="num.standby.replicas.")
+@click.option("--static", is_flag=True, help="Static membership: its members have a group.instance.id.")
+@click.option(
+    "--session-timeout",
+    type=Seconds(0, 86_400, min_open=True),
+    default=45,
+    show_default=True,
+    metavar="SECONDS",
+    help="session.timeout.ms, in seconds.",
+)
+@click.option("--brokers", is_flag=True, help="Plan for the brokers of a cluster instead of a Streams group.")
+@click.option(
+    "--zookeeper", "mode", flag_value=MetadataMode.ZOOKEEPER.value, help="The brokers run with ZooKeeper now."
+)
+@click.option("--kraft", "mode", flag_value=MetadataMode.KRAFT.value, help="The brokers run in KRaft mode now.")
+@click.option(
+    "--level",
+    metavar="VERSION",
+    help="Current inter.broker.protocol.version or metadata.version (2.8, 3.7-IV4).  [default: FROM's newest]",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object instead of text.")
+def plan(
+    from_release: str,
+    to_release: str,
+    offline: bool,
+    brokers: bool,
+    mode: str | None,
+    level: str | None,
+    as_json: bool,
+    **of_a_group: Any,
+) -> None:
+    """Print the ordered steps of the safe upgrade FROM one release TO another.
+
+    A release is a number (1.1.1), a line (1.1, its newest release), streams-assignor or simulated-4.
+
+    With --explored, or any option about your group, the documented plan is checked against every schedule of a group of
+    up to five members. It is also simulated in the whole group: how often it rebalances, and how long a task has no
+    owner. Exit status 1 if a property is violated; a safe plan is named if there is one.
+
+    With --brokers, a release is one of Kafka's, 0.8.2 or later, and TO may be older than FROM. Exit status 1 if no plan
+    exists.
+
+    \b
+    Examples:
+      streams-assignor plan 1.1 2.0
+      streams-assignor plan 1.1 2.0 --offline
+      streams-assignor plan 2.0.1 simulated-4 --json
+      streams-assignor plan 2.3 4.3 --members 12 --tasks 48 --standbys 1 --session-timeout 45
+      streams-assignor plan --brokers 2.8 4.3
+      streams-assignor plan --brokers 3.9 4.3 --kraft
+      streams-assignor plan --brokers 4.3 4.2 --level 4.2
+    """  # noqa: D301 - click reads the backspace character
+    context = click.get_current_context()
+    about_group = any(context.get_parameter_source(name) is ParameterSource.COMMANDLINE for name in GROUP_OPTIONS)
+    if brokers and about_group:
+        raise click.UsageError("--brokers excludes --explored, --members and the other options about a group")
+    if brokers and offline:
+        raise click.UsageError("--offline is for a Streams group; brokers are restarted one by one")
+    if not brokers and (mode or level):
+        raise click.UsageError("--zookeeper, --kraft and --level need --brokers")
+    try:
+        advice = (
+            _advise_brokers(from_release, to_release, mode, level)
+            if brokers
+            else advise(release_named(from_release), release_named(to_release), offline=offline)
+        )
+    except UpgradeError as error:
+        raise click.UsageError(str(error)) from error
+    if not as_json:  # first: the simulation of a large group takes minutes
+        click.echo(_brokers_text(advice) if isinstance(advice, BrokerAdvice) else _advice_text(advice))
+    impact = _estimate_impact(from_release, to_release, offline=offline, **of_a_group) if about_group else None
+    if as_json:
+        plain = advice.as_json() | ({"group": impact.as_json()} if impact else {})
+        click.echo(json.dumps(plain, indent=2))
+    elif impact:
+        click.echo("\n" + "\n".join(_impact_lines(impact)))
+    if (impact and not impact.safe) or (isinstance(advice, BrokerAdvice) and not advice.is_possible):
+        sys.exit(1)
+
+
+def _estimate_impact(
+    origin: str,
+    target: str,
+    *,
+    offline: bool,
+    members: int,
+    tasks: int,
+    standbys: int,
+    static: bool,
+    session_timeout: float,
+    **_flags: bool,
+) -> Impact:
+    """Explore and measure the plan in a group of this size; a terminal shows a spinner."""
+    from spark_sim.advice import impact
+
+    hops = documented_hops(release_named(origin), release_named(target), offline=offline)
+    group = impact.GroupProfile(members, impact.workload_with(tasks, standbys, static=static), session_timeout)
+    with Console(stderr=True).status(
+        f"exploring every schedule, then playing the plan with {count(members, 'member')} ..."
+    ):
+        return impact.estimate_impact(hops, group)
+
+
+def _impact_lines(impact: Impact) -> Iterator[str]:
+    """Write what was explored and measured."""
+    group = impact.as_json()
+    for each in group["explored"]:
+        what = f"{each['from_release']} to {each['to_release']}, {each['plan'].replace('_', ' ')}"
+        yield f"explored with {count(each['members'], 'member')}: {what}: {each['verdict']}"
+        if each["verdict"] == "safe":
+            yield f"   {each['states']:,} states, every schedule with up to one crash and one late member"
+        else:
+            yield f"   {each['property']} ({each['message']})"
+            if each["example"]:
+                yield f'   streams-assignor replay "{each["example"]}"'
+            yield f"   instead: {each['instead']}"
+    yield f"played with {count(group['members'], 'member')} and {count(group['tasks'], 'task')}:"
+    for hop in impact.measured_hops:
+        yield f"   {hop.origin} to {hop.target}, {hop.how}:{' unsafe' if hop.violation else ''}"
+        if hop.violation:
+            yield f"      {hop.violation}"
+            yield f'      streams-assignor replay "{hop.example}"'
+            continue
+        yield (
+            f"      {count(hop.rebalances, 'rebalance')}, tasks move {count(hop.moved, 'time')}; "
+            f"the longest that one task has no member: {hop.longest_s:g} s; "
+            f"of all tasks together: {hop.task_seconds:g} s"
+        )
+        share = 100 * hop.group_bytes / group["broker_limit_bytes"]
+        yield f"      metadata: {hop.group_bytes:,} bytes, {share:.2g} % of what a broker takes of a group by default"
+    yield from (f"assumed: {text}" for text in group["assumed"])
+
+
+def _advise_brokers(origin: str, target: str, mode: str | None, level: str | None) -> BrokerAdvice:
+    return advise_brokers(
+        broker_release(origin),
+        broker_release(target),
+        MetadataMode(mode) if mode else None,
+        version_named(level) if level else None,
+    )
+
+
+_NUMBERS: Final = ("no", "one", "two", "three", "four")
+_TITLES = {
+    "one_bounce": "one rolling bounce, no configuration",
+    "two_bounces": "two rolling bounces",
+    "offline": "offline: stop everything, then start everything",
+}
+
+
+def _advice_text(advice: Advice) -> str:
+    title = _TITLES[advice.plan.value]
+    if advice.via:
+        title = f"{_NUMBERS[len(advice.steps)]} rolling bounces, through {', '.join(advice.via)}"
+    lines = [f"{advice.origin} to {advice.target}: {title}", ""]
+    for number, step in enumerate(advice.steps, 1):
+        lines += [f"{number}. {step.do}", f"   why:        {step.why}", f"   if skipped: {step.if_skipped}", ""]
+    if advice.plan is not Plan.OFFLINE:
+        lines += ["or, if the group may stop: stop everything, then start everything (--offline)", ""]
+    return _with_warnings(lines, advice.warnings)
+
+
+_MODES = {MetadataMode.ZOOKEEPER: "with ZooKeeper", MetadataMode.KRAFT: "in KRaft mode"}
+
+
+def _brokers_text(advice: BrokerAdvice) -> str:
+    rolls = f"{advice.rolls} {'roll' if advice.rolls == 1 else 'rolls'}" if advice.is_possible else "no way"
+    lines = [f"brokers {_MODES[advice.mode]}, {advice.origin} to {advice.target}: {rolls}", ""]
+    for number, step in enumerate(advice.steps, 1):
+        lines += [
+            f"{number}. {step.do}",
+            f"   why:        {step.why}",
+            f"   if skipped: {step.if_skipped}",
+            f"   way back:   {step.way_back.verdict.value}: {step.way_back.how}",
+            f"   source:     {step.source}",
+            "",
+        ]
+    return _with_warnings(lines, advice.warnings)
+
+
+def _with_warnings(lines: Iterable[str], notes: Iterable[object]) -> str:
+    return "\n".join([*lines, *(f"note: {note}" for note in notes)]).rstrip()

@@ -1,0 +1,117 @@
+"""``streams-assignor replay``: one scenario again, explained step by step."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from spark_sim.cli._exit_status import exit_unless, one_line_errors
+
+if TYPE_CHECKING:
+    from spark_sim.report.broker_trace import BrokerTrace
+    from spark_sim.report.trace_view import Trace
+
+SAFE: Final = "safe"
+GROUP_EVENT_STYLES: Final = {
+    "leads": "cyan",
+    "stopped": "dim",
+    "crashed": "red",
+    "expired": "dim",
+    "dropped": "yellow",
+    "revoked": "yellow",
+    "follows": "yellow",
+    "rejoins": "yellow",
+    "died": "bold red",
+    "ended": "yellow",
+    "late": "red",
+    "lost": "red",
+    "unheard": "yellow",
+    "asked": "yellow",
+    "looks": "dim",
+    "remark": "yellow",
+    "violation": "bold white on red",
+}
+BROKER_EVENT_STYLES: Final = {
+    "elected": "cyan",
+    "stopped": "dim",
+    "crashed": "red",
+    "refused": "yellow",
+    "skipped": "yellow",
+    "finalized": "bold cyan",
+    "learned": "cyan",
+    "exited": "bold red",
+    "violation": "bold white on red",
+}
+
+
+@click.command
+@click.argument("scenario")
+@click.option("--json", "as_json", is_flag=True, help="Print the whole run as one JSON object.")
+def replay(scenario: str, as_json: bool) -> None:
+    """Run one SCENARIO again and explain it step by step.
+
+    A scenario is one line: members in joining order, then steps. Exit status 1 if a property is violated, 0 if none.
+    If it says "level" before the first bar, it is about the nodes of a cluster (the last steps and example here).
+
+    \b
+    Steps:
+      bounce [fast|leave] M>R ...   stop each member and start it as release R, one after the other
+      stop [leave] M ...            stop members; they leave the group or their sessions time out
+      start M[>R] ...               start members together
+      crash [mid|late] M ...        at once, or between JoinGroup and SyncGroup of the next rebalance (mid)
+                                    or of the one after it (late)
+      elect oldest|newest|M         who takes over when the leader has gone
+      lose T, find T, shutdown M    a source topic goes or comes back; M asks that all end (KIP-663)
+      with threads=2 standbys=1 topology=join partitions=4 static lag
+                                    before the steps: what the group is like
+      hold, settle                  in between nothing happens by itself, only single moves:
+      join|lead|take|expire|late M  JoinGroup, the leader's answer, its arrival, an end of a session, too late to join
+
+    \b
+    Steps of a cluster (N is a node, R a release of Kafka, L a level such as 4.3-IV0 or group.version=1):
+      bounce N>R ..., stop N ..., start N[>R] ..., crash N ..., elect N, snapshot
+      register N@R ..., unregister N ...   a further broker comes, is forgotten
+      finalise L ..., downgrade [unsafe] L ...
+      race N@R finalise L ..., race finalise L ... N@R
+      stale N ..., fresh N ...      nodes that hear of no changes, and of all again
+      ask N, restart M ...          the leader of the group that watches asks a broker; members A, B, C restart
+
+    \b
+    Examples:
+      streams-assignor replay "A@2.0 B@2.0 C@2.0 | bounce A>simulated-4 B>simulated-4 C>simulated-4"
+      streams-assignor replay "A@1.1 B@1.1 | bounce A>2.0,upgrade.from=1.1 B>2.0,upgrade.from=1.1 | bounce A>2.0 B>2.0"
+      streams-assignor replay "1@3.9 2@3.9 level 3.9 | bounce 1>4.3 2>4.3 | race finalise 4.3 3@3.9"
+    """  # noqa: D301  # \b is the character by which click leaves lines alone
+    with one_line_errors():
+        result, styles = _trace(scenario)
+    if as_json:
+        click.echo(json.dumps(result.as_json(), ensure_ascii=False))
+    else:
+        from rich.console import Console
+
+        from spark_sim.report.console import print_judgement, print_trace
+        from spark_sim.report.judgement import Judgement
+
+        console = Console(highlight=False)
+        print_trace(console, result.steps, styles)
+        print_judgement(console, Judgement(result.verdict == SAFE, f"{result.verdict}: {result.summary}"))
+    exit_unless(result.verdict == SAFE)
+
+
+def _trace(scenario: str) -> tuple[Trace | BrokerTrace, Mapping[str, str]]:
+    """Run a scenario of a group or of a cluster; return its trace and the styles of its events."""
+    from spark_sim.brokers.parser import is_broker_scenario, parse_scenario
+
+    if is_broker_scenario(scenario):
+        from spark_sim.report.broker_trace import trace_broker_scenario
+
+        return trace_broker_scenario(parse_scenario(scenario)), BROKER_EVENT_STYLES
+    from spark_sim.model.scenario import Scenario
+    from spark_sim.regressions.mutants import mutants_registered
+    from spark_sim.report.trace_view import trace
+
+    with mutants_registered():  # Kafka's known bugs have examples with releases that never existed
+        return trace(Scenario.parse(scenario)), GROUP_EVENT_STYLES

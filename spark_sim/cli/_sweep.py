@@ -1,0 +1,295 @@
+"""``streams-assignor sweep``: which upgrades, how far into them, and where the results go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+from attrs import evolve
+from click.core import ParameterSource
+
+from spark_sim.cli._exit_status import CommandFailed, WrongUsage, exit_unless, one_line_errors
+from upgrade.errors import UpgradeError
+from upgrade.plans import Plan, Upgrade, all_upgrades, kip_268_plans, kip_268_upgrades
+from upgrade.releases import release_named
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from spark_sim.pipeline.suites import Suite
+    from spark_sim.pipeline.work_units import SweepConfig
+
+GROUP_OPTIONS: Final = frozenset(
+    {
+        *("matrix", "plan", "upgrade_from", "sample", "seed", "runs", "tasks", "standbys"),
+        *("crashes", "rebalance_timeouts", "wait_for_quiescence", "deviations"),
+    }
+)
+"""Options of a sweep over groups, which brokers do not have."""
+
+HISTORY: Final = "history"
+REGRESSION_OPTIONS: Final = frozenset({"matrix", "out", "as_json", "master", "fresh"})
+"""Options of ``--matrix history``."""
+MAX_MEMBERS_WITHOUT_WAITING: Final = 3
+"""With more members, an operator that does not wait has millions of states."""
+MATRICES: Final[dict[str, Callable[[], tuple[Upgrade, ...]]]] = {"kip-268": kip_268_upgrades, "all": all_upgrades}
+DEFAULT_RUNS: Final = 40
+DEFAULT_RUNS_OF_ALL_PAIRS: Final = 4
+
+
+@click.command
+@click.option(
+    "--matrix",
+    type=click.Choice([*MATRICES, HISTORY]),
+    help="All cells and plans of a test matrix: that of KIP-268, or all pairs of Kafka's releases with all plans. Or "
+    "history: Kafka's own bugs, in releases that had them and in releases that did not.",
+)
+@click.option("--from", "origin", metavar="RELEASE", help="Or one upgrade: the release that runs now.")
+@click.option("--to", "target", metavar="RELEASE", help="The release after the upgrade.")
+@click.option("--plan", type=click.Choice([plan.value for plan in Plan]), help="One plan only; without it, all three.")
+@click.option("--upgrade-from", metavar="VERSION", help="upgrade.from of the (first) bounce, right or wrong.")
+@click.option("--members", type=click.IntRange(1, 1_000), default=3, show_default=True, help="Members of the group.")
+@click.option("--tasks", type=click.IntRange(1, 10_000), default=6, show_default=True, help="Tasks of the group.")
+@click.option("--standbys", type=click.IntRange(0, 100), default=0, show_default=True, help="num.standby.replicas.")
+@click.option(
+    "--crashes", type=click.IntRange(0, 3), default=1, show_default=True, help="Most crashes in one schedule."
+)
+@click.option(
+    "--rebalance-timeouts",
+    "--lates",
+    "rebalance_timeouts",
+    type=click.IntRange(0, 3),
+    default=1,
+    show_default=True,
+    help="Most times in one schedule that a member misses the rebalance timeout.",
+)
+@click.option(
+    "--wait/--no-wait",
+    "--patient/--impatient",
+    "wait_for_quiescence",
+    default=None,
+    help="Whether the operator waits until the group has settled before the next restart. Default: only for "
+    "--matrix all and groups of more than three members.",
+)
+@click.option(
+    "--runs",
+    type=click.IntRange(0),
+    help="Schedules of each upgrade that simulated members run with real bytes, which have to agree. Default: 40, "
+    "and 4 for --matrix all.",
+)
+@click.option(
+    "--deviations/--no-deviations",
+    "--variants/--no-variants",
+    "deviations",
+    default=None,
+    help="Also explore operators that deviate from the plan: they stop anywhere, roll back, never remove upgrade.from, "
+    "or forget it at one member. Default: only for --matrix kip-268.",
+)
+@click.option(
+    "--sample", type=click.IntRange(1), help="Sample so many schedules of each upgrade instead of exploring all."
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Of --sample; equal seeds, equal rows.")
+@click.option(
+    "--master",
+    metavar="MASTER",
+    help="Any Spark master, or `processes` to do without Spark and Java (rows become JSON lines, not Parquet). "
+    "Default: local[*]; processes for --brokers and --matrix history.",
+)
+@click.option("--brokers", is_flag=True, help="Upgrades of brokers instead (--members are the nodes of the cluster).")
+@click.option(
+    "--faults", type=click.IntRange(0, 3), default=1, show_default=True, help="Of brokers: most faults in one run."
+)
+@click.option("--out", type=click.Path(path_type=Path), required=True, metavar="DIR", help="Where the results go.")
+@click.option("--fresh", is_flag=True, help="First remove the results of an earlier sweep from DIR.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print matrix.json (or history.json) at the end instead of the table."
+)
+def sweep(
+    out: Path, master: str | None, fresh: bool, as_json: bool, *, brokers: bool, faults: int, **chosen: Any
+) -> None:
+    """Simulate every way an upgrade can go, on Spark.
+
+    Up to five members every schedule is explored: all orders of restarts and messages, all leaders, slow and fast
+    restarts, a crash of any member and a missed rebalance timeout at any moment. Then simulated members run some
+    schedules with real bytes, which have to agree. Larger groups are sampled. DIR gets matrix.json (a verdict for each
+    pair and plan), guide.json (the cheapest safe plan of each pair), the rows of all runs as Parquet, and report.html.
+    If interrupted, rerun the same command to resume.
+
+    With --brokers it is the upgrade of a cluster: every order of the restarts, every place to finalise
+    metadata.version, and faults, as KIP-584, KIP-778 and Kafka 4.x define them. It takes seconds and no Spark; without
+    --from and --to it is every line of Kafka to every later one. DIR gets matrix.json.
+
+    Exit status 0 if every documented plan is safe and, where version probing belongs to the upgrade, a probe was seen;
+    1 if not; 2 for wrong usage.
+
+    \b
+    Examples:
+      streams-assignor sweep --matrix kip-268 --out sweep-results
+      streams-assignor sweep --from 1.1 --to 2.0 --plan one_bounce --out one-bounce
+      streams-assignor sweep --matrix all --out every-release
+      streams-assignor sweep --matrix history --out history
+      streams-assignor sweep --from 2.3 --to 3.9 --members 200 --tasks 1000 --standbys 1 --sample 100 --out large
+      streams-assignor sweep --brokers --from 3.9.2 --to 4.3.1 --out brokers
+    """  # noqa: D301  # \b is the character by which click leaves lines alone
+    with one_line_errors():
+        suite = _suite(brokers=brokers, faults=faults, **chosen)
+    from rich.console import Console
+
+    from spark_sim.cli._report import write_page
+    from spark_sim.pipeline.sink import REPORT, RUNS
+    from spark_sim.pipeline.sweep import PROCESSES
+    from spark_sim.report.console import print_judgement
+    from spark_sim.report.renderers import RENDERERS
+
+    renderer = RENDERERS[suite.kind]
+    console = Console(stderr=as_json, highlight=False)
+    results = _run_sweep(suite, out, master or ("local[*]" if renderer.has_page else PROCESSES), console, fresh=fresh)
+    where = f"Results in {out / suite.main_file}"
+    if renderer.has_page:
+        with one_line_errors():
+            write_page(results, out / REPORT)
+        where += f", rows in {out / RUNS}, page for the browser {out / REPORT}"
+    if as_json:
+        click.echo((out / suite.main_file).read_text(encoding="utf-8"), nl=False)
+        print_judgement(console, judgement := renderer.judge(results))
+    else:
+        judgement = renderer.show(console, results)
+    console.print(where, soft_wrap=True)
+    exit_unless(judgement.good)
+
+
+def _suite(*, brokers: bool, faults: int, **chosen: Any) -> Suite:
+    """Return what is to be swept; options that contradict each other are wrong usage."""
+    context = click.get_current_context()
+    given = {name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
+    if brokers:
+        return _broker_suite(given, faults, **chosen)
+    if chosen["matrix"] == HISTORY:
+        if unused := given - REGRESSION_OPTIONS:
+            options = (param.opts[0] for param in sweep.params if param.name in unused)
+            raise WrongUsage(f"--matrix {HISTORY} defines what to search for: leave out {', '.join(options)}")
+        from spark_sim.pipeline.suites import regression_suite
+
+        return regression_suite()
+    if "faults" in given:
+        raise WrongUsage("--faults belongs to --brokers; of a group say --crashes and --rebalance-timeouts")
+    return _upgrade_suite(**chosen)
+
+
+def _broker_suite(
+    given: set[str], faults: int, *, origin: str | None, target: str | None, members: int, **_of_groups: Any
+) -> Suite:
+    if given & GROUP_OPTIONS or bool(origin) != bool(target):
+        raise WrongUsage(
+            "with --brokers say --from RELEASE and --to RELEASE, or neither of them, and no other part of a group"
+        )
+    from spark_sim.pipeline.suites import broker_suite
+
+    return broker_suite([(origin, target)] if origin and target else (), nodes=members, faults=faults)
+
+
+def _upgrade_suite(
+    *,
+    matrix: str | None,
+    origin: str | None,
+    target: str | None,
+    plan: str | None,
+    upgrade_from: str | None,
+    deviations: bool | None,
+    **how_far: Any,
+) -> Suite:
+    from spark_sim.packed.upgrade_result import MAX_EXPLORED_MEMBERS
+    from spark_sim.pipeline.suites import upgrade_suite
+
+    if deviations and (how_far["sample"] or how_far["members"] > MAX_EXPLORED_MEMBERS):
+        raise WrongUsage(
+            f"--deviations are explored: leave out --sample, and take at most {MAX_EXPLORED_MEMBERS} members"
+        )
+    deviations = (matrix == "kip-268") if deviations is None else deviations
+    config = _sweep_config(all_line_pairs=matrix == "all", deviations=deviations, **how_far)
+    if matrix is not None:
+        if origin or target or plan or upgrade_from:
+            raise WrongUsage("--matrix names all upgrades: leave out --from, --to, --plan and --upgrade-from")
+        return upgrade_suite(matrix, MATRICES[matrix](), config)
+    if not origin or not target:
+        raise WrongUsage("say what to sweep: --matrix kip-268, or --from RELEASE --to RELEASE")
+    upgrades = _upgrades(origin, target, plan, upgrade_from)
+    name = ", ".join(map(_plan_title, upgrades))
+    return upgrade_suite(f"{upgrades[0].origin} to {upgrades[0].target}: {name}", upgrades, config)
+
+
+def _sweep_config(
+    *,
+    all_line_pairs: bool,
+    wait_for_quiescence: bool | None,
+    runs: int | None,
+    crashes: int,
+    rebalance_timeouts: int,
+    **others: Any,
+) -> SweepConfig:
+    """Return how far to explore each upgrade: by default less far if they are as many as all pairs of releases."""
+    from spark_sim.packed import FaultBudget
+    from spark_sim.pipeline.work_units import SweepConfig
+
+    if wait_for_quiescence is None:
+        wait_for_quiescence = all_line_pairs or others["members"] > MAX_MEMBERS_WITHOUT_WAITING
+    if runs is None:
+        runs = DEFAULT_RUNS_OF_ALL_PAIRS if all_line_pairs else DEFAULT_RUNS
+    faults = FaultBudget(crashes, rebalance_timeouts)
+    return SweepConfig(faults=faults, wait_for_quiescence=wait_for_quiescence, runs=runs, **others)
+
+
+def _plan_title(upgrade: Upgrade) -> str:
+    return upgrade.plan.value + (f" with upgrade.from={upgrade.upgrade_from}" if upgrade.upgrade_from else "")
+
+
+def _upgrades(origin: str, target: str, plan: str | None, upgrade_from: str | None) -> tuple[Upgrade, ...]:
+    # Without --plan a value belongs to the two bounces; with it, to the plan that is asked for.
+    takes_value = plan or Plan.TWO_BOUNCES.value
+    found = tuple(
+        evolve(
+            each,
+            upgrade_from=upgrade_from if upgrade_from and each.plan.value == takes_value else each.upgrade_from,
+            labels=(origin, target),
+        )
+        for each in kip_268_plans(release_named(origin), release_named(target))
+        if plan in (None, each.plan.value)
+    )
+    for each in found:
+        _check_starts(each)
+    return found
+
+
+def _check_starts(upgrade: Upgrade) -> None:
+    for each in upgrade.rounds:
+        outcome = each.release.startup_outcome(each.upgrade_from)
+        if outcome.exception:
+            raise UpgradeError(
+                f"{each.release} does not start with upgrade.from={each.upgrade_from}: "
+                f"{outcome.exception}: {outcome.text}"
+            )
+
+
+def _run_sweep(suite: Suite, out: Path, master: str, console: Console, *, fresh: bool) -> list[Any]:
+    from spark_sim.pipeline.sweep import SweepError, run_sweep
+    from spark_sim.report.progress import show_progress
+    from spark_sim.report.renderers import RENDERERS
+
+    def log(line: str) -> None:
+        console.print(line, markup=False, soft_wrap=True)
+
+    try:
+        with one_line_errors(), show_progress(console, RENDERERS[suite.kind].draw_progress) as on_progress:
+            return run_sweep(suite, out, master=master, fresh=fresh, on_progress=on_progress, log=log)
+    except SweepError as error:
+        raise CommandFailed(f"{error}; {_resume_hint(out)}") from error
+    except KeyboardInterrupt:
+        click.echo(f"interrupted; {_resume_hint(out)}", err=True)
+        raise click.exceptions.Exit(130) from None
+
+
+def _resume_hint(out: Path) -> str:
+    """Return what is left of a sweep that ended early; its folder is removed if nothing is."""
+    return f"what is finished is in {out}; the same command resumes there" if out.exists() else "nothing is kept"

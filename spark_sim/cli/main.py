@@ -1,0 +1,77 @@
+"""The console script ``streams-assignor``: the commands of ``assignor.cli`` and those of the simulator.
+
+Only ``sweep`` needs PySpark; every other command runs without it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import click
+
+from assignor import cli as assignor_cli
+from assignor.cli.lazy_group import LazyCommand, LazyGroup, run_script
+
+
+def _load_conform() -> click.Command:
+    from spark_sim.cli._conform import conform
+
+    return conform
+
+
+def _load_plan() -> click.Command:
+    from spark_sim.cli._plan import plan
+
+    return plan
+
+
+def _load_replay() -> click.Command:
+    from spark_sim.cli._replay import replay
+
+    return replay
+
+
+def _load_report() -> click.Command:
+    from spark_sim.cli._report import report
+
+    return report
+
+
+def _load_sweep() -> click.Command:
+    from spark_sim.cli._sweep import sweep
+
+    return sweep
+
+
+COMMANDS: Final = {
+    **assignor_cli.COMMANDS,
+    "conform": LazyCommand(_load_conform, "Compare captures of real groups with simulated members."),
+    "plan": LazyCommand(_load_plan, "The steps of a safe upgrade from one release to another."),
+    "replay": LazyCommand(_load_replay, "One simulated scenario, explained step by step."),
+    "report": LazyCommand(_load_report, "Tables and pictures of a finished sweep."),
+    "sweep": LazyCommand(_load_sweep, "Every way an upgrade can go, simulated on Spark."),
+}
+"""All commands by name."""
+
+
+@click.command(cls=LazyGroup, lazy_commands=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="streams-assignor")
+def cli() -> None:
+    """The Kafka Streams rebalance protocol in Python, with version probing (KIP-268).
+
+    \b
+    Examples:
+      streams-assignor sweep --matrix kip-268 --out sweep-results
+      streams-assignor plan 1.1 2.0
+      streams-assignor replay "A@2.0 B@2.0 C@2.0 | bounce A>simulated-4 B>simulated-4 C>simulated-4"
+      streams-assignor bounce
+    """  # noqa: D301 - click reads the backspace character
+
+
+def main() -> None:
+    """Run the console script."""
+    run_script(cli)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,217 @@
+"""Reads the capture of a real group: the members of each generation, their subscriptions and their assignments.
+
+The file is JSON. Only ``generations`` is required; ``steps`` and ``snapshots`` describe which release was started when.
+The format is described in docs/guide/conformance.md.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NoReturn, TypeVar
+
+from attrs import frozen
+
+from assignor.streams_assignor import PROTOCOL_NAME
+
+_T = TypeVar("_T")
+_MISSING: Final = object()
+_LAST_GENERATION: Final = 2**31 - 1
+
+
+class InvalidCapture(ValueError):
+    """A file that is not a capture; the message names the expected value, the actual value and the place."""
+
+
+def instance_prefix(instance: int) -> str:
+    """Return the prefix of the client ids of an instance."""
+    return f"peer-{instance}-"
+
+
+@frozen(kw_only=True)
+class MemberRecord:
+    """One member in one generation, with its consumer-protocol messages."""
+
+    member_id: str
+    client_id: str
+    """"" if unknown."""
+    instance_id: str | None
+    """The ``group.instance.id`` of a static member."""
+    subscription: bytes
+    assignment: bytes
+    """Empty without an assignment by the leader."""
+
+
+@frozen(kw_only=True)
+class GenerationRecord:
+    """One record of the group."""
+
+    number: int
+    leader: str | None
+    """The leader's member id; None for an empty group."""
+    members: tuple[MemberRecord, ...]
+
+    @property
+    def has_assignments(self) -> bool:
+        """Whether the record contains assignments."""
+        return any(record.assignment for record in self.members)
+
+
+@frozen(kw_only=True)
+class StartSnapshot:
+    """The group after the start of one instance."""
+
+    step: str
+    """The release and configuration of the started instance."""
+    instance: int
+    member_ids: frozenset[str]
+    terminated_instances: tuple[int, ...]
+    """Instances whose process had ended by itself."""
+    quiescent: bool
+    """Whether the group was stable."""
+
+    def is_started_client(self, client: str) -> bool:
+        """Whether a client id belongs to the started instance."""
+        return client.startswith(instance_prefix(self.instance))
+
+
+@frozen(kw_only=True)
+class Capture:
+    """A whole file."""
+
+    generations: tuple[GenerationRecord, ...]
+    steps: tuple[str, ...] = ()
+    """The releases in order, each with its configuration: ``2.4.1,upgrade.from=2.3``."""
+    snapshots: tuple[StartSnapshot, ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> Capture:
+        """Parse a file.
+
+        Raises:
+            InvalidCapture: the text is not a capture.
+        """
+        try:
+            given = json.loads(text)
+        except json.JSONDecodeError as error:
+            got = _preview(text[error.pos : error.pos + 20]) if text[error.pos :].strip() else "the end of the file"
+            where = f"line {error.lineno} column {error.colno}"
+            raise InvalidCapture(f"expected JSON ({error.msg}) at {where}, got {got}") from None
+        except (ValueError, RecursionError) as error:  # a number too long, or brackets too deep
+            raise InvalidCapture(f"expected JSON: {error}") from None
+        top = _JsonNode("", given)
+        generations = top.each("generations", _generation)
+        _check_order(generations)
+        return cls(
+            generations=generations,
+            steps=top.each("steps", _JsonNode.text) if "steps" in top else (),
+            snapshots=top.each("snapshots", _snapshot) if "snapshots" in top else (),
+        )
+
+
+def _check_order(generations: Sequence[GenerationRecord]) -> None:
+    for at, (before, after) in enumerate(itertools.pairwise(generations), start=1):
+        if after.number < before.number:
+            raise InvalidCapture(
+                f"expected the oldest generation first, but generations[{at}] is {after.number} after {before.number}"
+            )
+
+
+def _generation(node: _JsonNode) -> GenerationRecord:
+    protocol = node.get("protocol", None, "a text or null", str, type(None))
+    if protocol not in (PROTOCOL_NAME, None):
+        node.reject("protocol", f"{PROTOCOL_NAME!r}, the protocol of Kafka Streams", protocol)
+    number = node.get("generation", _MISSING, "a number", int)
+    if not 0 <= number <= _LAST_GENERATION:
+        node.reject("generation", f"a number from 0 to {_LAST_GENERATION}", number)
+    leader = node.get("leader", None, "a member id or null", str, type(None)) or None
+    records = node.each("members", _member_record)
+    if len({record.member_id for record in records}) < len(records):
+        node.reject("members", "members with different ids", [record.member_id for record in records])
+    return GenerationRecord(number=number, leader=leader, members=records)
+
+
+def _member_record(node: _JsonNode) -> MemberRecord:
+    return MemberRecord(
+        member_id=node.get("member_id", _MISSING, "a text", str),
+        client_id=node.get("client_id", "", "a text", str, type(None)) or "",
+        instance_id=node.get("group_instance_id", None, "a text or null", str, type(None)),
+        subscription=node.hex_bytes("subscription"),
+        assignment=node.hex_bytes("assignment") if node.is_present("assignment") else b"",
+    )
+
+
+def _snapshot(node: _JsonNode) -> StartSnapshot:
+    return StartSnapshot(
+        step=node.get("step", _MISSING, "a text", str),
+        instance=node.get("instance", _MISSING, "a number", int),
+        member_ids=frozenset(node.each("members", lambda member: member.get("member_id", _MISSING, "a text", str))),
+        terminated_instances=node.each("dead", _JsonNode.number) if "dead" in node else (),
+        quiescent=node.get("settled", True, "true or false", bool),
+    )
+
+
+class _JsonNode:
+    """A JSON value with its path in the file."""
+
+    def __init__(self, place: str, value: Any) -> None:
+        self._place = place
+        self._value = value
+
+    def __contains__(self, key: str) -> bool:
+        return isinstance(self._value, Mapping) and key in self._value
+
+    def get(self, key: str, default: Any, expected: str, *types: type) -> Any:
+        """Return a value of one of the types; with ``_MISSING`` as default it is required."""
+        if not isinstance(self._value, Mapping):
+            raise InvalidCapture(f"expected an object{self._where()}, got {_preview(self._value)}")
+        value = self._value.get(key, default)
+        if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
+            self.reject(key, expected, value)
+        return value
+
+    def each(self, key: str, read: Callable[[_JsonNode], _T]) -> tuple[_T, ...]:
+        """Return the items of a required list."""
+        values: Sequence[Any] = self.get(key, _MISSING, "a list", list)
+        return tuple(read(_JsonNode(f"{self._inside(key)}[{number}]", value)) for number, value in enumerate(values))
+
+    def is_present(self, key: str) -> bool:
+        """Whether there is a value other than null at a key."""
+        return key in self and self._value[key] is not None
+
+    def hex_bytes(self, key: str) -> bytes:
+        """Return the bytes of a required hex text."""
+        text = self.get(key, _MISSING, "hex", str)
+        try:
+            return bytes.fromhex(text)
+        except ValueError:
+            self.reject(key, "hex", text)
+
+    def text(self) -> str:
+        """Return the value itself as text."""
+        if not isinstance(self._value, str):
+            raise InvalidCapture(f"expected a text{self._where()}, got {_preview(self._value)}")
+        return self._value
+
+    def number(self) -> int:
+        """Return the value itself as an integer."""
+        if not isinstance(self._value, int) or isinstance(self._value, bool):
+            raise InvalidCapture(f"expected a number{self._where()}, got {_preview(self._value)}")
+        return self._value
+
+    def reject(self, key: str, expected: str, got: object) -> NoReturn:
+        """Raise ``InvalidCapture`` with the expected and the actual value at a key."""
+        came = "nothing" if got is _MISSING else _preview(got)
+        raise InvalidCapture(f"expected {expected} at {self._inside(key)}, got {came}")
+
+    def _inside(self, key: str) -> str:
+        return f"{self._place}.{key}" if self._place else key
+
+    def _where(self) -> str:
+        return f" at {self._place}" if self._place else ""
+
+
+def _preview(value: object) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 40 else f"{text[:40]}…"

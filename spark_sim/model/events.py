@@ -1,0 +1,73 @@
+"""Events of a run as data: the sweep counts them, ``replay`` prints them, and equal runs have equal digests."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from subscription_codec import TaskId
+
+
+class GroupEvent(NamedTuple):
+    """One event."""
+
+    at: int
+    """Simulated time in ms."""
+    generation: int
+    kind: str
+    """A key of ``EVENT_TEMPLATES``."""
+    member: str
+    values: tuple[object, ...] = ()
+    """What the template of its kind is filled with."""
+
+    @property
+    def text(self) -> str:
+        """The event without its time and member. Assignments below version 3 have no supported version."""
+        return EVENT_TEMPLATES[self.kind].format(*self.values).replace(" (supported -1)", "")
+
+    def __str__(self) -> str:
+        return f"{self.at / 1000:7.1f}s  gen {self.generation:<3} {self.member:<3} {self.text}"
+
+
+EVENT_TEMPLATES: Final = {
+    "started": "starts as {}",
+    "stopped": "stops",
+    "crashed": "crashes",
+    "left": "leaves the group",
+    "expired": "its session times out",
+    "late": "has not joined in time, and is removed from the group",
+    "lost": "topic is gone",
+    "found": "topic is back",
+    "asked": "requests the shutdown of the application",
+    "looks": "rejoins for a probing rebalance",
+    "joined": "joins, sends version {}, supports {}",
+    "unheard": "sends nothing new, and gets the current generation back",
+    "leads": "leads a group of {}",
+    "assigned": "receives version {} (supported {}): active {}, standby {}",
+    "dropped": "receives version {} (supported {}) and drops the assignment",
+    "rejoins": "changes to version {} and rejoins ({})",
+    "revoked": "revokes {}, and rejoins so that other members can get it",
+    "follows": "rejoins, because {} ({})",
+    "died": "FAILS: {}",
+    "ended": "shuts down as requested: {}",
+    "remark": "REMARK {}: {}",
+    "violation": "VIOLATION {}: {}",
+}
+"""Kind => text, with a place for each value."""
+
+
+def format_tasks(tasks: Iterable[TaskId]) -> str:
+    """Write tasks as Kafka does: ``0_0,0_3``, or ``-`` for none."""
+    return _format_tasks(frozenset(tasks))
+
+
+@lru_cache(maxsize=4096)
+def _format_tasks(tasks: frozenset[TaskId]) -> str:
+    return ",".join(map(str, sorted(tasks))) or "-"
+
+
+def events_digest(events: Iterable[GroupEvent]) -> str:
+    """Return a short hash of all events of a run."""
+    return hashlib.sha256("\n".join(map(repr, events)).encode()).hexdigest()[:16]

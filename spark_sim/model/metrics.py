@@ -1,0 +1,72 @@
+"""Metrics of a simulated run: task movements, time without an owner, and bytes of subscriptions and assignments."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Final, Self
+
+from assignor.inspect.described_group import DEFAULT_MAX_MESSAGE_BYTES
+from spark_sim.model.coordinator import SESSION_TIMEOUT_MS
+from spark_sim.model.member import SimulatedMember
+from spark_sim.model.scenario import Scenario, Step
+from spark_sim.model.simulation import Simulation
+from subscription_codec import TaskId
+
+MAX_GROUP_METADATA_BYTES: Final = DEFAULT_MAX_MESSAGE_BYTES
+"""``message.max.bytes`` of a broker, by default: a group's metadata is one record of ``__consumer_offsets``."""
+
+
+class MeasuredSimulation(Simulation):
+    """A simulation that measures its run."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        super().__init__(scenario)
+        self.moved = 0
+        """How many tasks have another process after a step than before it, all steps together."""
+        self.unowned_ms: Counter[TaskId] = Counter()
+        """Task => simulated time without an owner; time passes only when sessions time out."""
+        self.member_bytes = 0
+        """The most that one member sent and received in a generation."""
+        self.group_bytes = 0
+        """The most that all members together sent and received in a generation."""
+        self._owner_by_task: dict[TaskId, str] = {}
+
+    def begin(self) -> Self:
+        """Start the members; the first assignment is no movement."""
+        super().begin()
+        self._owner_by_task = self._current_owners()
+        return self
+
+    def play(self, step: Step) -> None:
+        """Play a step, and count the task movements."""
+        super().play(step)
+        owners = self._current_owners()
+        self.moved += sum(self._owner_by_task.get(task, owner) != owner for task, owner in owners.items())
+        self._owner_by_task |= owners
+
+    def on_session_timeout(self) -> None:
+        """Add the timeout to the unowned time of every task without an owner."""
+        for task in self.workload.partitions_by_task.keys() - self._current_owners().keys():
+            self.unowned_ms[task] += SESSION_TIMEOUT_MS
+
+    def on_assignment_computed(self, leader: SimulatedMember, assignments: Mapping[str, bytes]) -> None:  # noqa: ARG002
+        """Measure the assignments, with the subscriptions that they answer."""
+        subscriptions = self.coordinator.subscriptions
+        sizes = [
+            len(subscriptions[member]) + len(encoded)
+            for member, encoded in assignments.items()
+            if member in subscriptions
+        ]
+        self.member_bytes = max(self.member_bytes, *sizes)
+        self.group_bytes = max(self.group_bytes, sum(sizes))
+
+    def fork(self) -> Self:
+        """Return an independent copy."""
+        twin = super().fork()
+        twin.unowned_ms = self.unowned_ms.copy()
+        twin._owner_by_task = self._owner_by_task.copy()
+        return twin
+
+    def _current_owners(self) -> dict[TaskId, str]:
+        return {task: member.process for member in self.running_members for task in member.owned_tasks}

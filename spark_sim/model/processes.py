@@ -1,0 +1,120 @@
+"""What happens to the processes and topics of a simulated group from outside: starts, stops, crashes, requests."""
+
+from __future__ import annotations
+
+from typing import Final
+from uuid import UUID
+
+from attrs import evolve
+
+from assignor import FatalError
+from spark_sim.model._group_state import GroupState
+from spark_sim.model.member import SimulatedMember
+from spark_sim.model.scenario import Instance, ScenarioError, Step
+from spark_sim.model.violations import Violation, is_requested_shutdown
+
+SHUTDOWN_REQUEST_SINCE: Final = (2, 8)
+"""The first release whose members can request the shutdown of the application (KIP-663)."""
+
+
+def start_process(state: GroupState, process: str, instance: Instance | None = None) -> None:
+    """Start a process, or restart it if it runs.
+
+    Args:
+        state: The group.
+        process: The name of the process.
+        instance: What it runs as; None for what it ran as last.
+    """
+    names = state.workload.member_names(process)
+    before = [state.members[name] for name in names if name in state.members]
+    stop_process(state, process, "stopped")
+    instance = instance or (before[0].instance if before else dict(state.scenario.members)[process])
+    stored = frozenset().union(*(member.stored_tasks for member in before))
+    state.process_starts += 1
+    for name in names:
+        state.members.pop(name, None)
+        process_id = UUID(int=state.process_starts)
+        state.members[name] = SimulatedMember.start(name, process, instance, state.workload, process_id, stored)
+        stored = frozenset()  # The first thread reports the stores that no thread has open.
+    state.log("started", process, str(instance))
+
+
+def stop_process(state: GroupState, process: str, event_kind: str, *, leave: bool = False) -> None:
+    """Stop a process if it runs.
+
+    Args:
+        state: The group.
+        process: The name of the process.
+        event_kind: The event to log: stopped or crashed.
+        leave: Whether its members send LeaveGroup.
+    """
+    stopping = [member for member in state.running_members if member.process == process]
+    for member in stopping:
+        member.terminate()
+    if stopping:
+        state.log(event_kind, process)
+    if leave:
+        for member in stopping:
+            if member.member_id is not None:
+                state.coordinator.remove_member(member.member_id)
+                state.log("left", member.name)
+        complete_join_phase(state)
+
+
+def schedule_crash(state: GroupState, process: str, rebalances: int) -> None:
+    """Let a process crash between JoinGroup and SyncGroup of the given rebalance from now (1: the next one)."""
+    for name in state.workload.member_names(process):
+        state.members[name].crash_countdown = rebalances
+
+
+def complete_join_phase(state: GroupState) -> bool:
+    """Begin a generation if all members have joined, and run scheduled crashes; return whether it has begun."""
+    if not state.coordinator.complete_join_phase():
+        return False
+    for member in state.current_members:
+        member.crash_countdown -= 1
+        if member.crash_countdown == 0 and member.running:
+            stop_process(state, member.process, "crashed")
+    return True
+
+
+def fail_member(
+    state: GroupState, member: SimulatedMember, error: FatalError, *, assignment_received: bool = True
+) -> None:
+    """Terminate a member on a fatal error, which is a violation unless a shutdown was requested."""
+    member.terminate()
+    member.shut_down = is_requested_shutdown(error)
+    state.log("ended" if member.shut_down else "died", member.name, str(error))
+    if not member.shut_down:
+        state.report_violations([Violation.of_fatal_error(member.name, error, assignment_received=assignment_received)])
+
+
+def request_shutdown(state: GroupState, process: str) -> None:
+    """Let the first running member of a process request the shutdown of the application; nothing without one.
+
+    Raises:
+        ScenarioError: Its release does not know the request.
+    """
+    member = next((each for each in state.running_members if each.process == process), None)
+    if member is None:
+        return
+    release = member.instance.release
+    if release.kafka_name and release.number < SHUTDOWN_REQUEST_SINCE:
+        raise ScenarioError(f"shutdown {process}: expected a release from 2.8 on, {process} runs {release}")
+    member.assignor.request_shutdown()
+    member.rejoin_needed = True
+    state.shutdown_requested = True
+    state.log("asked", member.name)
+
+
+def change_topics(state: GroupState, step: Step) -> None:
+    """Delete or create source topics; the leader sees the change in its metadata and rejoins."""
+    partitions = dict(state.cluster.partitions)
+    for name in step.names:
+        partitions.pop(name, None)
+        if step.verb == "find":
+            partitions[name] = state.workload.partition_counts[name]
+        state.log("lost" if step.verb == "lose" else "found", name)
+    state.cluster = evolve(state.cluster, partitions=partitions)
+    for member in state.running_members:
+        member.rejoin_needed |= member.member_id is not None and member.member_id == state.coordinator.leader

@@ -1,0 +1,113 @@
+"""Checks of a simulated group's properties: at every message, at every assignment, and at quiescence."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from assignor import ReceivedAssignment
+from assignor.protocol.member import Member
+from spark_sim.model._group_state import GroupState, caught_up_tasks
+from spark_sim.model.member import SimulatedMember
+from spark_sim.model.violations import (
+    CAUGHT_UP_OWNER,
+    COMMON_VERSION_REACHED,
+    EVERY_TASK_OWNED,
+    NO_UNREQUESTED_STANDBY,
+    REBALANCE_REQUEST_HONORED,
+    SHUTDOWN_COMPLETES,
+    SINGLE_OWNER,
+    TASK_PARTITIONS_MATCH,
+    Violation,
+)
+from subscription_codec import EARLIEST_PROBEABLE_VERSION
+
+
+def check_always(state: GroupState) -> list[Violation]:
+    """Check what has to hold always, in a group in which a member has just taken its assignment."""
+    owned = [thread.owned_tasks for thread in state.running_members]
+    if sum(map(len, owned)) == len(frozenset().union(*owned)):
+        return []
+    owners = Counter(task for tasks in owned for task in tasks)
+    twice = sorted(task for task, count in owners.items() if count > 1)
+    return [Violation(SINGLE_OWNER, "", f"task {task} has {owners[task]} owners") for task in twice]
+
+
+def check_assignment(
+    state: GroupState, member: SimulatedMember, before: Member, received: ReceivedAssignment
+) -> list[Violation]:
+    """Check the assignment of a member; ``before`` is its state before it."""
+    return [
+        *_check_task_partitions(state, member, received),
+        *_check_replicas(state, member, before, received),
+    ]
+
+
+def _check_task_partitions(
+    state: GroupState, member: SimulatedMember, received: ReceivedAssignment
+) -> Iterator[Violation]:
+    tasks = state.workload.partitions_by_task
+    for task, partitions in received.active.items():
+        if partitions != tasks[task]:
+            text = f"task {task} comes with {', '.join(map(str, sorted(partitions)))}"
+            yield Violation(TASK_PARTITIONS_MATCH, member.name, text)
+
+
+def _check_replicas(
+    state: GroupState, member: SimulatedMember, before: Member, received: ReceivedAssignment
+) -> Iterator[Violation]:
+    """Find standbys without a local state store, and active tasks that another process has caught up."""
+    if received.standby and not (state.workload.standbys or state.workload.lag):
+        had = before.stored.union(*(each.stored_tasks for each in state.process_members(member) if each is not member))
+        for task in sorted(received.standby.keys() - had):
+            yield Violation(NO_UNREQUESTED_STANDBY, member.name, f"standby of {task}, which it never had")
+    if state.workload.lag and state.leader_balances_by_lag:
+        for task in sorted(received.active.keys() - before.previous_active - caught_up_tasks(state, member)):
+            if better := sorted(
+                {each.process for each in state.running_members if task in caught_up_tasks(state, each)}
+            ):
+                yield Violation(
+                    CAUGHT_UP_OWNER, member.name, f"has to restore {task}, although {better[0]} has all of it"
+                )
+
+
+def check_eventually(state: GroupState) -> list[Violation]:
+    """Check what has to hold eventually, in a quiescent group."""
+    return [
+        *_check_every_task_owned(state),
+        *_check_common_version(state),
+        *_check_requests_honored(state),
+        *_check_shutdown_completes(state),
+    ]
+
+
+def _check_every_task_owned(state: GroupState) -> Iterator[Violation]:
+    """Find tasks without an owner, except tasks of deleted topics and those of an application that has shut down."""
+    if not any(state.running_members) and any(thread.shut_down for thread in state.members.values()):
+        return
+    expected = state.workload.stream_topology.tasks(state.cluster.partitions)
+    if missing := sorted(
+        expected.keys() - frozenset().union(*(thread.owned_tasks for thread in state.running_members))
+    ):
+        yield Violation(EVERY_TASK_OWNED, "", f"nobody owns {', '.join(map(str, missing))}")
+
+
+def _check_common_version(state: GroupState) -> Iterator[Violation]:
+    common = min((thread.initial_version for thread in state.running_members), default=0)
+    for thread in state.running_members:
+        used = thread.assignor.used_version
+        if thread.received_version != common or (common >= EARLIEST_PROBEABLE_VERSION and used != common):
+            text = f"sends version {used} and got {thread.received_version}, but all can speak {common}"
+            yield Violation(COMMON_VERSION_REACHED, thread.name, text)
+
+
+def _check_requests_honored(state: GroupState) -> Iterator[Violation]:
+    for thread in state.running_members:
+        if thread.rejoin_reason is not None:
+            yield Violation(REBALANCE_REQUEST_HONORED, thread.name, f"is not heard, and {thread.rejoin_reason.value}")
+
+
+def _check_shutdown_completes(state: GroupState) -> Iterator[Violation]:
+    if state.shutdown_requested:
+        for thread in state.running_members:
+            yield Violation(SHUTDOWN_COMPLETES, thread.name, "goes on, although the whole application was to end")

@@ -1,0 +1,129 @@
+"""Replay of the packed model's counterexamples with simulated members, which have real assignors and bytes.
+
+Packed states know no tasks, so a second owner is only suspected there: one path to a suspected state is replayed of the
+many that lead to it, and on most of them the leader moves no task that matters. ``find_second_owner`` therefore plays
+many coarse schedules: a member is bounced, and the group settles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from attrs import evolve
+
+from spark_sim.model.properties import check_always
+from spark_sim.model.scenario import GroupAction, Instance, Scenario, ScenarioError, Step, make_step
+from spark_sim.model.simulation import Simulation
+from spark_sim.model.violations import SINGLE_OWNER
+from spark_sim.search.bfs import walk
+from spark_sim.search.model import BaseModel
+from spark_sim.search.sampling import member_names
+
+MAX_BOUNCES: Final = 500
+"""Enough for all schedules of three members that are bounced once."""
+
+
+def replay_confirms(scenario: Scenario, violated_property: str) -> bool | None:
+    """Whether a scenario violates a property with simulated members too; None if it cannot be played."""
+    try:
+        simulation = Simulation(scenario).run()
+    except ScenarioError:
+        return None
+    return any(violation.property == violated_property for violation in simulation.violations)
+
+
+def replay_for_second_owner(scenario: Scenario) -> Scenario | None:
+    """Let members take what a leader has just assigned, eager ones first, until a task has two owners.
+
+    Returns:
+        The scenario up to there; None if no task gets a second owner, or if the scenario cannot be played.
+    """
+    simulation = Simulation(scenario).begin()
+    try:
+        for step in scenario.steps:
+            simulation.play(step)
+    except ScenarioError:
+        return None
+    taken: list[Step] = []
+    for member in sorted(simulation.running_members, key=lambda each: each.cooperative):
+        take = GroupAction("take", member.name)
+        if take not in simulation.enabled_actions():
+            continue
+        simulation.apply(take)
+        taken.append(make_step(take.verb, take.member))
+        if any(violation.property == SINGLE_OWNER for violation in check_always(simulation)):
+            return evolve(scenario, steps=(*scenario.steps, *taken))
+    return None
+
+
+class _BounceState(NamedTuple):
+    """A simulation, and how often each member has been bounced."""
+
+    simulation: Simulation
+    rounds_done: tuple[int, ...]
+
+
+class BounceModel(BaseModel[_BounceState, tuple[Step, ...]]):
+    """All orders of bounces, slow or fast, with every successor of a leader that is bounced.
+
+    No member is bounced for the second time before every member has been bounced once.
+    """
+
+    def __init__(self, instance_sequences: Sequence[Sequence[Instance]]) -> None:
+        self._sequences = instance_sequences
+        self._names = member_names(len(instance_sequences))
+
+    def initial_states(self) -> Iterator[_BounceState]:
+        """Yield the settled group as what its members are at first."""
+        first = (sequence[0] for sequence in self._sequences)
+        scenario = Scenario(tuple(zip(self._names, first, strict=True)))
+        yield _BounceState(Simulation(scenario).begin(), (0,) * len(self._names))
+
+    def actions(self, state: _BounceState) -> Iterator[tuple[Step, ...]]:
+        """Yield the bounce of each member that has not finished the round, after the election that it leads to."""
+        done = min(state.rounds_done)
+        if done + 1 == len(self._sequences[0]):
+            return
+        for name, sequence, rounds in zip(self._names, self._sequences, state.rounds_done, strict=True):
+            for mode in ("", "fast") if rounds == done else ():
+                bounce = make_step("bounce", name, instance=sequence[done + 1], mode=mode)
+                for election in _leader_elections(state.simulation, name, mode):
+                    yield *election, bounce
+
+    def next(self, state: _BounceState, action: tuple[Step, ...]) -> _BounceState:
+        """Return the group after a bounce."""
+        (bounced,) = action[-1].names
+        rounds = zip(self._names, state.rounds_done, strict=True)
+        return _BounceState(state.simulation.after(*action), tuple(done + (name == bounced) for name, done in rounds))
+
+
+def find_second_owner(
+    instance_sequences: Sequence[Sequence[Instance]], max_bounces: int = MAX_BOUNCES
+) -> Scenario | None:
+    """Return a shortest schedule of bounces after which a task has had two owners.
+
+    Args:
+        instance_sequences: For each member what it runs as, one instance after the other; all of the same length.
+        max_bounces: No further schedule is extended once so many bounces have been played.
+
+    Returns:
+        The schedule; None if no schedule that was played has a second owner.
+    """
+    for state in walk(BounceModel(instance_sequences), max_states=max_bounces):
+        if any(violation.property == SINGLE_OWNER for violation in state.simulation.violations):
+            return state.simulation.scenario
+    return None
+
+
+def _leader_elections(simulation: Simulation, process: str, mode: str) -> Iterator[tuple[Step, ...]]:
+    """Yield the elections that a bounce may lead to; one without a step if the member does not lead.
+
+    A member that is back before its session times out may be elected again.
+    """
+    if simulation.members[process].member_id != simulation.coordinator.leader:
+        yield ()
+        return
+    for successor in simulation.members:
+        if successor != process or mode == "fast":
+            yield (make_step("elect", successor),)

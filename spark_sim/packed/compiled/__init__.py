@@ -1,0 +1,1 @@
+"""The packed search and its path counting, compiled by numba (extra ``fast``); the results are equal."""

@@ -1,0 +1,216 @@
+"""The states and actions of a group as integers.
+
+A state is the process states and a few fields of the group. Processes in equal states are interchangeable, so a state
+is a multiset of process state numbers. A multiset of N numbers is determined by the sums of their first N powers; an
+action changes one or two numbers, and so adds a constant to these sums. Therefore a state is one integer, and taking
+an action is one addition.
+
+    key = sum of weight[number] over the processes + the group fields
+          weight[number] = tallies | number << ... | number**2 << ... | number**3 << ... (side by side)
+
+The tallies (``view``) are summed up with them, so the lowest bits of a key are the summary of the state. The actions
+are those of ``spark_sim.model._actions``; what members and leaders send comes from ``protocol_table``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
+from typing import Final
+
+from spark_sim.model.violations import COMMON_VERSION_REACHED, Violation
+from spark_sim.packed._cell import UpgradeCell
+from spark_sim.packed._process_state import (
+    COMPLETING,
+    JOIN_PENDING,
+    NOT_A_MEMBER,
+    PREPARING,
+    ProcessState,
+    elected_states,
+)
+from spark_sim.packed.actions import ActionRow, PackedAction, operator_actions, protocol_actions
+from spark_sim.packed.tables.process_table import LeaderTable, ProcessTable
+from spark_sim.packed.view import (
+    CRASHES,
+    GROUP_FIELD_BITS,
+    GROUP_FIELDS_MASK,
+    PHASE,
+    REBALANCE_TIMEOUTS,
+    SPURIOUS_JOINS,
+    SUMMARY_MASK,
+    GroupView,
+    OperatorView,
+    StateSummary,
+    View,
+    saturate,
+    summarize,
+)
+from subscription_codec import EARLIEST_PROBEABLE_VERSION
+
+_PREPARES_REBALANCE: Final = attrgetter("prepares_rebalance")
+
+
+class Encoding(ProcessTable):
+    """The states and actions of a cell as integers."""
+
+    def __init__(self, cell: UpgradeCell) -> None:
+        super().__init__(cell)
+        self._leader_table: Final = LeaderTable(self)
+        self._leader_elections: Final[dict[int, list[tuple[int, int]]]] = {}
+        self._summaries: Final[dict[int, StateSummary]] = {}
+        self._action_rows: Final[dict[tuple[GroupView | OperatorView, int], ActionRow]] = {}
+
+    # -- numbers ---------------------------------------------------------------------------------------------------
+
+    def key(self, states: Sequence[int], group_fields: int) -> int:
+        """Return the state as one integer."""
+        return sum(self.weights[state] for state in states) + group_fields
+
+    def summary(self, states: Sequence[int], group_fields: int) -> StateSummary:
+        """Return the summary of a state."""
+        return self.summary_of(self.key(states, group_fields) & SUMMARY_MASK)
+
+    def summary_of(self, summary_bits: int) -> StateSummary:
+        """Return the summary of all states with these bits."""
+        summary_bits = (saturate(summary_bits >> GROUP_FIELD_BITS) << GROUP_FIELD_BITS) + (
+            summary_bits & GROUP_FIELDS_MASK
+        )
+        if summary_bits not in self._summaries:
+            self._summaries[summary_bits] = summarize(self.cell, summary_bits)
+        return self._summaries[summary_bits]
+
+    # -- initial and terminal states ---------------------------------------------------------------------------------
+
+    def initial_states(self) -> list[tuple[list[int], int]]:
+        """Return the settled group before the upgrade, once for each leader."""
+        return [self._initial_state(leader) for leader in range(self.cell.members)]
+
+    def _initial_state(self, leader: int) -> tuple[list[int], int]:
+        faults = self.cell.faults
+        group = (
+            PREPARING * PHASE
+            + faults.crashes * CRASHES
+            + faults.rebalance_timeouts * REBALANCE_TIMEOUTS
+            + faults.spurious_joins * SPURIOUS_JOINS
+        )
+        states = [
+            self.state_number(
+                ProcessState(
+                    course, 0, NOT_A_MEMBER, self.protocol_table.initial_version(self.instance_sequences[course][0])
+                )
+            )
+            for course in self._sequence_numbers()
+        ]
+        order = [leader, *(each for each in range(len(states)) if each != leader)]
+        # All join together: alone, the leader would begin a generation of its protocol_row.
+        for member in order:
+            state = self.process_states.values[states[member]]
+            states[member] = self.state_number(state._replace(status=JOIN_PENDING, leads=member == leader))
+        while not self.summary(states, group).quiescent:
+            states, group = self._settle_step(states, group)
+        return states, group
+
+    def _settle_step(self, states: list[int], group_fields: int) -> tuple[list[int], int]:
+        view = self.summary(states, group_fields).view
+        if view.group.phase == COMPLETING:
+            results = self.leader_result(states)
+            assert isinstance(results, Mapping), f"a group of {self.instances[0]} alone: {results}"
+            return [results[state] for state in states], group_fields + PHASE
+        for member, number in enumerate(states):
+            moves = [move for move in self.action_row(view, number).actions if move.verb in {"take", "join"}]
+            if moves:
+                return self.apply(states, group_fields, member, moves[0])[:2]
+        raise AssertionError("a group that does not rest can move")
+
+    def _sequence_numbers(self) -> list[int]:
+        return [self.instance_sequences.index(course) for course in self.instance_sequences]
+
+    def check_eventually(self, states: Sequence[int]) -> Violation | None:
+        """Return what does not hold eventually in a quiescent group whose members all run; None if all does."""
+        found = [self.process_states.values[number] for number in states]
+        common = min(self.protocol_table.initial_sent_version(self.instance_of(state)) for state in found)
+        for state in found:
+            used = self.protocol_table.used_version(state.version)
+            if state.payload != common or (common >= EARLIEST_PROBEABLE_VERSION and used != common):
+                text = f"sends version {used} and got {state.payload}, but all can speak {common}"
+                return Violation(COMMON_VERSION_REACHED, "", text)
+        return None
+
+    # -- actions -----------------------------------------------------------------------------------------------------
+
+    def apply(
+        self, states: Sequence[int], group_fields: int, member: int, action: PackedAction
+    ) -> tuple[list[int], int, int | None]:
+        """Take an action of a member, whose state is ``action.before``.
+
+        Returns:
+            The states, the group fields, and the elected member: of those in equal states the first. None without an
+            election.
+        """
+        after = [self.join_pending_state[state] for state in states] if action.prepares_rebalance else list(states)
+        after[member] = action.after
+        elected = None
+        if action.elects:
+            elected = after.index(action.elects[0])
+            after[elected] = action.elects[1]
+        return after, group_fields + action.add, elected
+
+    def action_row(self, view: View, number: int) -> ActionRow:
+        """Return the actions of a process state, except ``lead``."""
+        protocol_row, operator_row = self.cached_actions(view.group, number), self.cached_actions(view.operator, number)
+        return ActionRow(
+            sorted([*protocol_row.actions, *operator_row.actions], key=_PREPARES_REBALANCE),
+            protocol_row.elections,
+            protocol_row.failures,
+        )
+
+    def cached_actions(self, view: GroupView | OperatorView, number: int) -> ActionRow:
+        """Return the actions of one half of a view, from the cache."""
+        found = self._action_rows.get((view, number))
+        if found is None:
+            row = (
+                protocol_actions(self, view, number)
+                if isinstance(view, GroupView)
+                else operator_actions(self, view, number)
+            )
+            found = self._action_rows[view, number] = row
+        return found
+
+    def elections(self, number: int) -> list[tuple[int, int]]:
+        """Return what a process state becomes if one of its ids is elected, each with what that adds to a key."""
+        found = self._leader_elections.get(number)
+        if found is None:
+            elected = [self.state_number(state) for state in elected_states(self.process_states.values[number])]
+            found = self._leader_elections[number] = [
+                (self.weights[each] - self.weights[number], each) for each in elected
+            ]
+        return found
+
+    def key_delta(self, action: PackedAction) -> int:
+        """Return what an action adds to a key, after what preparing a rebalance adds."""
+        before = self.join_pending_state[action.before] if action.prepares_rebalance else action.before
+        return self.weights[action.after] - self.weights[before] + action.add
+
+    # -- leading ---------------------------------------------------------------------------------------------------
+
+    def leader_result(self, states: Iterable[int]) -> Mapping[int, int] | Violation | None:
+        """Return what each process state becomes as the leader assigns, its failure, or None if it does not run."""
+        bits, leader = 0, -1
+        for number in states:
+            bits |= self.subscription_bits[number]
+            leader = max(leader, self.leader_instances[number])
+        return self.leader_results(leader, bits) if leader >= 0 else None
+
+    def leader_results(self, leader: int, subscription_bits: int) -> Mapping[int, int] | Violation:
+        """Return what each process state becomes as an instance leads with these subscriptions, or its failure."""
+        return self._leader_table[leader, subscription_bits]
+
+    def may_have_second_owner(self, states: Sequence[int]) -> bool:
+        """Whether the leader may assign tasks that members keep, because its release does not know them (KIP-429)."""
+        if not self.checks_single_owner:
+            return False
+        found = [self.process_states.values[number] for number in states]
+        leader = next(state for state in found if state.leads and state.running)
+        if self.protocol_table.withholds_owned_tasks(self.instance_of(leader)):
+            return False
+        return any(state.keeps_tasks for state in found) and sum(state.is_member for state in found) > 1

@@ -1,0 +1,83 @@
+"""Behavioural equivalence of cells: many releases, and many values of upgrade.from, are one to the version protocol.
+
+Of the cells with equal ``equivalence_class`` one is explored. Its result holds for the others, with their release
+names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from functools import lru_cache
+
+from attrs import frozen
+
+from spark_sim.model.scenario import Instance
+from spark_sim.packed._cell import UpgradeCell
+from upgrade import ConfigException
+
+
+@frozen
+class ReleaseBehaviourKey:
+    """What exploration depends on of an instance."""
+
+    starts: bool
+    """Whether its release accepts its configuration."""
+    rules: str = ""
+    supported_version: int = 0
+    pinned_version: int | None = None
+    cooperative: bool = False
+    """Whether it keeps its tasks while it rejoins."""
+    withholds_owned_tasks: bool = False
+    """Whether, as a leader, it assigns no task that another member keeps."""
+
+
+@lru_cache(maxsize=10_000)
+def behaviour_key(instance: Instance) -> ReleaseBehaviourKey:
+    """Return what the version protocol depends on of an instance.
+
+    >>> from upgrade.releases import release_named
+    >>> behaviour_key(Instance(release_named("3.9.2"))) == behaviour_key(Instance(release_named("4.3.1"), "4.2"))
+    True
+    """
+    release = instance.release
+    try:
+        instance.config()
+    except ConfigException:
+        return ReleaseBehaviourKey(False)
+    pinned = release.pinned_version(instance.upgrade_from)
+    return ReleaseBehaviourKey(
+        True,
+        release.rule_set,
+        release.supported_version,
+        None if pinned == release.supported_version else pinned,
+        release.rebalance_protocol(instance.upgrade_from) == "cooperative",
+        release.behaviour.cooperative,
+    )
+
+
+def equivalence_class(cell: UpgradeCell) -> Hashable:
+    """Return what decides the result of a cell; equal for all cells that cannot differ."""
+    sequences = dict.fromkeys(cell.instance_sequences)
+    behaviours = [[behaviour_key(instance) for instance in sequence] for sequence in sequences]
+    instances = [each for sequence in behaviours for each in sequence]
+    if not all(each.starts for each in instances):
+        return "refused"
+    # If some members keep tasks that other leaders do not know of, tasks matter, and so do the task assignors.
+    checks_tasks = any(each.cooperative for each in instances) and not all(
+        each.withholds_owned_tasks for each in instances
+    )
+    behaviour_since = (
+        [[each.release.behaviour.task_columns for each in sequence] for sequence in sequences] if checks_tasks else []
+    )
+    return (
+        tuple(map(tuple, behaviours)),
+        tuple(map(tuple, behaviour_since)),
+        (
+            cell.members,
+            cell.offline,
+            cell.faults,
+            cell.wait_for_quiescence,
+            cell.deviation,
+            cell.sync_responses_survive_rebalance,
+        ),
+    )

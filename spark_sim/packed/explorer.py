@@ -1,0 +1,165 @@
+"""Exploration of one cell: the search, the counts, and a replayed counterexample for each violated property."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Final
+
+from attrs import evolve, field, frozen
+
+from spark_sim.model.violations import NO_MEMBER_FAILS, REBALANCING_TERMINATES, SINGLE_OWNER
+from spark_sim.packed._cell import UpgradeCell
+from spark_sim.packed._concrete_replay import find_second_owner, replay_confirms, replay_for_second_owner
+from spark_sim.packed.bfs import MAX_SECOND_OWNER_SUSPECTS, PackedGraph, bfs
+from spark_sim.packed.encoding import Encoding
+from spark_sim.packed.model import LEAD
+from spark_sim.packed.paths import scenario_to
+from spark_sim.search.bfs import MAX_STATES
+from spark_sim.search.path_counting import NOT_COUNTED, PathCounts, count_paths
+from upgrade import ConfigException
+
+SECOND_OWNER_TEXT: Final = "a leader that knows nothing of members that keep tasks gives them to others"
+
+
+MIN_COMPILED_COST: Final = 3_000_000
+"""In transitions: plain Python needs some seconds for them. Loading the compiled code takes about half a second."""
+
+
+@frozen
+class Engine:
+    """An implementation of search and path counting; all implementations find the same."""
+
+    bfs: Callable[[Encoding, int], PackedGraph]
+    count_paths: Callable[[PackedGraph], PathCounts]
+
+
+PYTHON_ENGINE: Final = Engine(bfs, count_paths)
+
+
+@cache
+def compiled_engine() -> Engine | None:
+    """Return the compiled engine; None without numba, or if numba has no directory for its cache."""
+    try:
+        from spark_sim.packed.compiled import bfs as compiled_bfs
+        from spark_sim.packed.compiled import path_counting
+    except (ImportError, RuntimeError):
+        return None
+    return Engine(compiled_bfs.bfs, path_counting.count_paths)
+
+
+def choose_engine(cost: float) -> Engine:
+    """Return the engine that is faster for a cell of about so many transitions."""
+    return (compiled_engine() if cost > MIN_COMPILED_COST else None) or PYTHON_ENGINE
+
+
+@frozen
+class Counterexample:
+    """A property that does not hold, with a shortest schedule that violates it."""
+
+    property: str
+    text: str
+    example: str
+    """The schedule as a scenario; "" if a configuration is rejected, so that no member starts."""
+    confirmed: bool | None = None
+    """Whether simulated members violate it too; None if that was not tried or the schedule cannot be replayed."""
+    code: str = ""
+    """``Violation.code``."""
+
+
+@frozen
+class ExplorationResult:
+    """The result of exploring a cell."""
+
+    cell: UpgradeCell
+    states: int
+    """Reachable states, up to the names of the members."""
+    transitions: int
+    schedules: int | None = None
+    """Schedules, with members told apart; None if rebalancing need not terminate, or if not ``complete``."""
+    depth: int | None = None
+    """Actions of the longest schedule; None as for ``schedules``."""
+    max_rebalances: int | None = None
+    """The most generations that begin between two actions of the operator or faults; None as for ``schedules``."""
+    second_owner_suspects: int = 0
+    """States in which a task might get a second owner."""
+    complete: bool = True
+    """Whether every state was expanded."""
+    counterexamples: tuple[Counterexample, ...] = field(default=())
+
+    @property
+    def safe(self) -> bool:
+        """Whether the cell was explored completely and no property is violated."""
+        return self.complete and not self.counterexamples
+
+
+def explore(
+    cell: UpgradeCell, *, confirm: bool = True, max_states: int = MAX_STATES, engine: Engine = PYTHON_ENGINE
+) -> ExplorationResult:
+    """Explore a cell: every order of actions that its operator, its faults and the protocol allow.
+
+    Args:
+        cell: What to explore.
+        confirm: Whether to replay counterexamples with simulated members; second owners are found only so.
+        max_states: See ``spark_sim.search.bfs.bfs``.
+        engine: The implementation to use; the result does not depend on it.
+    """
+    try:
+        for instance in cell.instances:
+            instance.config()
+    except ConfigException as error:
+        return ExplorationResult(cell, 0, 0, counterexamples=(_not_started(error),))
+    graph = engine.bfs(Encoding(cell), max_states)
+    counted = engine.count_paths(graph) if graph.complete else NOT_COUNTED
+    found = ExplorationResult(
+        cell,
+        graph.state_count,
+        graph.transition_count,
+        counted.schedules,
+        counted.depth,
+        counted.max_rebalances,
+        len(graph.second_owner_suspects),
+        graph.complete,
+    )
+    return evolve(found, counterexamples=tuple(_counterexamples(graph, counted.cycle_state, confirm=confirm)))
+
+
+def _not_started(error: ConfigException) -> Counterexample:
+    return Counterexample(NO_MEMBER_FAILS, str(error), "", code="ConfigException")
+
+
+def _counterexamples(graph: PackedGraph, cycle_state: int | None, *, confirm: bool) -> Iterator[Counterexample]:
+    """Yield a shortest counterexample of each property that does not hold."""
+    for name in dict.fromkeys(each.violation.property for each in graph.violations):
+        found = _counterexample(graph, name, confirm=confirm)
+        if found:
+            yield found
+    if cycle_state is not None:
+        text = "rebalances lead back to where they began, without anybody's doing"
+        yield Counterexample(REBALANCING_TERMINATES, text, str(scenario_to(graph, cycle_state)))
+    if graph.second_owner_suspects and confirm:
+        yield from _second_owner_counterexample(graph)
+
+
+def _counterexample(graph: PackedGraph, violated_property: str, *, confirm: bool) -> Counterexample | None:
+    first = next((each for each in graph.violations if each.violation.property == violated_property), None)
+    if first is None:
+        return None
+    scenario = scenario_to(graph, first.state, *([first.action] if first.action else []))
+    return Counterexample(
+        violated_property,
+        first.violation.text,
+        str(scenario),
+        replay_confirms(scenario, violated_property) if confirm else None,
+        first.violation.code,
+    )
+
+
+def _second_owner_counterexample(graph: PackedGraph) -> Iterator[Counterexample]:
+    """Yield a counterexample if simulated members show that a task really gets a second owner."""
+    for suspect in graph.second_owner_suspects[:MAX_SECOND_OWNER_SUSPECTS]:
+        if (scenario := replay_for_second_owner(scenario_to(graph, suspect, LEAD))) is not None:
+            yield Counterexample(SINGLE_OWNER, SECOND_OWNER_TEXT, str(scenario), True)
+            return
+    if (scenario := find_second_owner(graph.encoding.cell.instance_sequences)) is not None:
+        yield Counterexample(SINGLE_OWNER, SECOND_OWNER_TEXT, str(scenario), True)

@@ -1,0 +1,78 @@
+"""Paths of the packed model as scenarios with named members, which ``replay`` and the tests can play."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from string import ascii_uppercase
+
+from attrs import define
+
+from spark_sim.model.scenario import Instance, Scenario, Step, make_step
+from spark_sim.packed.actions import PackedAction
+from spark_sim.packed.bfs import PackedGraph
+from spark_sim.packed.encoding import Encoding
+from spark_sim.search.cycles import cycle_from
+from spark_sim.search.graph import path_to
+from spark_sim.search.path_counting import count_paths
+
+_SCENARIO_VERBS = {"spurious join": "join"}
+
+
+@define
+class NamedGroup:
+    """A packed state whose members have names (A leads at first), changed by one action after another."""
+
+    encoding: Encoding
+    states: list[int]
+    group_fields: int
+
+    @classmethod
+    def at(cls, packed: Encoding, leader: int) -> NamedGroup:
+        """Return the initial group in which the member ``leader`` of the cell is named A."""
+        parts, group = packed.initial_states()[leader]
+        return cls(packed, [parts[leader], *parts[:leader], *parts[leader + 1 :]], group)
+
+    def instance(self, member: int) -> Instance:
+        """Return what a member runs as, or ran as last."""
+        part = self.encoding.process_states.values[self.states[member]]
+        return self.encoding.instances[self.encoding.instance_sequences[part.sequence][part.rounds_done]]
+
+    def apply(self, action: PackedAction, member: int | None = None) -> Iterator[Step]:
+        """Take an action with this member, or with the first that can take it; return it as steps of a scenario."""
+        if action.verb == "lead":
+            member = next(i for i, part in enumerate(self.states) if self.encoding.leader_instances[part] >= 0)
+            led = self.encoding.leader_result(self.states)
+            if isinstance(led, dict):
+                self.states, self.group_fields = [led[part] for part in self.states], self.group_fields + action.add
+            return iter([make_step("lead", ascii_uppercase[member])])
+        member = self.states.index(action.before) if member is None else member
+        before = self.instance(member)
+        self.states, self.group_fields, elected = self.encoding.apply(self.states, self.group_fields, member, action)
+        steps = [make_step("elect", ascii_uppercase[elected])] if elected is not None else []
+        name, verb = ascii_uppercase[member], _SCENARIO_VERBS.get(action.verb, action.verb)
+        after = self.instance(member)
+        to = after if verb == "start" and after != before else None
+        return iter([*steps, make_step(verb, name, instance=to)])
+
+
+def scenario_to(graph: PackedGraph, state: int, *actions: PackedAction) -> Scenario:
+    """Return a shortest path to a state, and further actions, as a scenario."""
+    beginning, moves = path_to(graph, state)
+    return as_scenario(graph, beginning, [*moves, *actions])
+
+
+def as_scenario(graph: PackedGraph, initial_state: int, actions: Iterable[PackedAction]) -> Scenario:
+    """Return a schedule as a scenario, with names for its members."""
+    group = NamedGroup.at(graph.encoding, graph.initial_states[initial_state][0])
+    members = tuple((name, group.instance(member)) for member, name in enumerate(ascii_uppercase[: len(group.states)]))
+    steps = [each for move in actions for each in group.apply(move)]
+    return Scenario(members, (make_step("hold"), *steps))
+
+
+def cycle_scenario(graph: PackedGraph) -> Scenario | None:
+    """Return a shortest path to a state on a cycle, and the cycle once; None if rebalancing always terminates."""
+    state = count_paths(graph).cycle_state
+    if state is None:
+        return None
+    initial_state, actions = path_to(graph, state)
+    return as_scenario(graph, initial_state, [*actions, *cycle_from(graph, state)])

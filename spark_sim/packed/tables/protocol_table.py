@@ -1,0 +1,194 @@
+"""Subscriptions, answers and reactions of the version protocol as numbers, each computed once by the real assignor.
+
+The version protocol depends on tasks in one place only (whether an answer assigns any), so few values occur. Numbers
+stand for the version state of a member, for what a leader reads of a subscription, and for an answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Final, Generic, NamedTuple, TypeVar
+
+from attrs import evolve
+
+from assignor import FatalError, StreamsAssignor, Subtopology, Topology
+from assignor.protocol import group as reading
+from assignor.protocol.member import Member
+from probing import (
+    BY_NAME,
+    AssignmentContent,
+    MemberState,
+    MemberVersion,
+    MemberVersions,
+    ProbingError,
+    RejoinMode,
+    decide,
+)
+from spark_sim.model.scenario import Instance
+from spark_sim.model.violations import Violation
+from subscription_codec import Assignment, encode_assignment
+from subscription_codec.consumer_protocol import ConsumerAssignment, encode_consumer_assignment
+
+_TOPOLOGY: Final = Topology.of(Subtopology(sources=("data",)))
+T = TypeVar("T", bound=Hashable)
+
+
+class Interner(Generic[T]):
+    """Numbers for values, in the order in which they turn up."""
+
+    def __init__(self) -> None:
+        self.values: Final[list[T]] = []
+        self._numbers: Final[dict[T, int]] = {}
+
+    def of(self, value: T) -> int:
+        """Return the number of a value, a new one for a new value."""
+        number = self._numbers.setdefault(value, len(self.values))
+        if number == len(self.values):
+            self.values.append(value)
+        return number
+
+
+class VersionState(NamedTuple):
+    """The version state of a member that runs as an instance."""
+
+    instance: int
+    used: int
+    state: MemberState
+
+
+class AnswerKind(NamedTuple):
+    """An assignment as far as the version protocol distinguishes it."""
+
+    version: int
+    supported_version: int
+    error_code: int
+    assigns_tasks: bool
+    completes_version_probing: bool
+
+
+class Reaction(NamedTuple):
+    """The reaction of a member to an answer."""
+
+    version: int
+    rejoining: RejoinMode | None
+    received: int
+    keeps_tasks: bool
+
+
+class ProtocolTable:
+    """The version protocol between some instances. A ``Violation`` in place of a number is a member's failure."""
+
+    def __init__(self, instances: Sequence[Instance]) -> None:
+        self.instances: Final = instances
+        self.version_states: Final = Interner[VersionState]()
+        self.member_versions: Final = Interner[MemberVersions]()
+        self.answers_sent: Final = Interner[AnswerKind]()
+        self._members = [StreamsAssignor(_TOPOLOGY, each.config(), release=each.release).member for each in instances]
+        self._subscription_bytes: dict[int, bytes] = {}
+        self._subscriptions: dict[int, int | Violation] = {}
+        self._reactions: dict[tuple[int, int], Reaction | Violation] = {}
+
+    def initial_version(self, instance: int) -> int:
+        """Return the number of the version state of a fresh process."""
+        return self._version_number(instance, self._members[instance].version)
+
+    def _version_number(self, instance: int, version: MemberVersion) -> int:
+        return self.version_states.of(VersionState(instance, version.used_version, version.state))
+
+    def _member(self, state: VersionState) -> Member:
+        fresh = self._members[state.instance]
+        return evolve(fresh, version=evolve(fresh.version, used_version=state.used, state=state.state))
+
+    def initial_sent_version(self, instance: int) -> int:
+        """Return the version that a fresh process sends."""
+        return self._members[instance].version.used_version
+
+    def used_version(self, version: int) -> int:
+        """Return the version of the next subscription."""
+        return self.version_states.values[version].used
+
+    def cooperative(self, instance: int) -> bool:
+        """Whether members keep their tasks while they rejoin."""
+        return self._members[instance].cooperative
+
+    def withholds_owned_tasks(self, instance: int) -> bool:
+        """Whether a leader assigns no task before its owner has revoked it."""
+        return self.instances[instance].release.behaviour.cooperative
+
+    def subscription(self, version: int) -> int | Violation:
+        """Return the number of what a leader reads of a member's subscription."""
+        known = self._subscriptions.get(version)
+        if known is None:
+            known = self._subscriptions[version] = self._subscription_of(self.version_states.values[version])
+        return known
+
+    def _subscription_of(self, state: VersionState) -> int | Violation:
+        member = self._member(state)
+        try:
+            encoded = member.encode_subscription(_TOPOLOGY.source_topics)
+        except FatalError as error:
+            return Violation.of_fatal_error("", error)
+        (joined,) = reading.decode_members({"": encoded}, member.version.supported_version)
+        number = self.member_versions.of(joined.versions)
+        self._subscription_bytes.setdefault(number, encoded)
+        return number
+
+    def answers(self, leader: int, subscriptions: frozenset[int]) -> Mapping[tuple[int, bool], int] | Violation:
+        """Return the answers of a leader to the members with these subscriptions.
+
+        Args:
+            leader: The number of its instance.
+            subscriptions: Numbers of what it reads, its own included.
+
+        Returns:
+            Subscription, and whether the member is the leader itself => the number of the answer.
+        """
+        release = self.instances[leader].release
+        try:
+            joined = reading.decode_members(
+                {str(number): self._subscription_bytes[number] for number in subscriptions}, release.supported_version
+            )
+            decision = decide(
+                BY_NAME[release.rule_set].leader,
+                release.supported_version,
+                {each.member_id: each.versions for each in joined},
+            )
+        except FatalError as error:
+            return Violation.of_fatal_error("", error)
+        except ProbingError as error:
+            return Violation.of_fatal_error("", FatalError(str(error.args[0]), error.java_exception))
+        found = {}
+        for number, answer in decision.answers.items():
+            gives = answer.content in {AssignmentContent.REGULAR, AssignmentContent.PREVIOUS}
+            for itself in (False, True):
+                completes = itself and decision.completes_upgrade
+                kind = AnswerKind(answer.version, answer.supported_version, answer.error_code, gives, completes)
+                found[int(number), itself] = self.answers_sent.of(kind)
+        return found
+
+    def reaction(self, version: int, answer: int) -> Reaction | Violation:
+        """Return the reaction of a member to an answer."""
+        known = self._reactions.get((version, answer))
+        if known is None:
+            known = self._reactions[version, answer] = self._reaction_to(self.version_states.values[version], answer)
+        return known
+
+    def _reaction_to(self, state: VersionState, answer: int) -> Reaction | Violation:
+        kind = self.answers_sent.values[answer]
+        member = self._member(state)
+        try:
+            after, received = member.on_assignment(_encode_answer(kind), completes=kind.completes_version_probing)
+        except FatalError as error:
+            return Violation.of_fatal_error("", error)
+        leaves = received.rejoin is RejoinMode.LEAVE_AND_JOIN
+        return Reaction(
+            self._version_number(state.instance, after.version),
+            received.rejoin,
+            received.version,
+            member.cooperative and kind.assigns_tasks and not received.dropped and not leaves,
+        )
+
+
+def _encode_answer(kind: AnswerKind) -> bytes:
+    answer = Assignment(version=kind.version, supported_version=kind.supported_version, error_code=kind.error_code)
+    return encode_consumer_assignment(ConsumerAssignment((), encode_assignment(answer)))

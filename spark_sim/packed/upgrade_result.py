@@ -1,0 +1,55 @@
+"""What an exploration contributes to the results of a sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from spark_sim.model.settle import MAX_REBALANCES
+from spark_sim.packed._cell import UpgradeCell
+from spark_sim.packed.explorer import Counterexample, ExplorationResult
+from spark_sim.search.cell_result import UpgradeResult
+
+MAX_EXPLORED_MEMBERS: Final = 5
+"""Larger groups are sampled."""
+
+INCOMPLETE: Final = "every schedule was explored"
+CONCRETE_REPLAY_DISAGREES: Final = "always: real members do what packed states do"
+
+
+def upgrade_result(explored: ExplorationResult) -> UpgradeResult:
+    """Return the result of an exploration.
+
+    A counterexample that simulated members do not confirm is an error of the packed model, and precedes all others.
+    """
+    cell = explored.cell
+    counterexamples = sorted(
+        explored.counterexamples, key=lambda each: (each.confirmed is not False, len(each.example))
+    )
+    worst = counterexamples[0] if counterexamples else None
+    if worst is None and not explored.complete:
+        text = f"more than {explored.states:,} states: take --patient, fewer members or faults, or draw with --sample"
+        worst = Counterexample(INCOMPLETE, text, "")
+    return UpgradeResult(
+        cell.upgrade,
+        max_rebalances=MAX_REBALANCES if explored.max_rebalances is None else explored.max_rebalances,
+        example=(worst.example or None) if worst else None,
+        violated=(CONCRETE_REPLAY_DISAGREES if worst.confirmed is False else worst.property) if worst else None,
+        message=worst.text if worst else None,
+        states=explored.states,
+        transitions=explored.transitions,
+        schedules=explored.schedules,
+        members=cell.members,
+        faults=_faults_json(cell),
+    )
+
+
+def _faults_json(cell: UpgradeCell) -> Mapping[str, Any]:
+    """Return the faults under their keys in ``matrix.json``."""
+    faults = cell.faults
+    return {
+        "crashes": faults.crashes,
+        "lates": faults.rebalance_timeouts,
+        "nudges": faults.spurious_joins,
+        "patient": cell.wait_for_quiescence,
+    }

@@ -1,0 +1,229 @@
+"""Starts Spark with settings for a sweep: few tasks, each a second or more of plain Python, and few rows.
+
+Each setting has a measured reason; none changes a result.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import signal
+import sys
+import tempfile
+import threading
+import zipfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+from spark_sim.pipeline.spark.java import JavaRuntime
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LOOPBACK: Final = "127.0.0.1"
+SHIPPED_PACKAGES: Final = ("subscription_codec", "probing", "upgrade", "assignor", "spark_sim", "attr", "attrs")
+"""What a worker on another machine needs beside Python and PySpark: our five packages and attrs."""
+
+LIGHT_JVM: Final = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+SETTINGS: Final = {
+    "spark.app.name": "streams-assignor sweep",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    # The JVM only moves rows: no compiler threads and no parallel collector that would compete with the Python workers.
+    "spark.driver.extraJavaOptions": LIGHT_JVM,
+    "spark.executor.extraJavaOptions": LIGHT_JVM,
+    # A fresh worker for every task would multiply the time.
+    "spark.python.worker.reuse": "true",
+    # 5 ms a task instead of 24 ms over TCP.
+    "spark.python.unix.domain.socket.enabled": "true",
+    "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+    # A task's file is committed when the task ends, and not when its job ends.
+    "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "2",
+}
+LOOPBACK_SETTINGS: Final = {
+    # Without these the driver looks up its own host name, which fails on a machine without network.
+    "spark.driver.host": LOOPBACK,
+    "spark.driver.bindAddress": LOOPBACK,
+}
+
+
+class SparkNotStarted(Exception):
+    """Spark cannot be started; the message ends with Spark's own error."""
+
+
+def is_local(master: str) -> bool:
+    """Return whether driver and workers are processes of this machine.
+
+    >>> is_local("local[2]"), is_local("spark://example:7077")
+    (True, False)
+    """
+    return master.split("[")[0] in {"local", "local-cluster"}
+
+
+def is_this_machine(master: str) -> bool:
+    """Return whether everything runs on this machine, also as a cluster.
+
+    >>> is_this_machine("local[2]"), is_this_machine("spark://127.0.0.1:7077"), is_this_machine("spark://example:7077")
+    (True, True, False)
+    """
+    return is_local(master) or urlsplit(master).hostname in {LOOPBACK, "localhost", "::1"}
+
+
+def describe(java: JavaRuntime, master: str) -> str:
+    """Return a line that names what runs the sweep."""
+    import pyspark
+
+    return f"Spark {pyspark.__version__} on {master}, {java}"
+
+
+@contextmanager
+def spark_session(master: str, java: JavaRuntime) -> Iterator[SparkSession]:
+    """Open a session on any Spark master, and close it; an active session is used as it is, and stays open.
+
+    The JVM and the workers print into a file instead of the terminal.
+
+    Raises:
+        SparkNotStarted: Quotes the last error of that file.
+    """
+    from pyspark.sql import SparkSession
+
+    if (running := SparkSession.getActiveSession()) is not None:
+        yield running
+        return
+    with tempfile.TemporaryDirectory(prefix="streams-assignor-spark-", ignore_cleanup_errors=True) as folder:
+        with _environment(_variables(master, java)):
+            session, stack = _start(master, Path(folder))
+        with stack:
+            if not is_local(master):
+                session.sparkContext.addPyFile(str(_zip_packages(Path(folder))))
+            yield session
+
+
+def _start(master: str, folder: Path) -> tuple[SparkSession, ExitStack]:
+    """Start the JVM explicitly, because only then its output can be redirected; also return what stops it."""
+    from py4j.protocol import Py4JError
+    from pyspark import SparkConf, SparkContext
+    from pyspark.errors import PySparkException
+    from pyspark.java_gateway import launch_gateway
+    from pyspark.sql import SparkSession
+
+    conf = SparkConf(loadDefaults=False).setAll([("spark.master", master), *_settings(master, folder).items()])
+    log = folder / "spark.log"
+    _silence_py4j()
+    with ExitStack() as stack:
+        try:
+            with log.open("wb") as stream, _defer_sigint():
+                launch: Any = launch_gateway  # PySpark has no types here
+                gateway = launch(conf, {"stdout": stream, "stderr": stream})
+                stack.callback(_stop_gateway, gateway)
+            with _keep_sigint_handler():
+                context = SparkContext(gateway=gateway, conf=conf)
+            stack.callback(context.stop)
+            session = SparkSession(context)  # fails if no master answered: then Spark has stopped its context by itself
+        except (PySparkException, Py4JError) as error:
+            raise SparkNotStarted(f"Spark did not start on {master}: {_last_error_line(log) or error}") from error
+        return session, stack.pop_all()
+
+
+def _stop_gateway(gateway: Any) -> None:
+    from pyspark import SparkContext
+
+    gateway.shutdown()
+    gateway.proc.stdin.close()  # the JVM exits at the end of its input
+    gateway.proc.wait()
+    SparkContext._gateway = SparkContext._jvm = None  # otherwise PySpark would use the JVM that is gone
+
+
+def _silence_py4j() -> None:
+    """Suppress the tracebacks that Py4J logs at Ctrl-C, some of them with the root logger."""
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    logging.getLogger().addFilter(_is_foreign_record)
+
+
+def _is_foreign_record(record: logging.LogRecord) -> bool:
+    return record.module not in {"java_gateway", "clientserver"}
+
+
+def _settings(master: str, folder: Path) -> dict[str, str]:
+    settings = dict(SETTINGS)
+    if is_this_machine(master):
+        settings |= LOOPBACK_SETTINGS | {"spark.local.dir": str(folder)}
+    if is_local(master):
+        # Where these packages are, whether installed or a checkout: the workers do not see the driver's sys.path.
+        settings["spark.executorEnv.PYTHONPATH"] = str(Path(__file__).parents[3])
+    return settings
+
+
+def _variables(master: str, java: JavaRuntime) -> dict[str, str]:
+    variables = {"JAVA_HOME": str(java.home)}
+    if is_this_machine(master):
+        variables |= {"PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON", sys.executable), "SPARK_LOCAL_IP": LOOPBACK}
+    return variables
+
+
+@contextmanager
+def _environment(variables: dict[str, str]) -> Iterator[None]:
+    """Set environment variables meanwhile: PySpark reads some settings only from there."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+@contextmanager
+def _keep_sigint_handler() -> Iterator[None]:
+    """Restore the SIGINT handler: PySpark installs its own one, and never removes it."""
+    is_main = threading.current_thread() is threading.main_thread()
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if is_main:
+            signal.signal(signal.SIGINT, before)
+
+
+def _zip_packages(folder: Path) -> Path:
+    """Put ``SHIPPED_PACKAGES`` into one zip file."""
+    archive = folder / "streams-assignor.zip"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
+        for package in SHIPPED_PACKAGES:
+            found = find_spec(package)
+            if found is not None and found.origin is not None:
+                root = Path(found.origin).parent
+                for source in sorted(root.rglob("*.py")):
+                    packed.write(source, source.relative_to(root.parent))
+    return archive
+
+
+def _last_error_line(log: Path) -> str:
+    """Return the last line of a log that names an error, without lines of stack traces."""
+    lines = map(str.strip, log.read_text(encoding="utf-8", errors="replace").splitlines())
+    errors = [line for line in lines if re.search(r"Exception|Error|error:", line) and not line.startswith("at ")]
+    return errors[-1] if errors else ""
+
+
+@contextmanager
+def _defer_sigint() -> Iterator[None]:
+    """Defer SIGINT: a JVM that is abandoned while it starts never exits."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    received: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: received.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if received:
+            raise KeyboardInterrupt

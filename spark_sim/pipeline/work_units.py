@@ -1,0 +1,293 @@
+"""The work of a sweep: units, each of which yields one result, and partitions of units, each of which is one task.
+
+Upgrades of one equivalence class are one unit. Up to ``MAX_EXPLORED_MEMBERS`` members every schedule is explored on
+packed states, and then ``runs`` coarse schedules, evenly spread, are run with simulated members, which have to agree.
+In larger groups, or on request, schedules are sampled and all of them are run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from string import ascii_uppercase
+from typing import Any, Final, Protocol
+
+from attrs import evolve, field, frozen
+
+from spark_sim.model.scenario import Scenario
+from spark_sim.model.workload import DEFAULT_WORKLOAD, Workload
+from spark_sim.packed import FaultBudget, OperatorDeviation, UpgradeCell, explore
+from spark_sim.packed.equivalence import behaviour_key
+from spark_sim.packed.explorer import choose_engine
+from spark_sim.packed.upgrade_result import MAX_EXPLORED_MEMBERS, upgrade_result
+from spark_sim.pipeline.equivalence import deviation_class, representatives
+from spark_sim.pipeline.operator_deviations import DEVIATION_NAMES, possible_deviations
+from spark_sim.search.cell_result import CellResult, UpgradeResult
+from spark_sim.search.sampling import SampleBatch, count_schedule_classes, sample_schedules
+from spark_sim.search.schedules import spread_schedules, upgrade_key
+from upgrade.plans import Upgrade
+
+DEFAULT_SAMPLE: Final = 200
+COST_OF_A_PARTITION: Final = 2_000_000
+"""In moves: about three seconds, which pays for a Spark task and loses little when the sweep is killed."""
+COST_OF_A_CELL: Final = 30_000
+"""The tables of the protocol, however small the group is."""
+COST_OF_A_RUN: Final = 20_000
+"""A run of simulated members, in moves of packed states."""
+
+
+class WorkUnit(Protocol):
+    """One unit of a sweep: a value that can be pickled. Equal units yield equal results."""
+
+    @property
+    def cell(self) -> Any:
+        """The cell that the result is about."""
+
+    @property
+    def key(self) -> str:
+        """A short name."""
+
+    @property
+    def cost(self) -> float:
+        """The estimated work, in moves of packed states."""
+
+    def empty_result(self) -> CellResult:
+        """Return the result before anything is explored."""
+
+    def result(self) -> CellResult:
+        """Explore the cell, without simulated members."""
+
+    def scenarios(self) -> Iterator[Scenario]:
+        """Yield the schedules that simulated members run."""
+
+
+class UpgradeUnit(ABC):
+    """What the units of upgrades have in common."""
+
+    @property
+    @abstractmethod
+    def cell(self) -> Upgrade:
+        """The upgrade."""
+
+    def empty_result(self) -> UpgradeResult:
+        """Return the result before anything is explored."""
+        return UpgradeResult(self.cell)
+
+    @property
+    def key(self) -> str:
+        """A short name."""
+        return upgrade_key(self.cell)
+
+    def scenarios(self) -> Iterator[Scenario]:
+        """Yield the schedules that simulated members run."""
+        return iter(())
+
+
+@frozen
+class ExhaustiveUnit(UpgradeUnit):
+    """Explores an upgrade; then simulated members run some of its schedules."""
+
+    packed_cell: UpgradeCell
+    runs: int = 40
+    workload: Workload = DEFAULT_WORKLOAD
+
+    @property
+    def cell(self) -> Upgrade:
+        """The upgrade."""
+        return self.packed_cell.upgrade
+
+    @property
+    def cost(self) -> float:
+        """The estimated number of moves, measured once, good to a factor of three."""
+        cell, rounds = self.packed_cell, self.packed_cell.rounds
+        moves, per_crash, per_member = (700.0, 17, 4.0) if cell.wait_for_quiescence else (100_000.0, 9, 10.0)
+        faults: float = per_crash**cell.faults.crashes * 2.8**cell.faults.rebalance_timeouts
+        spread: float = moves * faults * 5.0 ** (rounds - 2) * per_member ** (cell.members - 3)
+        return COST_OF_A_CELL + spread + self.runs * COST_OF_A_RUN
+
+    def result(self) -> UpgradeResult:
+        """Explore the upgrade."""
+        return upgrade_result(explore(self.packed_cell, engine=choose_engine(self.cost)))
+
+    def scenarios(self) -> Iterator[Scenario]:
+        """Yield coarse schedules, evenly spread over all that there are; none if a process does not start."""
+        if not all(behaviour_key(instance).starts for instance in self.packed_cell.instances):
+            return
+        for scenario in spread_schedules(self.cell, ascii_uppercase[: self.packed_cell.members], self.runs):
+            yield evolve(scenario, workload=self.workload)
+
+
+@frozen
+class SampleUnit(UpgradeUnit):
+    """Runs sampled schedules."""
+
+    batch: SampleBatch
+
+    @property
+    def cell(self) -> Upgrade:
+        """The upgrade."""
+        return self.batch.upgrade
+
+    @property
+    def key(self) -> str:
+        """A short name."""
+        return self.batch.key
+
+    @property
+    def cost(self) -> float:
+        """The estimated work, in moves of packed states."""
+        return self.batch.members / 3 * COST_OF_A_RUN
+
+    def result(self) -> UpgradeResult:
+        """Return the classes of the sampled schedules; nothing else is known before the runs."""
+        members = len(self.batch.schedules[0].scenario.members)
+        return UpgradeResult(
+            self.cell,
+            members=members,
+            schedule_classes=frozenset(repr(each.schedule_class) for each in self.batch.schedules),
+            possible_schedule_classes=count_schedule_classes(self.cell, members),
+        )
+
+    def scenarios(self) -> Iterator[Scenario]:
+        """Yield all schedules."""
+        yield from (each.scenario for each in self.batch.schedules)
+
+
+@frozen
+class DeviationUnit(UpgradeUnit):
+    """Explores an upgrade whose operator deviates from the plan; simulated members replay only counterexamples."""
+
+    packed_cell: UpgradeCell
+
+    @property
+    def cell(self) -> Upgrade:
+        """The upgrade."""
+        return self.packed_cell.upgrade
+
+    @property
+    def key(self) -> str:
+        """A short name."""
+        return f"{upgrade_key(self.cell)}-{DEVIATION_NAMES[self.packed_cell.deviation]}"
+
+    @property
+    def cost(self) -> float:
+        """The estimated number of moves."""
+        factor = 2 if self.packed_cell.deviation is OperatorDeviation.ROLLED_BACK else 1
+        return ExhaustiveUnit(self.packed_cell, runs=0).cost * factor
+
+    def result(self) -> UpgradeResult:
+        """Explore the deviation; the result of the upgrade contains it under its name."""
+        found = upgrade_result(explore(self.packed_cell, engine=choose_engine(self.cost)))
+        kept = UpgradeResult(
+            self.cell,
+            violated=found.violated,
+            message=found.message,
+            example=found.example,
+            states=found.states,
+            transitions=found.transitions,
+            schedules=found.schedules,
+        )
+        return UpgradeResult(self.cell, deviations={DEVIATION_NAMES[self.packed_cell.deviation]: kept})
+
+
+# -- partitions ------------------------------------------------------------------------------------------------------
+
+
+@frozen
+class Partition:
+    """Units that one task computes; ``key`` also names the file of their rows."""
+
+    key: str
+    units: tuple[WorkUnit, ...]
+
+    @property
+    def cost(self) -> float:
+        """The sum of the costs of the units."""
+        return sum(unit.cost for unit in self.units)
+
+
+@frozen
+class PartitionResult:
+    """The result of a partition."""
+
+    key: str
+    results: tuple[CellResult, ...]
+    """One result for each unit."""
+    digest: str
+    """The digest of all rows and results."""
+
+
+def digest_of(lines: Iterable[str]) -> str:
+    """Return a short hash of some lines."""
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
+
+
+def partition_units(units: Iterable[WorkUnit]) -> list[Partition]:
+    """Cut units into partitions of neighbours; a unit that costs enough is a partition of its own."""
+    found, waiting, cost = list[Partition](), list[WorkUnit](), 0.0
+
+    def cut() -> None:
+        nonlocal cost
+        if waiting:
+            found.append(Partition(f"{len(found):05}-{waiting[0].key}", tuple(waiting)))
+            waiting.clear()
+            cost = 0.0
+
+    for unit in units:
+        if cost + unit.cost > COST_OF_A_PARTITION:
+            cut()
+        waiting.append(unit)
+        cost += unit.cost
+    cut()
+    return found
+
+
+@frozen
+class SweepConfig:
+    """How a sweep over upgrades explores each of them, and what its groups run."""
+
+    members: int = 3
+    faults: FaultBudget = field(factory=FaultBudget)
+    wait_for_quiescence: bool = False
+    runs: int = 40
+    sample: int | None = None
+    seed: int = 0
+    tasks: int = DEFAULT_WORKLOAD.partitions
+    standbys: int = DEFAULT_WORKLOAD.standbys
+    deviations: bool = False
+
+    @property
+    def workload(self) -> Workload:
+        """What the groups run."""
+        return evolve(DEFAULT_WORKLOAD, partitions=self.tasks, standbys=self.standbys)
+
+    def units(self, upgrades: Iterable[Upgrade]) -> Iterator[WorkUnit]:
+        """Yield the units of the upgrades, one for each equivalence class."""
+        wanted, exhaustive = list(upgrades), self.members <= MAX_EXPLORED_MEMBERS and self.sample is None
+        for upgrade in representatives(wanted).values():
+            if exhaustive:
+                cell = UpgradeCell(upgrade, self.members, self.faults, self.wait_for_quiescence)
+                yield ExhaustiveUnit(cell, self.runs, self.workload)
+            else:
+                batches = sample_schedules(
+                    upgrade,
+                    members=self.members,
+                    seed=self.seed,
+                    count=self.sample or DEFAULT_SAMPLE,
+                    workload=self.workload,
+                )
+                yield from map(SampleUnit, batches)
+        if exhaustive and self.deviations:
+            yield from self._deviation_units(wanted)
+
+    def _deviation_units(self, upgrades: Iterable[Upgrade]) -> Iterator[WorkUnit]:
+        by_class = {
+            deviation_class(upgrade, deviation): (upgrade, deviation)
+            for upgrade in upgrades
+            for deviation in possible_deviations(upgrade)
+        }
+        for upgrade, deviation in by_class.values():
+            yield DeviationUnit(
+                UpgradeCell(upgrade, self.members, self.faults, wait_for_quiescence=True, deviation=deviation)
+            )

@@ -1,0 +1,45 @@
+"""Properties that only known bugs violate; ordinary runs do not check them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from assignor import ReceivedAssignment
+from spark_sim.model.member import SimulatedMember
+from spark_sim.model.simulation import Simulation
+from spark_sim.model.violations import Violation
+from spark_sim.packed.bfs import PackedGraph
+from subscription_codec.consumer_protocol import decode_consumer_assignment
+
+ASSIGNED_PARTITIONS_RECORDED: Final = "always: who keeps its tasks takes note of what it is given"
+UPGRADE_COMPLETED: Final = "eventually: the group gets as far as its release can"
+
+
+class ExtraPropertySimulation(Simulation):
+    """A simulation that checks whether cooperative members record the partitions that their consumers get."""
+
+    def on_sync(self, member: SimulatedMember, assignment: bytes, received: ReceivedAssignment) -> None:
+        """Check a dropped assignment: a cooperative consumer owns its partitions nevertheless (KAFKA-8972)."""
+        if received.dropped and member.cooperative:
+            given = decode_consumer_assignment(assignment).assigned_partitions
+            if count := sum(len(topic.partitions) for topic in given):
+                text = f"is given {count} partitions, and makes no tasks of them"
+                self.report_violations([Violation(ASSIGNED_PARTITIONS_RECORDED, member.name, text)])
+
+
+def never_completed(graph: PackedGraph) -> str | None:
+    """Return a message if no terminal state is on the latest version and protocol; None if one is."""
+    packed = graph.encoding
+    best = packed.cell.upgrade.target
+    for state in graph.terminal_states:
+        found = [packed.process_states.values[number] for number in graph.process_states[state]]
+        versions = {part.payload for part in found}
+        protocols = {
+            packed.protocol_table.cooperative(packed.instance_sequences[part.sequence][part.rounds_done])
+            for part in found
+        }
+        if versions == {best.supported_version} and protocols == {best.rebalance_protocol() == "cooperative"}:
+            return None
+    return (
+        f"nobody gets to version {best.supported_version} and {best.rebalance_protocol()} rebalancing, whatever happens"
+    )

@@ -1,0 +1,375 @@
+"""Table of known bugs: the violated property, the affected and the fixed releases; a search finds the schedules.
+
+Pairs of releases are written as in ``ReleasePairs``. Fixed pairs have to be free of the bug: releases with a fix, the
+documented upgrade path, or unaffected pairs if there is no fix.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from itertools import product
+from typing import Final
+
+from attrs import frozen
+
+from assignor.errors import PARTITION_COUNT_MISMATCH
+from spark_sim.model.scenario import Instance
+from spark_sim.model.violations import (
+    CAUGHT_UP_OWNER,
+    EVERY_MEMBER_ASSIGNED,
+    NO_MEMBER_FAILS,
+    NO_UNREQUESTED_STANDBY,
+    READABLE_VERSION,
+    REBALANCE_REQUEST_HONORED,
+    REBALANCING_TERMINATES,
+    SHUTDOWN_COMPLETES,
+    SINGLE_OWNER,
+    TASK_PARTITIONS_MATCH,
+)
+from spark_sim.regressions._extra_properties import ASSIGNED_PARTITIONS_RECORDED, UPGRADE_COMPLETED
+from upgrade.plans import Plan, Upgrade
+from upgrade.releases import RELEASES, Release, release_named
+
+
+class SearchMethod(enum.Enum):
+    """How a bug is searched for."""
+
+    EXHAUSTIVE = "every schedule, on packed states"
+    COARSE_BFS = "every coarse schedule of a few steps, with real members"
+    TERMINAL_STATES = "every end of every schedule, on packed states"
+
+
+@frozen
+class ReleasePairs:
+    """All pairs of two sets of releases, written as ``2.0.0..2.2.1 2.3.0``: those from 2.0.0 to 2.2.1, and 2.3.0."""
+
+    origins: str
+    targets: str
+    upgrade_from: str | None = None
+    """``upgrade.from`` in the first of two rolling bounces; None for one bounce."""
+    never_removed: bool = False
+    """Whether the second bounce, which removes ``upgrade.from``, does not happen."""
+    initial_upgrade_from: str | None = None
+    """``upgrade.from`` of the group before the upgrade."""
+
+    def pairs(self) -> Iterator[tuple[Release, Release]]:
+        """Yield the pairs."""
+        yield from product(_releases(self.origins), _releases(self.targets))
+
+    def upgrade(self, origin: Release, target: Release) -> Upgrade:
+        """Return the upgrade of a pair."""
+        plan = Plan.TWO_BOUNCES if self.upgrade_from else Plan.ONE_BOUNCE
+        return Upgrade(origin, target, plan, self.upgrade_from, (origin.name, target.name))
+
+    def instance_sequence(self, origin: Release, target: Release) -> tuple[Instance, ...]:
+        """Return the release and configuration of a member before and after each bounce."""
+        rounds = self.upgrade(origin, target).rounds[: 1 if self.never_removed else None]
+        return Instance(origin, self.initial_upgrade_from), *(
+            Instance(each.release, each.upgrade_from) for each in rounds
+        )
+
+    def __str__(self) -> str:
+        before = f",upgrade.from={self.initial_upgrade_from}" if self.initial_upgrade_from else ""
+        value = (
+            f" with upgrade.from={self.upgrade_from}{', never removed' if self.never_removed else ''}"
+            if self.upgrade_from
+            else ""
+        )
+        return f"{self.origins}{before} to {self.targets}{value}"
+
+
+def _releases(text: str) -> Iterator[Release]:
+    for word in text.split():
+        first, dots, last = word.partition("..")
+        if dots:
+            low, high = release_named(first).number, release_named(last).number
+            yield from (each for each in RELEASES.values() if each.is_released and low <= each.number <= high)
+        else:
+            yield release_named(first)
+
+
+@frozen
+class KnownBug:
+    """One bug, or one way in which it shows."""
+
+    name: str
+    issue: str
+    description: str
+    method: SearchMethod
+    violated_property: str
+    affected: tuple[ReleasePairs, ...]
+    fixed: tuple[ReleasePairs, ...]
+    error_code: str = ""
+    """The code of the failure (``FatalError.code``); "" for any violation of the property."""
+    workload: str = ""
+    """The workload in which the bug shows, as in a scenario; "" for the default."""
+    members: int = 2
+
+
+_KAFKA_8649_RELEASES: Final = "2.1.0..2.2.1 2.3.0"
+_BEFORE_2_0: Final = "0.10.1.0..1.1.1"
+_EAGER: Final = "2.0.0..2.3.1"
+_EAGER_AND_COOPERATIVE: Final = "2.4.0..3.9.2"
+_COOPERATIVE: Final = "4.0.0..4.3.1"
+
+BUGS: Final = (
+    KnownBug(
+        "B1",
+        "KAFKA-6054",
+        "version 2 is sent to leaders, and answered to members, that know only version 1",
+        SearchMethod.EXHAUSTIVE,
+        READABLE_VERSION,
+        (
+            ReleasePairs("0.10.0.0..0.10.0.1", "0.10.1.0..0.10.2.1 0.11.0.0..0.11.0.2 1.0.0..1.0.1 1.1.0"),
+            ReleasePairs("0.10.0.0..0.10.0.1", "0.10.2.2 0.11.0.3 1.0.2 1.1.1 2.0.0..2.3.1"),
+        ),
+        (ReleasePairs("0.10.0.0..0.10.0.1", "0.10.2.2 0.11.0.3 1.0.2 1.1.1", "0.10.0"),),
+    ),
+    KnownBug(
+        "B2",
+        "by design",
+        "without upgrade.from, or with a wrong value, leaders before 2.0 get what they cannot read",
+        SearchMethod.EXHAUSTIVE,
+        READABLE_VERSION,
+        (ReleasePairs(_BEFORE_2_0, "2.0.0..3.9.2"), ReleasePairs(_BEFORE_2_0, _EAGER_AND_COOPERATIVE, "2.0")),
+        (ReleasePairs(_BEFORE_2_0, "2.0.0..3.9.2", "1.1"),),
+    ),
+    KnownBug(
+        "B3",
+        "KAFKA-8649",
+        "leaders push members to a version that these do not have",
+        SearchMethod.EXHAUSTIVE,
+        NO_MEMBER_FAILS,
+        (ReleasePairs("2.0.0..2.0.1", _KAFKA_8649_RELEASES),),
+        (ReleasePairs("2.0.0..2.0.1", "2.2.2 2.3.1"), ReleasePairs("2.0.0..2.0.1", _EAGER_AND_COOPERATIVE, "2.0")),
+        error_code="IllegalArgumentException",
+    ),
+    KnownBug(
+        "B3b",
+        "KAFKA-8649 (#7413, #7423)",
+        "members that are ahead rejoin again and again, as long as one that is behind stays alive",
+        SearchMethod.EXHAUSTIVE,
+        REBALANCING_TERMINATES,
+        (ReleasePairs("kip-268", _KAFKA_8649_RELEASES),),
+        (ReleasePairs("kip-268", "2.2.2 2.3.1"),),
+    ),
+    KnownBug(
+        "B4",
+        "KAFKA-8649, downgrade",
+        "leaders push members that go back to a version that these no longer have",
+        SearchMethod.EXHAUSTIVE,
+        NO_MEMBER_FAILS,
+        (ReleasePairs(_KAFKA_8649_RELEASES, "2.0.0..2.0.1"),),
+        (ReleasePairs(f"2.2.2 2.3.1 {_EAGER_AND_COOPERATIVE}", "2.0.0..2.0.1"),),
+        error_code="IllegalArgumentException",
+    ),
+    KnownBug(
+        "B5",
+        "with KAFKA-8649",
+        "while probing, each thread gets all tasks that its process had",
+        SearchMethod.COARSE_BFS,
+        SINGLE_OWNER,
+        (ReleasePairs("2.0.0..2.0.1", _KAFKA_8649_RELEASES), ReleasePairs(_KAFKA_8649_RELEASES, "2.4.0..2.5.1", "2.3")),
+        (ReleasePairs("2.2.2 2.3.1", "2.4.0..2.5.1", "2.3"),),
+        workload="threads=2",
+    ),
+    KnownBug(
+        "B6",
+        "with KAFKA-8649",
+        "while probing, a task that reads several partitions is named once",
+        SearchMethod.COARSE_BFS,
+        NO_MEMBER_FAILS,
+        (ReleasePairs("2.0.0..2.0.1", _KAFKA_8649_RELEASES), ReleasePairs(_KAFKA_8649_RELEASES, "2.4.0..2.5.1", "2.3")),
+        (ReleasePairs("2.2.2 2.3.1", "2.4.0..2.5.1", "2.3"),),
+        error_code=PARTITION_COUNT_MISMATCH,
+        workload="topology=join",
+    ),
+    KnownBug(
+        "B6, silent",
+        "with KAFKA-8649",
+        "while probing, tasks of two subtopologies are named in an order that partitions do not have",
+        SearchMethod.COARSE_BFS,
+        TASK_PARTITIONS_MATCH,
+        (ReleasePairs("2.0.0..2.0.1", _KAFKA_8649_RELEASES), ReleasePairs(_KAFKA_8649_RELEASES, "2.4.0..2.5.1", "2.3")),
+        (ReleasePairs("2.2.2 2.3.1", "2.4.0..2.5.1", "2.3"),),
+        workload="topology=two",
+    ),
+    KnownBug(
+        "B7",
+        "hotfix #7436 (what if)",
+        "members that are held back refuse the answer to what they sent",
+        SearchMethod.EXHAUSTIVE,
+        NO_MEMBER_FAILS,
+        (ReleasePairs(_BEFORE_2_0, "what-if-7436", "1.1"),),
+        (ReleasePairs(_BEFORE_2_0, "2.4.0..2.4.1", "1.1"),),
+    ),
+    KnownBug(
+        "B8",
+        "KAFKA-9053 (what if)",
+        "leaders send their own version as the one that all members support: KAFKA-8649 again",
+        SearchMethod.EXHAUSTIVE,
+        NO_MEMBER_FAILS,
+        (ReleasePairs(_EAGER, "what-if-9053", "2.3"),),
+        (ReleasePairs(_EAGER, "2.4.0..2.4.1", "2.3"),),
+    ),
+    KnownBug(
+        "B9",
+        "KAFKA-8972 (what if)",
+        "cooperative members that are probed do not notice what they were given",
+        SearchMethod.COARSE_BFS,
+        ASSIGNED_PARTITIONS_RECORDED,
+        (ReleasePairs("2.4.0..2.4.1", "what-if-8972"),),
+        (ReleasePairs("2.4.0..2.4.1", "2.5.0..2.5.1"),),
+    ),
+    KnownBug(
+        "B11",
+        "KAFKA-10455",
+        "a follower that rejoins with an unchanged subscription causes no rebalance",
+        SearchMethod.COARSE_BFS,
+        REBALANCE_REQUEST_HONORED,
+        (ReleasePairs("2.6.0", "2.6.1..2.6.3"),),
+        (ReleasePairs("2.6.1..2.6.2", "2.6.3"), ReleasePairs("2.7.0..2.7.1", "2.7.2")),
+        workload="threads=2 lag",
+    ),
+    KnownBug(
+        "B12",
+        "KAFKA-13439, KAFKA-18839",
+        "eager leaders give away what cooperative members keep",
+        SearchMethod.EXHAUSTIVE,
+        SINGLE_OWNER,
+        (
+            ReleasePairs(_EAGER, _EAGER_AND_COOPERATIVE),
+            ReleasePairs(_EAGER, _COOPERATIVE),
+            ReleasePairs(_EAGER_AND_COOPERATIVE, _EAGER),
+            ReleasePairs(_COOPERATIVE, _EAGER),
+        ),
+        (ReleasePairs(_EAGER, _EAGER_AND_COOPERATIVE, "2.3"), ReleasePairs(_EAGER_AND_COOPERATIVE, _EAGER, "2.3")),
+    ),
+    KnownBug(
+        "B13",
+        "by design",
+        "upgrade.from that is never removed: the group stays eager, up to 1.1 also at version 2",
+        SearchMethod.TERMINAL_STATES,
+        UPGRADE_COMPLETED,
+        (
+            ReleasePairs(_EAGER, _EAGER_AND_COOPERATIVE, "2.3", never_removed=True),
+            ReleasePairs(_BEFORE_2_0, _EAGER_AND_COOPERATIVE, "1.1", never_removed=True),
+        ),
+        (ReleasePairs(_EAGER, _EAGER_AND_COOPERATIVE, "2.3"), ReleasePairs(_BEFORE_2_0, _EAGER_AND_COOPERATIVE, "1.1")),
+    ),
+    KnownBug(
+        "B14",
+        "hotfix #14103",
+        "upgrade.from=3.4 is accepted, and then crashes",
+        SearchMethod.EXHAUSTIVE,
+        NO_MEMBER_FAILS,
+        (ReleasePairs("3.4.0..3.4.1", "3.5.0..3.5.1", "3.4"),),
+        (ReleasePairs("3.4.0..3.4.1", "3.5.2 3.6.0..3.6.2", "3.4"),),
+        error_code="ConfigException",
+    ),
+    KnownBug(
+        "B15",
+        "KAFKA-16139",
+        "upgrade.from=3.5 is refused",
+        SearchMethod.EXHAUSTIVE,
+        NO_MEMBER_FAILS,
+        (ReleasePairs("3.5.0..3.5.2", "3.6.0..3.6.1", "3.5"),),
+        (ReleasePairs("3.5.0..3.5.2", "3.6.2 3.7.0..3.7.2", "3.5"),),
+        error_code="ConfigException",
+    ),
+    KnownBug(
+        "B17",
+        "unsupported",
+        "a member sends version 1 or 2 while another member is newer than the leader",
+        SearchMethod.COARSE_BFS,
+        NO_MEMBER_FAILS,
+        (
+            ReleasePairs("2.4.0..2.6.3", "3.2.0..3.9.2", initial_upgrade_from="1.1"),
+            ReleasePairs("2.7.0..3.1.2", "3.2.0..3.9.2", initial_upgrade_from="1.1"),
+        ),
+        (
+            ReleasePairs("3.2.0..3.9.1", "3.9.2", initial_upgrade_from="1.1"),
+            ReleasePairs("2.4.0..3.1.2", "3.2.0..3.9.2"),
+        ),
+    ),
+    KnownBug(
+        "B19",
+        "#14149",
+        "a task that is withheld leaves a standby that is not configured",
+        SearchMethod.COARSE_BFS,
+        NO_UNREQUESTED_STANDBY,
+        (ReleasePairs("2.6.0..3.5.1", "3.5.2"),),
+        (ReleasePairs("3.5.2", "3.6.0..3.6.2"), ReleasePairs("2.4.0..2.4.1", "2.5.0..2.5.1")),
+    ),
+    KnownBug(
+        "L1",
+        "no issue known",
+        "error codes travel in the leader's own version, which members that are behind cannot read",
+        SearchMethod.COARSE_BFS,
+        READABLE_VERSION,
+        (ReleasePairs("2.4.0..3.1.2", "3.2.0..4.3.1"), ReleasePairs("2.1.0..2.3.1", "2.4.0..2.8.2", "2.3")),
+        (ReleasePairs("3.2.0..4.3.0", "4.3.1"),),
+    ),
+    KnownBug(
+        "L2",
+        "no issue known",
+        "the wish that all end does not travel below version 9",
+        SearchMethod.COARSE_BFS,
+        SHUTDOWN_COMPLETES,
+        (ReleasePairs("2.4.0..2.7.2", "2.8.0..4.3.1"),),
+        (ReleasePairs("3.2.0..4.3.0", "4.3.1"),),
+    ),
+    KnownBug(
+        "L3",
+        "no issue known",
+        "members that are ahead get no answer while a topic is missing",
+        SearchMethod.COARSE_BFS,
+        EVERY_MEMBER_ASSIGNED,
+        (ReleasePairs("2.1.0..2.3.1", "2.4.0..2.8.2", "2.3"),),
+        (ReleasePairs("2.4.0..3.1.2", "3.2.0..4.3.1"),),
+    ),
+    KnownBug(
+        "L4",
+        "no issue known",
+        "a copy of unknown position passes for the best one",
+        SearchMethod.COARSE_BFS,
+        CAUGHT_UP_OWNER,
+        (ReleasePairs("2.4.0..2.5.1", "3.2.0..4.3.1"),),
+        (ReleasePairs("2.6.0..3.1.2", "3.2.0..4.3.1"),),
+        workload="lag",
+    ),
+    KnownBug(
+        "L5",
+        "no issue known",
+        "because of that the group rebalances without end",
+        SearchMethod.COARSE_BFS,
+        REBALANCING_TERMINATES,
+        (ReleasePairs("3.2.0..4.3.1", "2.4.0..2.5.1"),),
+        (ReleasePairs("2.6.0..3.1.2", "2.4.0..2.5.1"),),
+        workload="lag",
+        members=3,
+    ),
+    KnownBug(
+        "L6",
+        "no issue known",
+        "threads of 2.4 and 2.5 are given anything but what they run, and tasks go to and fro without end",
+        SearchMethod.COARSE_BFS,
+        REBALANCING_TERMINATES,
+        (ReleasePairs("2.4.0..2.5.1", "2.6.0..4.3.1"),),
+        (ReleasePairs("2.6.0..3.1.2", "3.2.0..4.3.1"),),
+        workload="threads=2",
+        members=3,
+    ),
+    KnownBug(
+        "L7",
+        "no issue known",
+        "leaders look up how far behind a task without state is, which members up to 2.3 name",
+        SearchMethod.COARSE_BFS,
+        NO_MEMBER_FAILS,
+        (ReleasePairs("2.0.0..2.3.1", "2.6.0..3.0.2", "2.3"),),
+        (ReleasePairs("2.0.0..2.3.1", "3.1.0..3.9.2", "2.3"),),
+        workload="topology=chained",
+    ),
+)
+"""In the order of their names: B for bugs of Kafka's history, L for latent bugs found by reading and exploring."""

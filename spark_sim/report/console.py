@@ -1,0 +1,32 @@
+"""Prints judgements and traces on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from spark_sim.report.judgement import Judgement
+
+
+def print_judgement(console: Console, judgement: Judgement) -> None:
+    """Print the last line of a report."""
+    style = "bold green" if judgement.good else "bold red"
+    console.print(judgement.text, markup=False, soft_wrap=True, style=style)
+
+
+def print_dim(console: Console, lines: Iterable[str]) -> None:
+    """Print details."""
+    for line in lines:
+        console.print(line, markup=False, soft_wrap=True, style="dim")
+
+
+def print_trace(console: Console, steps: Iterable[Any], styles: Mapping[str, str]) -> None:
+    """Print the steps of a trace; ``styles`` by kind of event."""
+    for step in steps:
+        console.print(Text.assemble((step.step, "bold"), (f"  {step.meaning}", "dim")), soft_wrap=True)
+        for event in step.events:
+            console.print(Text(f"  {event}", styles.get(event.kind, "")), soft_wrap=True)
+        console.print()

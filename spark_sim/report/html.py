@@ -1,0 +1,222 @@
+"""The page of a sweep: one file of HTML that needs no network, light however many releases there are.
+
+The page is a template with data, drawn by its own script. Upgrades of one equivalence class have the same results
+except for the names of releases, so each result is stored once, with placeholders for the names, and cells refer to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from attrs import asdict
+
+from spark_sim.advice.upgrade_guide import GuideEntry, Pair, derive_guide, guide_differences
+from spark_sim.model.scenario import Scenario
+from spark_sim.pipeline.equivalence import upgrade_class
+from spark_sim.pipeline.operator_deviations import DEVIATION_DESCRIPTIONS
+from spark_sim.pipeline.sink import write_atomically
+from spark_sim.report._terminal import PLANS, MatrixGrid, judge
+from spark_sim.report.judgement import format_count
+from spark_sim.report.trace_view import MemberTrace, group_by_generation, trace
+from spark_sim.search.cell_result import SAFE, UpgradeResult
+from spark_sim.search.release_placeholders import with_placeholders
+from spark_sim.search.schedules import upgrade_schedules
+from upgrade.plans import Upgrade
+
+MAX_TRACED_RESULTS: Final = 400
+"""With more results, only counterexamples have a trace."""
+
+
+def write_html(results: Sequence[UpgradeResult], file: Path) -> None:
+    """Write the page."""
+    write_atomically(file, render_html(results))
+
+
+def render_html(results: Sequence[UpgradeResult]) -> str:
+    """Return the page: heat map, guide, and for each cell its plans with the traces of their examples."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("spark_sim.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.policies["json.dumps_kwargs"] = {}  # plans in their order, and not in that of the alphabet
+    return environment.get_template("report.html.j2").render(
+        judgement=judge(results),
+        results=len(results),
+        runs=list(runs_by_class(results).values()),
+        schedules=format_count(sum(result.schedules or 0 for result in results)),
+        data=page_data(results),
+    )
+
+
+def runs_by_class(results: Sequence[UpgradeResult]) -> dict[Hashable, int]:
+    """Return the runs of each equivalence class: its upgrades share them."""
+    return {upgrade_class(result.upgrade): result.runs for result in results}
+
+
+def page_data(results: Sequence[UpgradeResult]) -> dict[str, Any]:
+    """Return the data of the script, as plain values."""
+    grid, entries = MatrixGrid(results), derive_guide(results)
+    verdicts, stories, ways = _Interned(), _Interned(), _Interned()
+    traces_all = len(results) <= MAX_TRACED_RESULTS
+    differing = {(each.origin, each.target): each for each in guide_differences(entries)}
+    cells = []
+    for (origin, target), cell in grid.items():
+        pair = (cell[0].upgrade.origin, cell[0].upgrade.target)
+        plans = [
+            [
+                verdicts.index_of(_verdict_json(result, stories, traces_all=traces_all)),
+                result.upgrade.upgrade_from,
+                int(result.upgrade.is_documented),
+            ]
+            for result in cell
+        ]
+        difference = differing.get(pair)
+        way = _path_json(pair, entries) | {
+            "documented": with_placeholders(difference.documented, cell[0].upgrade) if difference else None,
+            "reason": difference.reason.value if difference and difference.reason else None,
+        }
+        cells.append([grid.down.index(origin), grid.across.index(target), ways.index_of(way), plans])
+    return {
+        "down": [[line, grid.releases[0][line].name] for line in grid.down],
+        "across": [[line, grid.releases[1][line].name] for line in grid.across],
+        "notes": grid.notes,
+        "plans": {plan.value: asdict(words) for plan, words in PLANS.items()},
+        "verdicts": verdicts.values,
+        "stories": stories.values,
+        "ways": ways.values,
+        "cells": cells,
+    }
+
+
+class _Interned:
+    """Stores equal values once; ``index_of`` returns their place."""
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+        self._indexes: dict[str, int] = {}
+
+    def index_of(self, value: Any) -> int:
+        place = self._indexes.setdefault(repr(value), len(self.values))
+        if place == len(self.values):
+            self.values.append(value)
+        return place
+
+    def index_of_key(self, key: str, make: Callable[[], Any]) -> int:
+        """Return the place of the value for a key; ``make`` is called only the first time."""
+        if key not in self._indexes:
+            self._indexes[key] = len(self.values)
+            self.values.append(make())
+        return self._indexes[key]
+
+
+def _path_json(pair: Pair, entries: Mapping[Pair, GuideEntry]) -> dict[str, Any]:
+    entry = entries[pair]
+    upgrade = Upgrade(*pair, plan=next(iter(PLANS)))
+    return {
+        "sign": entry.path.sign,
+        "text": with_placeholders(str(entry.path), upgrade),
+        "via": entry.path.via,
+        "unseen": [each.value for each in entry.unseen_obstacles],
+    }
+
+
+def _verdict_json(result: UpgradeResult, stories: _Interned, *, traces_all: bool) -> dict[str, Any]:
+    """Return what the page shows of one plan, with placeholders for names."""
+    upgrade = result.upgrade
+    line = result.example or (str(next(upgrade_schedules(upgrade, "ABC"))) if traces_all else "")
+    scenario = with_placeholders(line, upgrade)
+    trace_index = (
+        stories.index_of_key(
+            f"{scenario} {_trace_key(upgrade)}", lambda: _with_placeholders(_trace_json(line), upgrade)
+        )
+        if line
+        else None
+    )
+    return {
+        "plan": upgrade.plan.value,
+        "verdict": result.verdict,
+        "runs": result.runs,
+        "violations": result.violations,
+        "max_rebalances": result.max_rebalances,
+        "probes": result.probes,
+        "states": result.states,
+        "transitions": result.transitions,
+        "property": result.violated,
+        "schedules": format_count(result.schedules),
+        "message": with_placeholders(result.message or "", upgrade),
+        "scenario": scenario,
+        "story": trace_index,
+        "bad": result.verdict != SAFE and bool(result.example),
+        "variants": [
+            {
+                "words": DEVIATION_DESCRIPTIONS[name],
+                "safe": each.verdict == SAFE,
+                "schedules": format_count(each.schedules),
+                "message": with_placeholders(f"{each.violated}: {each.message}", upgrade) if each.violated else "",
+                "scenario": with_placeholders(each.example or "", upgrade),
+            }
+            for name, each in result.deviations.items()
+        ],
+    }
+
+
+def _trace_key(upgrade: Upgrade) -> tuple[object, ...]:
+    """Return what a trace depends on beside its scenario: the behaviour of the releases, without their names."""
+    value = upgrade.upgrade_from
+    return tuple(
+        (
+            each.supported_version,
+            each.rule_set,
+            each.rebalance_protocols,
+            each.leaves_on_close,
+            each.task_assignor,
+            each.pinned_version(value),
+            each.rebalance_protocol(value),
+            each.behaviour.task_columns,
+        )
+        for each in (upgrade.origin, upgrade.target)
+    )
+
+
+def _with_placeholders(value: Any, upgrade: Upgrade) -> Any:
+    """Replace names by placeholders in every text of a plain value."""
+    if isinstance(value, str):
+        return with_placeholders(value, upgrade)
+    if isinstance(value, dict):
+        return {key: _with_placeholders(each, upgrade) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_with_placeholders(each, upgrade) for each in value]
+    return value
+
+
+_DEFAULTS: Final = asdict(MemberTrace())
+
+
+def _trace_json(line: str) -> list[dict[str, Any]]:
+    """Run a scenario and return its trace as plain values."""
+    return [
+        {
+            "step": c.step,
+            "meaning": c.meaning,
+            "generations": [_generation_json(each) for each in group_by_generation(c.events)],
+        }
+        for c in trace(Scenario.parse(line)).steps
+    ]
+
+
+def _generation_json(generation: Any) -> dict[str, Any]:
+    """Return a generation without default values."""
+    plain = asdict(generation)
+    plain["parts"] = {name: _without_defaults(part) for name, part in plain["parts"].items()}
+    return plain
+
+
+def _without_defaults(part: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in part.items() if value != _DEFAULTS[key]}

@@ -1,0 +1,87 @@
+"""What a finished sweep comes to: whether it shows what Kafka's documentation promises, and the first examples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Final
+
+from attrs import frozen
+
+from spark_sim.search.cell_result import SAFE
+
+MAX_NAMED: Final = 12
+"""So many cells are named in a line."""
+
+
+@frozen
+class Judgement:
+    """Whether a sweep shows what Kafka's documentation promises, and one line that says so or why not."""
+
+    good: bool
+    text: str
+
+
+def judge(results: Sequence[Any], *, shows_nothing: Callable[[Any], bool], why: str) -> Judgement:
+    """Judge a sweep: every documented plan is safe, and every cell shows something.
+
+    Args:
+        results: The results of all cells.
+        shows_nothing: Whether a result proves nothing, although it is safe.
+        why: What is missing then.
+    """
+    broken = [each.title for each in results if each.is_documented and each.verdict != SAFE]
+    if broken:
+        return Judgement(False, f"documented, and yet unsafe: {abbreviated(broken)}")
+    if vacuous := [each.title for each in results if shows_nothing(each)]:
+        return Judgement(False, f"{why}, so nothing is shown: {abbreviated(vacuous)}")
+    documented = sum(each.is_documented for each in results)
+    unsafe = sum(each.verdict != SAFE for each in results)
+    promised = f"all {documented} safe" if documented else "none was asked for"
+    return Judgement(True, f"documented plans: {promised}; others: {unsafe} of {len(results) - documented} unsafe")
+
+
+def abbreviated(titles: Sequence[str]) -> str:
+    """Join titles; beyond ``MAX_NAMED`` only their number is given."""
+    more = len(titles) - MAX_NAMED
+    return "; ".join(titles[:MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def example_lines(
+    results: Iterable[Any], limit: int, describe: Callable[[Any], str], noun: str, file: str
+) -> Iterator[str]:
+    """Yield lines about the first unsafe cells, each with the command that replays it; documented ones come first.
+
+    Args:
+        results: The results of all cells.
+        limit: The most cells to show.
+        describe: What a result violates, in one line.
+        noun: What the cells are called, in the plural.
+        file: The file that holds all examples.
+    """
+    unsafe = sorted((each for each in results if each.verdict != SAFE), key=lambda each: not each.is_documented)
+    for each in unsafe[:limit]:
+        yield describe(each)
+        yield replay_line(each.example)
+    if len(unsafe) > limit:
+        yield f"and {len(unsafe) - limit} more unsafe {noun}, each with an example in {file}"
+
+
+def replay_line(example: str | None) -> str:
+    """Return the command that replays an example."""
+    return f'  streams-assignor replay "{example}"'
+
+
+def format_count(number: int | None) -> str:
+    """Write a number of any size; None is without end.
+
+    >>> format_count(12_345), format_count(10**20)
+    ('12,345', '1.0 × 10^20')
+    """
+    if number is None:
+        return "endless"
+    digits = str(number)
+    return f"{number:,}" if len(digits) < MAX_DIGITS else f"{digits[0]}.{digits[1]} × 10^{len(digits) - 1}"
+
+
+MAX_DIGITS: Final = 13
+"""Longer numbers are written with a power of ten."""

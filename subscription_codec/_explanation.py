@@ -1,0 +1,114 @@
+"""Annotates bytes: the offset, the bytes and the value of each field, up to the first malformed field."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+from subscription_codec import consumer_protocol
+from subscription_codec.errors import DecodeError, join_path
+from subscription_codec.json_fields import LAYOUTS, MessageKind
+from subscription_codec.layout import Field
+from subscription_codec.versions import LATEST_SUPPORTED_VERSION
+from subscription_codec.wire.columns_wire import ColumnType
+from subscription_codec.wire.types import Array, Reader, Struct, WireType
+
+
+class AnnotatedField(NamedTuple):
+    """One annotated value: a leaf of a record, or bytes that are no field."""
+
+    offset: int
+    """In bytes from the start of the blob."""
+    raw: bytes
+    field: str
+    value: str
+
+
+def explain(
+    kind: MessageKind, userdata: bytes, *, supported_version: int = LATEST_SUPPORTED_VERSION
+) -> Iterator[AnnotatedField]:
+    """Yield the parts of userdata in wire order; together their bytes are the blob.
+
+    Malformed bytes raise no error: they are the last part, and its value is the error message.
+
+    >>> [str(part.value) for part in explain("subscription", bytes(3))]
+    ['version at offset 0: needs 4 bytes, 3 left']
+    """
+    return _annotate_userdata(kind, Reader(userdata), supported_version)
+
+
+def explain_envelope(
+    kind: MessageKind, message: bytes, *, supported_version: int = LATEST_SUPPORTED_VERSION
+) -> Iterator[AnnotatedField]:
+    """Yield the parts of a consumer-protocol message likewise; those of the userdata have the prefix ``userData``."""
+    layouts = consumer_protocol.SUBSCRIPTION_LAYOUTS if kind == "subscription" else consumer_protocol.ASSIGNMENT_LAYOUTS
+    version = int.from_bytes(message[:2], "big", signed=True)
+    known = layouts.get(min(version, consumer_protocol.HIGHEST_SUPPORTED_VERSION))
+    unknown = None if known else f"consumer protocol version {version}; the lowest is 0"
+    for part in _annotate_fields(known or layouts[0][:1], Reader(message), unknown):
+        size = len(part.raw) - 4
+        if part.field != "userData" or size <= 0 or size != int.from_bytes(part.raw[:4], "big"):
+            yield part  # also userdata that is null, empty or truncated
+            continue
+        first = part.offset + 4
+        yield AnnotatedField(part.offset, part.raw[:4], "userData.length", str(size))
+        # Cut at the end of the userdata, but not at its start: offsets count from the start of the message.
+        yield from _annotate_userdata(kind, Reader(message[: first + size], first), supported_version, "userData.")
+
+
+def _annotate_userdata(
+    kind: MessageKind, reader: Reader, supported_version: int, prefix: str = ""
+) -> Iterator[AnnotatedField]:
+    layouts = LAYOUTS[kind]
+    version = int.from_bytes(reader.data[reader.position : reader.position + 4], "big", signed=True)
+    if version <= supported_version and version in layouts:
+        return _annotate_fields(layouts[version], reader, None, prefix)
+    return _annotate_fields(
+        layouts[min(layouts)][:1], reader, f"version {version} is not known here (up to {supported_version})", prefix
+    )
+
+
+def _annotate_fields(
+    fields: Iterable[Field], reader: Reader, unknown_reason: str | None, prefix: str = ""
+) -> Iterator[AnnotatedField]:
+    """Yield the parts of the fields, then the remaining bytes; ``unknown_reason`` is their value, if not None."""
+    at = reader.position
+    try:
+        for field in fields:
+            for part in _annotate_value(prefix + field.kafka_name, field.wire, reader):
+                at = reader.position
+                yield part
+    except DecodeError as error:
+        yield AnnotatedField(at, reader.data[at:], error.field, str(error))
+        return
+    if reader.remaining:
+        name, text = (
+            ("trailing", "ignored by every Kafka decoder") if unknown_reason is None else ("unknown", unknown_reason)
+        )
+        yield AnnotatedField(at, reader.read_rest(), prefix + name, text)
+
+
+def _annotate_value(path: str, wire: WireType[Any], reader: Reader) -> Iterator[AnnotatedField]:
+    """Yield the leaves of one value. Each is decoded on its own, so the value always matches the bytes."""
+    match wire:
+        case ColumnType():
+            yield from _annotate_value(path, wire.inner, reader)
+        case Array(item=item):
+            count = _annotate_leaf(path, lambda reader: reader.read_count(item.size), reader)
+            yield count._replace(field=join_path(path, "count"))
+            for index in range(int(count.value)):
+                yield from _annotate_value(f"{path}[{index}]", item, reader)
+        case Struct(single_line=False):
+            for name, member in wire.members:
+                yield from _annotate_value(join_path(path, name), member, reader)
+        case _:
+            yield _annotate_leaf(path, wire.read, reader)
+
+
+def _annotate_leaf(path: str, read: Callable[[Reader], Any], reader: Reader) -> AnnotatedField:
+    start = reader.position
+    try:
+        value = read(reader)
+    except DecodeError as error:
+        raise error.within(path) from None
+    return AnnotatedField(start, reader.data[start : reader.position], path, str(value))

@@ -1,0 +1,88 @@
+"""Converts records to and from plain JSON values, with Kafka's field names and in wire order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+from uuid import UUID
+
+from subscription_codec.assignment import with_topic_dictionary
+from subscription_codec.columns import Column
+from subscription_codec.errors import EncodeError
+from subscription_codec.layout import ASSIGNMENT_LAYOUTS, SUBSCRIPTION_LAYOUTS, Layout
+from subscription_codec.records import Assignment, FutureSubscription, Subscription, TaskId, TaskOffsetSum
+from subscription_codec.versions import FIRST_VERSION_WITH_TOPIC_DICTIONARY
+
+MessageKind = Literal["subscription", "assignment"]
+LAYOUTS: Final[Mapping[str, Mapping[int, Layout]]] = {
+    "subscription": SUBSCRIPTION_LAYOUTS,
+    "assignment": ASSIGNMENT_LAYOUTS,
+}
+
+
+def to_fields(record: Subscription | Assignment) -> dict[str, Any]:
+    """Return the fields of the record's version; bytes after them are hex under ``trailing``.
+
+    >>> to_fields(Assignment(version=1))
+    {'version': 1, 'activeTasks': [], 'standbyTasks': []}
+    """
+    layouts = SUBSCRIPTION_LAYOUTS if isinstance(record, Subscription) else ASSIGNMENT_LAYOUTS
+    if isinstance(record, Assignment) and record.version >= FIRST_VERSION_WITH_TOPIC_DICTIONARY:
+        record = with_topic_dictionary(record)
+    fields = {field.kafka_name: to_json(getattr(record, field.name)) for field in layouts[record.version]}
+    return fields | ({"trailing": record.trailing.hex()} if record.trailing else {})
+
+
+def from_fields(kind: MessageKind, fields: Mapping[str, Any]) -> Subscription | Assignment:
+    """Return the record of a JSON form. A missing field takes its default, but ``version`` is required.
+
+    Raises ``EncodeError`` for a missing version, an unknown field or a value of the wrong type.
+    """
+    layouts, version = LAYOUTS[kind], fields.get("version")
+    if not isinstance(version, int) or isinstance(version, bool) or version not in layouts:
+        raise EncodeError(f"must be one of {min(layouts)} to {max(layouts)}, got {version!r}", "version")
+    known = {field.kafka_name: field for field in layouts[version]}
+    if unknown := fields.keys() - known.keys() - {"trailing"}:
+        raise EncodeError(f"{kind} version {version} has no such field, only {', '.join(known)}", min(unknown))
+    values: dict[str, Any] = {"trailing": _trailing_from_hex(fields.get("trailing", ""))}
+    for name, field in known.items():
+        if name in fields:
+            try:
+                # Kafka prints an empty endpoint as null; both are encoded as a text of length 0.
+                given = "" if name == "userEndPoint" and fields[name] is None else fields[name]
+                values[field.name] = field.wire.from_json(given)
+            except EncodeError as error:
+                raise error.within(name) from None
+    if kind == "subscription":
+        return Subscription(**values)
+    topics = values.pop("topics", ())
+    return with_topic_dictionary(Assignment(**values), topics) if topics else Assignment(**values)
+
+
+def describe(record: Subscription | FutureSubscription | Assignment) -> dict[str, Any]:
+    """Return the JSON value that ``streams-assignor userdata decode`` prints for a record."""
+    if isinstance(record, FutureSubscription):
+        return {"version": record.version, "latestSupportedVersion": record.supported_version, "future": True}
+    return {"version": record.version, "fields": to_fields(record)}
+
+
+def to_json(value: Any) -> Any:
+    """Return the JSON form of a field's value: sequences are lists, a UUID is text, a task is ``[0, 3]``."""
+    match value:
+        case TaskId(topology=None):
+            return [value.subtopology, value.partition]
+        case TaskOffsetSum():
+            return [*to_json(value.task), value.offset_sum]
+        case tuple() | Column():
+            return list(map(to_json, value))
+        case UUID():
+            return str(value)
+        case _:
+            return value
+
+
+def _trailing_from_hex(text: object) -> bytes:
+    try:
+        return bytes.fromhex(text)  # type: ignore[arg-type]  # a TypeError is caught
+    except (TypeError, ValueError):
+        raise EncodeError(f"needs hex, got {text!r}", "trailing") from None

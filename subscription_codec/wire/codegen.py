@@ -1,0 +1,276 @@
+"""The fast path of the codec: two straight-line functions per layout, generated from its table and compiled once.
+
+For a message of a hundred bytes, walking a table costs more than the decoding. So the table is walked here once, when
+its layout is first used. The result is a function as a programmer might write it: print ``CompiledCodec.source``.
+
+Rule 1: the fast path never explains an error. For any unusual message (too short, an impossible count, a value that
+does not fit, a named topology, a topic with non-ASCII characters) it raises one of ``FALLBACK_ERRORS``, and the
+reference path decides.
+Rule 2: it does not check a length as long as nothing is allocated for it. It compares its position with the end once,
+after the last field: a slice beyond the end is only short, and positions never decrease. It reads lengths and counts
+as unsigned integers, so that a negative one is larger than any blob.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
+from typing import Any, Final, NamedTuple
+
+from subscription_codec.columns import task_of
+from subscription_codec.records import TaskId
+from subscription_codec.wire.columns_wire import FastPathMiss
+from subscription_codec.wire.hosts import HostMapType, TopicDictionaryType
+from subscription_codec.wire.text import ModifiedUtf8, Utf8
+from subscription_codec.wire.types import INT_32, Array, Integer, Struct, Uuid, WireType, cached_uuid
+
+FALLBACK_ERRORS: Final = (FastPathMiss, ValueError, TypeError, AttributeError, OverflowError, LookupError)
+
+
+class CompiledCodec(NamedTuple):
+    """The two functions of a layout, and their source."""
+
+    read: Callable[[bytes, int], Any]
+    write: Callable[[Any], bytes]
+    source: str
+
+
+def compile_codec(record: type[Any], fields: Any) -> CompiledCodec:
+    """Compile the decoder and the encoder of a layout; ``fields`` are its (name, Kafka's name, wire type).
+
+    The version is an argument of the decoder, because its caller has read it to find the layout. It is the first field.
+    """
+    reader, writer = _DecoderSource(), _EncoderSource()
+    source = f"{reader.function_source(record, fields)}\n\n{writer.function_source(record, fields)}\n"
+    namespace: dict[str, Any] = {**_NAMESPACE, "Record": record, **reader.constants, **writer.constants}
+    exec(compile(source, f"<layout of {record.__name__}>", "exec"), namespace)  # source generated above, as in attrs
+    return CompiledCodec(namespace["read"], namespace["write"], source)
+
+
+_TASK_ID_INTEGERS: Final = ("subtopology", "partition")
+"""The integers of every task on the wire; since version 10 a name follows."""
+
+_NULL_TOPOLOGY: Final = bytes(4)
+
+_NAMESPACE: Final = {
+    "FastPathMiss": FastPathMiss,
+    "new": tuple.__new__,
+    "number": int.from_bytes,
+    "task_of": task_of,
+    "cached_uuid": cached_uuid,
+}
+
+
+class _SourceBuilder:
+    """Builds the source of one function, with unique names for its variables and constants."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.indent = "    "
+        self.constants: dict[str, Any] = {}
+        self._numbers = count()
+
+    def add_line(self, text: str) -> None:
+        """Append a line at the current indentation."""
+        self.lines.append(self.indent + text)
+
+    def fresh_name(self, stem: str) -> str:
+        """Return a name that is not in use."""
+        return f"{stem}{next(self._numbers)}"
+
+    def constant(self, stem: str, value: Any) -> str:
+        """Return the name of a new constant with this value."""
+        name = self.fresh_name(stem)
+        self.constants[name] = value
+        return name
+
+    def fall_back_if(self, condition: str) -> None:
+        """Append the lines that give up if ``condition`` holds."""
+        self.add_line(f"if {condition}:")
+        self.add_line("    raise FastPathMiss")
+
+    @contextmanager
+    def block(self, head: str) -> Iterator[None]:
+        """Append ``head`` and indent the lines of the ``with`` block."""
+        self.add_line(head)
+        outer, self.indent = self.indent, self.indent + "    "
+        yield
+        self.indent = outer
+
+
+class _DecoderSource(_SourceBuilder):
+    """Builds ``read``. A position is the variable ``at`` (0 before its first use) plus a number of bytes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.advanced = False
+        self.pending_offset = 0
+
+    def function_source(self, record: type[Any], fields: Any) -> str:
+        """Return the source of ``read``."""
+        version, *others = fields
+        self.pending_offset = version.wire.size
+        for name, _, wire in others:
+            self.emit_read(wire, name)
+        self.flush_position()
+        names = {name for name, _, _ in fields}
+        values = [name if name in names else repr(record._field_defaults[name]) for name in record._fields[:-1]]
+        return "\n".join(
+            [
+                "def read(data, version):",
+                *self.lines,
+                "    if at > len(data):",
+                "        raise FastPathMiss",
+                f"    return new(Record, ({', '.join(values)}, data[at:]))",
+            ]
+        )
+
+    def position(self, extra: int = 0) -> str:
+        """Return the source of the current position plus ``extra`` bytes."""
+        offset = self.pending_offset + extra
+        return f"at + {offset}" if self.advanced and offset else "at" if self.advanced else str(offset)
+
+    def flush_position(self) -> None:
+        """Append the assignment of the current position to ``at``."""
+        if self.pending_offset or not self.advanced:
+            self.add_line(f"at = {self.position()}")
+        self.reset_position()
+
+    def reset_position(self) -> None:
+        """Record that ``at`` is the current position."""
+        self.advanced, self.pending_offset = True, 0
+
+    def take_slice(self, size: int) -> str:
+        """Return the source of the next ``size`` bytes, and advance the position."""
+        text = f"data[{self.position()}:{self.position(size)}]"
+        self.pending_offset += size
+        return text
+
+    def emit_read(self, wire: WireType[Any], target: str) -> None:
+        """Append the lines that decode one value into the variable ``target``."""
+        match wire:
+            case Integer():
+                self.add_line(f'{target} = number({self.take_slice(wire.size)}, "big", signed=True)')
+            case Uuid():
+                self.add_line(f"{target} = cached_uuid({self.take_slice(16)})")
+            case Utf8(nullable=False):
+                first = self.position(wire.size)
+                self.add_line(f'end = {first} + number({self.take_slice(wire.size)}, "big")')
+                self.add_line(f'{target} = str(data[{first}:end], "utf-8", "surrogateescape")')
+                self.add_line("at = end")
+                self.reset_position()
+            case ModifiedUtf8():
+                first = self.position(2)
+                self.add_line(f'end = {first} + number({self.take_slice(2)}, "big")')
+                self.add_line(f'{target} = str(data[{first}:end], "ascii")')
+                self.add_line("at = end")
+                self.reset_position()
+            case TopicDictionaryType():
+                self.emit_read(wire.inner, target)
+            case Array():
+                self.emit_array(wire, target)
+            case Struct(make=make) if make is TaskId:
+                self.add_line(f'{target} = task_of(number({self.take_slice(8)}, "big", signed=True))')
+                if len(wire.members) > len(_TASK_ID_INTEGERS):
+                    self.fall_back_if(f'number({self.take_slice(4)}, "big")')
+            case Struct():
+                parts = [self.fresh_name("part") for _ in wire.members]
+                for part, (_, member) in zip(parts, wire.members, strict=True):
+                    self.emit_read(member, part)
+                self.add_line(f"{target} = new({self.constant('make', wire.make)}, ({', '.join(parts)}))")
+            case HostMapType():
+                load = self.constant("load", wire.fast_read_with_dictionary)
+                self.add_line(f"{target}, at = {load}(data, {self.position()}, topics)")
+                self.reset_position()
+            case _:
+                self.add_line(f"{target}, at = {self.constant('load', wire.fast_read)}(data, {self.position()})")
+                self.reset_position()
+
+    def emit_array(self, wire: Array[Any], target: str) -> None:
+        """Append the loop that decodes the items of an array."""
+        items, item, left = self.fresh_name("items"), self.fresh_name("item"), self.fresh_name("left")
+        self.add_line(f'{left} = number({self.take_slice(4)}, "big")')
+        self.flush_position()
+        self.fall_back_if(f"{left} * {wire.item.size} > len(data) - at")
+        self.add_line(f"{items} = []")
+        with self.block(f"for _ in range({left}):"):
+            self.emit_read(wire.item, item)
+            self.flush_position()
+            self.add_line(f"{items}.append({item})")
+        self.add_line(f"{target} = tuple({items})")
+
+
+class _EncoderSource(_SourceBuilder):
+    """Builds ``write``: all pieces are appended to a list, as many at a time as possible, and joined at the end."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pieces: list[str] = []
+
+    def function_source(self, record: type[Any], fields: Any) -> str:
+        """Return the source of ``write``."""
+        self.add_line(f"{', '.join(record._fields)} = record")
+        for name, _, wire in fields:
+            if name not in record._fields:
+                self.add_line(f"{name} = record.{name}")
+            self.emit_write(wire, name)
+        self.pieces.append("trailing")
+        self.flush()
+        return "\n".join(["def write(record):", "    out = []", *self.lines, '    return b"".join(out)'])
+
+    def flush(self) -> None:
+        """Append the line that adds the pending pieces to the list."""
+        if self.pieces:
+            self.add_line(f"out += ({', '.join(self.pieces)},)")
+        self.pieces = []
+
+    def emit_write(self, wire: WireType[Any], value: str) -> None:
+        """Append the lines that encode one value."""
+        match wire:
+            case Integer():
+                self.pieces.append(f'{value}.to_bytes({wire.size}, "big", signed=True)')
+            case Uuid():
+                self.pieces.append(f'{value}.int.to_bytes(16, "big")')
+            case Utf8(nullable=False):
+                text = self.fresh_name("text")
+                self.add_line(f'{text} = {value}.encode("utf-8", "surrogateescape")')
+                signed = ", signed=True" if wire.size < 4 else ""  # texts of gigabytes do not occur
+                self.pieces += (f'len({text}).to_bytes({wire.size}, "big"{signed})', text)
+            case ModifiedUtf8():
+                text = self.fresh_name("text")
+                self.add_line(f'{text} = {value}.encode("ascii")')
+                self.fall_back_if(f'b"\\0" in {text}')
+                self.pieces += (f'len({text}).to_bytes(2, "big")', text)
+            case TopicDictionaryType():
+                self.emit_write(wire.inner, value)
+            case Array():
+                self.emit_array(wire, value)
+            case Struct(make=make) if make is TaskId:
+                self.emit_task_id(wire, value)
+            case Struct(unpack=None):
+                parts = [self.fresh_name("part") for _ in wire.members]
+                self.add_line(f"{', '.join(parts)} = {value}")
+                for part, (_, member) in zip(parts, wire.members, strict=True):
+                    self.emit_write(member, part)
+            case _:
+                self.pieces.append(f"{self.constant('dump', wire.fast_write)}({value})")
+
+    def emit_array(self, wire: Array[Any], value: str) -> None:
+        """Append the loop that encodes the items of an array."""
+        item = self.fresh_name("item")
+        self.pieces.append(f'len({value}).to_bytes(4, "big")')
+        self.flush()
+        with self.block(f"for {item} in {value}:"):
+            self.emit_write(wire.item, item)
+            self.flush()
+
+    def emit_task_id(self, wire: Struct[Any], value: str) -> None:
+        """Append the lines that encode a task; they give up on a named topology."""
+        *numbers, topology = [self.fresh_name(stem) for stem in TaskId._fields]
+        self.add_line(f"{', '.join((*numbers, topology))} = {value}")
+        self.fall_back_if(f"{topology} is not None")
+        for name in numbers:
+            self.emit_write(INT_32, name)
+        if len(wire.members) > len(_TASK_ID_INTEGERS):
+            self.pieces.append(repr(_NULL_TOPOLOGY))

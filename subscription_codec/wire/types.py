@@ -1,0 +1,284 @@
+"""Wire types: the encoding of one value. All integers are big-endian and signed, as in Java.
+
+Rule 1: a wire type knows bytes and values, never versions or records (those are in ``layout``).
+Rule 2: for any bytes, ``read`` returns a value or raises ``DecodeError``. It checks a count against the bytes that are
+left before it uses the count, so memory stays a small multiple of the input.
+Errors are raised without a path; each container adds its own part (``DecodeError.within``), which costs nothing unless
+there is an error.
+
+This is the reference path of the codec: its errors have the field and the offset. ``codegen`` compiles the fast path
+from the same layouts. Texts are in ``text``, long lists in ``tasks`` and ``hosts``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, Final, Generic, TypeVar
+from uuid import UUID
+
+from subscription_codec.errors import BadCount, DecodeError, EncodeError, Truncated
+
+T = TypeVar("T")
+
+
+class Reader:
+    """A position in some bytes. It moves forward only after a check that enough bytes are left."""
+
+    __slots__ = ("data", "position", "topic_dictionary")
+
+    def __init__(self, data: bytes, at: int = 0) -> None:
+        self.data = data
+        self.position = at
+        self.topic_dictionary: tuple[Any, ...] = ()
+        """The topic dictionary of the message; set by ``hosts.TopicDictionaryType``."""
+
+    @property
+    def remaining(self) -> int:
+        """The number of bytes that are left."""
+        return len(self.data) - self.position
+
+    def read_bytes(self, size: int) -> bytes:
+        """Read ``size`` bytes."""
+        at = self.position
+        raw = self.data[at : at + size]
+        if len(raw) < size:
+            raise Truncated(f"needs {size} bytes, {len(raw)} left", at)
+        self.position = at + size
+        return raw
+
+    def read_integer(self, size: int) -> int:
+        """Read one integer of ``size`` bytes."""
+        return int.from_bytes(self.read_bytes(size), "big", signed=True)
+
+    def read_count(self, item_size: int, size: int = 4) -> int:
+        """Read a count of items that take at least ``item_size`` bytes each."""
+        at = self.position
+        count = int.from_bytes(self.read_bytes(size), "big", signed=True)
+        if count < 0:
+            raise BadCount(f"a count of {count}", at)
+        if count * item_size > len(self.data) - self.position:
+            raise BadCount(f"{count} items of {item_size} bytes or more, but {self.remaining} bytes are left", at)
+        return count
+
+    def skip_null(self, size: int) -> bool:
+        """Skip a length of ``size`` bytes if it is negative, which is null. Kafka writes -1 and reads any."""
+        negative = self.data[self.position : self.position + 1] >= b"\x80" and self.remaining >= size
+        self.position += size if negative else 0
+        return negative
+
+    def read_rest(self) -> bytes:
+        """Read all bytes that are left."""
+        return self.read_bytes(self.remaining)
+
+
+class WireType(ABC, Generic[T]):
+    """The encoding of a ``T``."""
+
+    name: str
+    """The name on the reference page."""
+    size: int
+    """The smallest number of bytes of a value."""
+
+    @abstractmethod
+    def read(self, reader: Reader) -> T:
+        """Decode one value; ``DecodeError`` if it is malformed."""
+
+    @abstractmethod
+    def write(self, out: bytearray, value: T) -> None:
+        """Append one encoded value; ``EncodeError`` if it does not fit."""
+
+    @abstractmethod
+    def from_json(self, value: Any) -> T:
+        """Return the value of a JSON form (the inverse of ``json_fields.to_json``)."""
+
+    def fast_read(self, data: bytes, at: int) -> tuple[T, int]:
+        """Decode one value at an offset; return it and its end. For types that ``codegen`` does not inline."""
+        reader = Reader(data, at)
+        return self.read(reader), reader.position
+
+    def fast_write(self, value: T) -> bytes | bytearray:
+        """Encode one value. For types that ``codegen`` does not inline."""
+        out = bytearray()
+        self.write(out, value)
+        return out
+
+
+class Integer(WireType[int]):
+    """A signed big-endian integer."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.name = f"int{size * 8}"
+
+    def read(self, reader: Reader) -> int:
+        return reader.read_integer(self.size)
+
+    def from_json(self, value: Any) -> int:
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise EncodeError(f"needs an integer, got {value!r}")
+        return value
+
+    def write(self, out: bytearray, value: int) -> None:
+        try:
+            out += value.to_bytes(self.size, "big", signed=True)
+        except (OverflowError, AttributeError, TypeError):
+            raise EncodeError(f"needs an integer of {self.size} bytes, got {value!r}") from None
+
+
+INT_32: Final = Integer(4)
+INT_64: Final = Integer(8)
+
+
+@lru_cache(maxsize=4096)
+def cached_uuid(raw: bytes) -> UUID:
+    """Return the UUID of 16 bytes. Cached: the processes of a group stay the same, and making a UUID is slow."""
+    return UUID(bytes=raw)
+
+
+class Uuid(WireType[UUID]):
+    """A UUID as two int64: the most and the least significant half."""
+
+    name = "uuid"
+    size = 16
+
+    def read(self, reader: Reader) -> UUID:
+        return cached_uuid(reader.read_bytes(16))
+
+    def write(self, out: bytearray, value: UUID) -> None:
+        if not isinstance(value, UUID):
+            raise EncodeError(f"needs a UUID, got {value!r}")
+        out += value.bytes
+
+    def from_json(self, value: Any) -> UUID:
+        try:
+            return UUID(value)
+        except (ValueError, AttributeError, TypeError):
+            raise EncodeError(f"needs a UUID, got {value!r}") from None
+
+
+class NullableBytes(WireType["bytes | None"]):
+    """Bytes after an int32 length; -1 is null."""
+
+    name = "nullable bytes"
+    size = 4
+
+    def read(self, reader: Reader) -> bytes | None:
+        return None if reader.skip_null(4) else reader.read_bytes(reader.read_count(1))
+
+    def from_json(self, value: Any) -> bytes | None:
+        try:
+            return None if value is None else bytes.fromhex(value)
+        except (TypeError, ValueError):
+            raise EncodeError(f"needs hex or null, got {value!r}") from None
+
+    def write(self, out: bytearray, value: bytes | None) -> None:
+        out += b"\xff\xff\xff\xff" if value is None else len(value).to_bytes(4, "big") + value
+
+
+class Array(WireType[tuple[T, ...]]):
+    """A list: int32 count, then the items."""
+
+    size = 4
+
+    def __init__(self, item: WireType[T]) -> None:
+        self.item = item
+        self.name = f"[{item.name}]"
+
+    def read(self, reader: Reader) -> tuple[T, ...]:
+        count = reader.read_count(self.item.size)
+        read, items = self.item.read, []
+        try:
+            for _ in range(count):
+                items.append(read(reader))  # noqa: PERF401 - the error below needs the index
+        except DecodeError as error:
+            raise error.within(f"[{len(items)}]") from None
+        return tuple(items)
+
+    def write(self, out: bytearray, value: Sequence[T]) -> None:
+        try:
+            out += len(value).to_bytes(4, "big")
+        except TypeError:
+            raise EncodeError(f"needs a sequence, got {value!r}") from None
+        for index, item in enumerate(value):
+            try:
+                self.item.write(out, item)
+            except EncodeError as error:
+                raise error.within(f"[{index}]") from None
+
+    def from_json(self, value: Any) -> tuple[T, ...]:
+        if not isinstance(value, list):
+            raise EncodeError(f"needs a list, got {value!r}")
+        items: list[T] = []
+        try:
+            for item in value:
+                items.append(self.item.from_json(item))  # noqa: PERF401 - as in read
+        except EncodeError as error:
+            raise error.within(f"[{len(items)}]") from None
+        return tuple(items)
+
+
+class Struct(WireType[T]):
+    """Named values one after the other.
+
+    Args:
+        name: The name on the reference page.
+        make: Returns a ``T`` from the values.
+        unpack: Returns the values of a ``T``; None: a ``T`` is the tuple of them.
+        from_list: Returns the values of the JSON form of a ``T``, which is a list.
+        single_line: ``explain`` shows the value on one line, such as ``0_3`` or ``orders-3``.
+        members: The types of the values, by name.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        make: Callable[..., T],
+        *,
+        unpack: Callable[[Any], Sequence[Any]] | None = None,
+        from_list: Callable[[list[Any]], list[Any]] = list,
+        single_line: bool = False,
+        **members: WireType[Any],
+    ) -> None:
+        self.name = name
+        self.make = make
+        self.unpack = unpack
+        self.from_list = from_list
+        self.single_line = single_line
+        self.members = tuple(members.items())
+        self.size = sum(wire.size for wire in members.values())
+
+    def read(self, reader: Reader) -> T:
+        values: list[Any] = []
+        try:
+            for _, wire in self.members:
+                values.append(wire.read(reader))
+        except DecodeError as error:
+            raise error.within(self.members[len(values)][0]) from None
+        return self.make(*values)
+
+    def write(self, out: bytearray, value: T) -> None:
+        for name, wire, part in self._named_values(value):
+            try:
+                wire.write(out, part)
+            except EncodeError as error:
+                raise error.within(name) from None
+
+    def from_json(self, value: Any) -> T:
+        given = self.from_list(value) if isinstance(value, list) else []
+        if len(given) != len(self.members):
+            raise EncodeError(f"needs [{', '.join(name for name, _ in self.members)}], got {value!r}")
+        values: list[Any] = []
+        try:
+            for (_, wire), part in zip(self.members, given, strict=True):
+                values.append(wire.from_json(part))
+        except EncodeError as error:
+            raise error.within(self.members[len(values)][0]) from None
+        return self.make(*values)
+
+    def _named_values(self, value: Any) -> list[tuple[str, WireType[Any], Any]]:
+        unpacked = value if self.unpack is None or not isinstance(value, tuple | list) else self.unpack(value)
+        if not isinstance(unpacked, tuple | list) or len(unpacked) != len(self.members):
+            raise EncodeError(f"needs ({', '.join(name for name, _ in self.members)}), got {value!r}")
+        return [(name, wire, part) for (name, wire), part in zip(self.members, unpacked, strict=True)]

@@ -1,0 +1,150 @@
+"""Commands without a cluster: output, exit status, one-line errors."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from spark_sim.cli.main import COMMANDS, cli
+
+FUTURE = {"kind": "subscription", "hex": "0000000c0000000c"}
+SCRIPT = f"{sys.executable} -c 'from spark_sim.cli.main import main; main()'"
+
+
+def shell(line, stdin=None, **environment):
+    """Run a line with the console script as ``$SCRIPT``; the status is that of a failing part of a pipe."""
+    return subprocess.run(
+        ["bash", "-o", "pipefail", "-c", line.replace("$SCRIPT", SCRIPT)],
+        input=stdin,
+        capture_output=True,
+        check=False,
+        encoding="latin-1",
+        env={**os.environ, **environment},
+    )
+
+
+def run(*arguments, stdin=""):
+    return CliRunner().invoke(cli, arguments, input=stdin)
+
+
+def test_help_lists_every_command():
+    result = run("--help")
+
+    assert 0 == result.exit_code
+    assert all(name in result.output for name in COMMANDS)
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_every_command_has_help_with_an_example(name):
+    result = run(name, "--help")
+
+    assert 0 == result.exit_code
+    assert "Example" in result.output
+
+
+def test_an_unknown_command_is_a_usage_error():
+    assert 2 == run("sweeep").exit_code
+
+
+def test_plan_prints_the_steps_in_order():
+    output = run("plan", "1.1", "2.0").output
+
+    assert output.index("1. bounce every member to 2.0.1 with upgrade.from") < output.index("2. remove upgrade.from")
+
+
+def test_plan_offers_an_offline_upgrade():
+    assert "(--offline)" in run("plan", "1.1", "2.0").output
+    assert "1. stop every member of 1.1.1" in run("plan", "1.1", "2.0", "--offline").output
+
+
+def test_plan_as_json_names_the_plan_and_the_config():
+    plan = json.loads(run("plan", "0.10.0", "2.0", "--json").output)
+
+    assert ("two_bounces", "0.10.0", 2) == (plan["plan"], plan["upgrade_from"], len(plan["steps"]))
+
+
+@pytest.mark.parametrize("arguments", [("plan", "1.1", "9.9"), ("plan", "2.0", "2.0.1"), ("plan", "1.1")])
+def test_a_usage_error_of_plan_is_one_line(arguments):
+    result = run(*arguments)
+
+    assert 2 == result.exit_code
+    assert "Error: " in result.output
+
+
+def test_seconds_must_be_a_number():
+    # click accepts nan in any range: group would wait forever, and plan would measure nan seconds.
+    for command in ("plan 1.1 2.0 --session-timeout", "group app --bootstrap-servers a:1 --timeout"):
+        result = run(*command.split(), "nan")
+
+        assert 2 == result.exit_code
+        assert "expected a number of seconds, got 'nan'" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"), [(["plan", "1.1", "2.0"], 0), (["plan", "1.1", "x"], 2), (["--version"], 0), ([], 2)]
+)
+def test_the_console_script_ends_with_the_status(arguments, status):
+    code = "import sys; from spark_sim.cli.main import main; sys.argv[1:] = sys.argv[1:]; main()"
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
+
+    assert status == done.returncode
+    assert "Traceback" not in done.stderr
+
+
+def test_a_closed_pipe_exits_with_status_141_without_a_traceback():
+    # click sees the broken pipe first and would exit with 1, the status of a rejected line.
+    done = shell("$SCRIPT userdata decode --jsonl | head -1", stdin=(json.dumps(FUTURE) + "\n") * 50_000)
+
+    assert (141, "") == (done.returncode, done.stderr)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")
+@pytest.mark.parametrize("command", ["plan 1.1 2.0", "userdata decode tests/captures/2.0.1-to-2.3.1.json"])
+def test_a_full_disk_is_a_one_line_error_that_does_not_name_the_input(command):
+    # It must not be a traceback, or "Could not open file" with the name of the capture.
+    done = shell(f"$SCRIPT {command} > /dev/full")
+
+    assert (1, "Error: [Errno 28] No space left on device\n") == (done.returncode, done.stderr)
+
+
+def test_user_input_in_an_error_is_escaped_and_shortened():
+    # Control characters must not reach the terminal, nor a whole file that is given as a release.
+    played = shell("$SCRIPT group $'\\e[31m' --bootstrap-servers a:1 --timeout $'\\e[31m'").stderr
+    filled = shell(f"$SCRIPT plan {100_000 * 'x'} 2.0").stderr
+
+    assert all(each.isprintable() for each in played.splitlines())
+    assert "\\x1b[31m" in played
+    assert len(filled) < 3000
+    assert "known are 0.10.0.0 to" in filled
+
+
+def test_a_rejected_line_is_shortened_in_its_error():
+    line = json.dumps({"kind": "assignment", "fields": {"version": 11, 100_000 * "x": 1}})
+
+    assert len(run("userdata", "encode", stdin=line).stdout) < 3000
+
+
+def test_a_character_that_the_terminal_lacks_is_escaped():
+    # A topic in a message may contain any character, and the terminal may have an old encoding.
+    done = shell(
+        "$SCRIPT userdata explain --kind member-subscription 0000000000010003e28093ffffffff", PYTHONIOENCODING="latin-1"
+    )
+
+    assert 0 == done.returncode
+    assert "topics[0]     \\u2013" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "servers", ["b", ":1", "b:", "b:x", "b:0", "b:65536", "b:99999999999", "http://b:1", "a:1 b:2", "::1:1", ",", " "]
+)
+@pytest.mark.parametrize("command", ["group app --client confluent-kafka", "member --group g --topic t", "bounce"])
+def test_invalid_bootstrap_servers_are_a_usage_error(command, servers):
+    # confluent-kafka would retry such addresses until the timeout, and kafka-python would raise a Python error.
+    result = run(*command.split(), "--bootstrap-servers", servers)
+
+    assert 2 == result.exit_code
+    assert "expected HOST:PORT,..., got " in result.stderr

@@ -1,0 +1,530 @@
+"""``StreamsConsumer`` on librdkafka's mock cluster: one thread that polls, like a user's."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, suppress
+from itertools import groupby
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+
+from assignor import FatalError, Subtopology, Topology
+from assignor.clients.adapter import MemberGeneration, partition_counts
+from assignor.clients.confluent import StreamsConsumer
+from assignor.clients.confluent._private_api import encode_group_metadata
+from assignor.clients.kafka_python import _partition_assignor
+from assignor.clients.mock_cluster import MockCluster, delay_leader
+from assignor.rebalance_listener import PartitionsByTask
+from subscription_codec import TaskId
+from tests.assignor.clients.recording_listener import RecordingListener
+from upgrade import release_named
+
+pytestmark = pytest.mark.slow
+
+TASKS = [TaskId(0, partition) for partition in range(4)]
+TOPOLOGY = Topology.of(Subtopology(sources=["orders"], changelogs=["totals-changelog"]))
+SECONDS = 60.0
+EACH = 50  # records in each partition
+EVERY_RECORD = [(number, offset) for number in range(4) for offset in range(EACH)]
+Make = Callable[..., StreamsConsumer]
+
+
+class Listener(RecordingListener):
+    """Also remembers on which threads it was called; `calling` is called first."""
+
+    def __init__(self, **calling: Callable[[], None]) -> None:
+        super().__init__()
+        self.threads: set[int] = set()
+        self._calling = calling
+
+    def _record(self, word: str, tasks: PartitionsByTask, after: Any) -> None:
+        self.threads.add(threading.get_ident())
+        super()._record(word, tasks, after)
+        self._calling.get(word, lambda: None)()
+
+
+@pytest.fixture(name="cluster")
+def fixture_cluster() -> Iterator[MockCluster]:
+    with MockCluster(topics={"orders": len(TASKS)}, initial_rebalance_delay_ms=100) as cluster:
+        producer = Producer({"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0})
+        for number in range(EACH * len(TASKS)):
+            producer.produce("orders", b"%d" % number, partition=number % len(TASKS))
+        assert 0 == producer.flush(SECONDS)
+        yield cluster
+
+
+@pytest.fixture(name="make")
+def fixture_make(cluster: MockCluster) -> Iterator[Make]:
+    with ExitStack() as closing:
+
+        def make(config: dict[str, Any] | None = None, **settings: Any) -> StreamsConsumer:
+            common = {
+                **cluster.confluent_settings(),
+                "group.id": "billing",
+                "session.timeout.ms": 1700,
+                "heartbeat.interval.ms": 200,
+                "log_level": 0,
+            }
+            consumer = StreamsConsumer({**common, **(config or {})}, TOPOLOGY, admin=False, **settings)
+            delay_leader(consumer.streams)
+            closing.callback(consumer.close)
+            return consumer
+
+        yield make
+
+
+def poll_until(happened: Callable[[], bool], *consumers: StreamsConsumer) -> list[tuple[int, int]]:
+    """Poll all of them in turn; return the records (partition, offset)."""
+    deadline, read = time.monotonic() + SECONDS, []
+    while not happened():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        for consumer in consumers:
+            if (message := consumer.poll(0.02)) is not None:
+                assert message.error() is None
+                read.append((message.partition(), message.offset()))
+    return read
+
+
+def tasks(*consumers: StreamsConsumer) -> list[int]:
+    return sorted(partition.partition for consumer in consumers for partition in consumer.assignment())
+
+
+def all_shared(*consumers: StreamsConsumer) -> Callable[[], bool]:
+    return lambda: all(consumer.assignment() for consumer in consumers) and tasks(*consumers) == [0, 1, 2, 3]
+
+
+def at_the_end(consumer: StreamsConsumer) -> bool:
+    partitions = consumer.assignment()
+    return bool(partitions) and {EACH} == set(offsets(consumer.position(partitions)))
+
+
+def code(raised: pytest.ExceptionInfo[KafkaException]) -> int:
+    return int(raised.value.args[0].code())
+
+
+def offsets(partitions: list[TopicPartition]) -> list[int]:
+    return [partition.offset for partition in partitions]
+
+
+def test_iteration_yields_records_with_tasks_and_commit_commits_them(make: Make) -> None:
+    listener = Listener()
+    with make(listener=listener) as consumer:
+        with pytest.raises(KafkaException) as too_early:
+            consumer.consumer_group_metadata()
+        assert KafkaError._STATE == code(too_early)
+        assert "not joined" in repr(consumer)
+
+        seen = []
+        for task, message in consumer:
+            assert task == TaskId(0, message.partition())
+            seen.append((message.partition(), message.offset()))
+            if len(seen) == 30:
+                break
+        ends = [max([-1, *(offset for partition, offset in seen if partition == number)]) + 1 for number in range(4)]
+        committed = consumer.commit(asynchronous=False)
+
+        assert [end for end in ends if end] == [offset for offset in offsets(committed) if offset]
+        position = consumer.position(consumer.assignment())
+        assert ends == [max(0, offset) for offset in offsets(position)]
+        assert [end for end in ends if end] == [
+            offset for offset in offsets(consumer.committed(consumer.assignment(), 10)) if offset > 0
+        ]
+        assert (0, EACH) == consumer.get_watermark_offsets(TopicPartition("orders", 0), 10)
+        assert {"orders"} == set(consumer.list_topics("orders", 10).topics)
+        assert set(consumer.list_topics(timeout=10).topics) >= {"orders"}
+        assert 1 == len(consumer.offsets_for_times([TopicPartition("orders", 0, 0)], 10))  # which a mock cannot know
+        assert consumer.memberid() in repr(consumer)
+    assert ["assigned", "revoked"] == listener.callback_names
+    assert {threading.get_ident()} == listener.threads
+    with pytest.raises(RuntimeError, match="Consumer closed"):
+        consumer.poll(0)
+    with pytest.raises(RuntimeError, match="Consumer closed"):
+        consumer.commit()
+    consumer.close()
+    assert [] == list(consumer)
+
+
+def test_records_from_before_the_first_join_are_handed_out(make: Make, caplog: pytest.LogCaptureFixture) -> None:
+    """Kafka Streams begins there. With librdkafka's own default a member skipped 40 that a Java member processed."""
+    consumer = make()
+    read = poll_until(lambda: at_the_end(consumer), consumer)
+
+    assert EVERY_RECORD == sorted(read)
+    assert "auto_offset_reset" not in caplog.text  # of the member, which reads nothing
+
+
+def test_records_of_a_new_partition_are_read_from_its_start(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """300 of 2,400 were lost. A mock's topic cannot grow, so the leader is kept from seeing two of its partitions."""
+    visible = 2
+
+    def counted(cluster: Any, topics: Iterable[str]) -> dict[str, int]:
+        return {topic: min(visible, count) for topic, count in partition_counts(cluster, topics).items()}
+
+    monkeypatch.setattr(_partition_assignor, "partition_counts", counted)
+    consumer = make()
+    read = poll_until(lambda: at_the_end(consumer), consumer)
+    assert [each for each in EVERY_RECORD if each[0] < 2] == sorted(read)
+
+    visible = 4
+    consumer.streams.rejoin()
+    read += poll_until(lambda: all_shared(consumer)() and at_the_end(consumer), consumer)
+    assert EVERY_RECORD == sorted(read)
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        {"auto.offset.reset": "latest"},
+        {"auto.offset.reset": "LARGEST"},
+        {"topic.auto.offset.reset": "end"},
+        {"default.topic.config": {"auto.offset.reset": "largest"}},
+    ],
+)
+def test_an_auto_offset_reset_of_the_users_own_counts(make: Make, cluster: MockCluster, own: dict[str, Any]) -> None:
+    consumer = make(own)
+    read = poll_until(all_shared(consumer), consumer)
+    producer = Producer({"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0})
+    deadline = time.monotonic() + SECONDS
+    while not {0, 1, 2, 3} <= {number for number, _ in read}:  # the end is looked up in the background
+        assert time.monotonic() < deadline
+        for number in range(len(TASKS)):
+            producer.produce("orders", b"later", partition=number)
+        assert 0 == producer.flush(SECONDS)
+        read += [(message.partition(), message.offset()) for message in consumer.consume(100, 0.1)]
+
+    assert min(offset for _, offset in read) >= EACH
+
+
+def test_batches_and_single_records_come_in_order_and_once(make: Make) -> None:
+    consumer = make()
+    read: list[tuple[int | None, int | None]] = []
+    while len(read) < EACH * len(TASKS):
+        batch = consumer.consume(7, 1.0)
+        assert len(batch) <= 7
+        single = [message] if (message := consumer.poll(0.0)) is not None else []
+        read += [(message.partition(), message.offset()) for message in (*batch, *single)]
+
+    for number in range(len(TASKS)):
+        assert list(range(EACH)) == [offset for partition, offset in read if partition == number]
+    assert [] == consumer.consume(3, 0.0)
+    assert consumer.poll(0.0) is None
+
+
+def test_a_new_member_gets_tasks_after_their_revocation(make: Make) -> None:
+    """What stays is not interrupted: a seek and a pause outlive the rebalance."""
+
+    def commit() -> None:
+        if (
+            recorder.callback_names.count("revoked") == 1
+        ):  # in `close` a mock may refuse it: the other one has just left
+            old.commit(asynchronous=False)
+
+    recorder = Listener(revoked=commit)
+    old = make(listener=recorder)
+    read = poll_until(lambda: len(read_so_far(old)) == 4)
+    poll_until(lambda: offsets(old.position(old.assignment())) == [EACH] * 4, old)
+    old.seek(TopicPartition("orders", 0, 10))
+    old.pause([TopicPartition("orders", 1)])
+    young = make()
+    read = poll_until(all_shared(old, young), old, young)
+
+    gone = tasks(young)
+    assert ["assigned", "revoked"] == recorder.callback_names
+    assert sorted(recorder.callbacks[1][1]) == [TaskId(0, number) for number in gone]
+    if 0 not in gone:
+        assert [(0, offset) for offset in range(10, EACH)] == [each for each in read if each[0] == 0]
+    # What was committed in `revoked` is where the new owner begins.
+    assert [EACH] * len(gone) == offsets(young.committed(young.assignment(), 10))
+    assert {number for number, _ in read} <= {0}
+
+    with pytest.raises(KafkaException) as revoked:
+        old.commit(offsets=[TopicPartition("orders", gone[0], 1)], asynchronous=False)
+    assert KafkaError.ILLEGAL_GENERATION == code(revoked)
+    assert f"orders-{gone[0]} is not assigned" in str(revoked.value)
+    with pytest.raises(KafkaException) as not_ours:
+        old.pause([TopicPartition("orders", gone[0])])
+    assert KafkaError._UNKNOWN_PARTITION == code(not_ours)
+
+
+def test_consume_returns_its_records_before_they_are_committed(make: Make) -> None:
+    """Else a commit in `revoked` would be ahead of the user, and a crash would lose what lies between."""
+    handed: dict[int, int] = {}
+    compared: list[None] = []
+
+    def compare() -> None:
+        if compared:  # in `close`
+            return
+        for partition in old.position(old.assignment()):
+            assert max(0, partition.offset) == handed.get(partition.partition, 0)
+        compared.append(None)
+
+    old = make(listener=Listener(revoked=compare))
+    young: list[StreamsConsumer] = []
+    other = threading.Timer(1.0, lambda: young.append(make()))
+    other.start()
+    deadline = time.monotonic() + SECONDS
+    while not compared:
+        assert time.monotonic() < deadline
+        for message in old.consume(10_000, 5.0):
+            handed[message.partition()] = message.offset() + 1
+    other.join()
+    assert EACH * len(TASKS) == sum(handed.values())
+
+
+def read_so_far(consumer: StreamsConsumer) -> list[TopicPartition]:
+    consumer.poll(0.02)
+    return consumer.assignment()
+
+
+def test_paused_partitions_continue_at_their_position(make: Make) -> None:
+    consumer = make()
+    first = consumer.poll(SECONDS)
+    assert first is not None
+    paused = TopicPartition("orders", first.partition())
+    consumer.pause([paused])
+    others = poll_until(
+        lambda: EACH * 3 == sum(o for o in offsets(consumer.position(others_of(consumer, paused))) if o > 0), consumer
+    )
+    assert paused.partition not in {number for number, _ in others}
+    assert [1] == offsets(consumer.position([paused]))
+
+    consumer.resume([paused])
+    rest = poll_until(lambda: [EACH] == offsets(consumer.position([paused])), consumer)
+    assert [(paused.partition, offset) for offset in range(1, EACH)] == rest
+
+
+def others_of(consumer: StreamsConsumer, one: TopicPartition) -> list[TopicPartition]:
+    return [partition for partition in consumer.assignment() if partition.partition != one.partition]
+
+
+def test_seek_sets_the_position_and_the_start_in_on_tasks_assigned(make: Make) -> None:
+    def begin() -> None:
+        consumer.seek(TopicPartition("orders", 2, 40))
+        consumer.pause([TopicPartition("orders", 3)])
+
+    consumer = make(listener=Listener(assigned=begin))
+    read = poll_until(
+        lambda: [EACH] * 3 == offsets(consumer.position([TopicPartition("orders", number) for number in range(3)])),
+        consumer,
+    )
+    assert [(2, offset) for offset in range(40, EACH)] == [each for each in read if each[0] == 2]
+    assert [] == [each for each in read if each[0] == 3]
+
+    consumer.seek(TopicPartition("orders", 2, 45))
+    again = poll_until(lambda: [EACH] == offsets(consumer.position([TopicPartition("orders", 2)])), consumer)
+    assert [(2, offset) for offset in range(45, EACH)] == again
+
+
+def test_a_message_or_offsets_are_committed_and_on_commit_is_called(make: Make) -> None:
+    commits: list[tuple[Any, list[TopicPartition]]] = []
+    consumer = make({"on_commit": lambda error, partitions: commits.append((error, partitions))})
+    assert consumer.commit() is None
+    with pytest.raises(KafkaException) as nothing:
+        consumer.commit(asynchronous=False)
+    assert KafkaError._NO_OFFSET == code(nothing)
+    message = consumer.poll(SECONDS)
+    with pytest.raises(ValueError, match="got both"):
+        consumer.commit(message=message, offsets=[])
+    consumer.commit(message=message)
+    poll_until(lambda: bool(commits), consumer)
+
+    number = message.partition()
+    assert [(None, [1])] == [(error, offsets(partitions)) for error, partitions in commits]
+    assert [1] == offsets(consumer.committed([TopicPartition("orders", number)], 10))
+    assert [7] == offsets(consumer.commit(offsets=[TopicPartition("orders", number, 7)], asynchronous=False))
+    assert [7] == offsets(consumer.committed([TopicPartition("orders", number)], 10))
+
+
+def test_auto_commit_commits(make: Make) -> None:
+    consumer = make({"enable.auto.commit": True, "auto.commit.interval.ms": 100})
+    poll_until(
+        lambda: bool(consumer.assignment()) and [EACH] * 4 == offsets(consumer.committed(consumer.assignment(), 10)),
+        consumer,
+    )
+
+
+def test_a_member_that_does_not_poll_leaves_and_rejoins(make: Make) -> None:
+    recorder = Listener()
+    late = make({"max.poll.interval.ms": 1800}, listener=recorder)
+    poll_until(all_shared(late), late)
+    late.commit(offsets=[TopicPartition("orders", 0, 1)], asynchronous=False)
+    member = late.memberid()
+    other = make()
+    time.sleep(2.2)
+    poll_until(all_shared(other), other)
+    with pytest.raises(KafkaException) as out:
+        late.commit(offsets=[TopicPartition("orders", 0, 2)], asynchronous=False)
+    assert code(out) in {KafkaError.UNKNOWN_MEMBER_ID, KafkaError.ILLEGAL_GENERATION}
+    # Still the old member, whom no broker trusts, and never a blob without one.
+    assert member.encode() in late.consumer_group_metadata()
+
+    poll_until(all_shared(late, other), late, other)
+    # Tasks that it should have revoked in the meantime are lost as well; none is revoked.
+    first, *then = [word for word, _ in groupby(recorder.callback_names) if not word.startswith("standby")]
+    assert ["assigned", ["lost", "assigned"]] == [first, then[:2]]
+
+
+def test_no_record_is_returned_while_the_member_may_be_fenced(make: Make) -> None:
+    consumer = make()
+    first = consumer.poll(SECONDS)
+    assert first is not None
+    membership = consumer._membership
+    membership._session_seconds = -1.0
+    deadline = time.monotonic() + SECONDS
+    while not membership.maybe_fenced:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    assert consumer.poll(0.1) is None
+    assert [] == consumer.consume(10, 0.1)
+    membership._session_seconds = 60.0
+    assert consumer.poll(SECONDS) is not None
+
+
+def test_a_revocation_after_the_session_timeout_is_a_loss(make: Make) -> None:
+    recorder = Listener()
+    consumer = make(listener=recorder, release=release_named("streams-assignor-3"))  # eager: it gives up all
+    poll_until(all_shared(consumer), consumer)
+    membership = consumer._membership
+    membership.adapter.rejoin()
+    deadline = time.monotonic() + SECONDS
+    while not membership._pending:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    membership._session_seconds = -1.0
+    consumer.poll(0)
+    assert ["assigned", "lost"] == recorder.callback_names
+    membership._session_seconds = 60.0
+    poll_until(lambda: ["assigned", "lost", "assigned"] == recorder.callback_names, consumer)
+
+
+@pytest.mark.parametrize("during", ["poll", "nothing"])
+def test_another_thread_can_close_it(make: Make, during: str) -> None:
+    recorder = Listener()
+    consumer = make(listener=recorder)
+    poll_until(all_shared(consumer), consumer)
+    consumer.pause(consumer.assignment())
+    if during == "poll":
+        closer = threading.Timer(0.2, consumer.close)
+        closer.start()
+        with pytest.raises(RuntimeError, match="Consumer closed"):
+            consumer.poll()
+    else:
+        closer = threading.Thread(target=consumer.close)
+        closer.start()
+    closer.join(SECONDS)
+    assert not closer.is_alive()
+    assert ["assigned", "revoked"] == recorder.callback_names
+
+
+def test_no_record_is_returned_after_a_close_on_another_thread(make: Make) -> None:
+    entered, read_after = threading.Event(), []
+    consumer = make(listener=Listener(revoked=lambda: (entered.set(), time.sleep(0.3))))
+    poll_until(all_shared(consumer), consumer)
+    assert consumer.poll(SECONDS) is not None
+    closer = threading.Thread(target=consumer.close)
+    closer.start()
+    entered.wait(SECONDS)
+
+    def read_on() -> None:
+        while True:
+            if (message := consumer.poll(SECONDS)) is not None:
+                read_after.append(message)
+
+    with pytest.raises(RuntimeError, match="Consumer closed"):
+        read_on()
+    closer.join(SECONDS)
+    assert not read_after
+
+
+def test_a_callback_can_close_it(make: Make) -> None:
+    consumer = make(listener=Listener(assigned=lambda: consumer.close()))
+    with pytest.raises(RuntimeError, match="Consumer closed"):
+        consumer.poll(SECONDS)
+
+
+def test_poll_raises_an_exception_of_the_listener_and_the_tasks_change(make: Make) -> None:
+    def fail() -> None:
+        raise LookupError("no store here")
+
+    consumer = make(listener=Listener(assigned=fail, revoked=fail))
+    with pytest.raises(LookupError, match="no store here"):
+        consumer.poll(SECONDS)
+    assert consumer.poll(SECONDS) is not None
+    with pytest.raises(LookupError, match="no store here"):
+        consumer.close()
+    with pytest.raises(RuntimeError, match="Consumer closed"):
+        consumer.poll(0)
+
+
+def test_poll_raises_an_exception_of_offset_sums_and_the_member_joins(make: Make) -> None:
+    class Forgetful(Listener):
+        def offset_sums(self) -> Any:
+            raise LookupError("no store here")
+
+    consumer = make(listener=Forgetful())
+    with pytest.raises(LookupError, match="no store here"):
+        consumer.poll(SECONDS)
+    deadline = time.monotonic() + SECONDS
+    while not consumer.assignment():
+        assert time.monotonic() < deadline
+        with suppress(LookupError):  # once for each rebalance
+            consumer.poll(0.1)
+
+
+def test_every_poll_raises_the_fatal_error(make: Make) -> None:
+    """KAFKA-6054: a leader of 0.10.1 answers version 2 even to version 1."""
+    leader = make(release=release_named("0.10.1.1"))
+    poll_until(all_shared(leader), leader)
+    follower = make(release=release_named("0.10.0.1"))
+    with pytest.raises(FatalError, match="Unknown assignment data version") as first:
+        poll_until(lambda: False, follower, leader)
+    with pytest.raises(FatalError) as second:
+        follower.poll(0)
+    assert first.value is second.value
+    follower.close()
+
+
+def test_standby_tasks_are_announced(make: Make) -> None:
+    recorder = [Listener(), Listener()]
+    consumers = [make({"num.standby.replicas": 1}, listener=each) for each in recorder]
+    poll_until(lambda: all_shared(*consumers)() and all(each.owned_tasks.standby for each in recorder), *consumers)
+    assert recorder[0].owned_tasks.standby.keys() == recorder[1].owned_tasks.active.keys()
+
+
+def test_group_metadata_has_the_layout_of_librdkafka(cluster: MockCluster) -> None:
+    """Private bytes: a release of librdkafka that changes them fails here."""
+    for instance in (None, "one"):
+        static = {"group.instance.id": instance} if instance else {}
+        consumer = Consumer(
+            {
+                "bootstrap.servers": cluster.bootstrap_servers,
+                "group.id": f"plain-{instance}",
+                "session.timeout.ms": 1700,
+                **static,
+            }
+        )
+        consumer.subscribe(["orders"])
+        deadline = time.monotonic() + SECONDS
+        while not consumer.assignment():
+            assert time.monotonic() < deadline
+            consumer.poll(0.05)
+        blob = consumer.consumer_group_metadata()
+        # A mock begins with generation 1, and has been asked to join at most a few times.
+        candidates = [
+            encode_group_metadata(f"plain-{instance}", MemberGeneration(n, consumer.memberid()), instance)
+            for n in range(1, 9)
+        ]
+        assert blob in candidates
+        consumer.close()
+
+
+def test_poll_raises_fatal_error_without_a_broker(caplog: pytest.LogCaptureFixture) -> None:
+    config = {"bootstrap.servers": "127.0.0.1:1", "group.id": "billing", "log_level": 0}
+    consumer = StreamsConsumer({**config, "main.consumer.bootstrap_timeout_ms": 300}, TOPOLOGY)
+    caplog.set_level(logging.CRITICAL)
+    with pytest.raises(FatalError, match="the membership has ended"):
+        consumer.poll(SECONDS)
+    consumer.close()

@@ -1,0 +1,138 @@
+"""Where a member begins to read."""
+
+from collections.abc import Iterable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from confluent_kafka import OFFSET_BEGINNING, KafkaError, KafkaException, TopicPartition
+
+from assignor.clients.confluent._fetcher import RecordFetcher, partition_key
+from assignor.rebalance_listener import NoOpListener, TaskRebalanceListener
+from subscription_codec import TaskId
+from subscription_codec import TopicPartition as Partition
+
+TASKS = {TaskId(0, number): frozenset({Partition("data", number)}) for number in (0, 1)}
+UNSTABLE = KafkaError(KafkaError.UNSTABLE_OFFSET_COMMIT)
+
+
+class Consumer:
+    """As much of a ``confluent_kafka.Consumer`` as is asked for."""
+
+    def __init__(self, *answers: Any) -> None:
+        self.answers = list(answers)
+        self.says: list[Any] = []
+        self.reads: dict[tuple[str, int], int] = {}
+        self.paused: set[tuple[str, int]] = set()
+
+    def committed(self, partitions: Iterable[TopicPartition], timeout: float) -> list[Any]:
+        assert timeout > 0
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return [
+            SimpleNamespace(
+                topic=each.topic,
+                partition=each.partition,
+                offset=-1001 if isinstance(answer[each.partition], KafkaError) else answer[each.partition],
+                error=answer[each.partition] if isinstance(answer[each.partition], KafkaError) else None,
+            )
+            for each in partitions
+        ]
+
+    def incremental_assign(self, partitions: Iterable[TopicPartition]) -> None:
+        self.reads.update({partition_key(each): each.offset for each in partitions})
+
+    def incremental_unassign(self, partitions: Iterable[TopicPartition]) -> None:
+        for each in partitions:
+            del self.reads[partition_key(each)]
+
+    def pause(self, partitions: Iterable[TopicPartition]) -> None:
+        self.paused.update(map(partition_key, partitions))
+
+    def consume(self, _number: int, _timeout: float) -> list[Any]:
+        return []
+
+    def poll(self, _timeout: float) -> Any:
+        return self.says.pop(0) if self.says else None
+
+
+def records(*answers: Any, listener: TaskRebalanceListener | None = None) -> tuple[RecordFetcher, Consumer]:
+    """Records of a member whose group answers so when it is asked what it has committed."""
+    made = RecordFetcher({"group.id": "g", "auto.offset.reset": "earliest"}, listener or NoOpListener(), lambda: None)
+    made.consumer.close()
+    consumer = Consumer(*answers)
+    made.consumer = consumer  # type: ignore[misc,assignment]
+    return made, consumer
+
+
+@pytest.mark.parametrize(
+    "refusal", [KafkaException(UNSTABLE), KafkaException(KafkaError(KafkaError._TIMED_OUT)), {0: UNSTABLE, 1: UNSTABLE}]
+)
+def test_offsets_in_an_unfinished_transaction_are_waited_for(refusal: Any) -> None:
+    """Left to librdkafka, two partitions began at offset 0 and 6,573 records came twice, with exactly-once."""
+    reading, consumer = records(refusal, refusal, {0: 3284, 1: 3289})
+
+    reading.on_tasks_assigned(TASKS)
+    assert {} == consumer.reads
+    reading.fetch(0)
+    assert {} == consumer.reads
+    reading.fetch(0)
+    assert {("data", 0): 3284, ("data", 1): 3289} == consumer.reads
+
+
+def test_one_partition_does_not_wait_for_another() -> None:
+    reading, consumer = records({0: 7, 1: UNSTABLE}, {1: 8})
+
+    reading.on_tasks_assigned(TASKS)
+    assert {("data", 0): 7} == consumer.reads
+    reading.consume(1, 0)
+    assert {("data", 0): 7, ("data", 1): 8} == consumer.reads
+
+
+def test_where_nothing_is_committed_auto_offset_reset_decides() -> None:
+    reading, consumer = records({0: 7, 1: -1001})
+
+    reading.on_tasks_assigned(TASKS)
+
+    assert {("data", 0): 7, ("data", 1): OFFSET_BEGINNING} == consumer.reads
+
+
+def test_a_seek_skips_the_lookup_of_committed_offsets() -> None:
+    class Seeking(NoOpListener):
+        def on_tasks_assigned(self, tasks: Any) -> None:  # noqa: ARG002
+            reading.seek(TopicPartition("data", 1, 5))
+            reading.pause([TopicPartition("data", 1)])
+
+    reading, consumer = records({0: UNSTABLE}, listener=Seeking())
+
+    reading.on_tasks_assigned(TASKS)
+
+    assert {("data", 1): 5} == consumer.reads
+    assert {("data", 1)} == consumer.paused
+
+
+def test_errors_of_the_group_are_no_records() -> None:
+    """It could come out of ``poll`` before the ``FatalError`` that says the same."""
+    denied, gone = (
+        SimpleNamespace(error=lambda code=code: KafkaError(code))
+        for code in (KafkaError.GROUP_AUTHORIZATION_FAILED, KafkaError._ALL_BROKERS_DOWN)
+    )
+    reading, consumer = records()
+    consumer.says = [denied, gone]
+
+    reading.fetch(0)
+    assert [] == list(reading.fetched)
+    reading.fetch(0)
+    assert [gone] == list(reading.fetched)
+
+
+def test_a_partition_revoked_before_it_was_read_is_dropped() -> None:
+    reading, consumer = records({0: 7, 1: UNSTABLE})
+
+    reading.on_tasks_assigned(TASKS)
+    reading.on_tasks_lost(TASKS)
+    reading.fetch(0)
+
+    assert {} == consumer.reads
+    assert {} == reading.tasks

@@ -1,0 +1,309 @@
+"""A leader inside a real ``KafkaConsumer`` polls features, and its group carries them (rows G3, G4, G6 and G7)."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from threading import Event, Thread
+from threading import enumerate as threads
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from assignor.clients.feature_watch import POLL_SECONDS, FeatureWatch
+from assignor.clients.kafka_python import StreamsPartitionAssignor
+from assignor.clients.mock_cluster import MockCluster
+from assignor.observability import events
+from assignor.protocol.feature_levels import Levels
+from probing import FollowUpReason
+from tests.assignor.clients.kafka_python.test_partition_assignor import (
+    SECONDS,
+    TASKS,
+    TOPOLOGY,
+    Running,
+    an_assignor,
+    eventually,
+    owned,
+)
+from tests.assignor.clients.kafka_python.test_partition_assignor import (
+    fixture_cluster as fixture_cluster,  # the name is how it is found
+)
+from tests.assignor.clients.test_leader_lookup import Admin
+from upgrade.features.client.errors import Unreachable
+from upgrade.features.model.rpc import FeatureMetadata, Listener
+
+pytestmark = pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")
+
+FEATURE = "group.version"
+
+
+class Features:
+    """A cluster that can be asked: at one level, or out of reach."""
+
+    def __init__(self, level: int = 0) -> None:
+        self.level, self.reachable, self.asked = level, True, 0
+
+    def describe(self) -> FeatureMetadata:
+        self.asked += 1
+        if not self.reachable:
+            raise Unreachable("no broker listens")
+        return FeatureMetadata(Listener.BROKER, 7, {FEATURE: (0, 9)}, {FEATURE: self.level} if self.level else {})
+
+    def was_asked(self, times: int = 2) -> None:
+        """Wait until it has been asked so many times more."""
+        before = self.asked
+        eventually(lambda: self.asked >= before + times)
+
+
+class Watcher(Running):
+    """A consumer whose member watches a feature and asks its own idea of the cluster, often."""
+
+    def __init__(self, cluster: MockCluster, level: int = 0) -> None:
+        self.features = Features(level)
+        self.received_levels: list[Levels] = []
+        watching: dict[str, Any] = {"watches": [FEATURE], "features": self.features, "features_every_seconds": 0.05}
+        self.events: list[events.Event] = []
+        super().__init__(
+            cluster, an_assignor(on_levels=self.received_levels.append, observer=self.events.append, **watching)
+        )
+
+    @property
+    def level(self) -> int:
+        return self.streams.assignor.member.feature_levels.get(FEATURE, 0)
+
+    @property
+    def causes(self) -> list[events.JoinReason | FollowUpReason]:
+        return [event.reason for event in self.events if isinstance(event, events.JoinSent)]
+
+    @property
+    def joins_for_features(self) -> int:
+        return self.causes.count(events.JoinReason.FEATURES)
+
+
+Start = Callable[..., Watcher]
+
+
+def come_to_rest(leader: Watcher, *others: Watcher) -> None:
+    """Wait until no member joins for a while: a rebalance under way would carry a raise without another rebalance."""
+
+    def rests() -> bool:
+        before = [each.causes for each in (leader, *others)]
+        leader.features.was_asked(20)  # about a second, and some heartbeats
+        return before == [each.causes for each in (leader, *others)]
+
+    eventually(rests)
+
+
+@pytest.fixture(name="start")
+def fixture_start(cluster: MockCluster) -> Iterator[Start]:
+    with ExitStack() as closing:
+
+        def start(level: int = 0) -> Watcher:
+            closing.callback((watcher := Watcher(cluster, level)).close)
+            return watcher
+
+        yield start
+
+
+def test_g3_only_the_leader_polls_features(start: Start) -> None:
+    leader = start()
+    eventually(lambda: leader.active == TASKS)
+    follower = start()
+    eventually(lambda: bool(follower.active) and owned([leader, follower]) == TASKS)
+    leader.features.was_asked()
+    assert 0 == follower.features.asked
+
+    leader.close()
+    eventually(lambda: follower.active == TASKS)
+    follower.features.was_asked()
+
+
+def test_g4_one_rebalance_carries_a_raise_to_every_member(start: Start) -> None:
+    leader = start(1)
+    eventually(lambda: leader.level == 1)
+    follower = start()
+    eventually(lambda: bool(follower.active) and owned([leader, follower]) == TASKS)
+    come_to_rest(leader, follower)
+    assert 1 == follower.level
+    before = leader.joins_for_features
+    leader.features.level = 2
+    eventually(lambda: leader.level == follower.level == 2)
+    leader.features.was_asked()
+
+    assert (before + 1, 0) == (leader.joins_for_features, follower.joins_for_features)
+    assert [{FEATURE: 1}, {FEATURE: 2}] == leader.received_levels == follower.received_levels
+    assert [[], []] == [leader.errors, follower.errors]
+
+
+def test_g7_neither_a_stale_broker_nor_a_new_leader_lowers_a_level(start: Start) -> None:
+    leader = start(2)
+    eventually(lambda: leader.level == 2)
+    follower = start(1)  # this is what it will see
+    eventually(lambda: follower.level == 2 and owned([leader, follower]) == TASKS)
+    leader.features.level = 1
+    leader.features.was_asked()
+    leader.close()
+    eventually(lambda: follower.active == TASKS)
+    follower.features.was_asked()
+    again = start()
+    eventually(lambda: again.level == 2)
+
+    assert [{FEATURE: 2}] == leader.received_levels == follower.received_levels == again.received_levels
+    assert 2 == follower.level
+
+
+def test_a_cluster_that_does_not_answer_is_polled_again(start: Start) -> None:
+    leader = start(1)
+    leader.features.reachable = False
+    leader.features.was_asked(3)
+    assert 0 == leader.level
+    leader.features.reachable = True
+    eventually(lambda: leader.level == 1)
+
+    assert [] == leader.errors
+
+
+# -- without a client ------------------------------------------------------------------------------------------------
+
+
+class Alone(StreamsPartitionAssignor):
+    """A member whose client only writes down what it is to do: later, or at the next poll."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(TOPOLOGY, watches=[FEATURE], features=Features(), **settings)
+        self.planned: list[float] = []
+        self.plan: list[Callable[[], None]] = []
+        self.rejoins = 0
+        self.consumer = SimpleNamespace(
+            assignment=set,
+            group_metadata=lambda: SimpleNamespace(member_id="a"),
+            _coordinator=SimpleNamespace(request_rejoin=lambda: setattr(self, "rejoins", self.rejoins + 1)),
+        )
+
+    def call_later(self, seconds: float, call: Callable[[], None]) -> None:
+        self.planned.append(seconds)
+        self.plan.append(call)
+
+    def rebalance(self, *others: StreamsPartitionAssignor) -> None:
+        """Lead a group of this member and others that do not care for their answer."""
+        members = [
+            SimpleNamespace(member_id=str(number), metadata=as_metadata(each.metadata(["orders"])))
+            for number, each in enumerate([self, *others])
+        ]
+        answers = self.assign(SimpleNamespace(partitions_for_topic=lambda _: range(4)), members)
+        self.on_assignment(as_metadata(answers["0"]), 1)
+
+    def follow(self, other: StreamsPartitionAssignor) -> None:
+        """Be answered by another one."""
+        answers = other.assignor.assign(
+            {"orders": 4}, {"a": self.metadata(["orders"]), "b": other.assignor.subscription()}
+        )
+        self.on_assignment(as_metadata(answers["a"]), 1)
+
+
+def as_metadata(blob: bytes) -> SimpleNamespace:
+    return SimpleNamespace(topics=["orders"], encode=lambda: blob)
+
+
+def test_g6_a_new_leader_does_not_poll_immediately_for_carried_levels() -> None:
+    ahead, leader, first = Alone(), Alone(), Alone()
+    ahead._observed_levels = {FEATURE: 2}
+    ahead.rebalance()
+    leader.rebalance(ahead)
+    first.rebalance()
+
+    assert {FEATURE: 2} == leader.assignor.member.feature_levels
+    assert [60.0] == leader.planned
+    assert [0.0] == first.planned
+
+
+def test_g4_a_leader_rejoins_until_the_group_carries_the_levels() -> None:
+    leader = Alone()
+    leader.rebalance()
+    rejoins = []
+    for level in (2, 1, None, 1, 2, 3):  # stale brokers, and a rebalance after the second
+        if level is None:
+            leader.rebalance()
+        else:
+            leader._on_levels_observed({FEATURE: level, "share.version": level})
+            leader.plan.pop()()
+        rejoins.append(leader.rejoins)
+
+    assert [1, 2, 2, 2, 2, 3] == rejoins
+
+
+def test_g3_a_former_leader_does_not_poll_features() -> None:
+    member, other = Alone(), Alone()
+    member.rebalance()
+    member.follow(other)
+    (look,) = member.plan
+    look()
+
+    assert [look] == member.plan  # it would have planned the next one
+    member.rebalance()
+    assert [0.0, 0.0] == member.planned
+
+
+def test_a_leader_with_an_admin_passes_on_observed_levels() -> None:
+    leader = Alone(admin=Admin(orders=4, **{"orders-store-changelog": 4}))
+    leader._observed_levels = {FEATURE: 2}
+    leader.rebalance()
+
+    assert {FEATURE: 2} == leader.assignor.member.feature_levels
+
+
+def test_a_member_that_leads_again_continues_to_poll() -> None:
+    leader = Alone()
+    leader.rebalance()
+    leader.rebalance()
+
+    assert [0.0] == leader.planned
+
+
+def test_a_failed_levels_callback_is_called_again() -> None:
+    def received_levels(levels: Levels) -> None:
+        calls.append(levels)
+        if len(calls) == 1:
+            raise LookupError
+
+    calls: list[Levels] = []
+    leader = Alone(on_levels=received_levels)
+    leader._observed_levels = {FEATURE: 2}
+    with pytest.raises(LookupError):
+        leader.rebalance()
+    leader.rebalance()
+    leader.rebalance()
+
+    assert [{FEATURE: 2}] * 2 == calls
+    assert leader.failure is None
+
+
+def test_features_need_names_to_watch() -> None:
+    with pytest.raises(ValueError, match="names of features to watch"):
+        StreamsPartitionAssignor(TOPOLOGY, features=Features())
+
+
+def test_a_poll_that_ends_after_stop_is_dropped() -> None:
+    """The leader has lost its office while the cluster was asked."""
+
+    class Slow(Features):
+        def describe(self) -> FeatureMetadata:
+            assert may_answer.wait(SECONDS)
+            return super().describe()
+
+    may_answer, received, plan = Event(), [], []
+    features = Slow(2)
+    watch = FeatureWatch(features, received.append, lambda _, call: plan.append(call))
+    watch.start(immediately=True)
+    plan.pop(0)()
+    asking = the_thread_that_asks()
+    watch.stop()
+    may_answer.set()
+    asking.join()
+    plan.pop(0)()  # and it is not asked again
+
+    assert (1, [], []) == (features.asked, received, plan)
+    assert 60.0 == POLL_SECONDS
+
+
+def the_thread_that_asks() -> Thread:
+    return next(thread for thread in threads() if thread.name == "feature-watch")

@@ -1,0 +1,40 @@
+"""Private names of the client libraries are used in the modules ``_private_api`` alone."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+CLIENTS = Path(__file__).parents[3] / "assignor" / "clients"
+MODULES = [path for path in sorted(CLIENTS.rglob("*.py")) if path.name != "_private_api.py"]
+
+
+def private_attributes(source: str) -> Iterator[str]:
+    """Attributes with an underscore of anything but ``self``; librdkafka's error codes are public."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Attribute(value=ast.Name(id="self" | "KafkaError")):
+                continue
+            case ast.Attribute(attr=name) if name.startswith("_") and not name.startswith("__"):
+                yield ast.unparse(node)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(CLIENTS).as_posix())
+def test_a_module_uses_no_private_attribute(path: Path) -> None:
+    assert [] == list(private_attributes(path.read_text()))
+
+
+@pytest.mark.parametrize("library", ["aiokafka", "kafka_python"])
+def test_the_list_has_every_private_attribute(library: str) -> None:
+    source = (CLIENTS / library / "_private_api.py").read_text()
+    listed = source.partition("PRIVATE_NAMES: Final = (")[2].partition("\n)")[0]
+    used = {each.rpartition(".")[2] for each in private_attributes(source)}
+
+    assert used
+    assert [] == [name for name in sorted(used) if name not in listed]
+    assert [] == [name for name in ast.literal_eval(f"({listed})") if name.rpartition(".")[2] not in source]
+
+
+def test_a_private_attribute_is_found() -> None:
+    assert ["consumer._coordinator"] == list(private_attributes("consumer._coordinator.heartbeat(self._consumer)"))

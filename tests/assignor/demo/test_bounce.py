@@ -1,0 +1,296 @@
+"""Rolling bounces: the rules that judge them, and real ones on the embedded cluster."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from attrs import evolve
+from rich.console import Console
+
+from assignor.cli._member import MEMBER_COMMAND
+from assignor.demo import render as bounce_render
+from assignor.demo.model import (
+    DEFAULT_STEPS,
+    BounceSettings,
+    BounceStep,
+    BounceSummary,
+    MemberStatus,
+    ProcessedOffsets,
+    TimelineEntry,
+    doubly_owned_task,
+    unstable_reasons,
+)
+from assignor.demo.runner import Bounce, BounceError
+
+COMMAND = [sys.executable, "-c", "from spark_sim.cli.main import main; main()", "bounce"]
+SECONDS = 120.0
+
+STABLE_MEMBER = MemberStatus(
+    name="A",
+    process="running",
+    release="2.0.1",
+    used=3,
+    supported=3,
+    leader=True,
+    generation=7,
+    active=("0_0", "0_1"),
+    rejoining=False,
+    processed=5,
+)
+OTHER = evolve(STABLE_MEMBER, name="B", leader=False, active=("0_2",))
+TASKS = ("0_0", "0_1", "0_2")
+ASSIGNED = {
+    "event": "assigned",
+    "generation": 7,
+    "member_id": "a member",
+    "leader": True,
+    "version": 2,
+    "supported": -1,
+    "active": ["0_0"],
+    "standby": ["0_1"],
+    "rejoin": False,
+}
+
+
+def test_a_stable_group_has_no_unstable_reasons() -> None:
+    assert [] == unstable_reasons([STABLE_MEMBER, OTHER], TASKS)
+    assert [] == unstable_reasons([STABLE_MEMBER, OTHER], TASKS, expected_version=3)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"process": "starting"}, "member B is starting"),
+        ({"process": "stopped"}, "member B is stopped"),
+        ({"rejoining": True}, "member B is rebalancing"),
+        ({"generation": None}, "member B is rebalancing"),
+        ({"generation": 8}, "member B is rebalancing"),
+        ({"processed": 0}, "member B does not process records"),
+        ({"used": 2}, "member B uses metadata version 2, not 3"),
+        ({"active": ()}, "tasks are owned as 0_0, 0_1"),
+        ({"active": ("0_1", "0_2")}, "tasks are owned as 0_0, 0_1, 0_1, 0_2"),
+    ],
+)
+def test_an_unstable_group_has_a_reason(change: dict[str, object], reason: str) -> None:
+    assert reason in unstable_reasons([STABLE_MEMBER, evolve(OTHER, **change)], TASKS, expected_version=3)
+
+
+def test_a_member_without_tasks_need_not_process_anything() -> None:
+    idle = evolve(OTHER, active=(), processed=0)
+
+    assert [] == unstable_reasons([STABLE_MEMBER, idle], STABLE_MEMBER.active)
+
+
+def test_a_task_owned_twice_in_one_generation_is_named() -> None:
+    assert doubly_owned_task([STABLE_MEMBER, OTHER]) is None
+    assert doubly_owned_task([STABLE_MEMBER, evolve(OTHER, generation=6, active=("0_1",))]) is None
+    assert "task 0_1 is owned by A and B in generation 7" == doubly_owned_task(
+        [STABLE_MEMBER, evolve(OTHER, active=("0_1",))]
+    )
+
+
+def test_a_status_follows_from_the_events() -> None:
+    status = MemberStatus(name="A", process="starting")
+    for event in (
+        {"event": "started", "release": "2.0.1", "upgrade_from": "1.1", "process_id": "an id"},
+        {"event": "subscribed", "used": 2, "supported": 3},
+        ASSIGNED,
+        {"event": "processed", "partition": "orders-0", "from": 3, "to": 5},
+        {"event": "processed", "partition": "orders-0", "from": 6, "to": 6},
+    ):
+        status = status.after(event)
+
+    assert status == MemberStatus(
+        name="A",
+        process="running",
+        release="2.0.1",
+        upgrade_from="1.1",
+        used=2,
+        supported=3,
+        leader=True,
+        generation=7,
+        active=("0_0",),
+        standby=("0_1",),
+        rejoining=False,
+        processed=4,
+    )
+    revoked = status.after({"event": "revoked", "partitions": ["orders-0"]})
+    assert ((), True) == (revoked.active, revoked.rejoining)
+    assert status.after({**ASSIGNED, "generation": 8, "rejoin": True}).rejoining
+    stopped, failed = {"event": "stopped", "reason": "told to"}, {"event": "failed", "error": "why"}
+    assert "stopped" == status.after(stopped).process == status.after(failed).process
+
+
+def test_lost_and_duplicate_records_are_counted() -> None:
+    offsets = ProcessedOffsets()
+    for batch in (("t-0", 0, 9), ("t-0", 8, 11), ("t-1", 1, 1)):
+        offsets.record(*batch)
+
+    assert (13, 2) == (offsets.processed, offsets.duplicates)
+    assert 0 == offsets.lost({"t-0": 12})
+    assert 1 + 1 + 4 == offsets.lost({"t-0": 13, "t-1": 2, "t-2": 4})
+
+
+def test_the_seed_decides_the_orders() -> None:
+    orders = [BounceSettings(members=5, seed=seed).bounce_orders() for seed in range(5)]
+
+    assert orders == [BounceSettings(members=5, seed=seed).bounce_orders() for seed in range(5)]
+    assert 5 == len({str(order) for order in orders})
+    assert {("A", "B", "C", "D", "E")} == {tuple(sorted(order)) for some in orders for order in some}
+    assert all(len(DEFAULT_STEPS) == len(some) for some in orders)
+
+
+@pytest.mark.slow
+def test_it_finishes_both_upgrades() -> None:
+    """Version 2 to 3 in two bounces, 3 to 4 in one, with records: the whole command, once."""
+    done = subprocess.run([*COMMAND, "--json", "--seed", "5"], capture_output=True, text=True, timeout=4 * SECONDS)
+
+    assert (0, "") == (done.returncode, done.stderr)
+    summary = json.loads(done.stdout)
+    start, first, second, probing = summary["steps"]
+    assert "finished" == summary["outcome"]
+    assert 0 == summary["lost"]
+    assert 500 < summary["produced"] == summary["processed"]
+    assert [2, 2, 3, 4] == [step["step"]["version"] for step in summary["steps"]]
+    for step in summary["steps"]:
+        assert {step["step"]["version"]} == {member["used"] for member in step["members"]}
+        assert [f"0_{number}" for number in range(6)] == sorted(
+            task for member in step["members"] for task in member["active"]
+        )
+    assert {"1.1"} == {member["upgrade_from"] for member in first["members"]}
+    assert {"simulated-4"} == {member["release"] for member in probing["members"]}
+    # Without the second step there would be nothing to probe: version 2 says nothing about what a group supports.
+    assert 0 == start["rejoins"] == first["rejoins"]
+    assert probing["rejoins"] >= 3, "no member was probed"
+    assert {None} == {member["upgrade_from"] for member in second["members"]}
+
+
+def test_it_fails_when_the_first_bounce_of_the_two_is_left_out() -> None:
+    """KIP-268: a leader of 1.1 cannot read version 3, and fails."""
+    steps = (DEFAULT_STEPS[0], BounceStep("2 to 3, at once", "2.0.1", 3))
+    with Bounce(BounceSettings(steps=steps, order=("C", "B", "A"), members=3), MEMBER_COMMAND) as bounce:
+        with pytest.raises(BounceError, match=r"member \w failed: TaskAssignmentException: unable to decode"):
+            bounce.run()
+        left = bounce.summary("it failed")
+
+    assert ("failed", 1) == (left.outcome, len(left.steps))
+    assert {"stopped"} == {member.process for member in bounce.members.values()}
+
+
+def test_a_killed_member_is_named() -> None:
+    def kill_a_member(bounce: Bounce) -> None:
+        if len(bounce.results) == 1 and not killed:
+            killed.append(bounce._processes["A"].pid)
+            os.kill(killed[0], signal.SIGKILL)
+
+    killed: list[int] = []
+
+    with (
+        Bounce(BounceSettings(members=2, order=("B", "A")), MEMBER_COMMAND, kill_a_member) as bounce,
+        pytest.raises(BounceError, match="member A failed: exit status -9"),
+    ):
+        bounce.run()
+
+    assert {"stopped"} == {member.process for member in bounce.members.values()}
+
+
+def test_ctrl_c_stops_all_members() -> None:
+    with subprocess.Popen(COMMAND, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        lines = []
+        while not any("owns 0_" in line for line in lines):
+            lines.append(process.stdout.readline())
+        process.send_signal(signal.SIGINT)
+        process.stdout.read()
+        errors = process.stderr.read()
+
+        assert 130 == process.wait(SECONDS)
+    assert ["interrupted"] == errors.split()
+    assert [] == children_of_a_bounce(process.pid)
+
+
+def test_members_end_when_their_bounce_is_killed() -> None:
+    with subprocess.Popen(COMMAND, stdout=subprocess.PIPE, text=True) as process:
+        while "all use metadata version 2" not in process.stdout.readline():
+            pass
+        members = children_of_a_bounce(process.pid)
+        process.kill()
+    deadline = time.monotonic() + SECONDS
+    while left := [member for member in members if is_running(member)]:
+        assert time.monotonic() < deadline, f"still running: {left}"
+        time.sleep(0.1)
+
+    assert 3 == len(members)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "problem"),
+    [
+        (["--bootstrap-servers", "127.0.0.1:1"], 1, "no broker answers at 127.0.0.1:1"),
+        (["--order", "A,B"], 2, "must name each of A, B, C once"),
+        (["--members", "0"], 2, "--members"),
+        (["--records-per-second", "0"], 2, "--records-per-second"),
+    ],
+)
+def test_an_error_is_one_line(arguments: list[str], status: int, problem: str) -> None:
+    done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=SECONDS)
+
+    assert status == done.returncode
+    assert problem in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_table_fits_a_narrow_terminal() -> None:
+    full = evolve(STABLE_MEMBER, release="streams-assignor-3", upgrade_from="1.1", standby=("0_2", "0_5"))
+    lines = render(bounce_render.member_table([full, evolve(OTHER, rejoining=True), MemberStatus(name="C")]))
+
+    assert max(map(len, lines)) <= 80
+    text = "\n".join(lines)
+    for word in ("streams-assignor", "upgrade.from=1.1", "3/3", "leader", "follower", "0_0 0_1", "0_2 0_5", "joining"):
+        assert word in text
+
+
+def test_the_summary_shows_timeline_and_outcome() -> None:
+    summary = BounceSummary(
+        outcome="finished",
+        seconds=12.5,
+        steps=(),
+        produced=10,
+        processed=10,
+        duplicates=3,
+        lost=0,
+        timeline=(
+            TimelineEntry(0.25, "", {"event": "step", "title": "start"}),
+            TimelineEntry(1.5, "A", {"event": "stopped"}),
+        ),
+    )
+    text = "\n".join(render(bounce_render.render_summary(summary)))
+
+    assert text.index("0.25") < text.index("start") < text.index("1.50") < text.index("leaves")
+    assert "10 records, 0 lost, 3 processed twice" in bounce_render.outcome_line(summary)
+    assert "failed after 12.5 s: why" == bounce_render.outcome_line(evolve(summary, problem="why"))
+
+
+def render(what: object) -> list[str]:
+    console = Console(width=80, color_system=None)
+    with console.capture() as captured:
+        console.print(what)
+    return [line.rstrip() for line in captured.get().splitlines()]
+
+
+def children_of_a_bounce(parent: int) -> list[int]:
+    """Process ids of the members that a bounce started."""
+    listing = subprocess.run(["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True, check=True).stdout
+    rows = [line.split(None, 2) for line in listing.splitlines()[1:]]
+    return [int(pid) for pid, ppid, arguments in rows if int(ppid) == parent and "assignor.cli._member" in arguments]
+
+
+def is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True

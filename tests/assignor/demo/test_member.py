@@ -1,0 +1,174 @@
+"""A member process on the embedded cluster: its events and exit status."""
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Event as Flag
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+
+from assignor.cli._member import member as member_command
+from assignor.clients.mock_cluster import MockCluster
+from assignor.demo import member
+from assignor.demo.member_settings import MemberSettings
+from assignor.observability.event_fields import parse_line
+
+SECONDS = 120.0
+PARTITIONS = 3
+RECORDS = 30
+
+
+def test_settings_survive_the_command_line() -> None:
+    settings = MemberSettings(
+        bootstrap_servers="a:1,b:2",
+        group="g",
+        topic=("t", "u"),
+        release="2.0.1",
+        upgrade_from="1.1",
+        standbys=2,
+        application_server="h:80",
+        session_timeout_ms=2000,
+        api_version="2.3",
+    )
+
+    assert settings == MemberSettings(**member_command.make_context("member", settings.command_line_arguments()).params)
+
+
+def test_the_defaults_of_settings_and_command_line_agree() -> None:
+    settings = MemberSettings(bootstrap_servers="a:1", group="g", topic=("t",))
+    arguments = ["--bootstrap-servers", "a:1", "--group", "g", "--topic", "t"]
+
+    assert settings == MemberSettings(**member_command.make_context("member", arguments).params)
+
+
+@pytest.fixture(name="cluster", scope="module")
+def fixture_cluster() -> Iterator[MockCluster]:
+    with MockCluster(topics={"orders": PARTITIONS}, initial_rebalance_delay_ms=100) as cluster:
+        producer = Producer({"bootstrap.servers": cluster.bootstrap_servers})
+        for number in range(RECORDS):
+            producer.produce("orders", b"x", partition=number % PARTITIONS)
+        producer.flush(SECONDS)
+        yield cluster
+
+
+@contextmanager
+def a_member(cluster: MockCluster, group: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    settings = MemberSettings(
+        bootstrap_servers=cluster.bootstrap_servers,
+        group=group,
+        topic=("orders",),
+        session_timeout_ms=1800,
+        api_version="2.3",
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-m", "assignor.cli._member", *settings.command_line_arguments(), *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        yield process
+        process.kill()
+
+
+def read_until_all_processed(process: subprocess.Popen[str]) -> list[dict[str, Any]]:
+    events: list[dict[str, Any]] = []
+    while sum(event["to"] + 1 - event["from"] for event in events if event["event"] == "processed") < RECORDS:
+        line = process.stdout.readline()
+        assert line, process.stderr.read()
+        events.append(parse_line(line))
+    return events
+
+
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT, None])
+def test_it_processes_every_record_and_exits_with_0(cluster: MockCluster, ending: signal.Signals | None) -> None:
+    with a_member(cluster, f"ends with {ending}") as process:
+        events = read_until_all_processed(process)
+        if ending:
+            process.send_signal(ending)
+        else:
+            process.stdin.close()
+        events += map(parse_line, process.stdout)
+
+        assert 0 == process.wait(SECONDS)
+        assert "" == process.stderr.read()
+    assert "started" == events[0]["event"]
+    assert {"event": "stopped", "reason": "told to"}.items() <= events[-1].items()
+    assert (11, 11) in [(event["used"], event["supported"]) for event in events if event["event"] == "subscribed"]
+    last = [event for event in events if event["event"] == "assigned"][-1]
+    expected = {"leader": True, "version": 11, "supported": 11, "active": ["0_0", "0_1", "0_2"], "standby": []}
+    assert expected.items() <= last.items()
+    assert last["member_id"]
+
+
+def test_it_continues_at_the_committed_offsets(cluster: MockCluster) -> None:
+    with a_member(cluster, "in turn") as process:
+        read_until_all_processed(process)
+        process.terminate()
+        process.wait(SECONDS)
+    with a_member(cluster, "in turn") as process:
+        while not parse_line(process.stdout.readline()).get("active"):
+            pass
+        time.sleep(1)
+        process.terminate()
+        after = list(map(parse_line, process.stdout))
+
+    assert [] == [event for event in after if event["event"] == "processed"]
+    assert "stopped" == after[-1]["event"]
+
+
+def test_it_fails_with_one_line_and_status_1(cluster: MockCluster) -> None:
+    with a_member(cluster, "mixed", "--release", "1.1.1") as leader:
+        while parse_line(leader.stdout.readline())["event"] != "subscribed":
+            pass
+        with a_member(cluster, "mixed", "--release", "2.0.1"):
+            lines = leader.stdout.readlines()
+
+        assert 1 == leader.wait(SECONDS)
+        assert "" == leader.stderr.read()
+    failed = [parse_line(line) for line in lines if parse_line(line)["event"] == "failed"]
+    assert ["TaskAssignmentException: unable to decode subscription data: version=3"] == [
+        event["error"] for event in failed
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "problem"),
+    [
+        (["--bootstrap-servers", "127.0.0.1:1"], 1, "no broker answers at 127.0.0.1:1"),
+        (["--bootstrap-servers", "nonsense"], 2, "expected HOST:PORT,..., got 'nonsense'"),
+        (["--release", "7.0"], 2, "unknown release '7.0'"),
+        (["--upgrade-from", "7.0"], 2, "upgrade.from"),
+        (["--application-server", "nowhere"], 2, "Expected format host:port"),
+        (["--api-version", "new"], 2, "'new' is not a version"),
+        (["--session-timeout-ms", "5"], 2, "session-timeout-ms"),
+    ],
+)
+def test_an_error_is_one_line(cluster: MockCluster, arguments: list[str], status: int, problem: str) -> None:
+    with a_member(cluster, "unused", *arguments) as process:
+        out, err = process.communicate(timeout=SECONDS)
+
+    assert status == process.returncode
+    assert problem in out + err
+    assert "Traceback" not in err
+
+
+def test_an_ipv6_address_is_checked_without_its_brackets(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Else it would resolve a host with the name "[::1]".
+    addresses = []
+
+    def refuse(address: tuple[str, int], timeout: float) -> None:
+        addresses.append(address)
+        raise ConnectionRefusedError(timeout)
+
+    monkeypatch.setattr("socket.create_connection", refuse)
+    settings = MemberSettings(bootstrap_servers="[::1]:9092", group="g", topic=("t",))
+
+    assert not member.run_member(settings, lambda _event: None, Flag())
+    assert [("::1", 9092)] == addresses

@@ -1,0 +1,404 @@
+"""The group carries levels of features (KIP-584, "Use case: group_coordinator feature flag"): rows G1, G2, G4 to G9."""
+
+from uuid import UUID
+from zlib import crc32
+
+import pytest
+from attrs import evolve
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assignor import StreamsAssignor, Subtopology, Topology
+from assignor.cluster import ClusterSnapshot
+from assignor.protocol.feature_levels import MAGIC, MAX_LEVEL, VERSION, decode_levels, encode_levels
+from subscription_codec import decode_assignment, decode_subscription, encode_assignment, encode_subscription
+from subscription_codec.consumer_protocol import (
+    decode_consumer_assignment,
+    decode_consumer_subscription,
+    encode_consumer_assignment,
+    encode_consumer_subscription,
+)
+from tests.group import Group
+from tests.upgrade.features.model.clusters import COORDINATOR, kip_584, refused, request
+from upgrade import ConfigException, StreamsConfig, release_named
+from upgrade.features.model.cluster import Node
+from upgrade.features.model.feature_cache import FinalizedFeatureCaches
+from upgrade.features.model.update_features import update_features
+
+COUNTS = Topology.of(Subtopology(sources=["orders"], changelogs=["counts"]))
+SIZES = {"orders": 4, "counts": 4}
+OTHER = "transaction_coordinator"
+
+
+class Watching(Group):
+    """A group whose members watch a feature; what its leader sees of the cluster is said at each rebalance."""
+
+    def __init__(self, *names):
+        super().__init__(COUNTS, SIZES)
+        for name in names:
+            self.add(name)
+
+    def add(self, name, release="streams-assignor", watches=(COORDINATOR,), **config):
+        """Also restarts a member: it comes back without its memory."""
+        self.members[name] = StreamsAssignor(
+            self.topology,
+            StreamsConfig(**config),
+            process_id=UUID(int=ord(name)),
+            release=release_named(release),
+            watches=watches,
+        )
+        return self.members[name]
+
+    def sees(self, **levels):
+        self.cluster = evolve(self.cluster, feature_levels=levels)
+        return self
+
+    @property
+    def levels(self):
+        return {name: member.member.feature_levels.get(COORDINATOR, 0) for name, member in self.members.items()}
+
+
+def hear(copies, cluster, *which):
+    for broker in which:
+        copies, _ = copies.catch_up(cluster, broker)
+    return copies
+
+
+def test_g1_old_brokers_have_1_and_new_ones_1_and_2():
+    old, new = (kip_584(*[{COORDINATOR: found}] * 2, finalized={COORDINATOR: 1}) for found in [(1, 1), (1, 2)])
+
+    assert not refused(old, request(COORDINATOR, 2)).ok
+    assert {COORDINATOR: 2} == update_features(new, request(COORDINATOR, 2)).cluster.finalized
+
+
+def test_g2_the_timeline():
+    """T0 to T5: brokers 1 to 3; the leader asks one of them, and 3 is always the last to know."""
+    cluster = kip_584(*[{COORDINATOR: (1, 1)}] * 3, finalized={COORDINATOR: 1})
+    copies = hear(FinalizedFeatureCaches(), cluster, 1, 2, 3)
+    group = Watching("a", "b", "c")
+    leader = group.members["a"]
+
+    def asks(broker):
+        return copies.api_versions_response(cluster.brokers[broker]).finalized
+
+    group.sees(**asks(2)).rebalance()  # T0
+    assert {"a": 1, "b": 1, "c": 1} == group.levels
+
+    rolled = {number: Node(number, {COORDINATOR: (1, 2)}) for number in cluster.brokers}
+    cluster = evolve(cluster, brokers=rolled)  # T1
+    assert (1, 2) == copies.api_versions_response(cluster.brokers[1]).supported[COORDINATOR]
+    assert not leader.needs_rejoin_for(asks(1))  # T2: without effect
+
+    cluster = update_features(cluster, request(COORDINATOR, 2)).cluster  # T3
+    copies = hear(copies, cluster, 1)
+    assert leader.needs_rejoin_for(asks(1))  # T3-4
+    group.sees(**asks(1)).rebalance()
+    assert {"a": 2, "b": 2, "c": 2} == group.levels  # T5
+
+    assert not leader.needs_rejoin_for(asks(1))
+    assert not leader.needs_rejoin_for(asks(3))  # still says 1
+    group.sees(**asks(3)).rebalance()
+    assert {"a": 2, "b": 2, "c": 2} == group.levels
+
+
+def test_g4_a_raise_is_told_to_all_members_in_one_rebalance():
+    group = Watching("a", "b", "c")
+    group.sees(group_coordinator=1).rebalance()
+
+    assert group.members["b"].needs_rejoin_for({COORDINATOR: 2})
+    received = group.sees(group_coordinator=2).rebalance(leader="b")
+    assert [{COORDINATOR: 2}] * 3 == [dict(each.feature_levels) for each in received.values()]
+    assert not group.members["b"].needs_rejoin_for({COORDINATOR: 2})
+    assert {None} == {each.rejoin for each in received.values()}
+
+
+def test_g5_members_keep_the_level_in_their_next_subscription():
+    group = Watching("a", "b")
+    assert {b""} == {tail_of_subscription(member.subscription()) for member in group.members.values()}
+
+    group.sees(group_coordinator=2).rebalance()
+
+    tails = {tail_of_subscription(member.subscription()) for member in group.members.values()}
+    assert {encode_levels({COORDINATOR: 2})} == tails
+
+
+def test_g6_a_leader_believes_members_that_are_ahead_and_needs_not_ask():
+    """It begins to lead without having seen anything; a stale broker's 1 is no news either."""
+    group = Watching("a", "b", "c")
+    group.sees(group_coordinator=2).rebalance()
+    group.add("c")
+    assert {"a": 2, "b": 2, "c": 0} == group.levels
+
+    group.sees().rebalance(leader="c")
+    assert {"a": 2, "b": 2, "c": 2} == group.levels
+    group.add("c")
+    group.sees(group_coordinator=1).rebalance(leader="c")
+    assert {"a": 2, "b": 2, "c": 2} == group.levels
+
+
+def test_g7_a_leader_that_watches_nothing_takes_nothing_away():
+    group = Watching("a", "b")
+    group.sees(group_coordinator=2).rebalance()
+    group.add("c", watches=())
+    received = group.sees(group_coordinator=3).rebalance(leader="c")
+
+    assert {"a": 2, "b": 2, "c": 0} == group.levels
+    assert {} == received["c"].feature_levels
+
+
+def test_g7_a_member_keeps_its_level_through_version_probing():
+    """An old leader cannot read what a newer member carries, until that has come down to its version."""
+    group = Watching("a")
+    group.add("b", "streams-assignor-3")
+    group.sees(group_coordinator=2).settle()
+    group.add("b", "streams-assignor-3")
+    group.members["a"] = evolved(group.members["a"], "simulated-4")
+    group.sees(group_coordinator=1).rebalance(leader="b")
+    assert {"a": 2, "b": 1} == group.levels
+
+    group.settle(leader="b")
+    assert {"a": 2, "b": 2} == group.levels
+
+
+def evolved(member, release):
+    """One of another release with the memory of its levels."""
+    fresh = StreamsAssignor(
+        COUNTS, process_id=member.member.process_id, release=release_named(release), watches=member.member.watches
+    )
+    fresh._member = evolve(fresh.member, feature_levels=member.member.feature_levels)
+    return fresh
+
+
+def test_g8_a_lowered_level_changes_nothing_until_all_clients_are_started_anew():
+    group = Watching("a", "b")
+    group.sees(group_coordinator=2).rebalance()
+    group.sees(group_coordinator=1).rebalance()
+    group.add("a")
+    group.rebalance()
+    assert {"a": 2, "b": 2} == group.levels  # the operator was too early
+
+    anew = Watching("a", "b")
+    anew.sees(group_coordinator=1).rebalance()
+    assert {"a": 1, "b": 1} == anew.levels
+
+
+def test_a_member_carries_what_it_watches_and_the_leader_hands_on_what_others_do():
+    group = Watching("a")
+    group.add("b", watches=(COORDINATOR, OTHER))
+    group.sees(group_coordinator=1, transaction_coordinator=1).rebalance(leader="b")
+    assert {COORDINATOR: 1} == group.members["a"].member.feature_levels
+
+    group.add("c", watches=(OTHER,))
+    group.sees(group_coordinator=2, transaction_coordinator=2).rebalance(leader="a")
+    assert {OTHER: 1} == group.members["c"].member.feature_levels
+    assert {COORDINATOR: 2, OTHER: 1} == group.members["b"].member.feature_levels
+
+
+# -- bytes ---------------------------------------------------------------------------------------------------------
+
+names = st.text(min_size=1, max_size=20).filter(lambda name: name.isprintable())
+known_levels = st.dictionaries(names, st.integers(1, MAX_LEVEL), max_size=4)
+some_levels = st.dictionaries(names, st.integers(1, MAX_LEVEL), min_size=1, max_size=4)
+
+
+def tail_of_subscription(blob):
+    return decode_subscription(decode_consumer_subscription(blob).user_data).trailing
+
+
+def without_tail_of_subscription(blob):
+    envelope = decode_consumer_subscription(blob)
+    bare = decode_subscription(envelope.user_data)._replace(trailing=b"")
+    return encode_consumer_subscription(envelope._replace(user_data=encode_subscription(bare)))
+
+
+def without_tail_of_assignment(blob):
+    envelope = decode_consumer_assignment(blob)
+    bare = decode_assignment(envelope.user_data)._replace(trailing=b"")
+    return encode_consumer_assignment(envelope._replace(user_data=encode_assignment(bare)))
+
+
+def with_sum(entries):
+    whole = MAGIC + VERSION + len(entries).to_bytes(4, "big") + entries
+    return whole + crc32(whole).to_bytes(4, "big")
+
+
+def test_g9_the_bytes_of_an_envelope_of_our_own():
+    expected = bytes.fromhex("ff53414c 01 00000010") + b"\x0dgroup.version\x00\x02" + bytes.fromhex("9ae6c9dd")
+
+    assert expected == encode_levels({"group.version": 2})
+
+
+@given(known_levels, st.binary(max_size=20))
+def test_g9_it_reads_what_it_has_written_whatever_stands_behind(levels, behind):
+    assert levels == decode_levels(encode_levels(levels) + behind)
+    assert encode_levels(levels) == encode_levels(dict(reversed(levels.items())))
+
+
+@given(some_levels, st.data())
+def test_g9_damaged_bytes_say_nothing(levels, data):
+    whole = encode_levels(levels)
+    place, mask = data.draw(st.integers(0, len(whole) - 1)), data.draw(st.integers(1, 255))
+
+    assert {} == decode_levels(whole[:place])
+    assert {} == decode_levels(whole[:place] + bytes([whole[place] ^ mask]) + whole[place + 1 :])
+
+
+@given(st.binary(max_size=60), st.booleans())
+def test_g9_any_bytes_can_be_read(data, summed):
+    tail = with_sum(data) if summed else MAGIC + data
+    found = decode_levels(tail)
+
+    assert {} == found or tail == encode_levels(found)
+    assert {} == decode_levels(data) or data.startswith(MAGIC)
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        b"",
+        b"\x01a\x00\x00",  # a level that is none
+        b"\x01a\x80\x00",  # int16 ends before
+        b"\x00\x00\x01",  # no name
+        b"\x01\xff\x00\x01",  # not UTF-8
+        b"\x01b\x00\x01\x01a\x00\x01",  # not in order
+        b"\x01a\x00\x01\x01a\x00\x02",  # twice
+        b"\x01a\x00",  # cut
+        b"\x05a\x00\x01",
+    ],
+)
+def test_g9_a_right_sum_does_not_make_sense_of_nonsense(entries):
+    assert {} == decode_levels(with_sum(entries))
+
+
+def test_g9_bytes_of_old_releases_behind_version_1_are_not_ours():
+    """0.10.1 to 1.1 write the tail of version 2 there: an old member says nothing, and is told like all others."""
+    group = Watching("a")
+    group.members["a"] = StreamsAssignor(
+        COUNTS, StreamsConfig(upgrade_from="0.10.0"), process_id=UUID(int=1), watches=(COORDINATOR,)
+    )
+    group.add("b", "1.1.1", watches=(), upgrade_from="0.10.0", application_server="b:1")
+    assert b"\x00\x00\x00\x03b:1" == tail_of_subscription(group.members["b"].subscription())
+    received = group.sees(group_coordinator=2).rebalance()
+
+    assert {1} == {each.version for each in received.values()}
+    assert {"a": 2, "b": 0} == group.levels
+    assert all(each.active for each in received.values())
+
+
+RELEASES = ["streams-assignor-3", "simulated-4", "streams-assignor"]
+
+
+def twins(releases, upgrade_from):
+    """A group that watches nothing, and the same that does."""
+    plain, watching = Watching(), Watching()
+    for name, release in releases.items():
+        plain.add(name, release, watches=(), upgrade_from=upgrade_from)
+        watching.add(name, release, upgrade_from=upgrade_from)
+    return plain, watching
+
+
+def answers_of(group, leader, joined):
+    return group.members[leader].assign(group.cluster, joined)
+
+
+@given(
+    st.dictionaries(st.sampled_from("abcd"), st.sampled_from(RELEASES), min_size=1),
+    st.sampled_from([None, "1.1", "0.10.0"]),
+    st.lists(st.tuples(st.integers(0, 3), st.sampled_from([0, 1, 2])), min_size=1, max_size=4),
+)
+def test_g9_without_it_not_one_byte_changes(releases, upgrade_from, rebalances):
+    """The tail apart, a group that watches has the same bytes; and one that knows no level has no tail."""
+    plain, watching = twins(releases, upgrade_from)
+    nobody_knows = True
+    for leads, level in rebalances:
+        leader = sorted(releases)[leads % len(releases)]
+        watching.sees(group_coordinator=level)
+        usual = {name: member.subscription() for name, member in plain.members.items()}
+        carrying = {name: member.subscription() for name, member in watching.members.items()}
+        assert usual == {name: without_tail_of_subscription(blob) for name, blob in carrying.items()}
+        assert nobody_knows == (usual == carrying)
+
+        answers = answers_of(plain, leader, usual)
+        assert answers == answers_of(plain, leader, carrying)  # who watches nothing overlooks all of it
+        told = answers_of(watching, leader, carrying)
+        assert answers == {name: without_tail_of_assignment(blob) for name, blob in told.items()}
+        nobody_knows = nobody_knows and not level
+        assert nobody_knows == (answers == told)
+        for name in releases:
+            plain.members[name].on_assignment(answers[name])
+            watching.members[name].on_assignment(told[name])
+
+
+# -- any history ---------------------------------------------------------------------------------------------------
+
+member_names = st.sampled_from("abcde")
+histories = st.lists(
+    st.one_of(
+        st.tuples(st.just("start"), member_names, st.sampled_from(RELEASES)),  # anew, if it is there
+        st.tuples(st.just("stop"), member_names),
+        st.tuples(st.just("raise")),
+        # Who leads, how old the answer is that it got, whether there was one.
+        st.tuples(st.just("rebalance"), st.integers(0, 4), st.integers(0, 3), st.booleans()),
+    ),
+    max_size=30,
+)
+
+
+@given(histories)
+def test_g7_no_history_lowers_a_level_and_every_member_gets_the_highest(history):
+    group, finalized, known = Watching("a", "b"), 1, {}
+    for event, *how in history:
+        match event:
+            case "start":
+                known.pop(how[0], None)
+                group.add(*how)
+            case "stop" if how[0] in group.members and len(group.members) > 1:
+                known.pop(how[0], None)
+                del group.members[how[0]]
+            case "raise":
+                finalized += 1
+            case "rebalance":
+                leads, age, answered = how
+                seen = max(0, finalized - age) if answered else 0
+                leader = sorted(group.members)[leads % len(group.members)]
+                before = group.levels
+                received = group.sees(group_coordinator=seen).settle(leader)
+                # Who is not understood at first has said it all at the end.
+                assert {max(seen, *before.values())} == set(group.levels.values())
+                assert group.levels == {
+                    name: each.feature_levels.get(COORDINATOR, 0) for name, each in received.items()
+                }
+        assert all(known[name] <= group.levels[name] <= finalized for name in known)
+        known = group.levels
+
+
+# -- what cannot be ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("watches", "message"),
+    [
+        ("group.version", "got the text 'group.version'"),
+        ([""], "got ''"),
+        ([1], "got 1"),
+        (["ä" * 128], "each of 1 to 255 bytes"),
+    ],
+)
+def test_it_refuses_names_that_no_feature_can_have(watches, message):
+    with pytest.raises(ConfigException, match=message):
+        StreamsAssignor(COUNTS, watches=watches)
+
+
+def test_no_release_of_kafka_carries_levels():
+    with pytest.raises(ConfigException, match=r"Kafka Streams 3.9.2 carries none, got \['group.version'\]"):
+        StreamsAssignor(COUNTS, release=release_named("3.9.2"), watches=["group.version"])
+
+
+@pytest.mark.parametrize("level", [-1, 2**15])
+def test_it_refuses_levels_that_kafka_cannot_have(level):
+    with pytest.raises(ValueError, match=f"from 0 to 32767 of the feature a, got {level}"):
+        ClusterSnapshot(partitions={}, feature_levels={"a": level})
+
+
+def test_a_feature_at_level_0_is_not_finalised():
+    assert {} == ClusterSnapshot(partitions={}, feature_levels={"a": 0}).feature_levels

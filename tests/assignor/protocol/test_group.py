@@ -1,0 +1,155 @@
+"""How a leader reads a group: clients, what they had, how far they are behind, and which offsets that takes."""
+
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assignor import FatalError, Subtopology, Topology
+from assignor.cluster import ClusterSnapshot
+from assignor.protocol.end_offsets import MAX_OFFSET, RequiredOffsets, end_offset_sums, required_offsets
+from assignor.protocol.group import (
+    FUTURE_PROCESS_ID,
+    compute_lag,
+    decode_members,
+    group_by_process,
+    owners_by_partition,
+)
+from assignor.task_assignors.application_state import LATEST_OFFSET, UNKNOWN_LAG
+from subscription_codec import (
+    FutureSubscription,
+    Subscription,
+    TaskId,
+    TaskOffsetSum,
+    TopicPartition,
+    encode_subscription,
+)
+from subscription_codec.consumer_protocol import ConsumerSubscription, encode_consumer_subscription, group_by_topic
+
+TOPOLOGY = Topology.of(
+    Subtopology(sources=["orders"], changelogs=["counts", "totals"]),
+    Subtopology(sources=["table", "wide"], changelogs=["table"]),
+    Subtopology(sources=["clicks"]),
+)
+PARTITIONS = {"orders": 2, "counts": 2, "table": 1, "wide": 2, "clicks": 1}
+TASKS = TOPOLOGY.tasks(PARTITIONS)
+ENDS = {TopicPartition("counts", 0): 5, TopicPartition("counts", 1): 7, TopicPartition("table", 0): 11}
+
+
+def a_subscription(userdata, owned=(), version=3, **more):
+    envelope = ConsumerSubscription(
+        ("orders",), encode_subscription(userdata), group_by_topic(owned), version=version, **more
+    )
+    return encode_consumer_subscription(envelope)
+
+
+def test_members_of_a_process_are_one_client():
+    process = UUID(int=7)
+    subscriptions = {
+        "b": a_subscription(Subscription(11, 11, process, task_offset_sums=(TaskOffsetSum(TaskId(0, 0), 3),))),
+        "a": a_subscription(
+            Subscription(11, 11, process, task_offset_sums=(TaskOffsetSum(TaskId(0, 1), LATEST_OFFSET),))
+        ),
+        "c": a_subscription(Subscription(11, 11, UUID(int=8))),
+    }
+
+    clients = group_by_process(
+        decode_members(subscriptions, 11),
+        TASKS,
+        end_offset_sums(TOPOLOGY, ClusterSnapshot(partitions=PARTITIONS, end_offsets=ENDS), TASKS),
+    )
+
+    first, second = clients
+    assert (["a", "b"], 2) == ([each.member_id for each in first.members], first.state.num_processing_threads)
+    assert ({TaskId(0, 1)}, {TaskId(0, 0)}) == (first.state.previous_active_tasks, first.state.previous_standby_tasks)
+    assert {TaskId(0, 0): 2, TaskId(0, 1): LATEST_OFFSET, TaskId(1, 0): 11, TaskId(1, 1): 0} == dict(first.state.lags)
+    assert {TaskId(0, 0): 5, TaskId(0, 1): 7, TaskId(1, 0): 11, TaskId(1, 1): 0} == dict(second.state.lags)
+    assert {"a": [TaskId(0, 1)], "b": [TaskId(0, 0)]} == first.previous_tasks_by_lag()
+
+
+def test_of_a_task_that_two_members_know_the_best_counts():
+    process, ran, stored = UUID(int=7), TaskId(0, 0), TaskId(0, 1)
+    subscriptions = {
+        name: a_subscription(
+            Subscription(11, 11, process, task_offset_sums=tuple(map(TaskOffsetSum, (ran, stored), sums)))
+        )
+        for name, sums in {"a": (LATEST_OFFSET, UNKNOWN_LAG), "b": (4, 3), "c": (5, 2)}.items()
+    }
+
+    (client,) = group_by_process(decode_members(subscriptions, 11), TASKS, {ran: 9, stored: 9})
+
+    assert {ran: LATEST_OFFSET, stored: 6} == dict(client.state.lags)
+
+
+def test_what_a_member_still_owns_was_active_with_it():
+    owned = [TopicPartition("clicks", 0), TopicPartition("gone", 0)]
+    joined = decode_members({"a": a_subscription(Subscription(11, 11, UUID(int=7)), owned)}, 11)
+
+    assert {TaskId(2, 0)} == group_by_process(joined, TASKS, {})[0].state.previous_active_tasks
+    assert {"a"} == owners_by_partition(joined)[TopicPartition("gone", 0)]
+
+
+def test_members_from_the_future_are_one_client_of_which_only_partitions_are_known():
+    future = a_subscription(FutureSubscription(12, 12, b"whatever"), [TopicPartition("clicks", 0)])
+
+    (client,) = group_by_process(decode_members({"x": future, "y": future}, 11), TASKS, {})
+
+    assert (FUTURE_PROCESS_ID, 2, {TaskId(2, 0)}) == (
+        client.process_id,
+        client.state.num_processing_threads,
+        client.state.previous_active_tasks,
+    )
+    assert all(each.is_future for each in client.members)
+
+
+def test_a_process_answers_queries_where_the_first_member_says_that_says_anything():
+    process = UUID(int=7)
+    subscriptions = {
+        "a": a_subscription(Subscription(11, 11, process)),
+        "b": a_subscription(Subscription(11, 11, process, user_end_point="h:1")),
+        "c": a_subscription(Subscription(11, 11, UUID(int=8), user_end_point="nonsense")),
+    }
+
+    assert ["h:1", "None"] == [
+        str(client.state.host_info) for client in group_by_process(decode_members(subscriptions, 11), TASKS, {})
+    ]
+
+
+@given(st.integers(-3, 2**63 - 1), st.integers(0, 2**63 - 1))
+def test_nobody_is_further_behind_than_the_whole_changelog(known, end):
+    if known == -1:
+        known = 0
+
+    assert compute_lag(known, end) in (LATEST_OFFSET, UNKNOWN_LAG) or 0 <= compute_lag(known, end) <= end
+
+
+def test_offsets_are_wanted_of_changelogs_that_exist():
+    expected = RequiredOffsets(
+        changelogs=(TopicPartition("counts", 0), TopicPartition("counts", 1)),
+        source_changelogs=(TopicPartition("table", 0),),
+    )
+
+    assert expected == required_offsets(TOPOLOGY, PARTITIONS, TASKS)
+
+
+def test_without_offsets_nobody_knows_how_far_behind_it_is():
+    sums = end_offset_sums(TOPOLOGY, ClusterSnapshot(partitions=PARTITIONS), TASKS)
+
+    assert dict.fromkeys([task for task in TASKS if task.subtopology < 2], UNKNOWN_LAG) == sums
+
+
+def test_a_sum_stops_where_javas_numbers_stop():
+    partitions = {**PARTITIONS, "totals": 2}
+    offsets = {**ENDS, TopicPartition("totals", 0): MAX_OFFSET, TopicPartition("totals", 1): 1}
+
+    sums = end_offset_sums(TOPOLOGY, ClusterSnapshot(partitions=partitions, end_offsets=offsets), TASKS)
+
+    assert (MAX_OFFSET, 8) == (sums[TaskId(0, 0)], sums[TaskId(0, 1)])
+
+
+def test_a_missing_offset_is_named():
+    offsets = {partition: end for partition, end in ENDS.items() if partition.topic == "counts"}
+
+    with pytest.raises(FatalError, match="Could not get end offset for table-0"):
+        end_offset_sums(TOPOLOGY, ClusterSnapshot(partitions=PARTITIONS, end_offsets=offsets), TASKS)

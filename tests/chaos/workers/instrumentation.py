@@ -1,0 +1,62 @@
+"""What all workers have in common: their topology, and how they report their member's events."""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import Any
+
+from assignor import Subtopology, Topology
+from assignor.clients.adapter import ClientAdapter
+from assignor.rebalance_listener import PartitionsByTask, TaskRebalanceListener
+from tests.chaos.worker import WorkerContext
+from tests.chaos.worker_events import WorkerSettings, owns
+from upgrade.releases import release_named
+
+
+def topology(settings: WorkerSettings) -> Topology:
+    return Topology.of(Subtopology(sources=[settings.topic]))
+
+
+def assignor_settings(settings: WorkerSettings, surroundings: WorkerContext) -> dict[str, Any]:
+    return {"release": release_named(settings.release), "observer": surroundings.observe}
+
+
+class OwnershipReporter(TaskRebalanceListener):
+    """Tells which partitions its member has; a worker may override what it does before some go."""
+
+    def __init__(self, surroundings: WorkerContext) -> None:
+        self._surroundings = surroundings
+        self._partitions: set[str] = set()
+
+    def on_tasks_assigned(self, tasks: PartitionsByTask) -> None:
+        self._partitions |= _names(tasks)
+        self._report()
+
+    def on_tasks_revoked(self, tasks: PartitionsByTask) -> None:
+        self.on_tasks_lost(tasks)
+
+    def on_tasks_lost(self, tasks: PartitionsByTask) -> None:
+        self._partitions -= _names(tasks)
+        self._report()
+
+    def _report(self) -> None:
+        self._surroundings.emit(owns(sorted(self._partitions)))
+
+
+def delay_assignments(surroundings: WorkerContext) -> None:
+    """Call ``before_assignment`` before any leader of this process assigns.
+
+    The method is replaced on the class, because ``StreamsConsumer`` creates its assignor itself.
+    """
+    perform_assignment = ClientAdapter.perform_assignment
+
+    @wraps(perform_assignment)
+    def delayed(self: ClientAdapter, *arguments: Any) -> dict[str, bytes]:
+        surroundings.before_assignment()
+        return perform_assignment(self, *arguments)
+
+    ClientAdapter.perform_assignment = delayed
+
+
+def _names(tasks: PartitionsByTask) -> set[str]:
+    return {f"{topic}-{partition}" for partitions in tasks.values() for topic, partition in partitions}

@@ -1,0 +1,234 @@
+"""The impact of a plan on a given group, and how ``plan`` prints it."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from spark_sim.advice.impact import GroupProfile, estimate_impact, workload_with
+from spark_sim.cli._plan import plan
+from spark_sim.model.metrics import MeasuredSimulation
+from spark_sim.model.scenario import Scenario
+from spark_sim.model.simulation import Simulation
+from spark_sim.search.sampling import member_names
+from upgrade.planner import documented_hops
+from upgrade.releases import RELEASES
+
+SMALL = workload_with(4, 0, static=False)
+
+
+def asked(origin, target, members=2, shape=SMALL, timeout=45.0):
+    return estimate_impact(documented_hops(RELEASES[origin], RELEASES[target]), GroupProfile(members, shape, timeout))
+
+
+def run(*arguments):
+    return CliRunner().invoke(plan, [str(each) for each in arguments], terminal_width=100)
+
+
+# -- what is counted -------------------------------------------------------------------------------------------------
+
+
+def watched(line):
+    world = MeasuredSimulation(Scenario.parse(line))
+    world.run()
+    return world
+
+
+def test_unowned_tasks_wait_for_the_session_timeout():
+    """B has three of six tasks; they wait ten seconds until B's session expires."""
+    world = watched("A@2.0.1 B@2.0.1 | stop B")
+
+    assert 3 * 10_000 == sum(world.unowned_ms.values())
+    assert {10_000} == set(world.unowned_ms.values())
+    assert 3 == world.moved
+
+
+def test_tasks_of_a_member_that_leaves_do_not_wait():
+    assert 0 == sum(watched("A@2.0.1 B@2.0.1 | stop leave B").unowned_ms.values())
+
+
+def test_all_wait_if_an_eager_member_is_back_at_once_under_a_new_id():
+    """A rejoining eager member has no tasks, and the group waits for its old member id."""
+    assert 6 == len(watched("A@2.0.1 B@2.0.1 | bounce fast B>2.0.1").unowned_ms)
+    assert 3 == len(watched("A@2.4.1 B@2.4.1 | bounce fast B>2.4.1").unowned_ms)
+
+
+def test_bytes_are_those_of_subscription_and_answer():
+    one, two = watched("A@2.0.1"), watched("A@2.0.1 B@2.0.1")
+
+    assert 0 < one.member_bytes == one.group_bytes
+    assert two.member_bytes < two.group_bytes
+
+
+def test_measuring_changes_nothing():
+    line = "A@2.0.1 B@2.0.1 C@2.0.1 | bounce A>2.1.1 | crash mid B | bounce C>2.1.1"
+
+    assert Simulation(Scenario.parse(line)).run().events == watched(line).events
+
+
+def test_a_fork_measures_by_itself():
+    world = MeasuredSimulation(Scenario.parse("A@2.0.1 B@2.0.1"))
+    world.begin()
+    twin = world.fork()
+    (stop,) = Scenario.parse("A@2.0.1 B@2.0.1 | stop B").steps
+    twin.play(stop)
+
+    assert (0, 3) == (world.moved, twin.moved)
+    assert not world.unowned_ms
+    assert twin.unowned_ms
+
+
+# -- what is answered ------------------------------------------------------------------------------------------------
+
+
+def test_a_safe_plan_is_explored_and_played_both_ways():
+    found = asked("1.1.1", "2.0.1")
+
+    assert found.safe
+    assert [2] == [each.exploration.cell.members for each in found.explored_hops]
+    assert ["out", "out"] == [each.how.split()[-1] for each in found.measured_hops]
+    assert len({each.how for each in found.measured_hops}) == 2
+
+
+def test_an_unsafe_plan_names_a_safe_one_instead():
+    found = asked("2.0.1", "2.1.1", members=3)
+    (checked,) = found.explored_hops
+
+    assert not found.safe
+    assert 'two bounces with upgrade.from="1.1" to 2.1.1' == str(checked.alternative)
+
+
+def test_times_are_in_units_of_the_session_timeout():
+    short, long = (asked("2.2.2", "2.3.1", timeout=timeout).measured_hops for timeout in (10, 40))
+
+    assert [4 * each.task_seconds for each in short] == [each.task_seconds for each in long]
+    assert all(each.longest_s <= each.task_seconds for each in long)
+
+
+def test_times_are_not_longer_than_they_were_by_a_rounding():
+    """135 sessions of 45 s were once 1619.9999999999998 s of all tasks."""
+    assert all(each.task_seconds == round(each.task_seconds, 3) for each in asked("1.1.0", "2.0.1", 3).measured_hops)
+
+
+def test_a_bridge_release_makes_two_hops():
+    found = asked("2.3.1", "4.3.1")
+
+    assert [("2.3.1", "3.9.2"), ("3.9.2", "4.3.1")] == [
+        (str(each.exploration.cell.upgrade.origin), str(each.exploration.cell.upgrade.target))
+        for each in found.explored_hops
+    ]
+
+
+def test_members_that_send_leave_group_on_close_do_so_here():
+    found = asked("0.10.1.0", "0.10.1.1")
+
+    assert ["each member leaves the group as it stops"] == [each.how for each in found.measured_hops]
+    assert 0 == found.measured_hops[0].task_seconds
+
+
+def test_static_members_keep_their_tasks():
+    dynamic, static = (
+        asked("2.4.1", "2.5.1", shape=workload_with(4, 0, static=each)).measured_hops[1] for each in (False, True)
+    )
+
+    assert static.rebalances < dynamic.rebalances
+    assert 0 == static.moved
+
+
+def test_a_large_group_is_simulated_whole_and_explored_with_five():
+    found = asked("3.8.1", "3.9.2", members=8, shape=workload_with(40, 1, static=False))
+
+    assert [5] == [each.exploration.cell.members for each in found.explored_hops]
+    assert (8, 40) == (found.as_json()["members"], found.as_json()["tasks"])
+
+
+def test_members_are_named_like_columns():
+    names = member_names(1000)
+
+    assert (1000, "A", "Z", "AA") == (len(set(names)), names[0], names[25], names[26])
+
+
+# -- what plan says --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("target", "status"), [("2.2.2", 0), ("2.1.1", 1)])
+def test_plan_says_with_its_status_whether_exploration_agrees(target, status):
+    text, plain = run("2.0.1", target, "--explored"), run("2.0.1", target, "--members", 3, "--json")
+
+    assert [status, status] == [text.exit_code, plain.exit_code]
+    assert ["safe", "unsafe"][status] in text.output
+    assert ["safe", "unsafe"][status] == json.loads(plain.output)["group"]["explored"][0]["verdict"]
+
+
+def test_plan_simulates_only_on_request():
+    assert "explored" not in run("2.0.1", "2.1.1").output
+    assert "group" not in json.loads(run("2.0.1", "2.1.1", "--json").output)
+
+
+def test_plan_describes_the_given_group():
+    chosen = ["--members", 2, "--tasks", 5, "--standbys", 1, "--static", "--session-timeout", 30]
+    found = json.loads(run("2.4.1", "2.5.1", *chosen, "--json").output)["group"]
+
+    assert (2, 5) == (found["members"], found["tasks"])
+    assert 2 == len(found["measured"])
+
+
+def test_plan_counts_in_singular_too():
+    lines = run("2.2.2", "2.3.1", "--members", 1, "--tasks", 1).output.splitlines()
+
+    assert "explored with 1 member: 2.2.2 to 2.3.1, one bounce: safe" in lines
+    assert "played with 1 member and 1 task:" in lines
+    assert any(line.strip().startswith("1 rebalance, tasks move 0 times;") for line in lines)
+
+
+def test_offline_is_explored_too():
+    found = json.loads(run("1.1.1", "2.0.1", "--offline", "--members", 2, "--json").output)["group"]
+
+    assert ["offline"] == [each["plan"] for each in found["explored"]]
+
+
+@pytest.mark.parametrize("option", [("--members", 5), ("--static",), ("--explored",)])
+def test_brokers_have_no_members(option):
+    result = run("--brokers", "3.9", "4.3", *option)
+
+    assert 2 == result.exit_code
+    assert "--brokers excludes" in result.output
+
+
+def test_a_static_member_that_rejoins_as_an_older_release_fails_on_its_old_assignment():
+    """If it is back within its session, the broker returns its old assignment without a rebalance.
+
+    ``plan --static 2.8 2.5`` reported safe, although the simulated members failed. Real members failed too.
+    """
+    dynamic, static = (asked("2.8.2", "2.5.1", shape=workload_with(4, 0, static=each)) for each in (False, True))
+
+    assert dynamic.safe
+    assert not static.safe
+    slow, fast = static.measured_hops
+    assert slow.violation is None
+    assert "used version 9" in fast.violation
+    assert Simulation(Scenario.parse(fast.example)).run().violations
+    assert 1 == run("--static", "2.8", "2.5").exit_code
+    assert f'replay "{fast.example}"' in run("--static", "--members", 2, "--tasks", 4, "2.8", "2.5").output
+
+
+# -- what is not played by itself, and what ``plan`` says of it --------------------------------------------------------
+
+ROUNDS = "bounce A>{0} B>{0} C>{0}"
+
+
+@pytest.mark.parametrize("group", ["threads=2", "topology=join", "topology=two"])
+@pytest.mark.parametrize(
+    ("rounds", "safe"),
+    [
+        (("3.9.2,upgrade.from=2.1", "3.9.2"), False),
+        (("3.9.2,upgrade.from=1.1", "3.9.2"), True),
+        (("2.2.2", "3.9.2,upgrade.from=2.2", "3.9.2"), True),
+    ],
+)
+def test_leaders_of_2_1_are_unsafe_to_probe_and_both_ways_around_them_are_safe(group, rounds, safe):
+    """The documented plan is safe with one thread and one topic, so neither exploration nor playing it shows this."""
+    steps = " | ".join(ROUNDS.format(instance) for instance in rounds)
+    world = Simulation(Scenario.parse(f"A@2.1.1 B@2.1.1 C@2.1.1 | with {group} | {steps}")).run()
+
+    assert safe == (not world.violations)

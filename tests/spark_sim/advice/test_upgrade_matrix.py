@@ -1,0 +1,88 @@
+"""The derived upgrade guide of the documentation: whole, explained, and what the sweep says today."""
+
+import json
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from spark_sim.advice.upgrade_guide import DifferenceReason, derive_guide
+from spark_sim.packed import FaultBudget
+from spark_sim.pipeline.suites import upgrade_suite
+from spark_sim.pipeline.sweep import PROCESSES, run_sweep
+from spark_sim.pipeline.work_units import SweepConfig
+from spark_sim.report._guide_tables import guide_summary
+from upgrade.plans import all_plans, all_upgrades
+from upgrade.releases import RELEASES
+
+KEPT = json.loads((Path(__file__).parents[3] / "docs/reference/upgrade-matrix.json").read_text(encoding="utf-8"))
+RELEASED = [release for release in RELEASES.values() if release.is_released]
+
+
+def kept_extent(runs=0):
+    faults = KEPT["faults"]
+    return SweepConfig(
+        KEPT["members"],
+        wait_for_quiescence=faults["patient"],
+        faults=FaultBudget(faults["crashes"], faults["lates"], faults["nudges"]),
+        runs=runs,
+    )
+
+
+def sign(origin, target):
+    names = KEPT["releases"]
+    return KEPT["signs"][names.index(origin)][names.index(target)]
+
+
+def test_it_has_a_sign_for_every_pair_of_releases():
+    assert [release.name for release in RELEASED] == KEPT["releases"]
+    assert {len(RELEASED)} == {len(row) for row in KEPT["signs"]}
+    assert all(
+        (sign == " ") == (down == across) for down, row in enumerate(KEPT["signs"]) for across, sign in enumerate(row)
+    )
+
+
+def test_every_disagreement_with_the_guides_has_its_reason():
+    assert [] == KEPT["unexplained"]
+    assert {each["reason"] for each in KEPT["differences"]} <= {reason.name for reason in DifferenceReason}
+
+
+@pytest.mark.parametrize(
+    ("origin", "target", "expected"),
+    [
+        ("0.10.0.1", "0.10.1.1", "o"),
+        ("0.10.0.1", "1.1.0", "3"),
+        ("1.1.1", "2.0.1", "2"),
+        ("2.0.1", "2.1.1", "2"),
+        ("2.0.1", "2.2.2", "1"),
+        ("1.1.1", "4.3.1", "3"),
+        ("3.9.2", "4.3.1", "1"),
+    ],
+)
+def test_what_everybody_knows_is_in_it(origin, target, expected):
+    assert expected == sign(origin, target)
+
+
+def explored(origin, target):
+    """One pair, explored anew."""
+    upgrades = tuple(all_plans(RELEASES[origin], RELEASES[target]))
+    results = [job.result() for upgrade in upgrades for job in kept_extent().units([upgrade])]
+    return derive_guide(results)[RELEASES[origin], RELEASES[target]]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_pair_explored_anew_has_the_same_sign(seed):
+    """Ways through bridges need other pairs, so these are left to the whole sweep."""
+    random = Random(seed)
+    pairs = ([each.name for each in random.sample(RELEASED, 2)] for _ in range(100))
+    origin, target = next(pair for pair in pairs if sign(*pair) in "12")
+
+    assert explored(origin, target).path.sign == sign(origin, target)
+
+
+@pytest.mark.exhaustive
+def test_the_whole_sweep_says_the_same(tmp_path):
+    """Two minutes on two cores. With as many runs as ``--matrix all`` makes: they may have shorter examples."""
+    results = run_sweep(upgrade_suite("all", all_upgrades(), kept_extent(runs=4)), tmp_path, master=PROCESSES)
+
+    assert KEPT == guide_summary(results)

@@ -1,0 +1,318 @@
+"""What a person types, and what comes back: lines, files and the exit status."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from spark_sim.cli._replay import replay
+from spark_sim.cli._report import report
+from spark_sim.cli._sweep import sweep
+from spark_sim.pipeline.sweep import SweepError
+from spark_sim.search.cell_result import UpgradeResult
+
+ROOT = Path(__file__).parents[3]
+UNSAFE = "A@1.1.1 B@1.1.1 | bounce fast A>2.0.1"
+SAFE = "A@2.0.1 B@2.0.1 | bounce A>simulated-4 B>simulated-4"
+SMALL = ["--members", "1", "--master", "processes", "--patient", "--runs", "5"]
+
+PAIR = ["--members", "2", "--master", "processes", "--patient", "--runs", "20"]
+
+
+def run(command, *arguments):
+    return CliRunner().invoke(command, [str(argument) for argument in arguments], terminal_width=100)
+
+
+def only_line(text):
+    (line,) = text.splitlines()
+    return line
+
+
+# -- replay ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("scenario", "status"), [(UNSAFE, 1), (SAFE, 0)])
+def test_replay_says_with_its_status_whether_a_property_is_violated(scenario, status):
+    as_text, as_json = run(replay, scenario), run(replay, "--json", scenario)
+
+    assert [status, status] == [as_text.exit_code, as_json.exit_code]
+    assert ["safe", "unsafe"][status] == json.loads(as_json.output)["verdict"]
+    assert as_text.output.splitlines()[-1].startswith(["safe: ", "unsafe: "][status])
+
+
+def test_replay_explains_step_by_step():
+    lines = run(replay, UNSAFE).output.splitlines()
+
+    assert "A@1.1.1 B@1.1.1  start A and B" == lines[0]
+    assert "bounce fast A>2.0.1  restart A as 2.0.1 before the group notices that it was gone" in lines
+    assert any("FAILS: TaskAssignmentException" in line for line in lines)
+    assert any("VIOLATION always: nobody receives a version it cannot read" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "named"),
+    [
+        ("", "MEMBER"),
+        ("A@9.9", "unknown release '9.9'"),
+        ("A@2.0 | fly A", "'fly A'"),
+        ("A@2.0 | bounce A", "bounce A>RELEASE"),
+        ("A@2.0,upgrade.from=7", "Invalid value 7 for configuration upgrade.from"),
+    ],
+)
+def test_replay_answers_a_malformed_scenario_with_one_line_and_status_2(scenario, named):
+    result = run(replay, scenario)
+
+    assert (2, "") == (result.exit_code, result.stdout)
+    assert scenario == "" or named in only_line(result.stderr)
+
+
+# -- sweep -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_sweep_writes_the_verdicts_the_rows_and_the_page(tmp_path):
+    out = tmp_path / "out"
+    result = run(sweep, "--from", "2.0", "--to", "simulated-4", *SMALL, "--out", out)
+    matrix = json.loads((out / "matrix.json").read_text())
+
+    assert (
+        1 == result.exit_code
+    )  # with one member nobody is left to be probed, and a sweep without a probe shows nothing
+    assert "no probe was ever seen" in result.output
+    assert ["one_bounce", "two_bounces", "offline"] == [cell["plan"] for cell in matrix]
+    assert {"guide.json", "matrix.json", "manifest.json", "report.html", "runs"} == {
+        path.name for path in out.iterdir()
+    }
+
+
+def test_a_plan_that_nobody_documents_may_be_unsafe_and_its_example_replays(tmp_path):
+    chosen = ["--plan", "one_bounce", *PAIR]
+    result = run(sweep, "--from", "1.1", "--to", "2.0", *chosen, "--json", "--out", tmp_path)
+    (cell,) = json.loads(result.stdout)
+
+    assert (0, "unsafe", 1) == (result.exit_code, cell["verdict"], run(replay, cell["example"]).exit_code)
+    assert cell["example"] in run(report, tmp_path).output
+
+
+@pytest.mark.parametrize(("origin", "target"), [("2.0.1", "2.2.1"), ("2.0.x", "post-2.0")])
+def test_a_cell_goes_by_the_names_it_was_asked_for(tmp_path, origin, target):
+    chosen = ["--plan", "offline", *PAIR, "--json"]
+    (cell,) = json.loads(run(sweep, "--from", origin, "--to", target, *chosen, "--out", tmp_path).stdout)
+
+    assert (origin, target) == (cell["from"], cell["to"])
+
+
+def test_a_single_bounce_whose_upgrade_from_is_never_removed_stays_on_the_old_version(tmp_path):
+    chosen = ["--plan", "one_bounce", "--upgrade-from", "1.1", *PAIR, "--json"]
+    (cell,) = json.loads(run(sweep, "--from", "1.1", "--to", "2.0", *chosen, "--out", tmp_path).stdout)
+
+    assert ("1.1", "safe", False) == (cell["upgrade_from"], cell["verdict"], cell["documented"])
+
+
+def test_a_cell_says_how_much_was_explored_in_whole_numbers(tmp_path):
+    chosen = ["--plan", "offline", *PAIR, "--crashes", "2", "--lates", "0", "--json"]
+    (cell,) = json.loads(run(sweep, "--from", "1.1", "--to", "2.0", *chosen, "--out", tmp_path).stdout)
+
+    assert {"crashes": 2, "lates": 0, "nudges": 0, "patient": True} == cell["faults"]
+    assert (2, 20) == (cell["members"], cell["runs"])
+    assert 0 < cell["states"] < cell["transitions"] < cell["schedules"]
+
+
+def test_a_larger_group_is_sampled_and_says_what_it_costs(tmp_path):
+    chosen = ["--plan", "one_bounce", "--members", 14, "--tasks", 30, "--standbys", 1, "--sample", 3]
+    result = run(sweep, "--from", "3.8", "--to", "3.9", *chosen, "--master", "processes", "--out", tmp_path)
+    (cell,) = json.loads((tmp_path / "matrix.json").read_text())
+
+    assert (14, 3, "safe") == (cell["members"], cell["runs"], cell["verdict"])
+    assert 0 < cell["kinds"] <= 3 < cell["kinds_possible"]
+    assert cell["member_bytes"] < cell["group_bytes"]
+    assert f"{cell['group_bytes']:,} bytes" in result.output
+    assert f"{cell['group_bytes']:,} bytes" in run(report, tmp_path).output
+
+
+def test_the_guide_of_a_sweep_stands_beside_its_matrix(tmp_path):
+    chosen = ["--plan", "two_bounces", *PAIR, "--out", tmp_path]
+    assert 0 == run(sweep, "--from", "1.1", "--to", "2.0", *chosen).exit_code
+    (entry,) = json.loads((tmp_path / "guide.json").read_text())
+
+    assert (2, ["1.1"], [], None) == (entry["bounces"], entry["upgrade_from"], entry["via"], entry["otherwise"])
+
+
+def test_an_operator_who_does_not_follow_the_plan_is_a_column_of_it(tmp_path):
+    chosen = ["--plan", "two_bounces", "--variants", *PAIR, "--out", tmp_path]
+    result = run(sweep, "--from", "1.1", "--to", "2.0", *chosen)
+    (cell,) = json.loads((tmp_path / "matrix.json").read_text())
+    found = {name: each["verdict"] for name, each in cell["variants"].items()}
+
+    assert {"interrupted": "safe", "rolled_back": "safe", "mistaken": "unsafe", "never_removed": "safe"} == found
+    assert ("safe", 0) == (cell["verdict"], result.exit_code)
+    assert cell["variants"]["mistaken"]["example"] in result.output
+
+
+def test_a_documented_plan_that_is_unsafe_gives_status_1(tmp_path, monkeypatch):
+    def broken(wanted, *_arguments, **_keywords):
+        return [UpgradeResult(upgrade, runs=1, violations=1, example=SAFE) for upgrade in wanted.cells]
+
+    monkeypatch.setattr("spark_sim.pipeline.sweep.run_sweep", broken)
+    result = run(sweep, "--from", "2.0", "--to", "simulated-4", "--out", tmp_path)
+
+    assert 1 == result.exit_code
+    assert "documented, and yet unsafe: 2.0 to simulated-4" in result.output
+
+
+WRONG = [
+    ([], "--matrix kip-268"),
+    (["--from", "1.1"], "--to RELEASE"),
+    (["--from", "1.1", "--to", "9"], "unknown release '9'"),
+    (["--matrix", "kip-268", "--plan", "offline"], "leave out"),
+    (
+        ["--from", "1.1", "--to", "2.0", "--upgrade-from", "7"],
+        "2.0.1 does not start with upgrade.from=7: ConfigException",
+    ),
+    (
+        ["--from", "3.4", "--to", "3.5.1", "--upgrade-from", "3.4"],
+        "3.5.1 does not start with upgrade.from=3.4: Illegal",
+    ),
+    (["--matrix", "history", "--from", "2.1", "--to", "2.2", "--seed", "1"], "leave out --from, --to, --seed"),
+    (["--brokers", "--from", "3.9.2", "--to", "4.3.1", "--crashes", "2"], "with --brokers"),
+    (["--from", "1.1", "--to", "2.0", "--faults", "2"], "--crashes and --rebalance-timeouts"),
+    (["--from", "1.1", "--to", "2.0", "--variants", "--sample", "3"], "--deviations are explored"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "named"), WRONG, ids=[named for _, named in WRONG])
+def test_wrong_usage_of_sweep_is_one_line_and_status_2_and_nothing_is_written(tmp_path, arguments, named):
+    result = run(sweep, *arguments, "--out", tmp_path / "out")
+
+    assert 2 == result.exit_code
+    assert named in only_line(result.stderr)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_with_another_sweep_is_refused_unless_fresh_is_asked_for(tmp_path):
+    offline = ["--from", "1.1", "--plan", "offline", *SMALL, "--out", tmp_path]
+    assert 0 == run(sweep, *offline, "--to", "2.0").exit_code
+    refused = run(sweep, *offline, "--to", "simulated-4")
+
+    assert 2 == refused.exit_code
+    assert "holds another sweep" in only_line(refused.stderr)
+    assert 0 == run(sweep, *offline, "--to", "simulated-4", "--fresh").exit_code
+
+
+def test_upgrade_from_replaces_the_right_value_of_the_first_bounce(tmp_path):
+    chosen = ["--plan", "two_bounces", "--upgrade-from", "0.10.0", *SMALL, "--json"]
+    result = run(sweep, "--from", "1.1", "--to", "2.0", *chosen, "--out", tmp_path)
+
+    assert ["0.10.0"] == [cell["upgrade_from"] for cell in json.loads(result.stdout)]
+
+
+def test_upgrade_from_belongs_to_the_members_that_run_now_on_the_way_back(tmp_path):
+    """It was refused, as 2.3 does not accept it."""
+    chosen = ["--plan", "two_bounces", "--upgrade-from", "2.2", *SMALL, "--json"]
+    result = run(sweep, "--from", "3.9", "--to", "2.3", *chosen, "--out", tmp_path)
+
+    assert [("2.2", "safe")] == [(cell["upgrade_from"], cell["verdict"]) for cell in json.loads(result.stdout)]
+
+
+def test_sweep_says_what_it_does_not_see(tmp_path):
+    lines = run(
+        sweep, "--from", "3.4", "--to", "3.5", "--plan", "offline", *SMALL, "--out", tmp_path
+    ).stdout.splitlines()
+
+    assert [
+        "not seen by a sweep: who is behind cannot read updates of tables in repartition topics (KIP-904): 3.4 to 3.5"
+    ] == [line for line in lines if line.startswith("not seen")]
+
+
+@pytest.mark.parametrize(
+    ("error", "named"),
+    [
+        (SweepError("a worker failed: OutOfMemoryError"), "Error; what is finished is in "),
+        (ModuleNotFoundError("no pyspark", name="pyspark"), "pip install 'streams-assignor[spark]'"),
+        (OSError(28, "No space left on device"), "No space left"),
+    ],
+)
+def test_what_ends_a_sweep_is_one_line_and_status_1(tmp_path, monkeypatch, error, named):
+    def fail(*_arguments, **_keywords):
+        raise error
+
+    monkeypatch.setattr("spark_sim.pipeline.sweep.run_sweep", fail)
+    result = run(sweep, "--matrix", "kip-268", "--out", tmp_path)
+
+    assert 1 == result.exit_code
+    assert named in only_line(result.stderr)
+
+
+def test_a_sweep_of_which_nothing_is_kept_does_not_say_so(tmp_path, monkeypatch):
+    def fail(*_arguments, **_keywords):
+        raise SweepError("a worker failed: [Errno 28] No space left on device")
+
+    monkeypatch.setattr("spark_sim.pipeline.sweep.run_sweep", fail)
+    result = run(sweep, "--matrix", "kip-268", "--out", tmp_path / "out")
+
+    assert only_line(result.stderr).endswith("No space left on device; nothing is kept")
+
+
+def test_ctrl_c_leaves_nothing_half_written_and_says_how_to_go_on(tmp_path):
+    # Slices of one job: the first is soon there, and there are hundreds left.
+    script = (
+        "from spark_sim.cli.main import main; from spark_sim.pipeline import work_units; "
+        "work_units.COST_OF_A_PARTITION = 1; main()"
+    )
+    sweep = ["sweep", "--matrix", "kip-268", "--master", "processes", "--out", str(tmp_path)]
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, *sweep],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    while process.poll() is None and not (tmp_path / "manifest.json").exists():
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: the whole group of processes
+    _, errors = process.communicate(timeout=240)
+    done = json.loads((tmp_path / "manifest.json").read_text())["done"]
+
+    assert 130 == process.returncode, errors
+    assert "the same command resumes there" in only_line(errors)
+    assert {"manifest.json", "runs"} == {path.name for path in tmp_path.iterdir()}
+    assert sorted(done) == sorted(path.stem for path in tmp_path.glob("runs/*"))
+
+
+# -- report ----------------------------------------------------------------------------------------------------------
+
+
+def test_report_draws_the_matrix_and_writes_the_page_where_it_is_asked_to(tmp_path):
+    assert 0 == run(sweep, "--from", "1.1", "--to", "2.0", "--plan", "offline", *SMALL, "--out", tmp_path).exit_code
+    (tmp_path / "report.html").unlink()
+    result = run(report, tmp_path, "--html", tmp_path / "page.html")
+
+    assert 0 == result.exit_code
+    assert "o✓" in result.output
+    assert '["1.1", "1.1.1"]' in (tmp_path / "page.html").read_text()
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_a_page_that_cannot_be_written_is_one_line_that_says_where_else(tmp_path):
+    """The line named a draft of ours that nobody had asked for."""
+    assert 0 == run(sweep, "--from", "1.1", "--to", "2.0", "--plan", "offline", *SMALL, "--out", tmp_path).exit_code
+    page = tmp_path / "matrix.json" / "page.html"
+    result = run(report, tmp_path, "--html", page)
+
+    assert 1 == result.exit_code
+    assert f"Error: cannot write {page}: Not a directory; `report DIR --html FILE` writes it elsewhere" == only_line(
+        result.stderr
+    )
+
+
+def test_report_of_a_folder_without_a_sweep_is_one_line_and_status_2(tmp_path):
+    result = run(report, tmp_path)
+
+    assert 2 == result.exit_code
+    assert "no sweep was run there" in only_line(result.stderr)

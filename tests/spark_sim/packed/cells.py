@@ -1,0 +1,12 @@
+"""Cells in few words."""
+
+from spark_sim.packed import FaultBudget, UpgradeCell
+from upgrade.plans import Plan, Upgrade
+from upgrade.releases import release_named
+
+
+def cell(origin, target, value=None, *, members=3, faults=(0, 0), offline=False, **options):
+    """One bounce, two with a value, or offline."""
+    plan = Plan.OFFLINE if offline else Plan.TWO_BOUNCES if value else Plan.ONE_BOUNCE
+    upgrade = Upgrade(release_named(origin), release_named(target), plan, value)
+    return UpgradeCell(upgrade, members, FaultBudget(*faults), **options)

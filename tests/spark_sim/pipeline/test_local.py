@@ -1,0 +1,34 @@
+"""Processes that compute slices: what reaches them, and when they end."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from spark_sim.pipeline._local import worker_pool
+
+ROOT = Path(__file__).parents[3]
+KILLED = """
+import os, signal
+from spark_sim.pipeline._local import worker_pool
+
+if __name__ == "__main__":
+    print(worker_pool(1).submit(abs, -7).result(), flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_ctrl_c_reaches_no_worker_and_still_reaches_the_sweep():
+    """A worker that was just starting answered a Ctrl-C in the first second of a sweep with a traceback."""
+    with worker_pool(1) as pool:
+        held_back = pool.submit(signal.pthread_sigmask, signal.SIG_BLOCK, []).result()
+
+    assert signal.SIGINT in held_back
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+
+def test_workers_end_when_their_sweep_is_killed():
+    """They waited for their next slice for ever. They hold its output open, so whoever reads that to its end knows."""
+    killed = subprocess.run([sys.executable, "-c", KILLED], cwd=ROOT, stdout=subprocess.PIPE, text=True, timeout=120)
+
+    assert (-signal.SIGKILL, "7\n") == (killed.returncode, killed.stdout)

@@ -1,0 +1,57 @@
+"""The searches for Kafka's known bugs as a sweep: what is kept, and what is shown of it."""
+
+import json
+
+import pytest
+from attrs import evolve
+
+from spark_sim.pipeline.regression_units import RegressionCellResult, RegressionKey
+from spark_sim.pipeline.suites import REGRESSIONS, read_results, regression_suite
+from spark_sim.pipeline.sweep import run_sweep
+from spark_sim.regressions._regression_table import table_rows
+from spark_sim.regressions.known_bugs import BUGS
+from spark_sim.report._regression_lines import judge
+from spark_sim.search.cell_result import SIMULATION_FAILS
+
+
+@pytest.fixture
+def _three_bugs(monkeypatch):
+    monkeypatch.setattr(
+        "spark_sim.regressions.regression_search.BUGS", [bug for bug in BUGS if bug.name in {"B1", "B14", "B19"}]
+    )
+
+
+@pytest.mark.usefixtures("_three_bugs")
+def test_it_is_kept_and_shown(tmp_path):
+    results = run_sweep(regression_suite(steps=1), tmp_path)
+    kept = json.loads((tmp_path / "history.json").read_text())
+    rows = {row[0].split(":")[0]: row for row in table_rows(kept)}
+
+    assert [True, False] * 3 == [each["found"] for each in kept] == [each.found for each in results]
+    assert judge(results).good
+    assert "2,712 schedules" in rows["B1"][4]
+    assert "does not start" in rows["B14"][4]
+    assert "`A@2.6.0 B@2.6.0 | bounce fast A>2.6.0`" == rows["B19"][6]
+    assert len(rows) == 3
+
+
+@pytest.mark.usefixtures("_three_bugs")
+def test_a_report_reads_it_again(tmp_path):
+    results = run_sweep(regression_suite(steps=1), tmp_path)
+    kind, again = read_results(tmp_path)
+
+    assert REGRESSIONS == kind
+    assert [each.title for each in results] == [each.title for each in again]
+    assert judge(results) == judge(again)
+
+
+def test_a_bug_has_to_be_found_where_it_is_and_nowhere_else_and_an_error_is_no_bug():
+    there = RegressionCellResult(RegressionKey("B1", ("1.1", "2.0"), affected=True), message="it breaks", violated="p")
+    fixed = evolve(there, cell=there.cell._replace(affected=False))
+
+    assert there.as_expected
+    assert not fixed.as_expected
+    assert evolve(fixed, message=None, violated=None).as_expected
+    assert not evolve(there, confirmed=False).as_expected
+    assert not evolve(there, violated=SIMULATION_FAILS).as_expected
+    assert "not as expected: B1 1.1 2.0" in judge([there, fixed]).text

@@ -1,0 +1,235 @@
+"""The fast path gives up, or it agrees with the reference path."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from subscription_codec import (
+    Assignment,
+    CodecError,
+    HostInfo,
+    HostPartitions,
+    StandbyTask,
+    Subscription,
+    TaskId,
+    TaskOffsetSum,
+    TopicPartition,
+    consumer_protocol,
+    encode_assignment,
+    encode_subscription,
+    to_fields,
+    with_topic_dictionary,
+)
+from subscription_codec._messages import decode_by_reference, encode_by_reference
+from subscription_codec.layout import ASSIGNMENT_LAYOUTS, SUBSCRIPTION_LAYOUTS
+from subscription_codec.wire.codegen import FALLBACK_ERRORS
+from tests.subscription_codec import naive
+from tests.subscription_codec.strategies import assignments, subscriptions
+from tests.subscription_codec.test_consumer_protocol import member_subscriptions
+from tests.subscription_codec.test_vectors import ROWS
+
+LAYOUTS = {"subscription": SUBSCRIPTION_LAYOUTS, "assignment": ASSIGNMENT_LAYOUTS}
+ALL_LAYOUTS = [
+    *SUBSCRIPTION_LAYOUTS.values(),
+    *ASSIGNMENT_LAYOUTS.values(),
+    *consumer_protocol.SUBSCRIPTION_LAYOUTS.values(),
+    consumer_protocol.ASSIGNMENT_LAYOUTS[0],
+]
+VERSIONS = sorted(SUBSCRIPTION_LAYOUTS)
+REFUSED = "refused"
+records = subscriptions() | assignments()
+usual_records = subscriptions(usual=True) | assignments(usual=True)
+
+
+def layout_of(record):
+    return (SUBSCRIPTION_LAYOUTS if isinstance(record, Subscription) else ASSIGNMENT_LAYOUTS)[record.version]
+
+
+def bytes_of(record):
+    return encode_subscription(record) if isinstance(record, Subscription) else encode_assignment(record)
+
+
+def ready(record):
+    """The record for the encoders: an assignment of version 5 or later has its dictionary."""
+    return with_topic_dictionary(record) if isinstance(record, Assignment) and record.version >= 5 else record
+
+
+def fast_read(blob, layout):
+    """The record of the fast path. Its version is an argument, because decoders read it to find the layout."""
+    return layout.fast_decode(blob, int.from_bytes(blob[: layout[0].wire.size], "big", signed=True))
+
+
+def decode_by_both(blob, layout):
+    """The results of the fast path (None: it gave up) and of the reference path."""
+    try:
+        by_reference = decode_by_reference(blob, layout)
+    except CodecError:
+        by_reference = REFUSED
+    try:
+        return fast_read(blob, layout), by_reference
+    except FALLBACK_ERRORS:
+        return None, by_reference
+
+
+def assert_both_paths_agree(blob, layout):
+    by_fast_path, by_reference = decode_by_both(blob, layout)
+    if by_fast_path is not None:
+        assert by_reference == by_fast_path
+        assert getattr(by_reference, "topics", ()) == getattr(by_fast_path, "topics", ())
+        assert repr(by_reference) == repr(by_fast_path)  # columns print like tuples, so all types are the same too
+
+
+@given(records)
+def test_both_paths_decode_encoded_records(record):
+    assert_both_paths_agree(bytes_of(record), layout_of(record))
+
+
+@given(usual_records)
+def test_the_fast_path_decodes_and_encodes_all_usual_records(record):
+    """No other test fails if the fast path gives up: it only gets slower."""
+    blob, layout = bytes_of(record), layout_of(record)
+
+    assert record == fast_read(blob, layout)
+    assert blob == layout.fast_encode(ready(record))
+    assert blob == layout.fast_encode(fast_read(blob, layout))
+
+
+@given(member_subscriptions().filter(lambda member: member.version < 3))
+def test_the_fast_path_decodes_and_encodes_usual_envelopes(member):
+    layout = consumer_protocol.SUBSCRIPTION_LAYOUTS[member.version]
+    blob = consumer_protocol.encode_consumer_subscription(member)
+
+    assert member == fast_read(blob, layout)
+    assert blob == layout.fast_encode(member)
+
+
+def encoded_by_fast_path(record, layout):
+    record = ready(record)
+    try:
+        return layout.fast_encode(record)
+    except FALLBACK_ERRORS:
+        return None
+
+
+def encoded_by_reference(record, layout):
+    try:
+        return encode_by_reference(record, layout)
+    except (CodecError, TypeError) as error:
+        return error
+
+
+@given(records)
+def test_both_paths_encode_the_same_bytes(record):
+    layout = layout_of(record)
+    by_reference = encode_by_reference(ready(record), layout)
+
+    assert encoded_by_fast_path(record, layout) in (None, by_reference)
+
+
+@given(records, st.data())
+def test_both_paths_agree_about_damaged_bytes(record, data):
+    blob = bytearray(bytes_of(record))
+    at = data.draw(st.integers(0, len(blob)))
+    damage = data.draw(st.binary(max_size=4) | st.sampled_from([b"\xff" * 4, b"\x7f" + b"\xff" * 3, bytes(4)]))
+    blob[at : at + data.draw(st.integers(0, 5))] = damage
+
+    assert_both_paths_agree(bytes(blob), layout_of(record))
+
+
+@given(st.sampled_from(ALL_LAYOUTS), st.binary(max_size=120))
+def test_both_paths_agree_about_any_bytes(layout, blob):
+    assert_both_paths_agree(blob, layout)
+
+
+@given(
+    st.sampled_from(ALL_LAYOUTS), st.lists(st.sampled_from([b"\0", b"\0\0\0\1", b"\0\1a", b"\xff\xff"]), max_size=40)
+)
+def test_both_paths_agree_about_nearly_valid_bytes(layout, pieces):
+    assert_both_paths_agree(b"".join(pieces), layout)
+
+
+@pytest.mark.parametrize("kind", LAYOUTS)
+@pytest.mark.parametrize("version", VERSIONS)
+def test_both_paths_agree_about_the_bytes_of_all_jars(kind, version):
+    layout = LAYOUTS[kind][version]
+    of_this_version = [row for row in ROWS if (row["kind"], row["version"]) == (kind, version) and "hex" in row]
+    for row in of_this_version:
+        blob = bytes.fromhex(row["hex"])
+        assert_both_paths_agree(blob, layout)
+        if row.get("malformed") == "truncated":
+            for length in range(len(blob)):
+                assert_both_paths_agree(blob[:length], layout)
+        if "fields" in row:
+            record = decode_by_reference(blob, layout)
+            assert encoded_by_fast_path(record, layout) in (None, blob)
+            assert blob == encode_by_reference(record, layout)
+
+
+NOT_WRITABLE = [
+    None, "", "ab", b"ab", 1.5, -1, 2**31, 2**63, (None,), (7,), ((0, 1),), [[0, 1]], ((0, 1, None, 3),),
+    (TaskId(0, None),), (TaskId(2**31, 0),), (TaskId(0, 0, "name"),), [("key", None)], [("\ud800", "")],
+    (TaskOffsetSum(TaskId(0, 1), 2**63),), (TaskOffsetSum(TaskId(0, 1), 1.0),), (TaskOffsetSum(TaskId(0, 1, "n"), 0),),
+    (StandbyTask(TaskId(0, 1), (TopicPartition("t", None),)),), (StandbyTask(TaskId(0, 1), ("ab",)),),
+    (HostPartitions(HostInfo("h", 2**31), ()),), (HostPartitions(HostInfo(None, 1), ()),),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("kind", [Subscription, Assignment])
+def test_the_reference_path_encodes_all_that_the_fast_path_encodes(kind, version):
+    for field in kind._fields[1:-1]:
+        for value in NOT_WRITABLE:
+            try:
+                record = ready(kind(version)._replace(**{field: value}))
+            except FALLBACK_ERRORS:  # there is no dictionary for it
+                continue
+            by_fast_path = encoded_by_fast_path(record, layout_of(record))
+            if by_fast_path is not None:
+                assert encoded_by_reference(record, layout_of(record)) == by_fast_path, (field, value)
+
+
+EXTREMES = [0, 1, -1, 2**31 - 1, -(2**31), 65536]
+
+
+def tasks(size):
+    return tuple(TaskId(EXTREMES[index * 6 // size], EXTREMES[index % 6] ^ index // 6) for index in range(size))
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 3, 4, 5, 47, 48, 49, 50, 51, 100, 1000])
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_number_of_tasks_survives_both_paths(version, size):
+    """Long lists are copied in strides, short ones one by one; off-by-one errors occur in between."""
+    ids = tasks(size)
+    sums = tuple(TaskOffsetSum(task, (-1) ** index * (2**62 + index)) for index, task in enumerate(ids))
+    standby = tuple(StandbyTask(task, (TopicPartition("t", task.partition),)) for task in ids[:50])
+    hosts = tuple(HostPartitions(HostInfo(f"h{task.partition}", 1), (TopicPartition("t", 3),)) for task in ids[:50])
+    for record in (
+        Subscription(version, max(version, 3), prev_tasks=ids, standby_tasks=ids[1:], task_offset_sums=sums),
+        Assignment(version, 3, ids, standby, hosts, hosts[1:]),
+    ):
+        blob, layout = bytes_of(record), layout_of(record)
+        by_fast_path, by_reference = decode_by_both(blob, layout)
+
+        assert by_reference == by_fast_path
+        assert encode_by_reference(ready(record), layout) == blob == layout.fast_encode(ready(record))
+        assert blob == layout.fast_encode(by_reference if version < 5 else by_fast_path)
+        assert getattr(naive, type(record).__name__.lower())(blob) == to_fields(record) == to_fields(by_fast_path)
+
+
+def test_the_fast_path_leaves_named_topologies_to_the_reference_path():
+    named = TaskId(0, 1, "name")
+    for record in (
+        Subscription(11, 11, task_offset_sums=(TaskOffsetSum(TaskId(0, 0), 5), TaskOffsetSum(named, 5))),
+        Assignment(11, 11, active_tasks=(TaskId(0, 0), named)),
+    ):
+        blob, layout = bytes_of(record), layout_of(record)
+
+        assert (None, record) == decode_by_both(blob, layout)
+        with pytest.raises(FALLBACK_ERRORS):
+            layout.fast_encode(ready(record))
+
+
+def test_the_source_of_the_fast_path_is_readable():
+    assert SUBSCRIPTION_LAYOUTS[1].fast_path.source.startswith(
+        "def read(data, version):\n    process_id = cached_uuid(data[4:20])\n"
+    )

@@ -1,0 +1,93 @@
+"""The protocol versions of brokers, and the releases that support them."""
+
+import pytest
+
+from upgrade.brokers.protocol_versions import NEWEST_OF_LINE, VERSIONS, MetadataMode, broker_release, version_named
+from upgrade.errors import UnknownLevel, UnknownRelease
+from upgrade.features.model.catalog import METADATA_VERSION
+from upgrade.features.model.levels_of_releases import CATALOGS, PRE_KRAFT_VERSIONS
+
+
+def test_every_version_of_kafkas_table_is_there_once_and_in_its_order():
+    released = [level.name for level in CATALOGS["3.9.2"].levels[METADATA_VERSION] if level.is_production]
+    names = [version.name for version in VERSIONS]
+
+    assert [*PRE_KRAFT_VERSIONS, *released] == names[: len(PRE_KRAFT_VERSIONS) + len(released)]
+    assert ["4.3-IV0", 30] == [VERSIONS[-1].name, VERSIONS[-1].level]
+    assert len(set(names)) == len(names)
+    assert sorted(VERSIONS) == list(VERSIONS)
+
+
+@pytest.mark.parametrize("version", VERSIONS, ids=str)
+def test_a_version_is_read_by_its_name_and_written_so_that_it_is_read_again(version):
+    assert version == version_named(version.name) == version_named(version.config_value)
+
+
+def test_text_after_the_numbers_of_the_line_is_ignored():
+    """Seen in 2.1.1, 2.8.2 and 3.9.2, which all take 2.1.0-IV0: it looks like 2.1-IV0 and is not."""
+    for text in ("2.1", "2.1.0", "2.1.1", "2.1.0-IV0", "2.1.x"):
+        assert "2.1-IV2" == version_named(text).name
+    for text in ("0.10.0", "0.10.0.1", "0.10.0-IV1"):
+        assert "0.10.0-IV1" == version_named(text).name
+
+
+@pytest.mark.parametrize("text", ["", "2", "0.10", "banana", "2.9", "4.4", "2.1-IV9", " 2.1", "-1", "2..1"])
+def test_an_unknown_version_is_refused_with_the_known_ones(text):
+    with pytest.raises(UnknownLevel, match=r"is not a valid version; known are 0\.8\.0 to 4\.3-IV0"):
+        version_named(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "message_format"), [("0.9.0", 0), ("0.10.0-IV0", 1), ("0.10.2", 1), ("0.11.0-IV0", 2)]
+)
+def test_a_version_has_a_message_format(name, message_format):
+    assert message_format == version_named(name).message_format
+
+
+@pytest.mark.parametrize(
+    ("name", "schemas"),
+    [
+        ("0.10.0", (0, 1)),
+        ("0.10.1-IV0", (1, 1)),
+        ("2.0", (1, 1)),
+        ("2.1-IV0", (2, 2)),
+        ("2.1-IV1", (2, 3)),
+        ("2.3-IV0", (3, 3)),
+        ("3.9", (3, 3)),
+    ],
+)
+def test_a_version_has_schemas_of_groups_and_offsets(name, schemas):
+    assert schemas == version_named(name).schemas
+
+
+@pytest.mark.parametrize(
+    "line", [line for line, version in NEWEST_OF_LINE.items() if version >= version_named("0.8.2")]
+)
+def test_a_release_has_the_newest_version_of_its_line(line):
+    release = broker_release(line)
+
+    assert (line, NEWEST_OF_LINE[line]) == (release.line, release.newest)
+    assert release.newest == broker_release(f"{line}.1").newest
+    assert release == broker_release(f"{line}.x")
+    assert release.number < broker_release(f"{line}.1").number
+
+
+@pytest.mark.parametrize(
+    "name", ["", "2", "2.9", "4.4", "0.8.1", "2.1.1.1", "2.1-IV0", "v2.1", "2.1.", "2.1.x.x", "２.1"]
+)
+def test_an_unknown_release_is_refused_with_the_known_ones(name):
+    with pytest.raises(UnknownRelease, match=r"known are 0\.8\.2 to 4\.3, a line such as 2\.1"):
+        broker_release(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "modes"),
+    [
+        ("2.8.2", (MetadataMode.ZOOKEEPER,)),
+        ("3.0", (MetadataMode.ZOOKEEPER, MetadataMode.KRAFT)),
+        ("3.9.2", (MetadataMode.ZOOKEEPER, MetadataMode.KRAFT)),
+        ("4.0", (MetadataMode.KRAFT,)),
+    ],
+)
+def test_a_release_has_its_modes(name, modes):
+    assert modes == broker_release(name).modes

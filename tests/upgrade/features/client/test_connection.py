@@ -1,0 +1,295 @@
+"""One connection, over a real socket, to a server that repeats what real brokers and controllers have answered."""
+
+import logging
+import socket
+import time
+from threading import Thread
+
+import pytest
+
+from tests.upgrade.features.client.server import (
+    API_VERSIONS,
+    DESCRIBE_CLUSTER,
+    HANG_UP,
+    METADATA,
+    SILENCE,
+    UPDATE_FEATURES,
+    Server,
+    recorded,
+    results,
+)
+from upgrade.features.client import connection as module
+from upgrade.features.client.connection import ClusterNodes, Connection, Deadline
+from upgrade.features.client.errors import ApiError, OutcomeUnknown, Unreachable
+from upgrade.features.model.rpc import FeatureMetadata, FeatureUpdate, Listener, UpgradeType
+
+NEW, OLD, CONTROLLER = "broker 4.3.1 features", "broker 3.9.2 features", "controller 4.3.1 features"
+RANGES = {
+    "eligible.leader.replicas.version": (0, 1),
+    "group.version": (0, 1),
+    "kraft.version": (0, 1),
+    "metadata.version": (7, 30),
+    "share.version": (0, 1),
+    "streams.version": (0, 1),
+    "transaction.version": (0, 2),
+}
+UPDATE = {"metadata.version": FeatureUpdate(26)}
+
+
+@pytest.fixture(autouse=True)
+def fixture_quiet():
+    logging.getLogger("kafka").setLevel(logging.CRITICAL)
+
+
+def server(features=NEW, **answers):
+    keys = {"brokers": METADATA, "controllers": DESCRIBE_CLUSTER, "update": UPDATE_FEATURES}
+    hello = recorded(features) if features in {NEW, OLD, CONTROLLER} else features
+    return Server({API_VERSIONS: hello} | {keys[name]: given for name, given in answers.items()})
+
+
+def connect(to, seconds=60, **settings):
+    return Connection(to.address, settings, Deadline(seconds))
+
+
+@pytest.mark.parametrize(
+    ("name", "listener", "expected"),
+    [
+        (NEW, Listener.BROKER, FeatureMetadata(Listener.BROKER, 33, RANGES, {"metadata.version": 21})),
+        (CONTROLLER, Listener.CONTROLLER, FeatureMetadata(Listener.CONTROLLER, 3, RANGES, {"metadata.version": 21})),
+        (
+            OLD,
+            Listener.BROKER,
+            FeatureMetadata(
+                Listener.BROKER, 33, {"kraft.version": (0, 1), "metadata.version": (1, 21)}, {"metadata.version": 21}
+            ),
+        ),
+    ],
+)
+def test_a1_it_reads_what_a_node_supports_and_what_is_finalised(name, listener, expected):
+    with server(name) as node, connect(node) as connection:
+        assert expected == connection.describe_features(listener, Deadline(60))
+        assert [4, 4] == [version for _, version, _ in node.asked]
+
+
+# Of the recorded answer: the three tagged fields at its end, the epoch (tag 1) as an int64.
+EPOCH = "0108" + f"{33:016x}"
+
+
+def test_a4_an_epoch_of_minus_1_means_that_nothing_finalised_is_known():
+    known = recorded(NEW)
+    assert 1 == known.count(EPOCH)
+    with server(known.replace(EPOCH, "0108" + "f" * 16)) as node, connect(node) as connection:
+        described = connection.describe_features(Listener.BROKER, Deadline(60))
+
+    assert (None, {}) == (described.epoch, dict(described.finalized))
+    assert RANGES == described.supported
+
+
+def test_a4_without_tagged_fields_nothing_is_known():
+    known = recorded(NEW)
+    apis = int(known[4:6], 16) - 1
+    end = 6 + 14 * apis + 8  # error, count, 7 bytes for each, throttle time
+    with server(known[:end] + "00") as node, connect(node) as connection:
+        assert FeatureMetadata(Listener.BROKER, None, {}, {}) == connection.describe_features(
+            Listener.BROKER, Deadline(60)
+        )
+
+
+def test_it_requests_the_brokers_from_a_broker():
+    with server(brokers=recorded("broker 4.3.1 brokers")) as node, connect(node) as connection:
+        assert ClusterNodes({1: node.address, 2: node.address}, 2) == connection.describe_brokers(Deadline(60))
+
+
+def test_it_requests_the_controllers_from_a_controller():
+    with server(CONTROLLER, controllers=recorded("controller 4.3.1 controllers")) as node, connect(node) as connection:
+        assert ClusterNodes({1: node.address}, 1) == connection.describe_controllers(Deadline(60))
+
+
+def test_an_address_of_version_6_has_brackets():
+    address = b"127.0.0.1".hex()
+    known = recorded("broker 4.3.1 brokers")
+    assert address in known
+    with server(brokers=known.replace(address, b"fe80::1:1".hex())) as node, connect(node) as connection:
+        assert f"[fe80::1:1]:{node.port}" == connection.describe_brokers(Deadline(60)).addresses[1]
+
+
+def test_a_broker_is_no_controller():
+    with (
+        server(controllers=recorded("broker 4.3.1 controllers")) as node,
+        connect(node) as connection,
+        pytest.raises(ApiError) as refused,
+    ):
+        connection.describe_controllers(Deadline(60))
+
+    assert (114, "MISMATCHED_ENDPOINT_TYPE") == (refused.value.code, refused.value.name)
+    assert (
+        "org.apache.kafka.common.errors.MismatchedEndpointTypeException: The request was sent to an endpoint of type "
+        "BROKER, but we wanted an endpoint of type CONTROLLER"
+    ) == refused.value.java_text
+
+
+def test_a_controller_is_no_broker():
+    with (
+        server(CONTROLLER) as node,
+        connect(node) as connection,
+        pytest.raises(ApiError, match="The node does not support METADATA") as refused,
+    ):
+        connection.describe_brokers(Deadline(60))
+
+    assert (35, "UNSUPPORTED_VERSION") == (refused.value.code, refused.value.name)
+
+
+def speaking(name, old, new):
+    """What a node says it speaks, but for one API: key, lowest and highest version in hexadecimal."""
+    known = recorded(name)
+    assert 1 == known.count(old)
+    return known.replace(old, new)
+
+
+def test_a_controller_before_kip_919_cannot_describe_the_controllers():
+    with (
+        server(speaking(CONTROLLER, "003c00000002", "003c00000000")) as node,
+        connect(node) as connection,
+        pytest.raises(ApiError, match="does not support version 1 of DESCRIBE_CLUSTER"),
+    ):
+        connection.describe_controllers(Deadline(60))
+
+
+@pytest.mark.parametrize(("name", "version", "answer"), [(NEW, 2, "4.3.1"), (OLD, 1, "3.9.2")])
+def test_it_updates_in_the_highest_version_that_both_know(name, version, answer):
+    with server(name, update=recorded(f"broker {answer} dry run")) as node, connect(node) as connection:
+        assert {"metadata.version": None} == connection.update_features(UPDATE, Deadline(60), dry_run=True)
+        assert [version] == node.updates
+
+
+@pytest.mark.parametrize(("name", "answer"), [(NEW, "4.3.1"), (OLD, "3.9.2")])
+def test_u4_an_error_has_kafkas_code_name_and_text(name, answer):
+    with (
+        server(name, update=recorded(f"broker {answer} refuses")) as node,
+        connect(node) as connection,
+        pytest.raises(ApiError) as refused,
+    ):
+        connection.update_features({"nope": FeatureUpdate(1)}, Deadline(60), dry_run=False)
+
+    assert (95, "INVALID_UPDATE_VERSION") == (refused.value.code, refused.value.name)
+    assert (
+        "The update failed for all features since the following feature had an error: Invalid update version 1 for "
+        "feature nope. Local controller 1 does not support this feature."
+    ) == str(refused.value)
+
+
+def test_u5_up_to_version_1_some_may_succeed_and_others_fail():
+    answer = results(("a", 0, "NONE"), ("b", 96, "no"), ("c", 31, ""))
+    updates = {name: FeatureUpdate(1) for name in "abcd"}
+    with server(OLD, update=answer) as node, connect(node) as connection:
+        found = connection.update_features(updates, Deadline(60), dry_run=False)
+
+    assert {"a": None, "d": None} == {name: error for name, error in found.items() if not error}
+    assert ("FEATURE_UPDATE_FAILED", "no") == (found["b"].name, found["b"].message)
+    # Without words of its own an error has those of its kind.
+    assert "not authorized" in found["c"].message
+
+
+@pytest.mark.parametrize(
+    ("kind", "allow"),
+    [(UpgradeType.UPGRADE, b"\0"), (UpgradeType.SAFE_DOWNGRADE, b"\1"), (UpgradeType.UNSAFE_DOWNGRADE, b"\1")],
+)
+def test_m2_version_0_only_knows_whether_a_lower_level_is_meant(kind, allow):
+    with server(speaking(NEW, "003900000002", "003900000000"), update=results()) as node, connect(node) as connection:
+        connection.update_features({"a": FeatureUpdate(1, kind)}, Deadline(60), dry_run=False)
+        ((_, _, body),) = [asked for asked in node.asked if asked[0] == UPDATE_FEATURES]
+
+    assert [0] == node.updates
+    assert body.endswith(b"\x02a\0\1" + allow + b"\0\0")
+
+
+def test_m2_version_0_would_do_what_a_dry_run_asks_for_so_nothing_is_sent():
+    with server(speaking(NEW, "003900000002", "003900000000"), update=results()) as node, connect(node) as connection:
+        with pytest.raises(ApiError, match="does not support version 1 of UPDATE_FEATURES"):
+            connection.update_features(UPDATE, Deadline(60), dry_run=True)
+
+        assert [] == node.updates
+
+
+@pytest.mark.parametrize("answer", [SILENCE, HANG_UP])
+def test_u16_without_an_answer_the_outcome_is_unknown(answer):
+    with server(update=answer) as node, connect(node) as connection:
+        with pytest.raises(OutcomeUnknown, match=node.address):
+            connection.update_features(UPDATE, Deadline(0.3), dry_run=False)
+
+        assert [2] == node.updates
+
+
+@pytest.mark.parametrize("answer", [SILENCE, HANG_UP])
+def test_a_question_without_an_answer_ends(answer):
+    with (
+        server(brokers=answer) as node,
+        connect(node) as connection,
+        pytest.raises(Unreachable, match=node.address),
+    ):
+        connection.describe_brokers(Deadline(0.3))
+
+
+@pytest.mark.parametrize("hello", [SILENCE, HANG_UP])
+def test_a_server_that_does_not_say_hello_is_not_waited_for(hello):
+    with server(hello) as node, pytest.raises(Unreachable, match=node.address):
+        connect(node, seconds=0.3)
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "no.such.host.invalid:9092", "localhost:x"])
+def test_an_address_without_a_server_is_an_error(address):
+    with pytest.raises(Unreachable, match=address):
+        Connection(address, {}, Deadline(2))
+
+
+def test_a_file_that_is_not_there_says_so():
+    with server() as node, pytest.raises(Unreachable, match="No such file"):
+        connect(node, security_protocol="SSL", ssl_cafile="/no/such/file")
+
+
+def test_a_login_that_fails_has_a_hint_and_keeps_its_secret():
+    settings = {
+        "security_protocol": "SASL_PLAINTEXT",
+        "sasl_mechanism": "PLAIN",
+        "sasl_plain_username": "me",
+        "sasl_plain_password": "secret",
+    }
+    with Server({API_VERSIONS: recorded(NEW), 17: HANG_UP}) as node, pytest.raises(Unreachable) as failed:
+        connect(node, **settings)
+
+    assert "are the mechanism, the name and the password right?" in str(failed.value)
+    assert "secret" not in repr(failed.value)
+
+
+def test_kerberos_without_its_library_says_so(monkeypatch):
+    """kafka-python would only hang up."""
+    monkeypatch.setattr(module, "find_spec", lambda _: None)
+    with pytest.raises(Unreachable, match="needs the Python package gssapi, which is not installed"):
+        Connection("127.0.0.1:1", {"sasl_mechanism": "GSSAPI"}, Deadline(2))
+
+
+def test_a_server_that_hangs_up_may_want_another_protocol():
+    with server(HANG_UP) as node, pytest.raises(Unreachable, match=r"is the security protocol right\?"):
+        connect(node)
+
+
+def test_a_server_without_tls_hints_at_another_security_protocol():
+    def hang_up():
+        with listener.accept()[0] as connection:
+            connection.recv(4096)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        other = Thread(target=hang_up)
+        other.start()
+        with pytest.raises(Unreachable, match=r"is the security protocol right\?"):
+            Connection(f"127.0.0.1:{listener.getsockname()[1]}", {"security_protocol": "SSL"}, Deadline(60))
+        other.join()
+
+
+def test_a_deadline_ends_and_can_be_shared():
+    deadline = Deadline(1000)
+
+    assert 400 < deadline.share(2).remaining <= 500
+    assert 0 == Deadline(0).remaining
+    time.sleep(0.01)
+    assert deadline.remaining < 1000

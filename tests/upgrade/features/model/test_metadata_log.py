@@ -1,0 +1,169 @@
+"""metadata.version and the records it governs: the rows I1 to I3, M1, M5 and W1 to W7."""
+
+from operator import attrgetter
+
+import pytest
+from attrs import evolve, fields
+
+from tests.upgrade.features.model.clusters import NEW, kafka, kip_584, kip_778, request
+from tests.upgrade.features.model.test_catalog import KIP_778_EXAMPLE
+from upgrade.errors import FeatureError, UnknownLevel
+from upgrade.features.model.catalog import METADATA_VERSION
+from upgrade.features.model.cluster import EventType
+from upgrade.features.model.dialects import KAFKA_4, KIP_778
+from upgrade.features.model.metadata_log import (
+    FeatureLevelRecord,
+    LoaderAction,
+    MetadataLoader,
+    MetadataRecord,
+    MetadataSnapshot,
+    RecordField,
+    apply_entry,
+    can_downgrade_software,
+    decode_record,
+    initialize_metadata_version,
+    records_at_level,
+)
+from upgrade.features.model.update_features import update_features
+
+# The example of KIP-778: V3 adds an optional field to Foo, V4 the record Bar, V5 an optional field to Bar.
+FOO = MetadataRecord("Foo", "1", 1, (RecordField("id", 1), RecordField("note", 3, tagged=True)))
+BAR = MetadataRecord("Bar", "2", 4, (RecordField("id", 4), RecordField("note", 5, tagged=True)))
+
+
+def level(number):
+    return FeatureLevelRecord(METADATA_VERSION, number)
+
+
+def loaded(dialect, *entries, start=5):
+    loader, steps = MetadataLoader(dialect, start), ()
+    for entry in entries:
+        loader, steps = apply_entry(loader, entry)
+    return loader, steps
+
+
+def test_i1_a_new_active_controller_that_has_read_no_level_writes_the_one_of_its_meta_properties():
+    outcome = initialize_metadata_version(kip_778(NEW), {METADATA_VERSION: "4.0-IV3"})
+
+    assert {METADATA_VERSION: 25} == outcome.cluster.finalized
+    assert [(EventType.FINALIZED, 1, "metadata.version 25")] == [(e.type, e.node, e.text) for e in outcome.events]
+    assert outcome.cluster.epoch > kip_778(NEW).epoch
+
+
+def test_i1_one_that_has_read_a_level_leaves_it():
+    cluster = kip_778(NEW, finalized={METADATA_VERSION: 9})
+
+    assert (cluster, ()) == attrgetter("cluster", "events")(
+        initialize_metadata_version(cluster, {METADATA_VERSION: "4.3"})
+    )
+
+
+def test_i1_what_is_no_level_is_refused():
+    with pytest.raises(UnknownLevel, match=r"Unknown metadata.version '9\.9'"):
+        initialize_metadata_version(kip_778(NEW), {METADATA_VERSION: "9.9"})
+
+
+def test_i2_a_preview_cluster_begins_at_1():
+    assert {METADATA_VERSION: 1} == initialize_metadata_version(
+        kip_778({METADATA_VERSION: (1, 7)}), {}
+    ).cluster.finalized
+
+
+def test_i3_the_highest_supported_level_is_never_assumed():
+    assert 1 == initialize_metadata_version(kip_778({METADATA_VERSION: (1, 7)}), {"cluster.id": "x"}).cluster.level_of(
+        METADATA_VERSION
+    )
+
+
+def test_m1_a_zookeeper_cluster_gets_no_metadata_version():
+    cluster = kip_584({METADATA_VERSION: (1, 4)})
+
+    assert cluster is initialize_metadata_version(cluster, {METADATA_VERSION: "3.3"}).cluster
+
+
+def test_m5_the_record_of_a_level_has_a_name_and_one_number():
+    assert (12, 0) == (FeatureLevelRecord.API_KEY, FeatureLevelRecord.VERSION)
+    assert ["name", "feature_level"] == [each.name for each in fields(FeatureLevelRecord)]
+
+
+@pytest.mark.parametrize(("source", "target"), [(5, 4), (3, 2), (3, 1), (2, 1)])
+def test_w2_a_lossless_downgrade_changes_no_record(source, target):
+    records = records_at_level((FOO, BAR), source)
+
+    assert records == records_at_level(records, target)
+    assert KIP_778_EXAMPLE.is_safe_downgrade(source, target)
+
+
+def test_w2_tagged_fields_that_are_newer_are_skipped_when_read():
+    assert ("id",) == tuple(each.name for each in decode_record(FOO, 2).fields)
+    assert FOO == decode_record(FOO, 3)
+
+
+def test_w2_nothing_else_that_is_newer_can_be_read():
+    with pytest.raises(FeatureError, match="expected a record that level 3 can read, got Bar 2"):
+        decode_record(BAR, 3)
+    with pytest.raises(FeatureError, match="got Foo 1"):
+        decode_record(evolve(FOO, fields=(RecordField("must", 4),)), 3)
+
+
+def test_w3_a_lossy_downgrade_omits_newer_record_types_and_writes_the_rest_in_the_older_format():
+    record = evolve(FOO, fields=(*FOO.fields, RecordField("must", 4)))
+
+    assert (FOO,) == records_at_level((record, BAR), 2)
+
+
+def test_w3_a_loader_drops_them_too():
+    loader, _ = loaded(KIP_778, FOO, BAR, level(2))
+
+    assert {("Foo", "1"): FOO} == loader.state
+    assert {("Bar", "2")} == loader.changed_keys
+
+
+def test_w4_the_software_goes_back_only_after_every_node_has_loaded_the_downgrade():
+    cluster = kip_778(NEW, finalized={METADATA_VERSION: 25})
+    answer = update_features(cluster, request(METADATA_VERSION, 23, 1))  # validated, then written
+    written = level(answer.cluster.level_of(METADATA_VERSION))
+    nodes = [MetadataLoader(KIP_778, 25), MetadataLoader(KIP_778, 25)]
+
+    first = apply_entry(nodes[0], written)[0]
+
+    assert not can_downgrade_software([first, nodes[1]], 23)
+    assert can_downgrade_software([first, apply_entry(nodes[1], written)[0]], 23)
+
+
+def test_w5_a_change_takes_a_snapshot_right_before_it_then_new_records_then_publishes():
+    loader, steps = loaded(KIP_778, FOO, BAR, level(2))
+
+    assert (LoaderAction.SNAPSHOT, LoaderAction.RESERIALIZED, LoaderAction.PUBLISHED) == steps
+    assert (MetadataSnapshot(1, 5, (FOO, BAR)),) == loader.snapshots
+    assert (2, 2) == (loader.offset, loader.level)
+
+
+def test_w5_kafka_4_writes_no_snapshot():
+    loader, steps = loaded(KAFKA_4, FOO, BAR, level(4))
+
+    assert (LoaderAction.PUBLISHED,) == steps
+    assert ((), 4, {("Foo", "1"): FOO, ("Bar", "2"): BAR}) == (loader.snapshots, loader.level, loader.state)
+
+
+@pytest.mark.parametrize("dialect", [KIP_778, KAFKA_4], ids=lambda dialect: dialect.name)
+def test_w6_a_delta_has_only_what_changed(dialect):
+    other = evolve(FOO, key="9")
+
+    assert {("Foo", "9")} == loaded(dialect, FOO, BAR, other)[0].changed_keys
+    assert set() == loaded(dialect, FOO, other, level(3))[0].changed_keys
+    assert set() == loaded(dialect, FOO, FOO)[0].changed_keys
+
+
+def test_w6_the_level_it_has_already_and_other_features_change_nothing():
+    assert ((), 1) == (lambda found: (found[1], found[0].offset))(loaded(KIP_778, FOO, level(5)))
+    assert () == loaded(KIP_778, FOO, FeatureLevelRecord("group.version", 1))[1]
+
+
+def test_w7_no_transitional_level_no_record_twice_no_last_inter_broker_protocol():
+    """What KIP-778 rejected is not there: one number per feature, one record per key, and no IBP."""
+    cluster = update_features(kafka(), request(METADATA_VERSION, 26)).cluster
+
+    assert (26, {}) == (cluster.finalized[METADATA_VERSION], cluster.minimum)
+    assert 1 == len(loaded(KIP_778, FOO, level(3), FOO)[0].state)
+    assert "inter.broker.protocol.version" not in cluster.finalized

@@ -1,0 +1,51 @@
+"""What is hidden does not show itself, and nothing else is lost."""
+
+import logging
+
+import pytest
+
+from upgrade import redaction
+from upgrade.redaction import redact, stop_redacting
+
+
+@pytest.fixture(autouse=True)
+def fixture_nothing_hidden_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What other tests have hidden would take lines of these with it."""
+    monkeypatch.setattr(redaction._REDACTION_FILTER, "secrets", frozenset())
+
+
+@pytest.mark.parametrize("name", ["kafka.protocol.parser", "kafka.net.connection", "aiokafka.conn"])
+def test_it_is_kept_out_of_the_logs_of_what_is_sent(name: str, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, logger=name)
+    secret = redact("to\x00ken-4711")
+    log = logging.getLogger(name)
+    log.debug("Send: %r", bytearray(b"\x00u\x00" + secret.encode()))
+    log.debug("Send: %s", secret)
+    log.debug("Send: %r", b"something else")
+
+    assert ["Send: b'something else'"] == caplog.messages
+
+
+def test_it_is_the_same_text_but_to_look_at() -> None:
+    secret = redact("rather-secret")
+
+    assert "rather-secret" == secret == f"{secret}"
+    assert "rather-secret" not in repr({"password": secret})
+
+
+def test_a_short_one_takes_nothing_with_it(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, logger="kafka.net.connection")
+    secret = redact("abc")
+    logging.getLogger("kafka.net.connection").debug("abc")
+
+    assert ["abc"] == caplog.messages
+    assert "abc" not in repr(secret)
+
+
+def test_what_is_forgotten_is_hidden_no_longer(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, logger="kafka.net.connection")
+    stop_redacting(redact("an old token"))
+    stop_redacting("an unknown text")
+    logging.getLogger("kafka.net.connection").debug("an old token")
+
+    assert ["an old token"] == caplog.messages

@@ -1,0 +1,218 @@
+"""Warnings beside the steps of a plan: bugs on the way, state and records that are left, releases that help.
+
+Sources: Kafka's issues, as numbered, and the code of the releases that have or fix them; the upgrade guides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Any, Final
+
+from attrs import define
+
+from upgrade._messages import Message, MessageCode, MessageList
+from upgrade.plans import (
+    KAFKA_8649_RULE_SET,
+    NO_ROLLING_DOWNGRADE,
+    RECORD_FORMAT_CHANGES,
+    Obstacle,
+    Plan,
+    bridge_release,
+    documented_plan,
+    is_downgrade,
+    obstacles,
+    order_by_capability,
+    upgrade_from_value,
+)
+from upgrade.release_behaviour import ReportedTasks
+from upgrade.releases import RELEASES, Release
+from upgrade.upgrade_from import StartupOutcome, UpgradeFromEffect
+
+_STORE_FORMAT_CHANGES: Final = {
+    (2, 3): MessageCode.STORES_WITH_TIMESTAMPS,
+    (3, 0): MessageCode.STORES_OF_3_0,
+    (4, 0): MessageCode.STORES_OF_4_0,
+}
+"""The first release whose stores no older release can open, and why."""
+_STORES_HOLD_OFFSETS_SINCE: Final = (4, 3)
+_KAFKA_14646_LINE: Final = (3, 3)
+"""KAFKA-14646: the line that reads no records of foreign-key joins but those that it writes itself."""
+_KAFKA_14646_UPGRADE_FROM: Final = "3.4"
+"""The oldest value with which foreign-key joins write what 3.3 writes."""
+_RECORD_FORMATS: Final = {
+    Obstacle.FOREIGN_KEY_JOINS: MessageCode.FOREIGN_KEY_JOINS,
+    Obstacle.REPARTITIONING: MessageCode.REPARTITIONED_TABLES,
+}
+_START_FAILURES: Final = {
+    StartupOutcome.IGNORED: MessageCode.VALUE_IGNORED,
+    StartupOutcome.REFUSED: MessageCode.VALUE_REFUSED,
+    StartupOutcome.FAILS: MessageCode.VALUE_FAILS,
+}
+_RELEASE_BUGS: Final = {"2.4.0": MessageCode.KAFKA_9335}
+"""Bugs of a release that matter to an upgrade to it."""
+
+
+@define
+class _Hop:
+    """One upgrade, and what all warnings ask about it."""
+
+    origin: Release
+    target: Release
+    plan: Plan
+
+    @cached_property
+    def behind(self) -> Release:
+        return order_by_capability(self.origin, self.target)[0]
+
+    @cached_property
+    def ahead(self) -> Release:
+        return order_by_capability(self.origin, self.target)[1]
+
+    @cached_property
+    def obstacles(self) -> tuple[Obstacle, ...]:
+        return obstacles(self.origin, self.target)
+
+    @cached_property
+    def documented(self) -> Plan:
+        return documented_plan(self.origin, self.target)
+
+    @cached_property
+    def is_downgrade(self) -> bool:
+        return is_downgrade(self.origin, self.target)
+
+    @cached_property
+    def params(self) -> Mapping[str, Any]:
+        return {
+            "origin": self.origin,
+            "target": self.target,
+            "behind": self.behind,
+            "ahead": self.ahead,
+            "value": upgrade_from_value(self.origin, self.target),
+        }
+
+    def message(self, code: MessageCode, **further: Any) -> Message:
+        return Message.of(code, {**self.params, **further})
+
+
+def plan_warnings(origin: Release, target: Release, plan: Plan) -> Iterator[Message]:
+    """Yield the warnings for one hop, done by ``plan``, which may be offline although the group could be rolled."""
+    hop = _Hop(origin, target, plan)
+    for warnings in (
+        _release_warnings,
+        _state_store_warnings,
+        _offline_warnings,
+        _record_format_warnings,
+        _kafka_14646_warnings,
+        _mixed_release_warnings,
+        _kafka_8649_warnings,
+    ):
+        yield from warnings(hop)
+
+
+def _release_warnings(hop: _Hop) -> Iterator[Message]:
+    """Warn of bugs of the two releases."""
+    for release in (hop.origin, hop.target):
+        if release.note:
+            yield hop.message(MessageCode.RELEASE_NOTE, release=release)
+    if hop.target.name in _RELEASE_BUGS:
+        yield hop.message(_RELEASE_BUGS[hop.target.name])
+
+
+def _state_store_warnings(hop: _Hop) -> Iterator[Message]:
+    """Warn of files that an older release cannot read."""
+    origin, target = hop.origin, hop.target
+    if target.number >= origin.number or origin.line == target.line or not (origin.kafka_name and target.kafka_name):
+        return
+    reasons = [why for since, why in _STORE_FORMAT_CHANGES.items() if target.number < since <= origin.number]
+    if reasons:
+        yield hop.message(MessageCode.STORES_UNREADABLE, reasons=MessageList.of(reasons, {}))
+        return
+    yield hop.message(MessageCode.STORES_MAY_BE_UNREADABLE)
+    if target.number < _STORES_HOLD_OFFSETS_SINCE <= origin.number:
+        yield hop.message(MessageCode.STORE_OFFSETS_UNREADABLE)
+
+
+def _offline_warnings(hop: _Hop) -> Iterator[Message]:
+    """Name the release through which a group can be rolled after all."""
+    if hop.documented is not Plan.OFFLINE:
+        return
+    bridge = bridge_release(hop.origin, hop.target)
+    if bridge:
+        yield hop.message(MessageCode.BRIDGE, bridge=bridge)
+    elif not (hop.is_downgrade and NO_ROLLING_DOWNGRADE.intersection(hop.obstacles)):
+        outcome = hop.ahead.startup_outcome(hop.behind.line)
+        newer = (each for each in RELEASES.values() if each.is_released and each.number > hop.ahead.number)
+        fixed = next((each for each in newer if each.can_start_with(hop.behind.line)), None)
+        remedy = MessageCode.BOUNCE_TO_FIX if hop.ahead == hop.origin else MessageCode.FIXED_IN
+        yield hop.message(
+            _START_FAILURES[outcome.outcome],
+            exception=outcome.exception,
+            remedy=Message(remedy, {"fixed": fixed}) if fixed else "",
+        )
+
+
+def _record_format_warnings(hop: _Hop) -> Iterator[Message]:
+    """Name the topologies to which record formats matter, and warn of records that are left."""
+    found = set(hop.obstacles)
+    if not RECORD_FORMAT_CHANGES.keys() & found:
+        return
+    if RECORD_FORMAT_CHANGES.keys() >= found and hop.plan is hop.documented:
+        formats = MessageList.of([code for each, code in _RECORD_FORMATS.items() if each in found], {})
+        two_bounces = hop.plan is Plan.TWO_BOUNCES
+        code = MessageCode.TWO_BOUNCES_FOR_RECORDS if two_bounces else MessageCode.STOPPING_FOR_RECORDS
+        yield hop.message(code, formats=formats)
+    if hop.plan is Plan.OFFLINE and hop.is_downgrade:
+        yield hop.message(MessageCode.RECORDS_LEFT)
+
+
+def _kafka_14646_warnings(hop: _Hop) -> Iterator[Message]:
+    """Warn of members of 3.3 that read foreign-key joins as others write them, of themselves or with a value."""
+    behind, ahead, value = hop.behind, hop.ahead, hop.params["value"]
+    behind_has_it, ahead_has_it = (each.number[:2] == _KAFKA_14646_LINE for each in (behind, ahead))
+    old_joins = value is not None and UpgradeFromEffect.OLD_FOREIGN_KEY_JOINS in ahead.upgrade_from_effects(value)
+    has_joins = behind.number >= RECORD_FORMAT_CHANGES[Obstacle.FOREIGN_KEY_JOINS][0]
+    if not (old_joins and has_joins and (behind_has_it or ahead_has_it)):
+        return
+    offline = hop.plan is Plan.OFFLINE
+    if ahead_has_it and ahead == hop.target:
+        yield hop.message(MessageCode.KAFKA_14646_RECORDS_LEFT if offline else MessageCode.KAFKA_14646_RECORDS)
+    elif not offline:
+        remedy = MessageCode.TAKE_VALUE_3_4_AND_3_5_2
+        if ahead_has_it:
+            remedy = MessageCode.BOUNCE_TO_3_4
+        elif ahead.can_start_with(_KAFKA_14646_UPGRADE_FROM):
+            remedy = MessageCode.TAKE_VALUE_3_4
+        yield hop.message(MessageCode.KAFKA_14646_VALUE, remedy=Message(remedy))
+
+
+def _mixed_release_warnings(hop: _Hop) -> Iterator[Message]:
+    """Warn of leaders of the newer release that members of the older one fail or rebalance without end."""
+    behind, ahead = hop.behind.behaviour, hop.ahead.behaviour
+    if hop.plan is Plan.OFFLINE or not (hop.behind.kafka_name and hop.ahead.kafka_name):
+        return
+    # The leader looks up a lag for each task that a member reports, and stateless tasks have none.
+    if behind.reported_tasks is ReportedTasks.ALL and ahead.fails_on_missing_lag:
+        yield hop.message(MessageCode.MISSING_LAG)
+    # A cooperative thread of 2.4 or 2.5 reports all that its process has on disk but does not run itself.
+    if behind.reported_tasks is ReportedTasks.ALL_UNLESS_COOPERATIVE and ahead.reported_tasks is ReportedTasks.STATEFUL:
+        yield hop.message(MessageCode.ENDLESS_REBALANCES)
+
+
+def _kafka_8649_warnings(hop: _Hop) -> Iterator[Message]:
+    """Warn of leaders that probe with wrong answers, and of those that make members use too high a version."""
+    origin, target, offline = hop.origin, hop.target, hop.plan is Plan.OFFLINE
+    newer = max(origin, target, key=lambda release: release.supported_version)
+    if newer.rule_set == KAFKA_8649_RULE_SET and {origin.supported_version, target.supported_version} == {3, 4}:
+        code = MessageCode.KAFKA_8649_OVERSHOT_OFFLINE if offline else MessageCode.KAFKA_8649_OVERSHOT
+        yield hop.message(code, newer=newer)
+    if origin.rule_set == KAFKA_8649_RULE_SET and origin.supported_version < target.supported_version and not offline:
+        alike = (
+            each
+            for each in RELEASES.values()
+            if each.is_released and each.supported_version == origin.supported_version and each.number > origin.number
+        )
+        fixed = next((each for each in alike if each.rule_set != KAFKA_8649_RULE_SET), None)
+        yield hop.message(
+            MessageCode.KAFKA_8649_PROBING_FIXED if fixed else MessageCode.KAFKA_8649_PROBING, fixed=fixed
+        )

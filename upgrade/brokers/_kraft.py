@@ -1,0 +1,168 @@
+"""The steps of a cluster in KRaft mode: one roll of the release, then metadata.version is raised without a restart.
+
+A downgrade starts with metadata.version. Only levels that did not change the records can be lowered. Sources:
+KIP-778, Kafka's upgrade notes from 3.3 on, ``MetadataVersion`` and ``FeatureControlManager`` of 3.3, 3.9 and 4.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from upgrade.brokers.protocol_versions import VERSIONS, BrokerRelease, ProtocolVersion, version_named
+from upgrade.brokers.steps import BrokerStep, DowngradePath, DowngradeVerdict, NoUpgradePath, release_roll
+from upgrade.features.model.catalog import METADATA_VERSION, FeatureCatalog
+from upgrade.features.model.levels_of_releases import CATALOGS, NEWEST_CATALOG
+
+_OLDEST_FINALISED: Final = version_named("3.3-IV0")
+"""The controller refuses lower levels: nothing older is stored in the log. Java: ``MINIMUM_BOOTSTRAP_VERSION``."""
+_SINCE_4: Final = (4,)
+_NODES: Final = "controller and broker"
+
+
+def upgrade_steps(origin: BrokerRelease, target: BrokerRelease, level: ProtocolVersion) -> Iterator[BrokerStep]:
+    """Yield the steps to a newer release, from a cluster that has finalised ``level``."""
+    if origin.number != target.number:
+        yield release_roll(
+            origin,
+            target,
+            nodes=_NODES,
+            why=f"metadata.version stays {level} meanwhile, and so does everything that nodes send and store",
+            if_skipped="the controller refuses a level that any registered node does not support",
+            source=f"upgrade notes of {target.line}, KIP-778",
+        )
+    if level < target.newest:
+        yield _finalize_step(target, level)
+
+
+def downgrade_steps(origin: BrokerRelease, target: BrokerRelease, level: ProtocolVersion) -> Iterator[BrokerStep]:
+    """Yield the steps to an older release: first a safe downgrade of metadata.version, if one is needed."""
+    if level > target.newest:
+        yield _lower_level_step(origin, target, level)
+        yield _snapshot_after_downgrade_step(origin, target, level)
+    yield release_roll(
+        origin,
+        target,
+        nodes=_NODES,
+        why=f"metadata.version is {min(level, target.newest)}, which {target} supports",
+        if_skipped="the cluster stays as it is",
+        source="KIP-778",
+    )
+
+
+def snapshot_step(release: BrokerRelease, target: BrokerRelease) -> BrokerStep:
+    """Return the step between a level that ``target`` no longer supports and ``target``.
+
+    Kafka's notes require the level alone. But 4.3.1 fails on an older level anywhere in the log that it reads, even on
+    one that has been raised since, and it reads everything after the last snapshot.
+    """
+    return _snapshot_wait_step(
+        release,
+        why=f"nodes of {target} support no level below {target.oldest}, and read the log from its last snapshot on",
+        if_skipped=f'a node of {target} reads the old level in the log and fails with "Unsupported metadata version"',
+        source="seen with 3.9.2 and 4.3.1",
+    )
+
+
+def _snapshot_after_downgrade_step(origin: BrokerRelease, target: BrokerRelease, level: ProtocolVersion) -> BrokerStep:
+    """Return the step between lowering a level and the older release. Kafka's notes do not mention it."""
+    return _snapshot_wait_step(
+        origin,
+        why=f"{target} reads the log from its last snapshot on, which has {level} until then",
+        if_skipped=f'a node of {target} reads {level} in the log and fails with "Tried to apply FeatureLevelRecord"',
+        source="seen with 4.3.1 and 4.1.1",
+    )
+
+
+def _snapshot_wait_step(release: BrokerRelease, *, why: str, if_skipped: str, source: str) -> BrokerStep:
+    return BrokerStep(
+        do="wait until every controller and broker has taken a snapshot of the metadata since then (a newer "
+        ".checkpoint in __cluster_metadata-0; it takes up to metadata.log.max.snapshot.interval.ms, an hour if unset)",
+        why=why,
+        if_skipped=if_skipped,
+        release=release.name,
+        rolls=0,
+        way_back=DowngradePath(DowngradeVerdict.OPEN, "nothing has changed"),
+        source=source,
+    )
+
+
+def _finalize_step(release: BrokerRelease, level: ProtocolVersion) -> BrokerStep:
+    flag = "--release-version" if release.number >= _SINCE_4 else "--metadata"
+    return BrokerStep(
+        do="when the cluster has proved itself, finalise metadata.version: "
+        f"kafka-features upgrade {flag} {release.line}",
+        why="its new features are enabled in all nodes at once, without a restart",
+        if_skipped=f"the cluster stays at {level}, without the features of newer levels",
+        release=release.name,
+        rolls=0,
+        way_back=_downgrade_path(release, level),
+        source=f"upgrade notes of {release.line}, KIP-778",
+    )
+
+
+def _downgrade_path(release: BrokerRelease, level: ProtocolVersion) -> DowngradePath:
+    if against := _downgrade_objection(release, release.newest, level):
+        return DowngradePath(DowngradeVerdict.LOSSY, against)
+    return DowngradePath(
+        DowngradeVerdict.SAFE,
+        f"lower metadata.version to {level}, which loses nothing, wait for a snapshot, and bounce the older release",
+    )
+
+
+def _lower_level_step(origin: BrokerRelease, target: BrokerRelease, level: ProtocolVersion) -> BrokerStep:
+    if against := _downgrade_objection(origin, level, target.newest):
+        raise NoUpgradePath(f"{target} does not support {level}, and {against}")
+    flag = (
+        f"--feature {METADATA_VERSION}={target.newest.level}"
+        if origin.number >= _SINCE_4
+        else f"--metadata {target.line}"
+    )
+    others = _newer_features(origin, level, target.newest)
+    also = (
+        f"; and {', '.join(others)}, if {target} does not support their levels (describe shows them)" if others else ""
+    )
+    return BrokerStep(
+        do=f"lower metadata.version from {level} to {target.newest}: kafka-features downgrade {flag}{also}",
+        why=f"{target} supports no newer level, and no level in between changed the records, so nothing is lost",
+        if_skipped=f"the controller does not register a broker of {target} (UNSUPPORTED_VERSION)",
+        release=origin.name,
+        rolls=0,
+        way_back=DowngradePath(DowngradeVerdict.OPEN, "raise it again"),
+        source="KIP-778, MetadataVersion.checkIfMetadataChanged",
+    )
+
+
+def _downgrade_objection(release: BrokerRelease, source: ProtocolVersion, target: ProtocolVersion) -> str:
+    """Return why metadata.version cannot be lowered to ``target``; empty if it can, without loss."""
+    if target < _OLDEST_FINALISED:
+        return f"metadata.version cannot be lowered to {target}: Kafka keeps nothing below {_OLDEST_FINALISED}"
+    levels = _catalog(release)
+    if levels.is_safe_downgrade(_level_number(source), _level_number(target)):
+        return ""
+    between = [each for each in VERSIONS if target < each <= source]
+    changed = ", ".join(
+        each.name for each in between if levels.level(METADATA_VERSION, _level_number(each)).did_metadata_change
+    )
+    return (
+        f"metadata.version cannot be lowered from {source} to {target}: {changed} changed the records, and Kafka "
+        "refuses to lose any, with --unsafe too"
+    )
+
+
+def _newer_features(release: BrokerRelease, source: ProtocolVersion, target: ProtocolVersion) -> list[str]:
+    """Return the other features that are higher in a new cluster at ``source`` than in one at ``target``.
+
+    The tables do not list the levels that the older release supports, so the operator has to check these.
+    """
+    higher, lower = (_catalog(release).default_levels(_level_number(version)) for version in (source, target))
+    return [feature for feature in higher if lower[feature] < higher[feature]]
+
+
+def _catalog(release: BrokerRelease) -> FeatureCatalog:
+    return NEWEST_CATALOG if release.number >= _SINCE_4 else CATALOGS["3.9.2"]
+
+
+def _level_number(version: ProtocolVersion) -> int:
+    assert version.level is not None, f"{version} has no level; this should never happen"
+    return version.level

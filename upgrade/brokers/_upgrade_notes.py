@@ -1,0 +1,88 @@
+"""Warnings from Kafka's upgrade notes: one row per fact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from attrs import frozen
+
+from upgrade.brokers.protocol_versions import BrokerRelease, MetadataMode
+
+
+@frozen
+class UpgradeNote:
+    """A fact about upgrades from a release below ``since`` to that release or a later one, in one of ``modes``."""
+
+    since: tuple[int, ...]
+    text: str
+    source: str
+    modes: tuple[MetadataMode, ...] = (MetadataMode.ZOOKEEPER, MetadataMode.KRAFT)
+
+
+_ZOOKEEPER: Final = (MetadataMode.ZOOKEEPER,)
+
+UPGRADE_NOTES: Final = (
+    UpgradeNote(
+        (2, 0),
+        "prefixed ACLs, if you add any, are ignored by older brokers after a downgrade",
+        "upgrade notes of 2.0",
+        _ZOOKEEPER,
+    ),
+    UpgradeNote(
+        (2, 1),
+        "once inter.broker.protocol.version is 2.1 or later, offsets and groups are stored in schemas that brokers "
+        "before 2.1 cannot read: no way back to those",
+        "upgrade notes of 2.1",
+        _ZOOKEEPER,
+    ),
+    UpgradeNote(
+        (2, 4),
+        "the ZooKeeper of 2.4 (3.5) does not start on a data directory of 3.4 that has no snapshot; see ZOOKEEPER-3056",
+        "upgrade notes of 2.4",
+        _ZOOKEEPER,
+    ),
+    UpgradeNote(
+        (2, 8),
+        "a downgrade below protocol 2.8 may lose the ids of topics in ZooKeeper, and new topics get none",
+        "upgrade notes of 2.8",
+        _ZOOKEEPER,
+    ),
+    UpgradeNote(
+        (3, 0),
+        "with inter.broker.protocol.version 3.0 or later, log.message.format.version is taken to be 3.0 and the "
+        "configured value is ignored; clear it (and message.format.version of topics) at the same time",
+        "upgrade notes of 3.0",
+        _ZOOKEEPER,
+    ),
+    UpgradeNote(
+        (3, 8),
+        "bring ZooKeeper itself to 3.8.3 or later first",
+        "upgrade notes of 3.8 and 3.9",
+        _ZOOKEEPER,
+    ),
+    UpgradeNote(
+        (4, 0),
+        "clients (also Streams and Connect) must be of 2.1 or later before the brokers are of 4.0, and brokers need "
+        "Java 17",
+        "upgrade notes of 4.0, KIP-896",
+    ),
+    UpgradeNote(
+        (4, 0),
+        "once consumer groups use the protocol of KIP-848, which finalising 4.0 turns on, no way back below 3.4.1",
+        "upgrade notes of 4.0",
+    ),
+    UpgradeNote(
+        (4, 0),
+        "with --release-version the tool raises the other features as well (group.version, transaction.version ...); "
+        "the way back judges metadata.version alone",
+        "kafka-features version-mapping of 4.3.1",
+    ),
+)
+
+
+def upgrade_notes(origin: BrokerRelease, target: BrokerRelease, mode: MetadataMode) -> Iterator[str]:
+    """Yield the facts about the upgrade from ``origin`` to ``target``, each with its source."""
+    for note in UPGRADE_NOTES:
+        if origin.number < note.since <= target.number and mode in note.modes:
+            yield f"{note.text} ({note.source})"

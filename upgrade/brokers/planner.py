@@ -1,0 +1,116 @@
+"""The upgrade advice for operators of brokers: the rolls in their order, each with its way back.
+
+A cluster with ZooKeeper is rolled twice: first the release, with the protocol pinned, then the protocol. A cluster in
+KRaft mode is rolled once, and then its metadata.version is raised (KIP-778). Brokers of 4.0 and later have no
+ZooKeeper, so such a cluster is upgraded to a bridge release (3.9), migrated to KRaft there, and upgraded again.
+
+Every step names its source. ``tests/integration/test_broker_upgrade.py`` runs the steps with real brokers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from upgrade.brokers import _kraft, _zookeeper
+from upgrade.brokers._upgrade_notes import upgrade_notes
+from upgrade.brokers._zookeeper_migration import migration_steps
+from upgrade.brokers.protocol_versions import OLDEST_KRAFT, BrokerRelease, MetadataMode, ProtocolVersion, broker_release
+from upgrade.brokers.steps import BrokerAdvice, BrokerStep, NoUpgradePath
+from upgrade.errors import UpgradeError
+
+BRIDGE_RELEASE: Final = broker_release("3.9.2")
+"""The bridge release: the newest release with both modes. It supports every level of KRaft.
+
+"Clusters in ZooKeeper mode have to be migrated to KRaft mode before they can be upgraded to 4.0.x", and "for clusters
+in KRaft mode with versions older than 3.3.x, we recommend upgrading to 3.9.x before" (upgrade notes of 4.0).
+"""
+_STRAIGHT_TO_4: Final = (3, 3)
+
+
+def advise_brokers(
+    origin: BrokerRelease, target: BrokerRelease, mode: MetadataMode | None = None, level: ProtocolVersion | None = None
+) -> BrokerAdvice:
+    """Return the steps that take a cluster from one release to another, up or down.
+
+    Args:
+        origin: The release that every broker runs now.
+        target: The release to reach.
+        mode: The mode that the cluster runs in now; required if ``origin`` has both.
+        level: Its inter.broker.protocol.version or metadata.version now; None: the newest of ``origin``.
+
+    Returns:
+        The advice; without steps if there is no way.
+
+    Raises:
+        UpgradeError: The mode is missing, or ``origin`` cannot have this mode or level, or nothing would change.
+
+    >>> advice = advise_brokers(broker_release("2.0"), broker_release("2.8"))
+    >>> [step.settings["inter.broker.protocol.version"] for step in advice.steps]
+    ['2.0', '2.8']
+    """
+    mode = _resolve_mode(origin, mode)
+    level = level or origin.newest
+    _check_request(origin, target, mode, level)
+    up = origin.number <= target.number
+    try:
+        steps = tuple(
+            _upgrade_steps(origin, target, mode, level) if up else _downgrade_steps(origin, target, mode, level)
+        )
+    except NoUpgradePath as reason:
+        return BrokerAdvice(origin.name, target.name, mode, (), (str(reason),))
+    return BrokerAdvice(origin.name, target.name, mode, steps, tuple(upgrade_notes(origin, target, mode)))
+
+
+def _resolve_mode(origin: BrokerRelease, mode: MetadataMode | None) -> MetadataMode:
+    if mode is None and len(origin.modes) > 1:
+        raise UpgradeError(f"{origin} runs with ZooKeeper or in KRaft mode, and the way differs: say which")
+    if mode and mode not in origin.modes:
+        has = {MetadataMode.ZOOKEEPER: "no ZooKeeper mode", MetadataMode.KRAFT: "no KRaft mode that can be upgraded"}
+        raise UpgradeError(f"{origin} has {has[mode]}")
+    return mode or origin.modes[0]
+
+
+def _check_request(origin: BrokerRelease, target: BrokerRelease, mode: MetadataMode, level: ProtocolVersion) -> None:
+    oldest = origin.oldest if mode is MetadataMode.ZOOKEEPER else max(origin.oldest, OLDEST_KRAFT)
+    if not oldest <= level <= origin.newest:
+        raise UpgradeError(f"a cluster of {origin} can be at {oldest} to {origin.newest}, not at {level}")
+    if target.number < origin.number and mode not in target.modes:
+        raise UpgradeError(f"{target} has no KRaft mode to go back to")
+    if origin.number == target.number and level == origin.newest:
+        raise UpgradeError(f"{origin} is already {target}: nothing to do")
+
+
+def _upgrade_steps(
+    origin: BrokerRelease, target: BrokerRelease, mode: MetadataMode, level: ProtocolVersion
+) -> Iterator[BrokerStep]:
+    if mode in target.modes:
+        yield from (
+            _kraft_upgrade_steps(origin, target, level)
+            if mode is MetadataMode.KRAFT
+            else _zookeeper.upgrade_steps(origin, target, level)
+        )
+        return
+    bridge = origin if origin.line == BRIDGE_RELEASE.line else BRIDGE_RELEASE
+    yield from _zookeeper.upgrade_steps(origin, bridge, level)
+    yield from migration_steps(bridge)
+    yield from _kraft.upgrade_steps(bridge, target, bridge.newest)
+
+
+def _kraft_upgrade_steps(origin: BrokerRelease, target: BrokerRelease, level: ProtocolVersion) -> Iterator[BrokerStep]:
+    if level < target.oldest:
+        before = BRIDGE_RELEASE if origin.number < _STRAIGHT_TO_4 else origin
+        yield from _kraft.upgrade_steps(origin, before, level)
+        yield _kraft.snapshot_step(before, target)
+        origin, level = before, before.newest
+    yield from _kraft.upgrade_steps(origin, target, level)
+
+
+def _downgrade_steps(
+    origin: BrokerRelease, target: BrokerRelease, mode: MetadataMode, level: ProtocolVersion
+) -> Iterator[BrokerStep]:
+    return (
+        _kraft.downgrade_steps(origin, target, level)
+        if mode is MetadataMode.KRAFT
+        else _zookeeper.downgrade_steps(origin, target, level)
+    )

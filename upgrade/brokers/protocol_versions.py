@@ -1,0 +1,186 @@
+"""The inter-broker protocol versions, and the broker releases that support them.
+
+``inter.broker.protocol.version``, ``log.message.format.version`` and the draft's ``persistent.metadata.version`` take
+the same values; a metadata.version is one of them too (KIP-778: "a one to one mapping between IBP and
+metadata.version"). Java: ``ApiVersion`` until 3.2, ``MetadataVersion`` since.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from enum import Enum
+from typing import Final
+
+from attrs import field, frozen
+
+from upgrade.errors import UnknownLevel, UnknownRelease
+from upgrade.features.model.catalog import METADATA_VERSION, version_key
+from upgrade.features.model.levels_of_releases import CATALOGS, PRE_KRAFT_VERSIONS
+
+
+class MetadataMode(Enum):
+    """Where a cluster keeps its metadata."""
+
+    ZOOKEEPER = "zookeeper"
+    KRAFT = "kraft"
+
+
+@frozen(order=True)
+class ProtocolVersion:
+    """One version. Versions compare in the order of their release."""
+
+    ordinal: int
+    name: str = field(order=False)
+    level: int | None = field(order=False)
+    """Its metadata.version; None if it has none."""
+
+    @property
+    def line(self) -> str:
+        """The release line that introduced it: ``2.1`` for 2.1-IV0."""
+        return self.name.partition("-")[0]
+
+    @property
+    def config_value(self) -> str:
+        """The value for a configuration: the line if that means this version, else the name."""
+        return self.line if NEWEST_OF_LINE[self.line] == self else self.name
+
+    @property
+    def message_format(self) -> int:
+        """Its newest format of records (Kafka's RecordVersion: 0, 1 or 2)."""
+        return max(number for number, first in MESSAGE_FORMATS.items() if first <= self)
+
+    @property
+    def schemas(self) -> tuple[int, int]:
+        """The schema versions that a coordinator of this version writes for a group and for a committed offset.
+
+        >>> version_named("2.0").schemas, version_named("2.1").schemas
+        ((1, 1), (2, 3))
+        """
+        group, offset = (max(number for number, first in rows.items() if first <= self) for rows in _SCHEMAS)
+        return group, offset
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def _all_versions() -> tuple[ProtocolVersion, ...]:
+    found = {
+        level.number: level.name
+        for each in CATALOGS.values()
+        for level in each.levels[METADATA_VERSION]
+        if level.is_production
+    }
+    named = [*((name, None) for name in PRE_KRAFT_VERSIONS), *((found[number], number) for number in sorted(found))]
+    return tuple(ProtocolVersion(place, name, level) for place, (name, level) in enumerate(named))
+
+
+VERSIONS: Final = _all_versions()
+"""Every version that was released, the oldest first."""
+
+NEWEST_OF_LINE: Final[Mapping[str, ProtocolVersion]] = {version.line: version for version in VERSIONS}
+"""The newest version of each line. A configured line means this version."""
+
+_BY_NAME: Final[Mapping[str, ProtocolVersion]] = {version.name: version for version in VERSIONS} | {**NEWEST_OF_LINE}
+
+
+def version_named(text: str) -> ProtocolVersion:
+    """Read a version as Kafka does (``fromVersionString``): text after the numbers of the line is ignored.
+
+    >>> version_named("2.1-IV0").name, version_named("2.1").name, version_named("2.1.1").name
+    ('2.1-IV0', '2.1-IV2', '2.1-IV2')
+
+    So ``2.1.0-IV0`` is 2.1-IV2 as well. Raises ``UnknownLevel`` for any other text.
+    """
+    found = _BY_NAME.get(version_key(text))
+    if found is None:
+        raise UnknownLevel(
+            f"Version {text} is not a valid version; known are {VERSIONS[0]} to {VERSIONS[-1]}, as 2.1-IV0 or as 2.1"
+        )
+    return found
+
+
+MESSAGE_FORMATS: Final = {0: VERSIONS[0], 1: version_named("0.10.0-IV0"), 2: version_named("0.11.0-IV0")}
+"""Java: ``MetadataVersion.highestSupportedRecordVersion``."""
+
+_SCHEMAS: Final = (
+    {0: VERSIONS[0], 1: version_named("0.10.1-IV0"), 2: version_named("2.1-IV0"), 3: version_named("2.3-IV0")},
+    {1: VERSIONS[0], 2: version_named("2.1-IV0"), 3: version_named("2.1-IV1")},
+)
+"""Schema versions of GroupMetadataValue and OffsetCommitValue, with the first protocol version that writes each.
+
+Java: ``GroupMetadataManager.groupMetadataValue`` and ``offsetCommitValue`` of 2.8 and 3.9. A broker that reads a newer
+version throws IllegalStateException("Unknown group metadata message version") and cannot load that partition's groups.
+"""
+
+OLDEST_KRAFT: Final = version_named("3.0-IV1")
+"""The first protocol version of KRaft."""
+OLDEST_IN_4: Final = version_named("3.3-IV3")
+"""The lowest metadata.version with which brokers of 4.0 or later start (upgrade notes of 4.0)."""
+
+_FIRST_RELEASE: Final = "0.8.2"  # the oldest whose version the upgrade notes require to be configured
+
+
+@frozen
+class BrokerRelease:
+    """A release of Kafka's broker."""
+
+    name: str
+    """A patch release such as ``2.1.1``, or a line."""
+    newest: ProtocolVersion
+    """The newest version that it supports."""
+
+    @property
+    def line(self) -> str:
+        """The release line: ``2.1`` for 2.1.1."""
+        return self.newest.line
+
+    @property
+    def number(self) -> tuple[int, ...]:
+        """The release as numbers, for comparisons; a line counts as its first release."""
+        given = [int(part) for part in self.name.split(".")]
+        return (*given, *[0] * (4 - len(given)))
+
+    @property
+    def modes(self) -> tuple[MetadataMode, ...]:
+        """The modes in which it can run and be upgraded.
+
+        KRaft of 2.8 was early access ("upgrading to it from the 2.8 Early Access release is not possible": upgrade
+        notes of 3.0), 3.9 is the last line with ZooKeeper (upgrade notes of 4.0).
+        """
+        possible = {MetadataMode.ZOOKEEPER: self.number < (4,), MetadataMode.KRAFT: self.number >= (3,)}
+        return tuple(mode for mode, has in possible.items() if has)
+
+    @property
+    def oldest(self) -> ProtocolVersion:
+        """The oldest version that it supports."""
+        return VERSIONS[0] if MetadataMode.ZOOKEEPER in self.modes else OLDEST_IN_4
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def broker_release(name: str) -> BrokerRelease:
+    """Return the release with this name (``2.1.1``) or line (``2.1``, ``2.1.x``); ``UnknownRelease`` if there is none.
+
+    The patch number is not checked: all releases of a line support the same versions.
+
+    >>> broker_release("2.1.1").newest.name
+    '2.1-IV2'
+    """
+    given = name.removesuffix(".x")
+    line = ".".join(given.split(".")[: 3 if given.startswith("0.") else 2])
+    patch = given.removeprefix(line)
+    if (
+        line not in NEWEST_OF_LINE
+        or not re.fullmatch(r"(\.[0-9]{1,3})?", patch, re.ASCII)
+        or line in _UNCONFIGURABLE_LINES
+    ):
+        raise UnknownRelease(
+            f"unknown release of brokers {name!r}; known are {_FIRST_RELEASE} to {VERSIONS[-1].line}, "
+            "a line such as 2.1 or one of its releases such as 2.1.1"
+        )
+    return BrokerRelease(given, NEWEST_OF_LINE[line])
+
+
+_UNCONFIGURABLE_LINES: Final = {version.line for version in VERSIONS if version < version_named(_FIRST_RELEASE)}

@@ -1,0 +1,156 @@
+"""The command line of Kafka's feature tool, on click: its error texts, and options before or after the sub-command.
+
+Every error is exit status 1 and a line on standard error. Kafka's parser is argparse4j, so its texts are those of
+Python's argparse.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import IO, Any, Final, TypeVar
+
+import click
+
+from upgrade.config_types import parse_bootstrap_servers
+from upgrade.errors import ConfigException, UpgradeError
+from upgrade.features.client.errors import ApiError
+from upgrade.features.model.rpc import Listener
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class CommandFailure(click.ClickException):
+    """An error of the tool, exit status 1; without the usage text that click adds."""
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Write it to standard error."""
+        click.echo(self.message, file=file or sys.stderr)
+
+
+def usage_error(message: str) -> CommandFailure:
+    """Return the error for an invalid command line."""
+    return CommandFailure(f"Command line error: {message}. Type --help for help.")
+
+
+@contextmanager
+def _java_error_messages() -> Iterator[None]:
+    try:
+        yield
+    except click.MissingParameter as error:
+        raise usage_error(f"argument {error.param.opts[0] if error.param else error.param_hint} is required") from None
+    except click.BadOptionUsage as error:
+        raise usage_error(f"argument {error.option_name}: expected one argument") from None
+    except click.UsageError as error:
+        raise usage_error(error.format_message().removesuffix(".")) from None
+    except BrokenPipeError:
+        raise  # not an error: the reader of the output has closed it
+    except (UpgradeError, OSError) as error:
+        raise CommandFailure(error.java_text if isinstance(error, ApiError) else str(error)) from None
+
+
+def bootstrap_servers_callback(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """Refuse anything but ``HOST:PORT,...``; the callback of an option."""
+    try:
+        return None if value is None else parse_bootstrap_servers(value)
+    except ConfigException as error:
+        raise click.BadParameter(str(error), context, parameter) from None
+
+
+class FeatureSubcommand(click.Command):
+    """A sub-command; unknown arguments are errors with the text of Kafka's tool."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.context_settings = {"ignore_unknown_options": True, "allow_extra_args": True}
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the sub-command, unless an argument is unknown."""
+        if ctx.args:
+            words = ctx.args[:1] if ctx.args[0].startswith("-") else ctx.args
+            raise usage_error(f"unrecognized arguments: '{' '.join(words)}'")
+        return super().invoke(ctx)
+
+
+class FeatureCommandGroup(click.Group):
+    """The tool: sub-commands in the order of Kafka's tool, errors with its texts."""
+
+    command_class = FeatureSubcommand
+
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        """Parse the options before the sub-command."""
+        with _java_error_messages():
+            return super().make_context(*args, **kwargs)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Parse the rest of the command line and run it."""
+        with _java_error_messages():
+            return super().invoke(ctx)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the sub-command."""
+        if args[0] not in self.commands:
+            names = ", ".join(f"'{name}'" for name in self.commands)
+            raise usage_error(f"invalid choice: '{args[0]}' (choose from {names})")
+        return super().resolve_command(ctx, args)
+
+    def list_commands(self, _ctx: click.Context) -> list[str]:
+        """List the sub-commands."""
+        return list(self.commands)
+
+
+BOOTSTRAP_LISTENERS: Final = {"bootstrap_server": Listener.BROKER, "bootstrap_controller": Listener.CONTROLLER}
+
+_SHARED: Final[dict[str, dict[str, Any]]] = {
+    "--bootstrap-server": {"metavar": "HOST:PORT,...", "help": "Brokers of the cluster."},
+    "--bootstrap-controller": {"metavar": "HOST:PORT,...", "help": "Controllers of the cluster, instead."},
+    "--command-config": {"metavar": "FILE", "help": "Kafka's settings for clients, a properties file."},
+    "--timeout": {"type": click.IntRange(1, 3600), "metavar": "SECONDS", "help": "Wait at most so long."},
+    "--json": {"is_flag": True, "help": "One JSON object instead of lines."},
+}
+
+
+def shared_options(command: F) -> F:
+    """Add the options that may be before or after the sub-command; ``shared_option`` reads them."""
+    for name in reversed(_SHARED):
+        command = click.option(name, callback=_store_shared_option, expose_value=False, **_SHARED[name])(command)
+    return command
+
+
+def shared_option(name: str) -> Any:
+    """Return the value of a shared option; None if it is not given."""
+    return click.get_current_context().meta.get(__name__, {}).get(name)
+
+
+def shared_bootstrap_servers(name: str) -> str | None:
+    """Return the bootstrap servers of an option; None if it is not given."""
+    found = shared_option(name)
+    try:
+        return parse_bootstrap_servers(found) if found else None
+    except ConfigException as error:
+        raise usage_error(f"argument --{name.replace('_', '-')}: {error}") from None
+
+
+def _store_shared_option(context: click.Context, parameter: click.Parameter, value: Any) -> None:
+    if not value:
+        return
+    kept = context.meta.setdefault(__name__, {})
+    for other in BOOTSTRAP_LISTENERS.keys() & kept.keys() - {parameter.name}:
+        if parameter.name in BOOTSTRAP_LISTENERS:
+            raise usage_error(f"argument {parameter.opts[0]}: not allowed with argument --{other.replace('_', '-')}")
+    kept[parameter.name] = value
+
+
+def confirm_unsafe(warning: str) -> None:
+    """Ask for confirmation on the terminal; ``CommandFailure`` if it is denied, or if there is no terminal."""
+    if not _is_interactive():
+        raise CommandFailure(f"{warning}, and there is no terminal to ask at: add --yes to do it, or --dry-run to try.")
+    if not click.confirm(f"{warning}. Do it?", err=True):
+        raise CommandFailure("Nothing was changed.")
+
+
+def _is_interactive() -> bool:
+    return bool(sys.stdin and sys.stdin.isatty())

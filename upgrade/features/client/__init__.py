@@ -1,0 +1,1 @@
+"""A client of a live cluster, on kafka-python."""

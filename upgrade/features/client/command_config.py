@@ -1,0 +1,230 @@
+"""The properties file of ``--command-config``: connection settings with Kafka's names, as settings of kafka-python.
+
+Its values are never shown, neither by ``repr`` nor in an error.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import ssl
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, Self
+
+from attrs import field, frozen
+
+from upgrade.config_types import parse_bootstrap_servers
+from upgrade.errors import ConfigException, quote_input
+from upgrade.redaction import redact
+
+_log = logging.getLogger(__name__)
+
+_INT_MAX: Final = 2**31 - 1  # Java's int
+
+
+def _parse_milliseconds(text: str) -> int:
+    # Check the length first: int() raises its own error for thousands of digits.
+    if not (text.isdecimal() and len(text) <= 10 and int(text) <= _INT_MAX):
+        raise ValueError(f"expected a number of milliseconds, at most {_INT_MAX}")
+    return int(text)
+
+
+def _one_of(*words: str) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if text.upper() not in words:
+            raise ValueError(f"expected one of {', '.join(words)}")
+        return text.upper()
+
+    return read
+
+
+def _parse_servers(text: str) -> str:
+    try:
+        return parse_bootstrap_servers(text)
+    except ConfigException:  # its text contains the value
+        raise ValueError("expected HOST:PORT,...") from None
+
+
+def _pem_only(text: str) -> None:
+    if text.upper() != "PEM":
+        raise ValueError(
+            "expected PEM: Python reads no Java key stores; convert it, for example with keytool and openssl"
+        )
+
+
+# The setting of kafka-python for each key (None: no setting), and the parser of its value; ValueError names what was
+# expected.
+_KEYS: Final[Mapping[str, tuple[str | None, Callable[[str], Any]]]] = {
+    "client.id": ("client_id", str),
+    "security.protocol": ("security_protocol", _one_of("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")),
+    "sasl.mechanism": ("sasl_mechanism", _one_of("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "GSSAPI")),
+    "sasl.kerberos.service.name": ("sasl_kerberos_service_name", str),
+    "ssl.truststore.location": ("ssl_cafile", str),
+    "ssl.truststore.type": (None, _pem_only),
+    "ssl.keystore.location": ("ssl_certfile", str),
+    "ssl.keystore.type": (None, _pem_only),
+    "ssl.key.password": ("ssl_password", redact),
+    # As in Java, an empty algorithm name disables the check.
+    "ssl.endpoint.identification.algorithm": ("ssl_check_hostname", bool),
+    "request.timeout.ms": ("request_timeout_ms", _parse_milliseconds),
+    "socket.connection.setup.timeout.ms": ("socket_connection_setup_timeout_ms", _parse_milliseconds),
+}
+_BOOTSTRAP_KEYS: Final = ("bootstrap.servers", "bootstrap.controllers")
+_LOGIN_KEYS: Final = {
+    "username": "sasl_plain_username",
+    "password": "sasl_plain_password",
+    "serviceName": "sasl_kerberos_service_name",
+}
+_LOGIN_MODULES: Final = ("PlainLoginModule", "ScramLoginModule", "Krb5LoginModule")
+_PASSWORD_MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+_STORES: Final = ("ssl.truststore", "ssl.keystore")
+
+
+@frozen
+class CommandConfig:
+    """How to connect.
+
+    >>> CommandConfig.of({"security.protocol": "SSL", "default.api.timeout.ms": "5000"})
+    CommandConfig(timeout_seconds=5.0, brokers=None, controllers=None)
+    """
+
+    settings: Mapping[str, Any] = field(factory=dict, repr=False, hash=False)
+    """Settings of kafka-python."""
+    timeout_seconds: float | None = None
+    """The limit of a call; None if the file sets none."""
+    brokers: str | None = None
+    controllers: str | None = None
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read a properties file and load its certificates, to check them; ``OSError`` or ``ConfigException``."""
+        found = cls.of(dict(parse_properties(path.read_text(encoding="latin-1"))))
+        if found.settings.get("security_protocol", "").endswith("SSL"):
+            _check_certificates(found.settings)
+        return found
+
+    @classmethod
+    def of(cls, given: Mapping[str, str]) -> Self:
+        """Convert Kafka's configuration keys.
+
+        Unknown security keys are refused, because the connection would be less secure than configured. Other unknown
+        keys are ignored with a warning, as in Java.
+
+        Raises:
+            ConfigException: A value is invalid, or a security key is unknown; the message names the key.
+        """
+        rest = dict(given)
+        brokers, controllers = (_parse(key, rest.pop(key, None), _parse_servers) for key in _BOOTSTRAP_KEYS)
+        limit = _parse("default.api.timeout.ms", rest.pop("default.api.timeout.ms", None), _parse_milliseconds)
+        settings = _parse_jaas(rest.pop("sasl.jaas.config", None))
+        unknown = []
+        for store in _STORES:
+            if f"{store}.location" in rest and f"{store}.type" not in rest:
+                raise ConfigException(f"{store}.location needs {store}.type=PEM; without it, Kafka takes it for JKS")
+        for key, value in rest.items():
+            if key in _KEYS:
+                name, reader = _KEYS[key]
+                found = _parse(key, value, reader)
+                settings |= {name: found} if name else {}
+            elif key.startswith(("security.", "sasl.", "ssl.")):
+                raise ConfigException(f"{quote_input(key)} is not supported here; supported are {', '.join(_known())}")
+            else:
+                unknown.append(key)
+        if unknown:
+            _log.warning("ignored, not supported here: %s", quote_input(unknown))
+        _apply_java_defaults(settings)
+        return cls(settings, limit / 1000 if limit else None, brokers, controllers)
+
+
+def _apply_java_defaults(settings: dict[str, Any]) -> None:
+    """Add the defaults of Java, and refuse incomplete SASL settings."""
+    if settings.get("security_protocol", "").startswith("SASL"):
+        mechanism = settings.setdefault("sasl_mechanism", "GSSAPI")
+        missing = [name for name in ("username", "password") if _LOGIN_KEYS[name] not in settings]
+        if mechanism in _PASSWORD_MECHANISMS and missing:
+            raise ConfigException(f"sasl.jaas.config: expected {' and '.join(missing)} for {mechanism}")
+    if "ssl_certfile" in settings:
+        settings.setdefault("ssl_password", "")  # without a password, OpenSSL asks for one on the terminal
+
+
+def _check_certificates(settings: Mapping[str, Any]) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    if trusted := settings.get("ssl_cafile"):
+        with _config_errors_for("ssl.truststore.location", "certificates in PEM"):
+            context.load_verify_locations(trusted)
+    if own := settings.get("ssl_certfile"):
+        with _config_errors_for(
+            "ssl.keystore.location", "key and certificate in PEM, and ssl.key.password if the key is encrypted"
+        ):
+            context.load_cert_chain(own, password=settings["ssl_password"])
+
+
+@contextmanager
+def _config_errors_for(key: str, expected: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:  # ssl.SSLError is one
+        missing = None if isinstance(error, ssl.SSLError) else error.strerror
+        raise ConfigException(f"{key}: {missing or f'expected {expected}'}") from None
+
+
+def _known() -> list[str]:
+    return sorted({*_KEYS, "sasl.jaas.config", "default.api.timeout.ms"})
+
+
+def _parse(key: str, value: str | None, reader: Callable[[str], Any]) -> Any:
+    try:
+        return None if value is None else reader(value)
+    except ValueError as error:
+        raise ConfigException(f"{key}: {error}") from None
+
+
+def _parse_jaas(jaas: str | None) -> dict[str, Any]:
+    """Read ``CLASS required KEY="VALUE" ...;``."""
+    if jaas is None:
+        return {}
+    module, _, options = jaas.strip().removesuffix(";").partition(" ")
+    if module.rpartition(".")[2] not in _LOGIN_MODULES:
+        raise ConfigException(f"sasl.jaas.config: expected one of {', '.join(_LOGIN_MODULES)} as login module")
+    pairs = re.findall(r"""(\w+)\s*=\s*(?:"((?:\\.|[^"\\])*)"|([^\s"]+))""", options)
+    found = {key: re.sub(r"\\(.)", r"\1", quoted) or bare for key, quoted, bare in pairs}
+    login = {_LOGIN_KEYS[key]: value for key, value in found.items() if key in _LOGIN_KEYS}
+    return {name: redact(value) if name.endswith("password") else value for name, value in login.items()}
+
+
+def parse_properties(text: str) -> Iterator[tuple[str, str]]:
+    r"""Read Java's properties format. Java: ``Properties.load``.
+
+    >>> list(parse_properties("a = 1\n# no\nb:two \\\n   lines\nc\\ d\te\\u0066"))
+    [('a', '1'), ('b', 'two lines'), ('c d', 'ef')]
+    """
+    lines = re.split(r"\r\n|\r|\n", text)
+    while lines:
+        line = lines.pop(0).lstrip(_BLANK)
+        if not line or line[0] in "#!":
+            continue
+        while _continues(line) and lines:
+            line = line[:-1] + lines.pop(0).lstrip(_BLANK)
+        key, value = _ENTRY.fullmatch(line).groups()  # type: ignore[union-attr]  # it matches any line
+        yield _unescape(key), _unescape(value)
+
+
+_BLANK: Final = " \t\f"
+_ENTRY: Final = re.compile(r"((?:\\.|[^\\=: \t\f])*)(?:[ \t\f]*[=:]?[ \t\f]*)(.*?)\\?", re.DOTALL)
+_ESCAPES: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+
+
+def _continues(line: str) -> bool:
+    return (len(line) - len(line.rstrip("\\"))) % 2 == 1
+
+
+def _unescape(text: str) -> str:
+    def character(found: re.Match[str]) -> str:
+        code = found[1]
+        return chr(int(code[1:], 16)) if len(code) == 5 else _ESCAPES.get(code, code)
+
+    units = re.sub(r"\\(u[0-9a-fA-F]{4}|.)", character, text)
+    # An escape is one unit of UTF-16, and some characters need two. Java replaces a single half by "?".
+    return units.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

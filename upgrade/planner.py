@@ -1,0 +1,197 @@
+"""The steps of an upgrade: what to do in which order, why, and what follows if a step is skipped.
+
+Sources: KIP-268, KIP-429, KIP-904, and the upgrade guides of the releases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any, Final
+
+from attrs import fields, frozen
+
+from upgrade._messages import Message, MessageCode, MessageList
+from upgrade._warnings import plan_warnings
+from upgrade.errors import UpgradeError
+from upgrade.plans import (
+    RECORD_FORMAT_CHANGES,
+    Obstacle,
+    Plan,
+    Upgrade,
+    bridge_release,
+    documented_upgrade,
+    is_downgrade,
+    obstacles,
+    order_by_capability,
+)
+from upgrade.releases import Release
+
+
+@frozen
+class PlanStep:
+    """One step."""
+
+    do: Message
+    """What to do."""
+    why: Message | MessageList
+    if_skipped: Message | MessageList
+    """What follows if the step is skipped."""
+
+
+@frozen
+class Advice:
+    """The documented way from one release to another."""
+
+    origin: str
+    target: str
+    plan: Plan
+    """How the group is upgraded; with ``via``, in the hop that needs a configuration."""
+    upgrade_from: str | None
+    """The ``upgrade.from`` that the first of two bounces needs; None if it is not two bounces."""
+    steps: tuple[PlanStep, ...]
+    warnings: tuple[Message, ...] = ()
+    via: tuple[str, ...] = ()
+    """The bridge releases, in order."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain values in the names of ``matrix.json``; ``via`` only if there is a bridge release."""
+        plain: dict[str, Any] = {
+            "from": self.origin,
+            "to": self.target,
+            "plan": self.plan.value,
+            "upgrade_from": self.upgrade_from,
+            "steps": [{each.name: str(getattr(step, each.name)) for each in fields(PlanStep)} for step in self.steps],
+            "warnings": [str(warning) for warning in self.warnings],
+        }
+        return plain | ({"via": self.via} if self.via else {})
+
+
+def advise(origin: Release, target: Release, *, offline: bool = False) -> Advice:
+    """Return the documented way from one release to the other.
+
+    Args:
+        origin: The release of the group now.
+        target: The release of the group afterwards.
+        offline: Stop the whole group instead: "An 'offline upgrade' is also possible" (KIP-268), always.
+
+    Raises:
+        UpgradeError: The two releases are the same.
+
+    >>> from upgrade.releases import release_named
+    >>> [str(step.do) for step in advise(release_named("2.0.1"), release_named("simulated-4")).steps]
+    ['bounce every member to simulated-4, one by one']
+    >>> advise(release_named("2.3.1"), release_named("4.3.1")).via
+    ('3.9.2',)
+    """
+    hops = documented_hops(origin, target, offline=offline)
+    values = [hop.upgrade_from for hop in hops if hop.upgrade_from]
+    return Advice(
+        origin.name,
+        target.name,
+        Plan.TWO_BOUNCES if values else hops[0].plan,
+        values[0] if values else None,
+        tuple(step for hop in hops for step in _steps(hop)),
+        tuple(dict.fromkeys(text for hop in hops for text in plan_warnings(hop.origin, hop.target, hop.plan))),
+        tuple(hop.target.name for hop in hops[:-1]),
+    )
+
+
+def documented_hops(origin: Release, target: Release, *, offline: bool = False) -> tuple[Upgrade, ...]:
+    """Return the documented way as upgrades, one after the other; ``UpgradeError`` if the releases are the same.
+
+    >>> from upgrade.releases import release_named
+    >>> [str(hop.target) for hop in documented_hops(release_named("2.3.1"), release_named("4.3.1"))]
+    ['3.9.2', '4.3.1']
+    """
+    if origin == target:
+        raise UpgradeError(f"{origin} is already {target}: nothing to do")
+    if offline:
+        return (Upgrade(origin, target, Plan.OFFLINE),)
+    bridge = bridge_release(origin, target)
+    return tuple(documented_upgrade(*hop) for hop in pairwise([origin, *([bridge] if bridge else []), target]))
+
+
+@frozen
+class _Effects:
+    """What ``upgrade.from`` changes about one obstacle."""
+
+    with_value: MessageCode
+    without: MessageCode
+    removed: MessageCode
+    kept: MessageCode
+
+
+_EFFECTS: Final[Mapping[Obstacle, _Effects]] = {
+    Obstacle.VERSION: _Effects(
+        MessageCode.OLD_VERSION,
+        MessageCode.UNREADABLE_VERSION,
+        MessageCode.NEW_VERSION,
+        MessageCode.VERSION_STAYS,
+    ),
+    Obstacle.PROTOCOL: _Effects(
+        MessageCode.OLD_PROTOCOL,
+        MessageCode.TWO_OWNERS,
+        MessageCode.NEW_PROTOCOL,
+        MessageCode.PROTOCOL_STAYS,
+    ),
+    Obstacle.FOREIGN_KEY_JOINS: _Effects(
+        MessageCode.OLD_FOREIGN_KEY_JOINS,
+        MessageCode.UNREADABLE_FOREIGN_KEY_JOINS,
+        MessageCode.NEW_RECORDS,
+        MessageCode.RECORDS_STAY,
+    ),
+    Obstacle.REPARTITIONING: _Effects(
+        MessageCode.OLD_REPARTITIONING,
+        MessageCode.MISREAD_REPARTITIONING,
+        MessageCode.NEW_RECORDS,
+        MessageCode.RECORDS_STAY,
+    ),
+}
+
+
+def _steps(hop: Upgrade) -> tuple[PlanStep, ...]:
+    behind, ahead = order_by_capability(hop.origin, hop.target)
+    params = {
+        "origin": hop.origin,
+        "target": hop.target,
+        "behind": behind,
+        "ahead": ahead,
+        "value": hop.upgrade_from,
+    }
+
+    def text(code: MessageCode, **further: MessageList) -> Message:
+        return Message.of(code, {**params, **further})
+
+    if hop.plan is Plan.OFFLINE:
+        return (
+            PlanStep(text(MessageCode.STOP), text(MessageCode.NEVER_MEET), text(MessageCode.MEMBERS_MEET)),
+            PlanStep(text(MessageCode.START), text(MessageCode.STARTS_ANEW), text(MessageCode.NOTHING_PROCESSED)),
+        )
+    if hop.plan is Plan.ONE_BOUNCE:
+        same = hop.origin.supported_version == hop.target.supported_version
+        why, skipped = (
+            (MessageCode.SAME_VERSION, MessageCode.ONE_STAYS)
+            if same
+            else (MessageCode.VERSION_PROBING, MessageCode.LOWER_VERSION)
+        )
+        return (PlanStep(text(MessageCode.BOUNCE), text(why), text(skipped)),)
+    found = obstacles(hop.origin, hop.target)
+    effects = [_EFFECTS[each] for each in found]
+    with_value = text(MessageCode.WITH_VALUE, effects=MessageList.of([each.with_value for each in effects], params))
+    without = MessageList.of([each.without for each in effects], params)
+    if is_downgrade(hop.origin, hop.target):
+        drains = not RECORD_FORMAT_CHANGES.keys().isdisjoint(found)
+        hold_back = MessageCode.HOLD_BACK_AND_DRAIN if drains else MessageCode.HOLD_BACK
+        return (
+            PlanStep(text(hold_back), with_value, without),
+            PlanStep(text(MessageCode.BOUNCE_BACK), text(MessageCode.NOTHING_NEW), text(MessageCode.ONE_STAYS)),
+        )
+    return (
+        PlanStep(text(MessageCode.BOUNCE_PINNED), with_value, without),
+        PlanStep(
+            text(MessageCode.BOUNCE_AGAIN),
+            MessageList.of([each.removed for each in effects], params),
+            MessageList.of([each.kept for each in effects], params),
+        ),
+    )
