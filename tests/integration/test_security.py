@@ -34,7 +34,7 @@ MESSAGES = {  # what each says of it: kafka-python (twice) and librdkafka
     "no certificate": (*["bad certificate"] * 2, "bad certificate"),
     "a certificate of another authority": (*["certificate unknown"] * 2, "alert bad certificate"),
     "no TLS": (*[r"is the security protocol right\?"] * 2, "timed out"),
-    "a right that is missing": ("GROUP_AUTHORIZATION_FAILED", "needs ALTER permission", " that one may see "),
+    "a right that is missing": ("GROUP_AUTHORIZATION_FAILED", "needs ALTER permission", " that the user may describe "),
 }
 
 

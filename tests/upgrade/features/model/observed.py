@@ -25,11 +25,11 @@ CONTROLLER_RENEWED = "controllers 1 and 2 of 4.3.1, 3 of 3.9.2 and then of 4.3.1
 
 @frozen
 class Ask:
-    """One update; `kind` is the code of the upgrade type, or in version 0 AllowDowngrade as 0 or 1."""
+    """One update; `upgrade_type` is Kafka's code, or in version 0 AllowDowngrade as 0 or 1."""
 
     feature: str
     level: int
-    kind: int = UPGRADE
+    upgrade_type: int = UPGRADE
 
 
 @frozen
