@@ -388,7 +388,8 @@ def test_since_2_7_an_assignment_error_is_told_to_everybody():
 
     with pytest.raises(FatalError, match="StreamsException"):  # that one is no TaskAssignmentException
         group.rebalance()
-    group = Group(Topology.of(Subtopology(repartition_sources=["r"])), {}, a="3.9.2", b="2.6.3")
+    circle = Topology.of(Subtopology(repartition_sources=["r"], repartition_sinks=["r"]))
+    group = Group(circle, {}, a="3.9.2", b="2.6.3")
     assert {(11, 3)} == {
         (answered(blob).version, answered(blob).error_code) for blob in group.answers(leader="a").values()
     }
