@@ -109,7 +109,7 @@ def test_an_explicit_count_stays_whatever_the_sources_have():
     assert 8 == chosen.with_repartition_topics({"orders": 2, "customers": 3})["by-region"]
 
 
-def test_a_sink_that_nobody_reads_is_no_internal_topic():
+def test_a_sink_without_a_reader_is_no_internal_topic():
     assert {"in": 2} == Topology.of(Subtopology(sources=["in"], repartition_sinks=["out"])).with_repartition_topics(
         {"in": 2}
     )
