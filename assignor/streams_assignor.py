@@ -50,6 +50,7 @@ class StreamsAssignor:
             release of Kafka does).
 
     Raises:
+        UsageError: ``topology`` is none.
         ConfigException: ``config`` or ``watches`` do not suit the release.
     """
 
@@ -67,7 +68,7 @@ class StreamsAssignor:
         cooperative: bool = True,
         watches: Iterable[str] = (),
     ) -> None:
-        _check_topology(topology)
+        check_topology(topology)
         config = as_streams_config(config)
         rules = BY_NAME[release.rule_set]
         version = MemberVersion.initial(rules.member, release.supported_version, config.pinned_version(release))
@@ -184,7 +185,8 @@ class StreamsAssignor:
         self._member = evolve(self._member, error_code=AssignorError.SHUTDOWN_REQUESTED)
 
 
-def _check_topology(topology: object) -> None:
+def check_topology(topology: object) -> None:
+    """Raise ``UsageError`` for anything but a ``Topology``."""
     if not isinstance(topology, Topology):
         raise UsageError(
             f"expected a Topology, got a {type(topology).__name__}: use Topology.of(Subtopology(sources=[...]), ...)"

@@ -17,7 +17,7 @@ def test_each_step_has_its_words_its_meaning_and_what_happened():
 
     assert [*UNSAFE.split(" | "), "the end"] == [chapter.step for chapter in story.steps]
     assert "the operator downgrades to 4.1-IV1, unless something would be lost" == story.steps[3].meaning
-    assert ["finalised: 4.1-IV1"] == [told.text for told in story.steps[3].events]
+    assert ["finalised: 4.1-IV1"] == [event.text for event in story.steps[3].events]
     assert "violated: eventually: every node is in the cluster" == story.steps[-1].meaning
     assert "unsafe" == story.verdict
 
@@ -25,7 +25,7 @@ def test_each_step_has_its_words_its_meaning_and_what_happened():
 def test_no_event_is_lost_between_the_chapters():
     story = trace_broker_scenario(parse_scenario(UNSAFE))
 
-    assert story.final_state.events == tuple(told for chapter in story.steps for told in chapter.events)
+    assert story.final_state.events == tuple(event for chapter in story.steps for event in chapter.events)
 
 
 def test_it_is_plain_values_for_machines():

@@ -62,17 +62,17 @@ def test_its_data_is_that_of_the_results_and_text_stays_text(text):
     assert 28 == len(data["cells"])
 
 
-def test_an_example_is_told_with_signs_for_the_releases_of_its_cell():
+def test_an_example_is_shown_with_signs_for_the_releases_of_its_cell():
     data = page_data([each for each in MATRIX if each.upgrade.display_names == ("1.1", "2.0")])
     unsafe = next(each for each in data["verdicts"] if each["verdict"] == "unsafe")
     story = data["stories"][unsafe["story"]]
-    said = json.dumps(story, ensure_ascii=False)
+    output = json.dumps(story, ensure_ascii=False)
 
     assert EXAMPLE.replace("1.1.1", ORIGIN).replace("2.0.1", TARGET) == unsafe["scenario"]
     assert [*unsafe["scenario"].split(" | "), "the end"] == [chapter["step"] for chapter in story]
     assert any("failed" in part for c in story for each in c["generations"] for part in each["parts"].values())
-    assert "2.0.1" not in said
-    assert "1.1.1" not in said
+    assert "2.0.1" not in output
+    assert "1.1.1" not in output
 
 
 def test_a_safe_plan_shows_a_run_of_its_own():
