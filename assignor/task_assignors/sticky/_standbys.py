@@ -163,8 +163,9 @@ class _StandbyState:
     def retained_standbys(self, task: int, copies: int) -> Sequence[int]:
         """Return previous processes of a task but its owner: those that had it active first, then the least loaded."""
         owner, active = self.holders[task][0], self._was_active[task]
-        processes = [process for process in active if process != owner]
-        processes += [process for process in self._was_standby[task] if process != owner and process not in active]
+        processes = [*active, *[process for process in self._was_standby[task] if process not in active]]
+        if owner in processes:
+            processes.remove(owner)
         if len(processes) > copies:
             processes.sort(
                 key=lambda process: (process not in active, self.load(process, 1), -self.capacities[process])
