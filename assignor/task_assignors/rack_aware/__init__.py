@@ -59,8 +59,7 @@ class RackAwareOptimizer:
         racks: Racks | None,
     ) -> RackAwareOptimizer | None:
         """Build the optimizer; None if racks are not configured or not known."""
-        ids = [process.process_id for process in processes]
-        if racks is None or racks.disabled_reason(config, ids, tasks, stateful):
+        if racks is None or racks.disabled_reason(config, (each.process_id for each in processes), tasks, stateful):
             return None
         return cls(processes, racks, config.rack_aware_assignment_strategy == "balance_subtopology")
 

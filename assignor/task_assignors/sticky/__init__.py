@@ -71,7 +71,7 @@ class StickyTaskAssignor:
         partial.active = _assign_active(partial.capacity, ids, was_active, was_standby, record)
         wanting = [number for number, task in enumerate(ids) if self.stateless_standbys or state.tasks[task].stateful]
         by_rack = RackAwareOptimizer.of(
-            processes, ids, [ids[task] for task in wanting], configs, Racks.configured_for(state)
+            processes, ids, (ids[task] for task in wanting), configs, Racks.configured_for(state)
         )
         costs = STICKY_COSTS.with_configured(configs)
         if by_rack:
