@@ -205,6 +205,8 @@ def _move_to_previous(
     unowned: bool,
 ) -> None:
     """Move tasks without an owner (``unowned``), or tasks of owners above their quota, to a previous process."""
+    if not (UNASSIGNED in owners if unowned else any(excess)):
+        return
     for number, owner in enumerate(owners):
         if previous[number] and (owner == UNASSIGNED if unowned else owner != UNASSIGNED and excess[owner]):
             process = quota.take_least_loaded(previous[number])

@@ -137,10 +137,10 @@ class _StandbyState:
         self._shared: list[dict[int, int]] = [{} for _ in capacities]
 
     def add(self, task: int, process: int) -> None:
-        shared = self._shared
-        for other in self.holders[task]:
-            shared[process][other] = shared[other][process] = shared[process].get(other, 0) + 1
-        self.holders[task].append(process)
+        shared, holders = self._shared[process], self.holders[task]
+        for other in holders:
+            shared[other] = self._shared[other][process] = shared.get(other, 0) + 1
+        holders.append(process)
         self.totals[process] += 1
 
     def remove(self, task: int, process: int) -> None:
@@ -162,8 +162,10 @@ class _StandbyState:
 
     def retained_standbys(self, task: int, copies: int) -> Sequence[int]:
         """Return previous processes of a task but its owner: those that had it active first, then the least loaded."""
-        owner, active = self.holders[task][0], self._was_active[task]
-        processes = [*active, *[process for process in self._was_standby[task] if process not in active]]
+        owner, active, standby = self.holders[task][0], self._was_active[task], self._was_standby[task]
+        if not active and not standby:
+            return ()
+        processes = [*active, *[process for process in standby if process not in active]]
         if owner in processes:
             processes.remove(owner)
         if len(processes) > copies:
