@@ -165,9 +165,8 @@ class _StandbyState:
         owner, active, standby = self.holders[task][0], self._was_active[task], self._was_standby[task]
         if not active and not standby:
             return ()
-        processes = [*active, *[process for process in standby if process not in active]]
-        if owner in processes:
-            processes.remove(owner)
+        previous = standby if active == [owner] else [*active, *[each for each in standby if each not in active]]
+        processes = [process for process in previous if process != owner]
         if len(processes) > copies:
             processes.sort(
                 key=lambda process: (process not in active, self.load(process, 1), -self.capacities[process])
