@@ -30,7 +30,7 @@ from assignor.config import AssignmentConfigs
 from assignor.task_assignors.application_state import KafkaStreamsState
 from assignor.task_assignors.partial_assignment import AssignmentReason, PartialAssignment
 from assignor.task_assignors.rack_aware._flow_model import ProcessClasses, ReplicaLocality, Tags, TaskPlacement
-from assignor.task_assignors.rack_aware.rack_flow import TaskMove, optimize_moves
+from assignor.task_assignors.rack_aware._rack_flow import TaskMove, optimize_moves
 from assignor.task_assignors.rack_aware.racks import RackAwareCosts, Racks, ReplicaRacks
 from subscription_codec import TaskId
 
