@@ -15,7 +15,7 @@ from attrs import evolve
 from assignor.cluster import ClusterSnapshot
 from assignor.config import AssignmentConfigs
 from assignor.errors import UsageError
-from assignor.protocol import leader
+from assignor.protocol import PROTOCOL_NAME, leader
 from assignor.protocol.end_offsets import RequiredOffsets, required_offsets
 from assignor.protocol.feature_levels import Levels, check_feature_names
 from assignor.protocol.internal_topics import InternalTopicPlan, plan_internal_topics
@@ -29,9 +29,6 @@ from probing.model import AssignorError
 from probing.rules import BY_NAME
 from subscription_codec import TaskId, TopicPartition
 from upgrade import OURS, ConfigException, Release, StreamsConfig, StreamsSettings, as_streams_config
-
-PROTOCOL_NAME: Final = "stream"
-"""The name of the protocol in JoinGroup, the same in every release of Kafka Streams."""
 
 
 class StreamsAssignor:

@@ -46,6 +46,7 @@ from assignor.observability.events import (
     RejoinRequested,
     combine_observers,
 )
+from assignor.protocol import PROTOCOL_NAME
 from assignor.protocol.feature_levels import NO_LEVELS, Levels, merge_levels
 from assignor.protocol.internal_topics import missing_sources
 from assignor.protocol.member import ReceivedAssignment
@@ -109,7 +110,7 @@ class ClientAdapter(ABC):
     block.
     """
 
-    name: Final = streams_assignor.PROTOCOL_NAME
+    name: Final = PROTOCOL_NAME
     cooperative: ClassVar[bool] = True
     """Whether the library lets a member keep its partitions while it rejoins (KIP-429)."""
 

@@ -81,7 +81,7 @@ def build_subscription(record):
     return lambda: encode_subscription(
         record._replace(
             task_offset_sums=TaskOffsetSums.of(sums),
-            client_tags=tuple(map(ClientTag._expand_state, tags.items())),
+            client_tags=tuple(map(ClientTag._make, tags.items())),
         )
     )
 
@@ -95,8 +95,8 @@ def build_assignment(record):
     return lambda: encode_assignment(
         record._replace(
             active_tasks=tuple(record.active_tasks),
-            partitions_by_host=tuple(map(HostPartitions._expand_state, maps[0].items())),
-            standby_partitions_by_host=tuple(map(HostPartitions._expand_state, maps[1].items())),
+            partitions_by_host=tuple(map(HostPartitions._make, maps[0].items())),
+            standby_partitions_by_host=tuple(map(HostPartitions._make, maps[1].items())),
         )
     )
 
