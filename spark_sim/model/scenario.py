@@ -11,12 +11,12 @@ nothing happens except the steps, which may be single protocol actions (``join A
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Final, Generic, NamedTuple, TypeVar
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from spark_sim.model.workload import DEFAULT_WORKLOAD, Workload
 from upgrade.errors import UpgradeError
@@ -204,6 +204,21 @@ class Scenario:
         """The line before its steps."""
         members = " ".join(f"{name}@{instance}" for name, instance in self.members)
         return members if self.workload == DEFAULT_WORKLOAD else f"{members} | with {self.workload}"
+
+    @property
+    def instances(self) -> Iterator[Instance]:
+        """Everything that a process is started as."""
+        for _, instance in (*self.members, *(each for step in self.steps for each in step.members)):
+            if instance is not None:
+                yield instance
+
+    def with_instances(self, replaced: Callable[[Instance], Instance]) -> Scenario:
+        """Return the scenario with another instance for each."""
+        steps = (
+            evolve(step, members=tuple((name, each and replaced(each)) for name, each in step.members))
+            for step in self.steps
+        )
+        return evolve(self, members=tuple((name, replaced(each)) for name, each in self.members), steps=tuple(steps))
 
     def __str__(self) -> str:
         return " | ".join([self.head, *map(str, self.steps)])
