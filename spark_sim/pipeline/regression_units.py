@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from attrs import field, frozen
 
-from spark_sim.model.scenario import Scenario
-from spark_sim.pipeline.work_units import COST_OF_A_PARTITION
+from spark_sim.pipeline.work_units import COST_OF_A_PARTITION, WorkUnit
 from spark_sim.regressions.mutants import mutants_registered
 from spark_sim.regressions.regression_search import MAX_STEPS, RegressionSearch, regression_searches, run_search
 from spark_sim.search.cell_result import SIMULATION_FAILS, CellResult
@@ -48,8 +47,10 @@ class RegressionCellResult(CellResult):
 
 
 @frozen
-class RegressionUnit:
+class RegressionUnit(WorkUnit):
     """Searches for one bug. Releases that Kafka never had (mutants) are registered only meanwhile."""
+
+    result_type = RegressionCellResult
 
     search: RegressionSearch
     steps: int = MAX_STEPS
@@ -71,10 +72,6 @@ class RegressionUnit:
         """The estimated work: each search takes seconds, so it is a partition of its own."""
         return COST_OF_A_PARTITION
 
-    def empty_result(self) -> RegressionCellResult:
-        """Return the result before anything is explored."""
-        return RegressionCellResult(self.cell)
-
     def result(self) -> RegressionCellResult:
         """Search for the bug."""
         with mutants_registered():
@@ -88,10 +85,6 @@ class RegressionUnit:
             schedules=found.schedules,
             confirmed=found.confirmed,
         )
-
-    def scenarios(self) -> Iterator[Scenario]:
-        """Yield nothing: the search itself runs the simulated members."""
-        return iter(())
 
 
 def regression_units(*, every: bool = False, steps: int = MAX_STEPS) -> list[RegressionUnit]:
