@@ -9,7 +9,7 @@ A sweep sees rebalance metadata and task ownership. It does not see records, so 
 from __future__ import annotations
 
 import enum
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -209,11 +209,6 @@ def _difference_reason(pair: Pair, entry: GuideEntry) -> DifferenceReason | None
     elif Obstacle.VERSION in found and entry.path.via:
         return DifferenceReason.FIXED_BRIDGE
     return None
-
-
-def count_by_reason(found: Iterable[GuideDifference]) -> Counter[DifferenceReason | None]:
-    """Count differences by their reason."""
-    return Counter(each.reason for each in found)
 
 
 def entry_json(entry: GuideEntry) -> dict[str, Any]:
