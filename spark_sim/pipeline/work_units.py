@@ -18,7 +18,7 @@ from attrs import evolve, field, frozen
 from spark_sim.model.scenario import Scenario
 from spark_sim.model.workload import DEFAULT_WORKLOAD, Workload
 from spark_sim.packed import FaultBudget, OperatorDeviation, UpgradeCell, explore
-from spark_sim.packed.equivalence import behaviour_key
+from spark_sim.packed.equivalence import all_instances_start
 from spark_sim.packed.explorer import choose_engine
 from spark_sim.packed.upgrade_result import MAX_EXPLORED_MEMBERS, upgrade_result
 from spark_sim.pipeline.equivalence import deviation_class, representatives
@@ -105,7 +105,7 @@ class ExhaustiveUnit(UpgradeUnit):
 
     def scenarios(self) -> Iterator[Scenario]:
         """Yield coarse schedules, evenly spread over all that there are; none if a process does not start."""
-        if not all(behaviour_key(instance).starts for instance in self.packed_cell.instances):
+        if not all_instances_start(self.packed_cell):
             return
         for scenario in spread_schedules(self.cell, ascii_uppercase[: self.packed_cell.members], self.runs):
             yield evolve(scenario, workload=self.workload)

@@ -98,17 +98,15 @@ def page_data(results: Sequence[UpgradeResult]) -> dict[str, Any]:
 
 
 class _Interned:
-    """Stores equal values once; ``index_of`` returns their place."""
+    """Stores the value of each key once."""
 
     def __init__(self) -> None:
         self.values: list[Any] = []
         self._indexes: dict[str, int] = {}
 
     def index_of(self, value: Any) -> int:
-        place = self._indexes.setdefault(repr(value), len(self.values))
-        if place == len(self.values):
-            self.values.append(value)
-        return place
+        """Return the place of a value."""
+        return self.index_of_key(repr(value), lambda: value)
 
     def index_of_key(self, key: str, make: Callable[[], Any]) -> int:
         """Return the place of the value for a key; ``make`` is called only the first time."""
