@@ -50,7 +50,7 @@ class Recast:
 
     def line(self, line: str) -> str:
         """Return the line of a scenario of the source as one of the target."""
-        return line and str(self.scenario(Scenario.parse(line)))
+        return line if not line or self.source == self.target else str(self.scenario(Scenario.parse(line)))
 
     def hops(self, hops: Iterable[Upgrade]) -> list[Upgrade]:
         """Return the hops of a path with the releases of the target; their values of ``upgrade.from`` stay."""
