@@ -9,7 +9,7 @@ an action is one addition.
           weight[number] = tallies | number << ... | number**2 << ... | number**3 << ... (side by side)
 
 The tallies (``view``) are summed up with them, so the lowest bits of a key are the summary of the state. The actions
-are those of ``spark_sim.model._actions``; what members and leaders send comes from ``protocol_table``.
+are those of ``spark_sim.model._actions``; what members and leaders send comes from ``tables``.
 """
 
 from __future__ import annotations

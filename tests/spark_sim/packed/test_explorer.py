@@ -10,7 +10,7 @@ from spark_sim.model.violations import NO_MEMBER_FAILS, READABLE_VERSION, SINGLE
 from spark_sim.packed import OperatorDeviation, explore
 from spark_sim.packed._cell import UpgradeCell
 from spark_sim.packed.encoding import Encoding
-from spark_sim.packed.tables.protocol_table import ProtocolTable
+from spark_sim.packed.tables._protocol_table import ProtocolTable
 from tests.spark_sim.packed.cells import cell
 
 
