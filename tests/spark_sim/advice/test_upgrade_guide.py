@@ -6,11 +6,18 @@ from itertools import pairwise
 import pytest
 from attrs import evolve
 
-from spark_sim.advice.upgrade_guide import BOUNCES, derive_guide, documented_path, entry_json, guide_differences
+from spark_sim.advice.upgrade_guide import (
+    BOUNCES,
+    derive_guide,
+    entry_json,
+    guide_differences,
+    path_text,
+)
 from spark_sim.report._guide_tables import difference_rows, groups_of_releases, guide_summary, matrix_rows
 from spark_sim.report._terminal import guide_table
 from spark_sim.search.cell_result import UpgradeResult
 from tests.spark_sim.made_up import MATRIX, everything, found
+from upgrade.planner import documented_hops
 from upgrade.plans import Obstacle, Plan, Upgrade, kip_268_plans
 from upgrade.releases import RELEASES
 
@@ -121,10 +128,10 @@ def test_results_that_follow_the_guides_differ_from_them_by_more_bridges_only(of
 
 
 def test_the_documented_path_is_described_in_the_same_words():
-    output = documented_path(RELEASES["2.3.1"], RELEASES["4.3.1"])
+    output = path_text(documented_hops(RELEASES["2.3.1"], RELEASES["4.3.1"]))
 
     assert 'two bounces with upgrade.from="2.3" to 3.9.2, then one bounce to 4.3.1' == output
-    assert "offline" == documented_path(RELEASES["2.0.1"], RELEASES["1.1.1"])
+    assert "offline" == path_text(documented_hops(RELEASES["2.0.1"], RELEASES["1.1.1"]))
 
 
 @pytest.fixture(scope="module")

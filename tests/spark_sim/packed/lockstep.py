@@ -39,7 +39,7 @@ def moves_of(group: NamedGroup) -> Iterator[tuple[int, PackedAction, Violation |
         for move in row.elections:
             after = packed.apply(group.states, group.group_fields, member, move)[0]
             for each in after:
-                for _, elected in packed.elections(each):
+                for _, elected in packed.elections[each]:
                     part = packed.process_states.values[elected]
                     if part.orphaned_ids[0].leads if part.orphaned_ids else part.leads:
                         yield member, move._replace(elects=(each, elected)), None

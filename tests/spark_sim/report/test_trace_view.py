@@ -31,7 +31,7 @@ def test_there_is_a_chapter_for_the_start_each_step_and_the_end(line):
 @pytest.mark.parametrize("line", RUNS)
 def test_every_generation_of_the_run_is_shown_once(line):
     story = trace(Scenario.parse(line))
-    led = [event.generation for event in story.simulation.events if event.kind == "leads"]
+    led = [event.generation for event in story.events if event.kind == "leads"]
     reported = [each.number for chapter in story.steps for each in group_by_generation(chapter.events) if _leader(each)]
 
     assert led == reported
