@@ -12,7 +12,7 @@ from rich.console import Console
 
 from assignor.cli import _group as command
 from assignor.cli import _group_tables
-from assignor.inspect import DescribedGroupMember, NoSuchGroup, inspect_group
+from assignor.inspect import ClusterGroups, DescribedGroupMember, NoSuchGroup, inspect_group
 from spark_sim.cli.main import cli
 from subscription_codec import TaskId, TopicPartition
 from tests.assignor.inspect.described_groups import group, member, of_range
@@ -44,7 +44,9 @@ class Lookup:
 
     def groups(self):
         answer = self.group(None)
-        return answer if isinstance(answer, list) else [answer]
+        if isinstance(answer, ClusterGroups):
+            return answer
+        return ClusterGroups(groups=tuple(answer if isinstance(answer, list) else [answer]))
 
 
 @pytest.fixture(name="lookup", autouse=True)
@@ -80,7 +82,9 @@ def test_it_shows_a_group(run, lookup):
 def test_json_is_the_object_of_the_guide(run):
     found = json.loads(run("app", *BROKER, "--json").stdout)
 
+    progress = found.pop("progress")
     assert inspect_group(GOOD).as_json() == found
+    assert "all 2 members on 3.4.0 to 4.3.1; no rebalance is due" == progress["text"]
 
 
 def test_all_groups_are_a_table_or_a_list(run, lookup):
@@ -212,7 +216,7 @@ def test_watching_as_json_prints_a_line_per_refresh(run, lookup):
 
     first, away, second = map(json.loads, done.stdout.splitlines())
     assert 1 == done.exit_code, "as of the last refresh"
-    assert {"time", *inspect_group(GOOD).as_json()} == set(first) == set(second)
+    assert {"time", "progress", *inspect_group(GOOD).as_json()} == set(first) == set(second)
     assert {"time", "error", "message"} == set(away)
     assert ("Unreachable", "a:1: no answer") == (away["error"], away["message"])
 
@@ -221,14 +225,18 @@ def test_all_groups_as_json_are_in_one_object_a_line(run, lookup):
     lookup.answers = ([GOOD], STOP)
 
     (line,) = run("--all", *BROKER, "--watch", "--json").stdout.splitlines()
-    assert [inspect_group(GOOD).as_json()] == json.loads(line)["groups"]
+    assert [inspect_group(GOOD).as_json()] == [without_progress(each) for each in json.loads(line)["groups"]]
+
+
+def without_progress(found):
+    return {key: value for key, value in found.items() if key != "progress"}
 
 
 def test_a_terminal_is_redrawn_with_the_changes_below():
     console = Console(force_terminal=True, width=80, height=40, record=True, legacy_windows=False)
     with _group_tables.live_display(console) as draw:
-        draw(_group_tables.render_group(inspect_group(GOOD)), ["one"])
-        draw(_group_tables.render_group(inspect_group(BAD)), ["two"])
+        draw(_group_tables.render_group(inspect_group(GOOD), "well"), ["one"])
+        draw(_group_tables.render_group(inspect_group(BAD), "not well"), ["two"])
     shown = console.export_text()
 
     assert shown.index("one") < shown.index("two")
@@ -267,7 +275,7 @@ def test_a_silent_broker_is_an_error_after_the_timeout(client, which):
 
 def drawn(raw, width=80):
     console = Console(width=width, record=True, file=io.StringIO())
-    console.print(_group_tables.render_group(inspect_group(raw)))
+    console.print(_group_tables.render_group(inspect_group(raw), "well"))
     return console.export_text()
 
 
