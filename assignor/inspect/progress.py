@@ -17,6 +17,7 @@ from assignor.inspect._group import InspectedGroup
 from assignor.inspect._release_detection import KAFKA_RELEASES, CandidateReleases
 from assignor.inspect.described_group import CLASSIC, DEAD, EMPTY, REBALANCING, STABLE, WITHOUT_METADATA
 from assignor.inspect.member import InspectedMember
+from assignor.inspect.upgrade_status import Stage
 from upgrade.releases import Release
 
 _SHOWN_NAMES: Final = 3
@@ -72,7 +73,8 @@ def group_progress(group: InspectedGroup, release: Release | None = None) -> Pro
         each for each in versions if (_may_run(each, release) if release else _generation_of_code(each) == newest)
     ]
     times = [each.assignment.next_rebalance_ms for each in group.members if each.assignment.next_rebalance_ms]
-    immediate = any(each.is_about_to_rejoin for each in group.members)
+    in_last_step = group.upgrade_status.stage is Stage.LAST_STEP
+    immediate = in_last_step or any(each.is_about_to_rejoin for each in group.members)
     return Progress(
         state=group.described.state,
         type=group.described.type,
@@ -127,12 +129,13 @@ def lines_with_same_metadata(group: InspectedGroup, release: Release) -> tuple[s
 
 
 def is_stable(group: InspectedGroup) -> bool:
-    """Whether the group is stable and no member is about to rejoin; a probing rebalance may be scheduled."""
-    return (
-        group.described.state == STABLE
-        and bool(group.members)
-        and not any(each.is_about_to_rejoin for each in group.members)
-    )
+    """Whether the group is stable and no rebalance follows immediately; a probing rebalance may be scheduled.
+
+    In the last step of an upgrade a rebalance that raises the version has to follow.
+    """
+    rebalance_follows = any(each.is_about_to_rejoin for each in group.members)
+    in_last_step = group.upgrade_status.stage is Stage.LAST_STEP
+    return group.described.state == STABLE and bool(group.members) and not rebalance_follows and not in_last_step
 
 
 def is_empty(group: InspectedGroup) -> bool:

@@ -149,10 +149,10 @@ class _RecordingAdminClient(AdminClient):
         return next((error.str() for error in self._errors if error.code() != KafkaError._ALL_BROKERS_DOWN), "")
 
 
-def _error_text(error: Exception) -> str:
-    """Return the text of an error of confluent-kafka, or that the time is over."""
-    first = error.args[0] if error.args else None
-    return first.str() if isinstance(first, KafkaError) else "no answer in time"
+def _error_text(error: Any) -> str:
+    """Return the text of an error of confluent-kafka, alone or in an exception, or that the time is over."""
+    found = error if isinstance(error, KafkaError) else next(iter(error.args), None)
+    return found.str() if isinstance(found, KafkaError) else "no answer in time"
 
 
 def _listed_group(found: Any) -> DescribedGroup:

@@ -327,12 +327,12 @@ def _offline_partitions(node: _BrokerConnection, deadline: Deadline) -> Iterator
     """
     wanted = [MetadataRequest.MetadataRequestTopic(name=OFFSETS_TOPIC)]
     try:
-        (topic,) = node.send(MetadataRequest, deadline, topics=wanted, allow_auto_topic_creation=False).topics
+        topics = node.send(MetadataRequest, deadline, topics=wanted, allow_auto_topic_creation=False).topics
     except ClusterError:
         return
-    offline = sum(partition.leader_id < 0 for partition in topic.partitions)
-    if offline:
-        yield f"{offline} of {len(topic.partitions)} partitions of {OFFSETS_TOPIC} have no leader"
+    leaders = [partition.leader_id for topic in topics for partition in topic.partitions]
+    if offline := sum(leader < 0 for leader in leaders):
+        yield f"{offline} of {len(leaders)} partitions of {OFFSETS_TOPIC} have no leader"
 
 
 def _raise_for_error(answer: Any) -> None:
