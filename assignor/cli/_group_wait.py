@@ -85,7 +85,7 @@ def wait_for(
         WaitTimeout: ``timeout`` seconds are over; the message has the last state.
         ClickException: the condition cannot be met: not authorized, or the group shows no releases.
     """
-    started, said = time.monotonic(), ""
+    started, reported = time.monotonic(), ""
     for found in looks(look, interval):
         if _is_met(condition, found):
             state = _state(found, condition)
@@ -94,8 +94,8 @@ def wait_for(
         if impossible := _impossible(condition, found):
             raise click.ClickException(impossible)
         state = _state(found, condition)
-        if state != said:
-            said = state
+        if state != reported:
+            reported = state
             report(f"waiting for {printable(name)} to be {condition.name}: {state}")
         if time.monotonic() - started + interval > timeout:
             raise WaitTimeout(f"{printable(name)} is not {condition.name} after {format_seconds(timeout)}: {state}")

@@ -6,6 +6,15 @@ Pure: ``assignor.clients`` describes groups, ``assignor.cli._group`` shows the r
 from assignor.inspect._diff import find_changes
 from assignor.inspect._group import InspectedGroup, inspect_group
 from assignor.inspect._messages import Change, change_text, finding_text, upgrade_text
+from assignor.inspect._progress import (
+    Progress,
+    group_progress,
+    is_empty,
+    is_on_release,
+    is_stable,
+    lines_with_same_metadata,
+    progress_text,
+)
 from assignor.inspect.check import Finding, Severity
 from assignor.inspect.checks import TRANSIENT
 from assignor.inspect.described_group import (
@@ -18,15 +27,6 @@ from assignor.inspect.described_group import (
     NoSuchGroup,
     subscribed_topics,
     with_topic_metadata,
-)
-from assignor.inspect.progress import (
-    Progress,
-    group_progress,
-    is_empty,
-    is_on_release,
-    is_stable,
-    lines_with_same_metadata,
-    progress_text,
 )
 
 __all__ = [

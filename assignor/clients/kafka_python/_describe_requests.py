@@ -1,7 +1,7 @@
 """Requests that kafka-python (3.0.12) lacks: they describe groups whose broker assigns (KIP-848, KIP-932, KIP-1071).
 
 kafka-python makes its messages of Kafka's schemas, and has none of these. Each class reads the file of its own name in
-``schemas``.
+``_schemas``.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from assignor.clients.kafka_python import schemas
+from assignor.clients.kafka_python import _schemas
 from assignor.clients.kafka_python._private_api import ApiMessage
 from assignor.inspect.described_group import (
     CONSUMER,
@@ -24,7 +24,7 @@ from subscription_codec import TaskId, TopicPartition
 
 def _message_class(name: str) -> Any:
     """Make a message of the schema with that name."""
-    return type(ApiMessage)(name, (ApiMessage,), {"__module__": __name__}, load_json=schemas)
+    return type(ApiMessage)(name, (ApiMessage,), {"__module__": __name__}, load_json=_schemas)
 
 
 _NAMES: Final = {CONSUMER: "ConsumerGroupDescribe", SHARE: "ShareGroupDescribe", STREAMS: "StreamsGroupDescribe"}
