@@ -93,12 +93,14 @@ class GroupLookup:
     def _overview(self, admin: _RecordingAdminClient) -> ClusterGroups:
         """Return what brokers list: each group with the error that it is not described, unless it is empty."""
         try:
-            answer = admin.list_consumer_groups(request_timeout=self.timeout_seconds).result(self.timeout_seconds)
+            # A broker without an answer delays the result until the request times out.
+            found = admin.list_consumer_groups(request_timeout=self.timeout_seconds / 2)
+            answer = found.result(self.timeout_seconds)
         except (KafkaException, TimeoutError) as error:
             return ClusterGroups(failures=(f"{self.bootstrap_servers}: {_error_text(error)}",))
         return ClusterGroups(
             groups=tuple(_listed_group(each) for each in answer.valid),
-            failures=tuple(f"{self.bootstrap_servers}: {_error_text(each)}" for each in answer.errors),
+            failures=tuple(f"a broker of {self.bootstrap_servers}: {_error_text(each)}" for each in answer.errors),
         )
 
     def _admin(self) -> _RecordingAdminClient:
