@@ -138,8 +138,7 @@ def test_groups_that_may_be_listed_and_not_described(secure: SecureCluster, name
         found[f"{name}-live"]["state"],
         [finding["code"] for finding in found[f"{name}-live"]["findings"] if finding["kind"] == "problem"],
     )
-    if by == "kafka-python":
-        assert found[f"{name}-live"]["error"].startswith("GROUP_AUTHORIZATION_FAILED")
+    assert found[f"{name}-live"]["error"].startswith("GROUP_AUTHORIZATION_FAILED")
 
 
 def no_secret_in(found: ToolOutput) -> bool:

@@ -83,7 +83,7 @@ class GroupLookup:
             described = {}  # one broker is enough
         names = {group.name for group in overview.groups}
         found = [
-            *(described.get(group.name, group) if group.type == CLASSIC else group for group in overview.groups),
+            *(_merged(group, described.get(group.name)) for group in overview.groups),
             # Among these are groups of KIP-1071, which the overview does not have.
             *(group for name, group in described.items() if name not in names),
         ]
@@ -162,6 +162,13 @@ def _listed_group(found: Any) -> DescribedGroup:
     group_type = found.type.name.lower() if found.type.name != "UNKNOWN" else CLASSIC
     error = "" if state in (EMPTY, DEAD) else f"confluent-kafka shows no members of this {group_type} group"
     return DescribedGroup(name=found.group_id, state=state, type=group_type, error=error)
+
+
+def _merged(listed: DescribedGroup, described: DescribedGroup | None) -> DescribedGroup:
+    """Return a classic group as it is described; a listed group with an error has the state of the list."""
+    if described is None or listed.type != CLASSIC:
+        return listed
+    return evolve(listed, error=described.error) if described.error else described
 
 
 def _visible(group: DescribedGroup) -> DescribedGroup:
