@@ -145,11 +145,11 @@ def group(
       export KAFKA_BOOTSTRAP_SERVERS=localhost:9092
       streams-assignor group billing
       streams-assignor group billing --watch --interval 5s
-      streams-assignor group billing --wait stable --timeout 10m       # after each restart
-      streams-assignor group billing --wait release=4.3.1              # at the end of a rolling restart
-      streams-assignor group billing --wait empty && deploy            # an offline upgrade
-      streams-assignor group billing --command-config client.properties -o yaml
-      streams-assignor group list --check                              # all groups, for monitoring
+      streams-assignor group billing --wait stable --timeout 10m  # each restart
+      streams-assignor group billing --wait release=4.3.1         # the last one
+      streams-assignor group billing --wait empty && ./deploy     # offline
+      streams-assignor group billing --command-config FILE -o yaml
+      streams-assignor group list --check                         # monitoring
     """  # noqa: D301 - click reads the backspace character
     name = _group_name(words, everything)
     form = _output_form(output, as_json, watch)

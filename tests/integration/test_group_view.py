@@ -83,9 +83,17 @@ def test_a_group_in_the_middle_of_an_upgrade(application: Application, java_stre
         assert old.tasks == set(by_release["2.0.0"]["active"])
         assert python.tasks == set(by_release["3.4.0"]["active"])
         assert [] == found["findings"]
+        stuck = said(broker, application.name, "--wait", "release=4.3.1", "--timeout", "2s")
+        assert 124 == stuck.returncode
+        name = by_release["2.0.0"]["name"]
+        assert f"1 of 2 members on 4.3.1; waiting for {name}; no rebalance is due" in stuck.stderr
         old.stop()
+        done = said(broker, application.name, "--wait", "release=4.3.1", "--timeout", "1m")
+        assert (0, True) == (done.returncode, "is on 4.3.1: 1 member on 4.3.1" in done.stdout), done
+        assert "send the same metadata" in done.stderr
         settle(python)
         assert {"11": 1} == told(broker, application.name)["upgrade"]["used"]
+    assert 0 == said(broker, application.name, "--wait", "empty", "--timeout", "1m").returncode
 
 
 def facts(member: Any) -> tuple[str, int, int]:
