@@ -152,7 +152,7 @@ def group(
       streams-assignor group list --check                         # monitoring
     """  # noqa: D301 - click reads the backspace character
     name = _group_name(words, everything)
-    form = _output_form(output, as_json, watch)
+    form = _output_form(output, as_json)
     if condition and (watch or name is None):
         raise click.UsageError("expected --wait with the NAME of one group and without --watch")
     servers, config = _cluster(context, bootstrap_servers, command_config)
@@ -178,7 +178,7 @@ def group(
             report=lambda line: click.echo(line, err=form != "table"),
         )
         _note(release_note(condition, found))
-        if not check:
+        if not (check and found.groups):  # an empty group may not exist
             if form != "table" and found.groups:
                 shown.show(found.groups)
             return
@@ -197,13 +197,10 @@ def _group_name(words: Sequence[str], everything: bool) -> str | None:
     raise click.UsageError("expected either the NAME of a group or --all")
 
 
-def _output_form(output: str | None, as_json: bool, watch: bool) -> str:
+def _output_form(output: str | None, as_json: bool) -> str:
     if as_json and output not in (None, "json"):
         raise click.UsageError(f"expected either --json or -o {output}")
-    form = output or ("json" if as_json else "table")
-    if watch and form == "markdown":
-        raise click.UsageError("expected -o table, json or yaml with --watch, got markdown")
-    return form
+    return output or ("json" if as_json else "table")
 
 
 def _cluster(context: click.Context, servers: str | None, file: Path | None) -> tuple[str, CommandConfig]:

@@ -397,7 +397,7 @@ def test_it_waits_until_the_group_is_empty(run, lookup, last):
     """A group without members and committed offsets does not exist."""
     lookup.answers = (GOOD, last)
 
-    done = run("app", *BROKER, "--wait", "empty")
+    done = run("app", *BROKER, "--wait", "empty", "--check")
 
     assert 0 == done.exit_code
     assert "app is empty: no " in done.stdout.splitlines()[-1]
@@ -444,13 +444,14 @@ def test_a_wait_that_cannot_succeed_is_status_1(run, lookup, answer, said):
     assert (1, f"Error: {said}\n") == (done.exit_code, done.stderr)
 
 
-def test_waiting_with_json_prints_the_group_at_the_end(run, lookup):
+@pytest.mark.parametrize(("flags", "status"), [((), 0), (("--check",), 1)])
+def test_waiting_with_json_prints_the_group_at_the_end(run, lookup, flags, status):
     lookup.answers = (REBALANCING, BAD)
 
-    done = run("app", *BROKER, "--wait", "stable", "-o", "json", "--check")
+    done = run("app", *BROKER, "--wait", "stable", "-o", "json", *flags)
 
     assert "app is stable: all 2 members on 3.4.0 to 4.3.1; no rebalance is due; 2 problems" in done.stderr
-    assert (1, "Stable") == (done.exit_code, json.loads(done.stdout)["state"])
+    assert (status, "Stable") == (done.exit_code, json.loads(done.stdout)["state"])
 
 
 @pytest.mark.parametrize(
@@ -464,6 +465,8 @@ def test_waiting_with_json_prints_the_group_at_the_end(run, lookup):
         (("app", "--json", "-o", "yaml"), "expected either --json or -o yaml"),
         (("app", "--timeout", "soon"), "expected a duration such as 90s, 10m or 1h30m, got 'soon'"),
         (("app", "--timeout", "1.2.3s"), "expected a duration such as 90s, 10m or 1h30m, got '1.2.3s'"),
+        (("app", "--timeout", "8d"), "expected a duration such as 90s, 10m or 1h30m, got '8d'"),
+        (("app", "--timeout", "200h"), "expected 0.1 to 604800 seconds, got '200h'"),
         (("app", "--interval", "0"), "expected 0.1 to 3600 seconds, got '0'"),
         (("list", "app"), "expected either the NAME of a group or --all"),
         (("describe", "app", "other"), "expected either the NAME of a group or --all"),
