@@ -108,7 +108,7 @@ def test_only_check_makes_a_problem_an_exit_status(run, lookup, raw, flags, stat
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "output"),
     [
         (NoSuchGroup("no group 'app' at a:1, its coordinator"), "Error: no group 'app' at a:1, its coordinator\n"),
         (Unreachable("a:1: no answer"), "Error: a:1: no answer\n"),
@@ -119,16 +119,16 @@ def test_only_check_makes_a_problem_an_exit_status(run, lookup, raw, flags, stat
         (ApiError(15, "COORDINATOR_NOT_AVAILABLE", "Not yet."), "Error: COORDINATOR_NOT_AVAILABLE: Not yet.\n"),
     ],
 )
-def test_an_error_of_the_cluster_is_one_line(run, lookup, error, said):
+def test_an_error_of_the_cluster_is_one_line(run, lookup, error, output):
     lookup.answers = (error,)
 
     done = run("app", *BROKER)
 
-    assert (1, "", said) == (done.exit_code, done.stdout, done.stderr)
+    assert (1, "", output) == (done.exit_code, done.stdout, done.stderr)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "output"),
     [
         ((), "expected either the NAME of a group or --all"),
         (("app", "--all"), "expected either the NAME of a group or --all"),
@@ -139,11 +139,11 @@ def test_an_error_of_the_cluster_is_one_line(run, lookup, error, said):
         (("app\udcff", *BROKER), "expected text in UTF-8, got 'app\\udcff'"),
     ],
 )
-def test_wrong_usage_is_an_error(run, arguments, said):
+def test_wrong_usage_is_an_error(run, arguments, output):
     done = run(*arguments)
 
     assert 2 == done.exit_code
-    assert said in done.stderr
+    assert output in done.stderr
 
 
 def test_the_command_config_is_used_to_connect(run, lookup, tmp_path):
@@ -424,7 +424,7 @@ def test_a_wait_that_times_out_is_status_124(run, lookup):
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"),
+    ("answer", "output"),
     [
         (
             ApiError(30, "GROUP_AUTHORIZATION_FAILED", "No."),
@@ -436,12 +436,12 @@ def test_a_wait_that_times_out_is_status_124(run, lookup):
         ),
     ],
 )
-def test_a_wait_that_cannot_succeed_is_status_1(run, lookup, answer, said):
+def test_a_wait_that_cannot_succeed_is_status_1(run, lookup, answer, output):
     lookup.answers = (answer,)
 
     done = run("app", *BROKER, "--wait", "release=4.3.1")
 
-    assert (1, f"Error: {said}\n") == (done.exit_code, done.stderr)
+    assert (1, f"Error: {output}\n") == (done.exit_code, done.stderr)
 
 
 @pytest.mark.parametrize(("flags", "status"), [((), 0), (("--check",), 1)])
@@ -455,7 +455,7 @@ def test_waiting_with_json_prints_the_group_at_the_end(run, lookup, flags, statu
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "output"),
     [
         (("app", "--wait", "release=9.9"), "9.9"),
         (("app", "--wait", "ready"), "expected stable, empty or release=RELEASE, got 'ready'"),
@@ -472,11 +472,11 @@ def test_waiting_with_json_prints_the_group_at_the_end(run, lookup, flags, statu
         (("describe", "app", "other"), "expected either the NAME of a group or --all"),
     ],
 )
-def test_wrong_usage_of_waiting_and_output_is_an_error(run, arguments, said):
+def test_wrong_usage_of_waiting_and_output_is_an_error(run, arguments, output):
     done = run(*arguments, *BROKER)
 
     assert 2 == done.exit_code
-    assert said in " ".join(done.stderr.split())
+    assert output in " ".join(done.stderr.split())
 
 
 @pytest.mark.parametrize(
@@ -538,8 +538,8 @@ def test_a_group_of_kip_1071_shows_members_and_tasks(run, lookup):
 
     assert 0 == done.exit_code
     assert "app: rebalancing (Reconciling); 2 members (streams); waiting for b" == done.stdout.splitlines()[0]
-    for said in ("active 0_0–1", "warm-up 0_2", "standby 0_1", "process 1b4e28ba…"):
-        assert said in done.stdout
+    for output in ("active 0_0–1", "warm-up 0_2", "standby 0_1", "process 1b4e28ba…"):
+        assert output in done.stdout
 
 
 def test_a_group_of_kip_1071_without_topics_is_a_problem_if_it_lasts(run, lookup, monkeypatch):
@@ -590,7 +590,7 @@ def test_a_table_fits_the_terminal_and_has_no_control_characters(width):
 
 
 @pytest.mark.parametrize(
-    "said",
+    "output",
     [
         "4 / 11",
         "answered 4",
@@ -610,8 +610,8 @@ def test_a_table_fits_the_terminal_and_has_no_control_characters(width):
         "evil\\x1b[31m",
     ],
 )
-def test_a_table_contains(said):
-    assert said in drawn(FULL, 200)
+def test_a_table_contains(output):
+    assert output in drawn(FULL, 200)
 
 
 def test_a_member_without_metadata_has_a_row():

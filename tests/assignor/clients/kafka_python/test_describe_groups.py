@@ -147,14 +147,14 @@ def test_a_group_that_is_deleted_in_the_meantime_is_left_out(cluster):
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"),
+    ("answer", "output"),
     [(Unreachable("b:2: no answer"), "b:2: no answer"), (ApiError(35, "UNSUPPORTED_VERSION", "No."), "No.")],
 )
-def test_groups_whose_description_is_lost_have_an_error(cluster, answer, said):
+def test_groups_whose_description_is_lost_have_an_error(cluster, answer, output):
     broker(cluster, "a:1", ListGroups=[groups_of()])
     broker(cluster, "b:2", ListGroups=[groups_of("y")], DescribeGroups=[answer])
 
-    assert [("y", said)] == [(group.name, group.error) for group in GroupLookup("a:1").groups().groups]
+    assert [("y", output)] == [(group.name, group.error) for group in GroupLookup("a:1").groups().groups]
 
 
 def test_a_group_of_an_unknown_type_has_an_error(cluster):
