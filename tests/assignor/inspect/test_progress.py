@@ -83,7 +83,7 @@ def test_one_line_says_how_far_a_group_is(members, facts, text):
     assert text == line(*members, **facts)
 
 
-def test_a_group_that_hands_over_tasks_is_not_stable():
+def test_a_group_that_revokes_tasks_is_not_stable():
     assert is_stable(seen(member("a", active="0_0")))
     assert not is_stable(seen(member("a", active="0_0", next_ms=0)))
     assert not is_stable(seen(member("a", active="0_0", owned="0_0 0_1")))
