@@ -33,8 +33,6 @@ CONSUMER: Final = "consumer"
 STREAMS: Final = "streams"
 SHARE: Final = "share"
 CONSUMER_PROTOCOL: Final = "consumer"
-PROTOCOL_NAME: Final = "stream"
-"""The protocol of Kafka Streams, in every release. Java: ``StreamsPartitionAssignor.name``."""
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 MAX_MESSAGE_BYTES_KEY: Final = "max.message.bytes"

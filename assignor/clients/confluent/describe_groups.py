@@ -13,10 +13,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from attrs import evolve, field, frozen
-from confluent_kafka import KafkaError, KafkaException
-from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType  # type: ignore[attr-defined]  # it has both
 
-from assignor.clients.confluent import _private_api
+from assignor.clients import naming_the_extra
 from assignor.inspect import ClusterGroups, DescribedGroup, DescribedGroupMember, NoSuchGroup, with_topic_metadata
 from assignor.inspect.described_group import (
     CLASSIC,
@@ -27,6 +25,12 @@ from assignor.inspect.described_group import (
     OFFSETS_TOPIC,
 )
 from upgrade.features.client.errors import Unreachable
+
+with naming_the_extra("confluent"):
+    from confluent_kafka import KafkaError, KafkaException
+    from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType  # type: ignore[attr-defined]  # has both
+
+    from assignor.clients.confluent import _private_api
 
 _STATES: Final[Mapping[str, str]] = {
     # name in confluent-kafka: name in Kafka

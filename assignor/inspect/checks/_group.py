@@ -15,11 +15,11 @@ from assignor.inspect.described_group import (
     DEFAULT_MAX_MESSAGE_BYTES,
     EMPTY,
     NOT_READY,
-    PROTOCOL_NAME,
     REBALANCING,
     STABLE,
     WITHOUT_METADATA,
 )
+from assignor.protocol import PROTOCOL_NAME
 
 _WITH_MEMBERS: Final = frozenset({STABLE, NOT_READY, *REBALANCING}) - {*WITHOUT_METADATA}
 """States of a group with at least one member. A rebalance of a classic group may begin with members without an id."""

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from assignor.cli import _group as command
 from assignor.cli import _group_tables, _group_watch
+from assignor.errors import MissingExtraError
 from assignor.inspect import ClusterGroups, DescribedGroupMember, NoSuchGroup, inspect_group
 from spark_sim.cli.main import cli
 from subscription_codec import TaskId, TopicPartition
@@ -168,13 +169,14 @@ def test_an_unknown_key_of_the_command_config_is_rejected(run, tmp_path):
 
 def test_the_second_client_library_is_used_if_the_first_is_not_installed(run, monkeypatch):
     def missing():
-        raise ImportError("no kafka")
+        raise MissingExtraError("kafka-python is not installed: pip install 'streams-assignor[kafka-python]'")
 
     monkeypatch.setattr(command, "LOOKUP_LOADERS", {"kafka-python": missing, "confluent-kafka": lambda: Lookup})
 
     assert 0 == run("app", *BROKER).exit_code
     done = run("app", *BROKER, "--client", "kafka-python")
-    assert (1, "Error: no kafka; pip install 'streams-assignor[kafka-python]'\n") == (done.exit_code, done.stderr)
+    remedy = "Error: kafka-python is not installed: pip install 'streams-assignor[kafka-python]'\n"
+    assert (1, remedy) == (done.exit_code, done.stderr)
 
 
 # -- watching --------------------------------------------------------------------------------------------------------
