@@ -12,6 +12,7 @@ from typing import Any, Final, Protocol
 # Modules without documentation.
 from kafka.coordinator.assignors.abstract import AbstractPartitionAssignor, RebalanceProtocol
 from kafka.protocol.admin import DescribeConfigsRequest, DescribeGroupsRequest, ListGroupsRequest
+from kafka.protocol.api_message import ApiMessage
 from kafka.protocol.metadata import FindCoordinatorRequest, MetadataRequest
 
 from assignor.clients.hooks import run_after, run_before
@@ -19,6 +20,7 @@ from assignor.clients.hooks import run_after, run_before
 __all__ = [
     "PRIVATE_NAMES",
     "AbstractPartitionAssignor",
+    "ApiMessage",
     "DescribeConfigsRequest",
     "DescribeGroupsRequest",
     "FindCoordinatorRequest",

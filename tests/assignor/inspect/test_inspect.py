@@ -161,6 +161,8 @@ def test_the_json_of_a_member():
         "error_code": 0,
         "next_rebalance_ms": None,
         "levels": {"group.version": 1},
+        "epoch": None,
+        "has_target": None,
         "metadata_bytes": found_member["metadata_bytes"],
         "problem": None,
     } == found_member
