@@ -95,7 +95,8 @@ class _Admin:
         return self.end_offsets(partitions)
 
     def replica_racks(self, topics: Iterable[str]) -> Mapping[TopicPartition, tuple[str, ...]]:
-        return self.group.replica_racks
+        wanted = set(topics)
+        return {each: racks for each, racks in self.group.replica_racks.items() if each.topic in wanted}
 
     def create(self, topics: Sequence[NewTopic]) -> None:
         raise AssertionError(topics)  # they all exist
@@ -131,19 +132,21 @@ def warm(group: Group) -> Group:
     return evolve(group, members={name: group.members[name] for name in left}).joined()
 
 
-def _member(features: Features, topology: Topology, number: int, draw: random.Random) -> StreamsAssignor:
-    config: dict[str, object] = {
-        "application.server": f"host-{number:04}.example.com:8080",
-        **features.config,
-    }
+def member_config(features: Features, number: int) -> dict[str, object]:
+    """Return the configuration of a member."""
+    config = {"application.server": f"host-{number:04}.example.com:8080", **features.config}
     if features.tags:
         config["client.tag.zone"] = ZONES[number % len(ZONES)]
         config["client.tag.cluster"] = CLUSTERS[number % len(CLUSTERS)]
     if features.racks:
         config["client.rack"] = RACKS[number % len(RACKS)]
+    return config
+
+
+def _member(features: Features, topology: Topology, number: int, draw: random.Random) -> StreamsAssignor:
     return StreamsAssignor(
         topology,
-        config,
+        member_config(features, number),
         process_id=UUID(int=draw.getrandbits(128)),
         task_assignor=HighAvailabilityTaskAssignor(),
     )
