@@ -63,7 +63,10 @@ class MemberMetadata:
 
     @property
     def host(self) -> HostInfo | None:
-        """Its endpoint for interactive queries; None without one, or if it is malformed (of another implementation)."""
+        """Its endpoint for interactive queries; None without one, or if it is malformed or too long.
+
+        Only another implementation or a hostile member sends such an endpoint; it must not terminate the group.
+        """
         try:
             return HostInfo(*parse_host_port(self.end_point)) if self.end_point else None
         except ConfigException:
