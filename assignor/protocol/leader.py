@@ -193,7 +193,8 @@ def _assign_to_members(
     """
     tasks = plan.tasks
     members = [each for process in processes for each in process.members]
-    owners = group.owners_by_partition(members) if settings.behaviour.cooperative else {}
+    known = {partition for inputs in tasks.values() for partition in inputs}
+    owners = group.owners_by_partition(members, known) if settings.behaviour.cooperative else {}
     stateful = frozenset(task for task, info in plan.task_infos.items() if info.stateful)
     if settings.behaviour.fails_on_missing_lag:
         _require_lags(processes, assigned, stateful)

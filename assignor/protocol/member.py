@@ -322,7 +322,9 @@ def _partitions_by_task(
     if len(tasks) != len(partitions):
         message = f"Number of assigned partitions {len(partitions)} is not equal to the number of active taskIds"
         raise FatalError(f"{message} {len(tasks)}", code=PARTITION_COUNT_MISMATCH)
-    active: dict[TaskId, set[TopicPartition]] = {}
+    active: dict[TaskId, Any] = {}
     for task, partition in zip(tasks, partitions, strict=True):
-        active.setdefault(task, set()).add(partition)
-    return {task: frozenset(inputs) for task, inputs in active.items()}
+        active.setdefault(task, []).append(partition)
+    for task, inputs in active.items():
+        active[task] = frozenset(inputs)  # one at a time: the lists are not needed beside the sets
+    return active
