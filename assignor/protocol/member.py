@@ -171,8 +171,8 @@ class Member:
         )
 
     def _as_offset_sums(self, state: Mapping[TaskId, int]) -> dict[str, Any]:
-        running = self._stateful_only(dict.fromkeys(self.previous_active, LATEST_OFFSET))
-        return {"task_offset_sums": TaskOffsetSums.of(dict(sorted({**state, **running}.items())))}
+        sums = {**state, **self._stateful_only(dict.fromkeys(self.previous_active, LATEST_OFFSET))}
+        return {"task_offset_sums": TaskOffsetSums.of({task: sums[task] for task in sorted(sums, key=_task_order)})}
 
     def _as_task_lists(self, state: Mapping[TaskId, int]) -> dict[str, Any]:
         """List the previous active tasks that its release reports, and the tasks that it has state of."""
@@ -181,8 +181,8 @@ class Member:
         else:
             ran = set() if self.cooperative else set(self.previous_active)
         return {
-            "prev_tasks": tuple(sorted(ran)),
-            "standby_tasks": tuple(sorted(state.keys() - self.previous_active)),
+            "prev_tasks": tuple(sorted(ran, key=_task_order)),
+            "standby_tasks": tuple(sorted(state.keys() - self.previous_active, key=_task_order)),
         }
 
     def _stateful_only(self, offset_sums: Mapping[TaskId, int]) -> dict[TaskId, int]:
@@ -289,6 +289,11 @@ _FATAL_ACTIONS: Final = frozenset({Action.SHUTDOWN, Action.SHUTDOWN_APPLICATION}
 
 def _levels_above(levels: Levels, believed: Levels) -> Levels:
     return {name: level for name, level in levels.items() if level > believed.get(name, 0)}
+
+
+def _task_order(task: TaskId) -> tuple[int, int, str]:
+    """Sort key for tasks of which some may have a topology name, as a hostile leader assigns them."""
+    return (task.subtopology, task.partition, task.topology or "")
 
 
 def _signed_byte(number: int) -> int:
