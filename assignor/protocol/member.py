@@ -43,6 +43,7 @@ from subscription_codec import (
     HostPartitions,
     Subscription,
     TaskId,
+    TaskOffsetSum,
     TopicPartition,
 )
 from subscription_codec.columns import TaskOffsetSums
@@ -172,7 +173,10 @@ class Member:
 
     def _as_offset_sums(self, state: Mapping[TaskId, int]) -> dict[str, Any]:
         sums = {**state, **self._stateful_only(dict.fromkeys(self.previous_active, LATEST_OFFSET))}
-        return {"task_offset_sums": TaskOffsetSums.of({task: sums[task] for task in sorted(sums, key=_task_order)})}
+        ordered = {task: sums[task] for task in sorted(sums, key=_task_order)}
+        if any(task.topology for task in ordered):  # has no columns
+            return {"task_offset_sums": tuple(map(TaskOffsetSum, ordered, ordered.values()))}
+        return {"task_offset_sums": TaskOffsetSums.of(ordered)}
 
     def _as_task_lists(self, state: Mapping[TaskId, int]) -> dict[str, Any]:
         """List the previous active tasks that its release reports, and the tasks that it has state of."""

@@ -45,7 +45,8 @@ def test_mutated_codec_inputs_raise_documented_errors_only(block: int) -> None:
 
 
 def test_a_member_that_got_a_task_with_and_without_a_topology_name_can_join() -> None:
-    """It raised TypeError at its next join: names and None were compared (Java: ``IllegalStateException``)."""
+    """It raised TypeError at its next join, as names and None were compared (Java: ``IllegalStateException``), and
+    ValueError for a named task alone, which has no columns."""
     tasks = (TaskId(0, 0), TaskId(0, 0, "n"))
     member = StreamsAssignor(limits.TOPOLOGY)
     userdata = encode_assignment(Assignment(11, 11, standby_tasks=tuple(StandbyTask(each, ()) for each in tasks)))
