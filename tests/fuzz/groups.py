@@ -169,7 +169,9 @@ def hostile_subscription(random: Random) -> bytes:
         random.randint(-128, 127),
         random.choice((0, 0, 0, 1, 2, 3, *INTEGERS)),
         some(random, lambda random: ClientTag(a_text(random), a_text(random))),
-        encode_levels({WATCHED: random.choice((1, 2, 32767)), **dict.fromkeys(map(str, range(random.randrange(80))), 1)}),
+        encode_levels(
+            {WATCHED: random.choice((1, 2, 32767)), **dict.fromkeys(map(str, range(random.randrange(80))), 1)}
+        ),
     )
     owned = tuple(
         TopicPartitions(random.choice(TEXTS[:4]), some(random, lambda random: random.choice((0, 1, 2, 3, *INTEGERS))))

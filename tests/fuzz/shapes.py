@@ -38,6 +38,9 @@ def subscription(userdata: bytes, topics: bytes = int32(0), rest: bytes = b"", v
 
 PLAIN: Final = encode_subscription(Subscription(11, 11, UUID(bytes=PROCESS)))
 
+TAIL: Final = b"\1" + int32(0, 0)
+"""The fields after the offset sums of version 11."""
+
 
 def assignment(userdata: bytes, partitions: bytes = int32(0)) -> bytes:
     return bytes(2) + partitions + int32(len(userdata)) + userdata
@@ -92,10 +95,19 @@ SUBSCRIPTIONS: Final[dict[str, Shape]] = {
         v(8, int32(0) + rows(size, lambda each: int32(each, 1, each + 999, 9, each)) + b"\1" + int32(0))
     ),
     "sums, version 11": lambda size: subscription(
-        v(11, int32(0) + rows(size, lambda each: int32(each + 999, each + 999, 9, each) + b"\xff\xff") + b"\1" + bytes(8))
+        v(
+            11,
+            int32(0) + rows(size, lambda each: int32(each + 999, each + 999, 9, each) + b"\xff\xff") + b"\1" + bytes(8),
+        )
     ),
     "named sums, version 11": lambda size: subscription(
-        v(11, int32(0) + rows(size, lambda each: int32(each, each + 999, 9, each) + text(distinct(each))) + b"\1" + bytes(8))
+        v(
+            11,
+            int32(0)
+            + rows(size, lambda each: int32(each, each + 999, 9, each) + text(distinct(each)))
+            + b"\1"
+            + bytes(8),
+        )
     ),
     "tags, version 11": lambda size: subscription(
         v(11, int32(0, 0) + b"\1" + int32(0) + rows(size, lambda each: 2 * (int32(4) + distinct(each))))
