@@ -253,7 +253,7 @@ def led_by_an_honest_member(
     if release == "streams-assignor":
         honest = {**honest, leader: with_assignor(topology, leader, random)}
     before = honest[leader].member
-    inspected(topology, cluster, joined, {})
+    inspected(cluster, joined, {})
     try:
         answers = honest[leader].assign(cluster, joined)
     except FatalError as error:
@@ -261,7 +261,7 @@ def led_by_an_honest_member(
         ensure(str(error) and len(str(error)) < 2_000, "an error without a text of some lines")
         return f"leader fails: {error.kafka_exception}"
     ensure(answers.keys() == joined.keys(), "a member without an answer")
-    inspected(topology, cluster, joined, answers)
+    inspected(cluster, joined, answers)
     owners: Counter[TopicPartition] = Counter()
     ended: set[str] = set()
     for name, member in honest.items():
@@ -300,7 +300,7 @@ def led_by_a_hostile_member(
             raise Broken(f"an honest group fails: {error}") from error
     else:
         blob = hostile_assignment(random)
-    inspected(topology, cluster, {}, {name: blob})
+    inspected(cluster, {}, {name: blob})
     before = member.member
     try:
         member.on_assignment(blob)
@@ -314,9 +314,7 @@ def led_by_a_hostile_member(
     return "followed"
 
 
-def inspected(
-    topology: int, cluster: ClusterSnapshot, joined: Mapping[str, bytes], answers: Mapping[str, bytes]
-) -> None:
+def inspected(cluster: ClusterSnapshot, joined: Mapping[str, bytes], answers: Mapping[str, bytes]) -> None:
     """An inspection never raises, and has a text for each of its findings."""
     members = tuple(
         DescribedGroupMember(
