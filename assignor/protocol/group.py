@@ -115,7 +115,9 @@ def decode_members(subscriptions: Mapping[str, bytes], supported_version: int) -
 
 def _decode_member(member_id: str, subscription: bytes, supported_version: int) -> MemberMetadata:
     try:
-        envelope, userdata = decode_member_userdata(subscription, supported_version=supported_version)
+        envelope, userdata = decode_member_userdata(
+            subscription, supported_version=supported_version, with_topics=False
+        )
     except FutureVersion as error:
         raise FatalError(error.problem) from error
     except DecodeError as error:

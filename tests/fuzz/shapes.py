@@ -109,6 +109,12 @@ SUBSCRIPTIONS: Final[dict[str, Shape]] = {
             + bytes(8),
         )
     ),
+    "short tags, version 11": lambda size: subscription(
+        v(11, int32(0, 0) + b"\1" + int32(0) + rows(size, lambda _: 2 * (int32(1) + b"\xff")))
+    ),
+    "the most tags, version 11": lambda _: subscription(
+        v(11, int32(0, 0) + b"\1" + int32(0) + rows(2560, lambda _: 2 * (int32(1) + b"\xff")))
+    ),
     "tags, version 11": lambda size: subscription(
         v(11, int32(0, 0) + b"\1" + int32(0) + rows(size, lambda each: 2 * (int32(4) + distinct(each))))
     ),

@@ -2,6 +2,7 @@
 
 import tracemalloc
 from random import Random
+from uuid import UUID
 
 import pytest
 
@@ -59,7 +60,7 @@ def test_a_member_that_got_a_task_with_and_without_a_topology_name_can_join() ->
 
 def led(blob: bytes) -> dict[str, bytes]:
     """Return the answers of a leader that watches features, with this subscription of another member."""
-    leader = StreamsAssignor(limits.TOPOLOGY, watches=limits.WATCHES)
+    leader = StreamsAssignor(limits.TOPOLOGY, watches=limits.WATCHES, process_id=UUID(int=5))
     return leader.assign(limits.CLUSTER, {"a": leader.subscription(), "b": blob})
 
 
@@ -87,7 +88,17 @@ def peak(blob: bytes) -> int:
     return limits.peak(lambda: read(blob))
 
 
-@pytest.mark.parametrize("shape", ["owned partitions of one topic", "owned partitions of many topics", "levels"])
+@pytest.mark.parametrize(
+    "shape",
+    [
+        "owned partitions of one topic",
+        "owned partitions of many topics",
+        "levels",
+        "one topic, many times",
+        "short tags, version 11",
+        "the most tags, version 11",
+    ],
+)
 def test_claims_of_a_hostile_member_take_a_leader_a_small_multiple_of_their_bytes(shape: str) -> None:
     """Each claimed partition took a tuple, a set of owners and a place in a dictionary: 91 bytes per byte."""
     assert not tracemalloc.is_tracing()
