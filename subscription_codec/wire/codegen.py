@@ -194,6 +194,8 @@ class _DecoderSource(_SourceBuilder):
         self.add_line(f'{left} = number({self.take_slice(4)}, "big")')
         self.flush_position()
         self.fall_back_if(f"{left} * {wire.item.size} > len(data) - at")
+        if wire.most is not None:
+            self.fall_back_if(f"{left} > {wire.most}")
         self.add_line(f"{items} = []")
         with self.block(f"for _ in range({left}):"):
             self.emit_read(wire.item, item)
