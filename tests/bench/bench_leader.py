@@ -3,11 +3,13 @@
     python -m tests.bench.bench_leader [--all] [--followers]
 
 Both sides get the same subscriptions, topics, racks and offsets, use the high-availability assignor, look up topics and
-offsets in memory, and must assign the same tasks to the same members; with racks Kafka may miss the least cost, so then
-the answers may differ. Each member is a process with an end point. *Cold*: no member has any task or state. *Warm*:
-all have run what they got, and a tenth of them has gone. Times are CPU time of the calling thread, so a busy machine
-counts less, and exclude the compilers and garbage collectors of the JVM: medians of nine calls after 20 others, or of
-three after one where a call takes over a second.
+offsets in memory; the last column says whether they assign the same tasks to the same members. With racks they need
+not: of equal costs, each may take another assignment, and Kafka may miss the least.
+
+Each member is a process with an end point. *Cold*: no member has any task or state. *Warm*: all have run what they got,
+and a tenth of them has gone. Times are CPU time of the calling thread, so a busy machine counts less, and exclude the
+compilers and garbage collectors of the JVM: medians of nine calls after 20 others. Where our call takes over a second,
+ours are medians of three after one; the JVM's are so with 1,000 members.
 
 Without ``--all`` the JVM skips groups of 1,000 members, where one call takes up to minutes. It needs Java and Maven.
 """
