@@ -110,9 +110,9 @@ def cluster_of(sizes: Mapping[str, int], end: int = 100) -> ClusterSnapshot:
 # -- what a hostile member sends -------------------------------------------------------------------------------------
 
 
-def mutated(random: Random, blob: bytes) -> bytes:
+def mutated(random: Random, encoded: bytes) -> bytes:
     """Return real bytes with one to four changes."""
-    raw = bytearray(blob)
+    raw = bytearray(encoded)
     for _ in range(random.randint(1, 4)):
         at = random.randrange(len(raw) + 1)
         match random.randrange(6):
@@ -295,15 +295,15 @@ def led_by_a_hostile_member(
     name, member = random.choice(sorted(honest.items()))
     if random.random() < 0.5:
         try:
-            blob = mutated(random, member.assign(a_cluster(topology), {name: member.subscription()})[name])
+            encoded = mutated(random, member.assign(a_cluster(topology), {name: member.subscription()})[name])
         except FatalError as error:
             raise Broken(f"an honest group fails: {error}") from error
     else:
-        blob = hostile_assignment(random)
-    inspected(cluster, {}, {name: blob})
+        encoded = hostile_assignment(random)
+    inspected(cluster, {}, {name: encoded})
     before = member.member
     try:
-        member.on_assignment(blob)
+        member.on_assignment(encoded)
     except FatalError as error:
         ensure(evolve(member.member) == before, "a refused assignment has changed the member")
         return f"follower fails: {error.kafka_exception}"

@@ -38,18 +38,20 @@ KNOWN = {
 def cases(number: int, seed: int = 0) -> Iterator[tuple[str, bytes]]:
     """Yield (kind, userdata)."""
     random = Random(seed)
-    real = {kind: sorted(blob for mode, blob in corpus.small() if mode == place) for place, kind in enumerate(DECODE)}
+    real = {
+        kind: sorted(encoded for mode, encoded in corpus.small() if mode == place) for place, kind in enumerate(DECODE)
+    }
     for each in range(number):
         kind = ("subscription", "assignment")[each % 2]
-        blob = MADE[kind](random) if each % 4 < 2 else groups.mutated(random, random.choice(real[kind]))
-        yield kind, blob
+        encoded = MADE[kind](random) if each % 4 < 2 else groups.mutated(random, random.choice(real[kind]))
+        yield kind, encoded
 
 
-def outcome(kind: str, blob: bytes, release: str, answer: dict[str, object]) -> str:
+def outcome(kind: str, encoded: bytes, release: str, answer: dict[str, object]) -> str:
     """Return how Kafka's answer and ours differ."""
     error = str(answer.get("error", "")).rsplit(".", 1)[-1]
     try:
-        record = DECODE[kind](blob, supported_version=LATEST[release])
+        record = DECODE[kind](encoded, supported_version=LATEST[release])
     except DecodeError as refusal:
         if error:
             return REFUSED
@@ -72,12 +74,12 @@ def differences(release: str, number: int, seed: int = 0) -> tuple[Counter[tuple
     found: Counter[tuple[str, str]] = Counter()
     examples: dict[str, str] = {}
     with Oracle(release) as oracle:
-        answers = oracle.ask({"op": "decode", "kind": kind, "hex": blob.hex()} for kind, blob in asked)
-    for (kind, blob), answer in zip(asked, answers, strict=True):
-        what = outcome(kind, blob, release, answer)
+        answers = oracle.ask({"op": "decode", "kind": kind, "hex": encoded.hex()} for kind, encoded in asked)
+    for (kind, encoded), answer in zip(asked, answers, strict=True):
+        what = outcome(kind, encoded, release, answer)
         found[kind, what] += 1
-        if len(blob.hex()) < len(examples.get(what, "0" * 10**6)):
-            examples[what] = f"{blob.hex()}  {answer.get('message', '')}"
+        if len(encoded.hex()) < len(examples.get(what, "0" * 10**6)):
+            examples[what] = f"{encoded.hex()}  {answer.get('message', '')}"
     return found, examples
 
 

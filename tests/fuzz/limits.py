@@ -71,20 +71,20 @@ def a_leader(members: int = 50) -> Reader:
     group = {str(each): StreamsAssignor(TOPOLOGY, process_id=UUID(int=each + 10**6)) for each in range(members)}
     joined = {name: member.subscription() for name, member in group.items()}
     leads = StreamsAssignor(TOPOLOGY, watches=WATCHES, process_id=UUID(int=5))
-    return lambda blob: leads.assign(CLUSTER, {**joined, "hostile": blob})
+    return lambda encoded: leads.assign(CLUSTER, {**joined, "hostile": encoded})
 
 
 def a_follower() -> Reader:
     """Return a follower's decoding of its assignment; its state does not change."""
     member: Member = StreamsAssignor(TOPOLOGY, watches=WATCHES).member
-    return lambda blob: member.on_assignment(blob)
+    return lambda encoded: member.on_assignment(encoded)
 
 
 def an_inspection(field: str) -> Reader:
     """Return the inspection of a group with one member, as the broker describes it."""
     described = DescribedGroupMember(member_id="hostile", client_id="hostile", host="/h")
     group = DescribedGroup(name="g", state="Stable", protocol_type="consumer", protocol="stream")
-    return lambda blob: inspect_group(evolve(group, members=(evolve(described, **{field: blob}),))).as_json()
+    return lambda encoded: inspect_group(evolve(group, members=(evolve(described, **{field: encoded}),))).as_json()
 
 
 def usual(reader: str) -> bytes:
@@ -134,11 +134,11 @@ def costs(size: int) -> Iterator[Cost]:
         ordinary = partial(read, usual(name))
         memory, least = peak(ordinary), seconds(ordinary)
         for shape, make in made.items():
-            blob, twice = make(size), make(2 * size)
-            more = max(0, peak(partial(read, blob)) - memory - ALLOWANCE)
-            once, doubled = (max(1e-4, seconds(partial(read, each)) - least) for each in (blob, twice))
+            encoded, twice = make(size), make(2 * size)
+            more = max(0, peak(partial(read, encoded)) - memory - ALLOWANCE)
+            once, doubled = (max(1e-4, seconds(partial(read, each)) - least) for each in (encoded, twice))
             # Below a millisecond only the clock is measured.
-            yield Cost(name, shape, more / len(blob), once, doubled / once if doubled > 2e-3 else 1.0)
+            yield Cost(name, shape, more / len(encoded), once, doubled / once if doubled > 2e-3 else 1.0)
 
 
 def main(size: int = 100_000) -> int:

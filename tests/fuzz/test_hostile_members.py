@@ -35,11 +35,11 @@ def test_groups_with_a_hostile_member_raise_documented_errors_only(block: int) -
 
 @pytest.mark.parametrize("block", BLOCKS)
 def test_mutated_codec_inputs_raise_documented_errors_only(block: int) -> None:
-    seeds = sorted({(mode, blob) for source in (corpus.small(), corpus.found()) for mode, blob in source})
+    seeds = sorted({(mode, encoded) for source in (corpus.small(), corpus.found()) for mode, encoded in source})
     random = Random(block)
     for _ in range(INPUTS_IN_A_BLOCK):
-        mode, blob = random.choice(seeds)
-        checks.check(mode, groups.mutated(random, blob)[:2_000])
+        mode, encoded = random.choice(seeds)
+        checks.check(mode, groups.mutated(random, encoded)[:2_000])
 
 
 # -- bugs ------------------------------------------------------------------------------------------------------------
@@ -58,10 +58,10 @@ def test_a_member_that_got_a_task_with_and_without_a_topology_name_can_join() ->
     assert list(tasks) == [each.task for each in joined.task_offset_sums]
 
 
-def led(blob: bytes) -> dict[str, bytes]:
+def led(encoded: bytes) -> dict[str, bytes]:
     """Return the answers of a leader that watches features, with this subscription of another member."""
     leader = StreamsAssignor(limits.TOPOLOGY, watches=limits.WATCHES, process_id=UUID(int=5))
-    return leader.assign(limits.CLUSTER, {"a": leader.subscription(), "b": blob})
+    return leader.assign(limits.CLUSTER, {"a": leader.subscription(), "b": encoded})
 
 
 @pytest.mark.parametrize("size", [256, 65_535, 65_536, 1_000_000])
@@ -82,10 +82,10 @@ def test_feature_levels_of_one_member_do_not_grow_all_answers() -> None:
     assert decode_consumer_assignment(hostile["a"]).user_data
 
 
-def peak(blob: bytes) -> int:
+def peak(encoded: bytes) -> int:
     """Return the memory of a leader's step, in bytes."""
     read = limits.a_leader(2)
-    return limits.peak(lambda: read(blob))
+    return limits.peak(lambda: read(encoded))
 
 
 @pytest.mark.parametrize(
@@ -102,6 +102,6 @@ def peak(blob: bytes) -> int:
 def test_claims_of_a_hostile_member_take_a_leader_a_small_multiple_of_their_bytes(shape: str) -> None:
     """Each claimed partition took a tuple, a set of owners and a place in a dictionary: 91 bytes per byte."""
     assert not tracemalloc.is_tracing()
-    blob = shapes.SUBSCRIPTIONS[shape](100_000)
+    encoded = shapes.SUBSCRIPTIONS[shape](100_000)
 
-    assert peak(blob) - peak(limits.usual("subscription")) <= limits.MEMORY_LIMIT * len(blob) + limits.ALLOWANCE
+    assert peak(encoded) - peak(limits.usual("subscription")) <= limits.MEMORY_LIMIT * len(encoded) + limits.ALLOWANCE
