@@ -39,7 +39,7 @@ def cases(number: int, seed: int = 0) -> Iterator[tuple[str, bytes]]:
     """Yield (kind, userdata)."""
     random = Random(seed)
     real = {
-        kind: sorted(encoded for mode, encoded in corpus.small() if mode == place) for place, kind in enumerate(DECODE)
+        kind: sorted(each for mode, each in corpus.small() if mode == place) for place, kind in enumerate(DECODE)
     }
     for each in range(number):
         kind = ("subscription", "assignment")[each % 2]
