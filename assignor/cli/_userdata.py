@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, Final, TextIO
 
@@ -137,10 +137,12 @@ def encode(as_release: str | None, jsonl: bool) -> None:
 def explain_(kind: str | None, supported: int, text: str | None) -> None:
     """Show each field of HEX (or of each line of standard input) with its offset, bytes and value.
 
-    Lines are as for decode. Fields of userdata inside a whole message begin with userData.
+    Lines are as for decode. Without a kind it is detected, and the first line names it. Fields of userdata
+    inside a whole message begin with userData.
 
     \b
     Examples:
+      streams-assignor userdata explain 000000010000000000000000
       streams-assignor userdata explain --kind assignment 000000010000000000000000
       streams-assignor userdata explain --kind member-assignment 000000000000ffffffff
     """  # noqa: D301 - click reads the backspace character
@@ -149,7 +151,7 @@ def explain_(kind: str | None, supported: int, text: str | None) -> None:
         if line.isspace():
             continue
         try:
-            its_kind, encoded = _parse_line(line, kind)
+            its_kind, encoded = _parse_line_of_any_kind(line, kind, supported)
         except BadLine as error:
             raise click.UsageError(str(error)) from error
         table = _format_parts(explain_parts(its_kind, encoded, supported))
@@ -209,18 +211,42 @@ def _convert_lines(lines: Iterable[str], convert: Callable[[str], dict[str, Any]
     return convert_lines(lines, convert, jsonl=jsonl, expected_errors=(CodecError,), is_failure=has_error)
 
 
+_DETECTED_KINDS: Final = ("subscription", "assignment")
+"""Each is read with or without the message of the consumer protocol around it."""
+
+
 def _parse_line(line: str, kind: str | None) -> tuple[str, bytes]:
-    given = json_object(line) if _is_json(line) else None
-    its_kind = given.get("kind", kind) if given else kind
+    given = json_object(line) if _is_json(line) else {}
+    its_kind = given.get("kind", kind)
     if its_kind not in METADATA_KINDS:
         which = "subscription or assignment, or one of them with member- in front"
         raise BadLine(f"expected kind {which} (in the line or as --kind), got {its_kind!r}")
-    if given is None:
-        return its_kind, parse_bytes(line)
+    return its_kind, _bytes_of(line, given)
+
+
+def _bytes_of(line: str, given: Mapping[str, Any]) -> bytes:
+    """Return the bytes of a line; ``given`` is its JSON object, empty for a line of hex or base64."""
+    if not given:
+        return parse_bytes(line)
     for key, read in _ENCODINGS.items():
         if key in given:
-            return its_kind, read(given[key])
+            return read(given[key])
     raise BadLine(f"expected {' or '.join(map(repr, _ENCODINGS))} in the line")
+
+
+def _parse_line_of_any_kind(line: str, kind: str | None, supported: int) -> tuple[str, bytes]:
+    """Parse a line; without a kind, detect it and print what it is. Raises ``BadLine`` if the bytes fit no kind."""
+    given = json_object(line) if _is_json(line) else {}
+    if kind is not None or given.get("kind") is not None:
+        return _parse_line(line, kind)
+    encoded = _bytes_of(line, given)
+    results = {each: decode_or_error(each, encoded, DecodeOptions(supported, True)) for each in _DETECTED_KINDS}
+    fitting = [each for each, result in results.items() if not has_error(result)]
+    if not fitting:
+        errors = "; ".join(f"as {each}: {result.get('message')}" for each, result in results.items())
+        raise BadLine(f"expected a kind that these {len(encoded)} bytes fit, name one with --kind ({errors})")
+    click.echo(f"read as {fitting[0]}" + (f"; the bytes fit --kind {fitting[1]} too" if fitting[1:] else ""))
+    return fitting[0], encoded
 
 
 def _is_json(line: str) -> bool:

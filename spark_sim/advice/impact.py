@@ -62,7 +62,10 @@ class ExploredHop:
 
 @frozen
 class MeasuredHop:
-    """A hop as simulated in one restart mode. Times are of tasks without an owner, in seconds."""
+    """A hop as simulated in one restart mode. Times are in seconds.
+
+    A gap is a time in which some task has no owner.
+    """
 
     origin: str
     target: str
@@ -70,8 +73,14 @@ class MeasuredHop:
     how: str
     rebalances: int
     moved: int
+    gaps: int
+    longest_gap_s: float
+    gaps_s: float
+    """All gaps together."""
     task_seconds: float
+    """The times without an owner, added over all tasks."""
     longest_s: float
+    """The time without an owner of the task that has the most, all its gaps together."""
     member_bytes: int
     group_bytes: int
     violation: str | None = None
@@ -145,6 +154,9 @@ def _measure_hop(hop: Upgrade, group: GroupProfile) -> Iterator[MeasuredHop]:
             how,
             world.coordinator.generation - 1,
             world.moved,
+            len(world.gaps_ms),
+            _scale_to_session_timeout(max(world.gaps_ms, default=0), group),
+            _scale_to_session_timeout(sum(world.gaps_ms), group),
             _scale_to_session_timeout(sum(world.unowned_ms.values()), group),
             _scale_to_session_timeout(max(world.unowned_ms.values(), default=0), group),
             world.member_bytes,

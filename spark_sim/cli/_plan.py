@@ -15,7 +15,7 @@ from click.core import ParameterSource
 from rich.console import Console
 
 from assignor.cli.params import Seconds
-from assignor.formats.text import count
+from assignor.formats.text import count, format_seconds
 from upgrade import Advice, Plan, Release, UpgradeError, advise
 from upgrade.brokers.planner import advise_brokers
 from upgrade.brokers.protocol_versions import MetadataMode, broker_release, version_named
@@ -24,7 +24,7 @@ from upgrade.planner import documented_hops
 from upgrade.releases import ResolvedRelease, resolve_release
 
 if TYPE_CHECKING:
-    from spark_sim.advice.impact import Impact
+    from spark_sim.advice.impact import Impact, MeasuredHop
 
 GROUP_OPTIONS: Final = ("members", "tasks", "standbys", "static", "session_timeout", "explored")
 
@@ -180,14 +180,20 @@ def _impact_lines(impact: Impact) -> Iterator[str]:
             yield f"      {hop.violation}"
             yield f'      streams-assignor replay "{hop.example}"'
             continue
-        yield (
-            f"      {count(hop.rebalances, 'rebalance')}, tasks move {count(hop.moved, 'time')}; "
-            f"the longest that one task has no member: {hop.longest_s:g} s; "
-            f"of all tasks together: {hop.task_seconds:g} s"
-        )
+        yield f"      {count(hop.rebalances, 'rebalance')}, tasks move {count(hop.moved, 'time')}; {_gaps_text(hop)}"
         share = 100 * hop.group_bytes / group["broker_limit_bytes"]
         yield f"      metadata: {hop.group_bytes:,} bytes, {share:.2g} % of what a broker takes of a group by default"
     yield from (f"assumed: {text}" for text in group["assumed"])
+
+
+def _gaps_text(hop: MeasuredHop) -> str:
+    if not hop.gaps:
+        return "every task always has an owner"
+    each = "of" if hop.gaps * hop.longest_gap_s == hop.gaps_s else "of up to"
+    return (
+        f"some task has no owner for {format_seconds(hop.gaps_s)} in {count(hop.gaps, 'gap')} "
+        f"{each} {format_seconds(hop.longest_gap_s)}, one task for at most {format_seconds(hop.longest_s)}"
+    )
 
 
 def _advise_brokers(origin: str, target: str, mode: str | None, level: str | None) -> BrokerAdvice:

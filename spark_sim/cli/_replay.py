@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from spark_sim.report.trace_view import Trace
 
 SAFE: Final = "safe"
+REMARKS: Final = frozenset({"remark"})
+"""The kinds of events that only ``--verbose`` prints."""
 GROUP_EVENT_STYLES: Final = {
     "leads": "cyan",
     "stopped": "dim",
@@ -48,9 +50,11 @@ BROKER_EVENT_STYLES: Final = {
 
 @click.command
 @click.argument("scenario")
+@click.option("--summary", is_flag=True, help="Print the verdict alone, with its reason.")
+@click.option("-v", "--verbose", is_flag=True, help="Also print remarks: what is wasteful or slow, not unsafe.")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole run as one JSON object.")
-def replay(scenario: str, as_json: bool) -> None:
-    """Run one SCENARIO again and explain it step by step.
+def replay(scenario: str, summary: bool, verbose: bool, as_json: bool) -> None:
+    """Run one SCENARIO again and explain it step by step. The verdict is the first and the last line.
 
     A scenario is one line: members in joining order, then steps. Exit status 1 if a property is violated, 0 if none.
     If it says "level" before the first bar, it is about the nodes of a cluster (the last steps and example here).
@@ -95,8 +99,12 @@ def replay(scenario: str, as_json: bool) -> None:
         from spark_sim.report.judgement import Judgement
 
         console = Console(highlight=False)
-        print_trace(console, result.steps, styles)
-        print_judgement(console, Judgement(result.verdict == SAFE, f"{result.verdict}: {result.summary}"))
+        judgement = Judgement(result.verdict == SAFE, f"{result.verdict}: {result.summary}")
+        print_judgement(console, judgement)
+        if not summary:
+            console.print()
+            print_trace(console, result.steps, styles, frozenset() if verbose else REMARKS)
+            print_judgement(console, judgement)
     exit_unless(result.verdict == SAFE)
 
 

@@ -26,6 +26,9 @@ class MeasuredSimulation(Simulation):
         """How many tasks have another process after a step than before it, all steps together."""
         self.unowned_ms: Counter[TaskId] = Counter()
         """Task => simulated time without an owner; time passes only when sessions time out."""
+        self.gaps_ms: list[int] = []
+        """The length of each gap, a time in which some task has no owner."""
+        self._in_gap = False
         self.member_bytes = 0
         """The most that one member sent and received in a generation."""
         self.group_bytes = 0
@@ -42,13 +45,20 @@ class MeasuredSimulation(Simulation):
         """Play a step, and count the task movements."""
         super().play(step)
         owners = self._current_owners()
+        self._in_gap = self._in_gap and bool(self.workload.partitions_by_task.keys() - owners.keys())
         self.moved += sum(self._owner_by_task.get(task, owner) != owner for task, owner in owners.items())
         self._owner_by_task |= owners
 
     def on_session_timeout(self) -> None:
-        """Add the timeout to the unowned time of every task without an owner."""
-        for task in self.workload.partitions_by_task.keys() - self._current_owners().keys():
+        """Add the timeout to the unowned time of every task without an owner, and to the gap."""
+        unowned = self.workload.partitions_by_task.keys() - self._current_owners().keys()
+        for task in unowned:
             self.unowned_ms[task] += SESSION_TIMEOUT_MS
+        if unowned and self._in_gap:
+            self.gaps_ms[-1] += SESSION_TIMEOUT_MS
+        elif unowned:
+            self.gaps_ms.append(SESSION_TIMEOUT_MS)
+        self._in_gap = bool(unowned)
 
     def on_assignment_computed(self, leader: SimulatedMember, assignments: Mapping[str, bytes]) -> None:  # noqa: ARG002
         """Measure the assignments, with the subscriptions that they answer."""
@@ -65,6 +75,7 @@ class MeasuredSimulation(Simulation):
         """Return an independent copy."""
         twin = super().fork()
         twin.unowned_ms = self.unowned_ms.copy()
+        twin.gaps_ms = self.gaps_ms.copy()
         twin._owner_by_task = self._owner_by_task.copy()
         return twin
 

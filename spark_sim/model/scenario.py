@@ -249,7 +249,7 @@ def _streams_config(instance: Instance, standbys: int) -> StreamsConfig:
 def _parse_member(word: str) -> tuple[str, Instance]:
     name, at, instance = word.partition("@")
     if not name or not at:
-        raise ScenarioError(f"expected MEMBER@RELEASE, got {word!r}")
+        raise ScenarioError(f"expected MEMBER@RELEASE, got {word!r}{_missing_bar(word)}")
     return name, Instance.parse(instance)
 
 
@@ -312,12 +312,17 @@ def parse_target(
     """
     name, arrow, release = word.partition(">")
     if name not in known:
-        raise ScenarioError(f"no {kind} {name!r} in this scenario, only {', '.join(known)}")
+        raise ScenarioError(f"no {kind} {name!r} in this scenario, only {', '.join(known)}{_missing_bar(word)}")
     if not arrow and has_release:
         raise ScenarioError(f"expected {verb} {name}>RELEASE, got {word!r}")
     if arrow and has_release is False:
         raise ScenarioError(f"{verb} takes {kind}s without a release, got {word!r}")
     return name, parse_release(release) if arrow else None
+
+
+def _missing_bar(word: str) -> str:
+    """Return the remedy if a verb stands where a name has to: a ``|`` is missing before it."""
+    return f"; is there a | missing before {word!r}?" if word in VERBS or word == "with" else ""
 
 
 def join_words(words: list[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from typing import Any
 
 from rich.console import Console
@@ -23,10 +23,12 @@ def print_dim(console: Console, lines: Iterable[str]) -> None:
         console.print(line, markup=False, soft_wrap=True, style="dim")
 
 
-def print_trace(console: Console, steps: Iterable[Any], styles: Mapping[str, str]) -> None:
-    """Print the steps of a trace; ``styles`` by kind of event."""
+def print_trace(
+    console: Console, steps: Iterable[Any], styles: Mapping[str, str], hidden: Set[str] = frozenset()
+) -> None:
+    """Print the steps of a trace without the ``hidden`` kinds of events; ``styles`` by kind of event."""
     for step in steps:
         console.print(Text.assemble((step.step, "bold"), (f"  {step.meaning}", "dim")), soft_wrap=True)
-        for event in step.events:
+        for event in (each for each in step.events if each.kind not in hidden):
             console.print(Text(f"  {event}", styles.get(event.kind, "")), soft_wrap=True)
         console.print()

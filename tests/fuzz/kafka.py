@@ -38,9 +38,7 @@ KNOWN = {
 def cases(number: int, seed: int = 0) -> Iterator[tuple[str, bytes]]:
     """Yield (kind, userdata)."""
     random = Random(seed)
-    real = {
-        kind: sorted(each for mode, each in corpus.small() if mode == place) for place, kind in enumerate(DECODE)
-    }
+    real = {kind: sorted(each for mode, each in corpus.small() if mode == place) for place, kind in enumerate(DECODE)}
     for each in range(number):
         kind = ("subscription", "assignment")[each % 2]
         encoded = MADE[kind](random) if each % 4 < 2 else groups.mutated(random, random.choice(real[kind]))

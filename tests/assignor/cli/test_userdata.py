@@ -292,6 +292,19 @@ def test_explain_shows_offset_bytes_field_and_value():
     assert ["8", "00 00 00 00 00 00 00 03", "activeTasks[0]", "0_3"] in rows
 
 
+def test_explain_detects_the_kind():
+    assert ["read as assignment"] == table("0000000100000001000000000000000300000000")[0]
+    assert ["read as assignment"] == table(stdin=json.dumps({"hex": EMPTY_HEX}))[0]
+    assert ["read as subscription; the bytes fit --kind assignment too"] == table("000000000000ffffffff")[0]
+
+
+def test_bytes_of_no_kind_are_an_error_that_names_what_each_kind_expected():
+    result = run("explain", "0000")
+
+    assert 2 == result.exit_code
+    assert "as subscription: version at offset 0: needs 4 bytes, 2 left; as assignment: " in result.stderr
+
+
 def test_explain_shows_userdata_inside_the_whole_message():
     rows = table("--kind", "member-assignment", f"000000000000{len(EMPTY_HEX) // 2:08x}{EMPTY_HEX}ca")
 
@@ -352,13 +365,6 @@ def test_explain_escapes_control_characters():
     userdata = "00000002" + "00" * 24 + f"{len(hostile):08x}" + hostile.encode().hex()
 
     assert "\x1b" not in run("explain", "--kind", "subscription", userdata).output
-
-
-def test_explain_needs_to_know_the_kind():
-    result = run("explain", "00")
-
-    assert 2 == result.exit_code
-    assert "expected kind subscription or assignment" in result.output
 
 
 # -- files -----------------------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from spark_sim.search.cell_result import UpgradeResult
 ROOT = Path(__file__).parents[3]
 UNSAFE = "A@1.1.1 B@1.1.1 | bounce fast A>2.0.1"
 SAFE = "A@2.0.1 B@2.0.1 | bounce A>simulated-4 B>simulated-4"
+WASTEFUL = "A@3.5.1 B@3.5.1 C@3.5.1 | stop C | start C"
 SMALL = ["--members", "1", "--master", "processes", "--patient", "--runs", "5"]
 
 PAIR = ["--members", "2", "--master", "processes", "--patient", "--runs", "20"]
@@ -43,22 +44,37 @@ def test_replay_says_with_its_status_whether_a_property_is_violated(scenario, st
 
     assert [status, status] == [as_text.exit_code, as_json.exit_code]
     assert ["safe", "unsafe"][status] == json.loads(as_json.output)["verdict"]
-    assert as_text.output.splitlines()[-1].startswith(["safe: ", "unsafe: "][status])
+    lines = as_text.output.splitlines()
+    assert lines[0].startswith(["safe: ", "unsafe: "][status])
+    assert lines[0] == lines[-1]
 
 
 def test_replay_explains_step_by_step():
     lines = run(replay, UNSAFE).output.splitlines()
 
-    assert "A@1.1.1 B@1.1.1  start A and B" == lines[0]
+    assert "A@1.1.1 B@1.1.1  start A and B" == lines[2]
     assert "bounce fast A>2.0.1  restart A as 2.0.1 before the group notices that it was gone" in lines
     assert any("FAILS: TaskAssignmentException" in line for line in lines)
     assert any("VIOLATION always: nobody receives a version it cannot read" in line for line in lines)
+
+
+def test_a_summary_is_the_verdict_alone():
+    (line,) = run(replay, "--summary", UNSAFE).output.splitlines()
+
+    assert line.startswith("unsafe: ")
+
+
+def test_replay_shows_remarks_only_if_it_is_verbose():
+    assert "REMARK" not in run(replay, WASTEFUL).output
+    assert "REMARK" in run(replay, "-v", WASTEFUL).output
 
 
 @pytest.mark.parametrize(
     ("scenario", "named"),
     [
         ("", "MEMBER"),
+        ("A@2.0 bounce A>2.3", "is there a | missing before 'bounce'?"),
+        ("A@2.0 | bounce A>2.3 bounce A>2.4", "is there a | missing before 'bounce'?"),
         ("A@9.9", "unknown release '9.9'"),
         ("A@2.0 | fly A", "'fly A'"),
         ("A@2.0 | bounce A", "bounce A>RELEASE"),
