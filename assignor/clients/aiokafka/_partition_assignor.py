@@ -20,9 +20,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import ExitStack
 from functools import wraps
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
-from aiokafka import AIOKafkaConsumer
+from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import KafkaError
 
 from assignor.clients.adapter import ClientAdapter, ClusterMetadata, partition_counts
@@ -30,6 +30,10 @@ from assignor.clients.aiokafka import _private_api
 from assignor.clients.hooks import AsyncCall, run_before
 from assignor.cluster import ClusterSnapshot
 from assignor.errors import UsageError
+
+
+DOUBT_POLL_SECONDS: Final = 0.05
+"""Time between two looks at the session while ownership is in doubt."""
 
 
 class StreamsPartitionAssignor(ClientAdapter):
@@ -59,11 +63,13 @@ class StreamsPartitionAssignor(ClientAdapter):
                 "expected a consumer with this assignor, and no other, as its partition_assignment_strategy, "
                 f"got {strategy}"
             )
+        _private_api.check_private_names(consumer)
         self.warn_of_reset(_private_api.auto_offset_reset(consumer))
         self.consumer = consumer
+        self.session.timeout_seconds = _private_api.session_seconds(consumer)
         consumer.start = self._raising_failure(consumer.start, self._before_start)
-        consumer.getone = self._raising_failure(consumer.getone)
-        consumer.getmany = self._raising_failure(consumer.getmany)
+        consumer.getone = self._raising_failure(self._getone(consumer.getone))
+        consumer.getmany = self._raising_failure(self._getmany(consumer.getmany))
         consumer.stop = run_before(self._before_stop, consumer.stop)
 
     # -- called by aiokafka -------------------------------------------------------------------------------------------
@@ -78,6 +84,14 @@ class StreamsPartitionAssignor(ClientAdapter):
                 on_join_prepare=self._on_join_prepare,
                 on_elected_leader=self._on_elected_leader,
                 on_join_complete=self._on_join_complete,
+            )
+            _private_api.hook_session(
+                self.consumer,
+                now=self.session.now,
+                on_joined=self.session.begin,
+                on_confirmed=self.session.confirm,
+                on_lost=self._on_lost,
+                on_fenced=self._on_fenced,
             )
             self._callbacks_hooked = True
         return self.subscription(topics)
@@ -113,7 +127,18 @@ class StreamsPartitionAssignor(ClientAdapter):
 
     # -- hooks of the coordinator (steps 1, 3 and 6) ------------------------------------------------------------------
 
+    def _on_lost(self) -> None:
+        self.session.suspend()
+        _private_api.stop_delivery(self.consumer)
+
+    def _on_fenced(self) -> None:
+        self.on_fenced(_private_api.instance_id(self.consumer))
+        _private_api.stop_delivery(self.consumer)
+        _private_api.abort_waiters(self.consumer, KafkaError("this member is fenced"))
+
     async def _on_join_prepare(self) -> None:
+        self.session.suspend()
+        _private_api.stop_delivery(self.consumer)
         lost = _private_api.is_generation_lost(self.consumer)
         async with self._callback_lock:
             await self._run_callback(self.on_join_prepare(lost=lost))
@@ -156,6 +181,44 @@ class StreamsPartitionAssignor(ClientAdapter):
             _private_api.consume_pending_error(self.consumer)
             await self.on_close(lost=_private_api.is_generation_lost(self.consumer))
 
+    def _getone(self, original: AsyncCall) -> AsyncCall:
+        @wraps(original)
+        async def getone(*partitions: Any) -> Any:
+            while True:
+                while self.session.in_doubt:
+                    await self._wait_in_doubt(DOUBT_POLL_SECONDS)
+                record = await original(*partitions)
+                if self.session.is_certain:
+                    return record
+                # The process was suspended while this call waited.
+                _private_api.unread(self.consumer, {TopicPartition(record.topic, record.partition): record.offset})
+
+        return getone
+
+    def _getmany(self, original: AsyncCall) -> AsyncCall:
+        @wraps(original)
+        async def getmany(*partitions: Any, timeout_ms: int = 0, max_records: int | None = None) -> Any:
+            deadline = self.session.now() + timeout_ms / 1000
+            while self.session.in_doubt:
+                if (left := deadline - self.session.now()) <= 0:
+                    self.raise_failure()
+                    return {}
+                await self._wait_in_doubt(min(left, DOUBT_POLL_SECONDS))
+            left_ms = max(0.0, deadline - self.session.now()) * 1000 if timeout_ms else timeout_ms
+            batch = await original(*partitions, timeout_ms=left_ms, max_records=max_records)
+            if not batch or self.session.is_certain:
+                return batch
+            _private_api.unread(self.consumer, {partition: records[0].offset for partition, records in batch.items()})
+            return {}
+
+        return getmany
+
+    async def _wait_in_doubt(self, seconds: float) -> None:
+        """Wait for the answer to the next heartbeat."""
+        _private_api.check_errors(self.consumer)
+        self.raise_failure()
+        await asyncio.sleep(seconds)
+
     def _raising_failure(self, original: AsyncCall, first: Callable[[], Awaitable[None]] | None = None) -> AsyncCall:
         """Wrap a method: instead of aiokafka's error it raises the failure of the member or of the listener."""
 
@@ -173,8 +236,7 @@ class StreamsPartitionAssignor(ClientAdapter):
         return wrapper
 
     def _raise_failure(self) -> None:
-        if self.failure:
-            raise self.failure
+        self.raise_failure()
         error, self._listener_error = self._listener_error, None
         if error:
             raise error

@@ -36,6 +36,9 @@ JOINING_POLL_MS: Final = 1000
 
 STABLE_POLL_MS: Final = 200
 
+ASK_SECONDS: Final = 0.1
+"""Time between two heartbeats of a member whose ownership is in doubt."""
+
 
 class StreamsPartitionAssignor(ClientAdapter, _private_api.AbstractPartitionAssignor):  # type: ignore[misc]  # untyped
     """The Streams assignor for one consumer: pass it as ``partition_assignment_strategy=[streams]``, then call `bind`.
@@ -47,6 +50,7 @@ class StreamsPartitionAssignor(ClientAdapter, _private_api.AbstractPartitionAssi
 
     joining = True
     """Whether a join is under way."""
+    _asked_at = float("-inf")
 
     def supported_protocols(self) -> list[_private_api.RebalanceProtocol]:
         """Return COOPERATIVE if this member keeps its partitions while it rejoins (KIP-429), otherwise EAGER."""
@@ -57,6 +61,7 @@ class StreamsPartitionAssignor(ClientAdapter, _private_api.AbstractPartitionAssi
         """Attach the assignor to its consumer; ``UsageError`` if the consumer is not configured for it."""
         if self not in consumer.config["partition_assignment_strategy"]:
             raise UsageError("expected a consumer with this assignor in its partition_assignment_strategy")
+        _private_api.check_private_names(consumer)
         if self.assignor.topology.repartition_topics:
             if consumer.subscription():
                 raise UsageError(
@@ -66,6 +71,18 @@ class StreamsPartitionAssignor(ClientAdapter, _private_api.AbstractPartitionAssi
             _private_api.disable_auto_topic_creation(consumer)
         self.warn_of_reset(consumer.config["auto_offset_reset"])
         self.consumer = consumer
+        self.session.timeout_seconds = _private_api.session_seconds(consumer)
+        _private_api.hook_session(
+            consumer,
+            now=self.session.now,
+            on_joined=self.session.begin,
+            on_confirmed=self.session.confirm,
+            on_lost=self.session.suspend,
+            on_fenced=lambda: self.on_fenced(consumer.config["group_instance_id"]),
+        )
+        _private_api.hook_delivery(
+            consumer, before_poll=self._before_poll, may_deliver=lambda: self.session.is_certain
+        )
         _private_api.hook_rebalance_callbacks(
             consumer,
             on_join_prepare=lambda: self.on_join_prepare(lost=self.is_generation_lost),
@@ -96,7 +113,17 @@ class StreamsPartitionAssignor(ClientAdapter, _private_api.AbstractPartitionAssi
     async def on_join_prepare(self, *, lost: bool) -> None:
         """1: see ``ClientAdapter``; from here to the assignment a join is under way."""
         self.joining = True
+        self.session.suspend()
         await super().on_join_prepare(lost=lost)
+
+    # -- called by poll, on the user's thread -------------------------------------------------------------------------
+
+    def _before_poll(self) -> None:
+        """Raise the failure of the member; while ownership is in doubt, ask the coordinator."""
+        self.raise_failure()
+        if self.session.in_doubt and self._asked_at + ASK_SECONDS <= (now := self.session.now()):
+            self._asked_at = now
+            _private_api.send_heartbeat(self.consumer)
 
     # -- called by kafka-python, on its I/O thread --------------------------------------------------------------------
 

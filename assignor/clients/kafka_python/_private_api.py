@@ -1,20 +1,24 @@
 """All names of kafka-python (3.x) that are private or undocumented, and nothing else.
 
-Verified with 3.0.12. ``PRIVATE_NAMES`` lists the attributes; a test looks each of them up on a real consumer, so that a
-release that renames one fails there and not in a rebalance.
+``PRIVATE_NAMES`` lists the attributes. ``bind`` looks each of them up, so that a release that renames one is refused
+there and does not fail in a rebalance.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Awaitable, Callable
+from functools import wraps
 from typing import Any, Final, Protocol
 
 # Modules without documentation.
 from kafka.coordinator.assignors.abstract import AbstractPartitionAssignor, RebalanceProtocol
+from kafka.errors import FencedInstanceIdError, KafkaError, RebalanceInProgressError
 from kafka.protocol.admin import DescribeConfigsRequest, DescribeGroupsRequest, ListGroupsRequest
 from kafka.protocol.metadata import FindCoordinatorRequest, MetadataRequest
 
-from assignor.clients.hooks import run_after, run_before
+from assignor.clients._library_names import missing_names, unsupported_library
+from assignor.clients.hooks import AsyncCall, run_after, run_before
 
 __all__ = [
     "PRIVATE_NAMES",
@@ -28,33 +32,59 @@ __all__ = [
     "RebalanceProtocol",
     "call_later",
     "call_soon",
+    "check_private_names",
     "disable_auto_topic_creation",
+    "hook_delivery",
     "hook_rebalance_callbacks",
+    "hook_session",
     "is_generation_lost",
     "last_heartbeat",
     "leave_group",
     "request_rejoin",
+    "send_heartbeat",
+    "session_seconds",
 ]
 
+TESTED_VERSIONS: Final = "3.0.12"
+"""The lowest and the newest release that the tests were run with (``tox -e clients-lowest,clients-newest``)."""
+
 PRIVATE_NAMES: Final = (
+    "_coordinator._do_heartbeat",
+    "_coordinator._do_join_and_sync_async",
     "_coordinator._generation.has_member_id",
     "_coordinator._generation.is_lost",
     "_coordinator._join_task",
     "_coordinator._manager._net.call_later",
     "_coordinator._manager.call_soon",
-    "_coordinator._manager.cluster.config",
+    "_coordinator._manager.cluster.config.allow_auto_create_topics",
     "_coordinator._offset_fetch_futures.clear",
     "_coordinator._on_close_prepare_async",
     "_coordinator._on_join_complete_async",
     "_coordinator._on_join_prepare_async",
+    "_coordinator._process_sync_group_response",
+    "_coordinator._send_heartbeat_request",
+    "_coordinator._send_offset_commit_request",
+    "_coordinator.completed_offset_commits.appendleft",
+    "_coordinator.completed_offset_commits.popleft",
+    "_coordinator.config.session_timeout_ms",
     "_coordinator.heartbeat.last_receive",
     "_coordinator.maybe_leave_group_async",
     "_coordinator.need_rejoin",
+    "_coordinator.poll",
     "_coordinator.rejoining",
     "_coordinator.request_rejoin",
     "_coordinator.reset_generation",
+    "_coordinator.stable",
+    "_fetcher.fetch_records",
+    "_subscription.is_fetchable",
 )
-"""Attributes of a ``KafkaConsumer``."""
+"""Attributes of a ``KafkaConsumer``, also those that are only assigned; the last name may be a key of a dictionary."""
+
+
+def check_private_names(consumer: Any) -> None:
+    """Raise ``UsageError`` if this release of kafka-python lacks one of the names: a rebalance would go wrong."""
+    if missing := missing_names(consumer, PRIVATE_NAMES):
+        raise unsupported_library("kafka-python", TESTED_VERSIONS, "KafkaConsumer", missing)
 
 
 class _Encodable(Protocol):
@@ -127,6 +157,7 @@ def hook_rebalance_callbacks(
     coordinator = consumer._coordinator
     _prepare_join_after_lost_generation(coordinator)
     _resume_pending_join(coordinator)
+    _call_commit_callbacks_in_order(coordinator)
 
     async def preparing() -> None:
         _clear_offset_fetch_futures(coordinator)
@@ -163,6 +194,122 @@ def _resume_pending_join(coordinator: Any) -> None:
     """
     original = coordinator.need_rejoin
     coordinator.need_rejoin = lambda: coordinator._join_task is not None or original()
+
+
+def _call_commit_callbacks_in_order(coordinator: Any) -> None:
+    """Make ``commit_async`` callbacks run in the order in which their commits were answered.
+
+    3.0.12 puts each completed commit at the end of the queue from which the next one is taken, so that callbacks which
+    wait for the same ``poll`` run in reverse. Java: ``ConsumerCoordinator.completedOffsetCommits``.
+    """
+    coordinator.completed_offset_commits = _FirstInFirstOut(coordinator.completed_offset_commits)
+
+
+class _FirstInFirstOut(deque[Any]):
+    """A queue in which both ends of ``append`` are the same: ``popleft`` takes the oldest."""
+
+    def appendleft(self, item: Any) -> None:
+        self.append(item)
+
+
+def session_seconds(consumer: Any) -> float:
+    """Return the session timeout; the default depends on the broker."""
+    return float(consumer._coordinator.config["session_timeout_ms"]) / 1000
+
+
+def hook_session(
+    consumer: Any,
+    *,
+    now: Callable[[], float],
+    on_joined: Callable[[float], None],
+    on_confirmed: Callable[[float], None],
+    on_lost: Callable[[], None],
+    on_fenced: Callable[[], None],
+) -> None:
+    """Call ``on_joined`` and ``on_confirmed`` with the time at which an accepted SyncGroup or heartbeat was sent.
+
+    ``on_lost`` and ``on_fenced`` report that the group has removed the member, or that another member has its instance
+    id. All are called on the I/O thread. 3.0.12 only logs that a heartbeat was fenced, sends no more, and continues to
+    deliver.
+    """
+    coordinator = consumer._coordinator
+    send_heartbeat, reset = coordinator._send_heartbeat_request, coordinator.reset_generation
+    process_sync = coordinator._process_sync_group_response
+
+    @wraps(send_heartbeat)
+    async def sending_heartbeat() -> None:
+        sent_at = now()
+        try:
+            await send_heartbeat()
+        except RebalanceInProgressError:  # the coordinator knows the member
+            on_confirmed(sent_at)
+            raise
+        on_confirmed(sent_at)
+
+    @wraps(process_sync)
+    def processing_sync(response: Any, sent_at: float) -> Any:
+        assignment = process_sync(response, sent_at)
+        on_joined(sent_at)
+        return assignment
+
+    @wraps(reset)
+    def resetting(*arguments: Any, **settings: Any) -> None:
+        on_lost()
+        reset(*arguments, **settings)
+
+    coordinator.reset_generation = resetting
+    coordinator._process_sync_group_response = processing_sync
+    coordinator._send_heartbeat_request = _reporting_fence(sending_heartbeat, on_fenced)
+    coordinator._send_offset_commit_request = _reporting_fence(coordinator._send_offset_commit_request, on_fenced)
+    coordinator._do_join_and_sync_async = _reporting_fence(coordinator._do_join_and_sync_async, on_fenced)
+
+
+def _reporting_fence(original: AsyncCall, on_fenced: Callable[[], None]) -> AsyncCall:
+    @wraps(original)
+    async def hooked(*arguments: Any, **settings: Any) -> Any:
+        try:
+            return await original(*arguments, **settings)
+        except FencedInstanceIdError:
+            on_fenced()
+            raise
+
+    return hooked
+
+
+def hook_delivery(consumer: Any, *, before_poll: Callable[[], None], may_deliver: Callable[[], bool]) -> None:
+    """Call ``before_poll`` in every round of ``poll``, and return no record unless ``may_deliver``.
+
+    A record that is not returned stays the next one of its partition. ``may_deliver`` is also asked after a poll has
+    waited, and for every record of an iterator.
+    """
+    coordinator, fetcher, subscription = consumer._coordinator, consumer._fetcher, consumer._subscription
+    poll, fetch, is_fetchable = coordinator.poll, fetcher.fetch_records, subscription.is_fetchable
+
+    @wraps(poll)
+    def polling(*arguments: Any, **settings: Any) -> Any:
+        before_poll()
+        try:
+            return poll(*arguments, **settings)
+        except KafkaError:
+            before_poll()  # a failure of the member explains the error
+            raise
+
+    @wraps(fetch)
+    def fetching(*arguments: Any, **settings: Any) -> Any:
+        if not may_deliver():
+            return {}, True  # "idle": poll waits for a moment
+        return fetch(*arguments, **settings)
+
+    coordinator.poll = polling
+    fetcher.fetch_records = fetching
+    subscription.is_fetchable = lambda partition: may_deliver() and is_fetchable(partition)
+
+
+def send_heartbeat(consumer: Any) -> None:
+    """Send a heartbeat now, whatever the interval; from any thread."""
+    coordinator = consumer._coordinator
+    if coordinator.stable():
+        call_soon(consumer, coordinator._do_heartbeat)
 
 
 def _clear_offset_fetch_futures(coordinator: Any) -> None:

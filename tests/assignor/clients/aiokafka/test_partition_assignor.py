@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import operator
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -523,18 +522,5 @@ def test_bind_is_required_and_checks_for_a_single_assignor(cluster: MockCluster)
         with pytest.raises(KafkaError):
             await unbound.getone()
         await unbound.stop()
-
-    run(scenario())
-
-
-def test_every_private_name_exists(cluster: MockCluster) -> None:
-    """A release of aiokafka that renames one of them fails here."""
-
-    async def scenario() -> None:
-        member = Running(cluster)
-        await eventually(lambda: member.active == TASKS)
-        for name in _private_api.PRIVATE_NAMES:
-            operator.attrgetter(name)(member.consumer)
-        await member.stop()
 
     run(scenario())

@@ -1,7 +1,6 @@
 """The assignor inside real ``KafkaConsumer``s, on the embedded cluster."""
 
 import logging
-import operator
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager
@@ -490,13 +489,6 @@ def test_only_topics_with_known_partitions_are_passed_on() -> None:
 
     assert {"m"} == plan.keys()
     assert TASKS[:3] == sorted(streams.assignor.on_assignment(plan["m"]).active)
-
-
-def test_every_private_name_exists(cluster: MockCluster) -> None:
-    """A release of kafka-python that renames one of them fails here."""
-    with closing(a_consumer(cluster, an_assignor())) as consumer:
-        for name in _private_api.PRIVATE_NAMES:
-            operator.attrgetter(name)(consumer)
 
 
 def test_private_methods_do_what_their_names_say(cluster: MockCluster) -> None:
