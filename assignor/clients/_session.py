@@ -77,8 +77,8 @@ class Session:
             return None
         return FatalError(
             f"the group coordinator has accepted no heartbeat for more than {MAX_DOUBT_SESSIONS + 1} session timeouts "
-            f"of {self.timeout_seconds:g} s, so other members may own the tasks of this member; check the connection to "
-            "the brokers, and start the process again",
+            f"of {self.timeout_seconds:g} s, so other members may own the tasks of this member; check the connection "
+            "to the brokers, and start the process again",
             "TimeoutException",
             code=IN_DOUBT,
         )

@@ -2,8 +2,9 @@
 
     python -m tests.integration.suspended_member READER BOOTSTRAP GROUP TOPIC [INSTANCE_ID] [RECORDS]
 
-READER is a way to read: see `READERS`. After RECORDS records it stops itself (SIGSTOP) between two of them, as a suspended
-machine would. Lines: ``assigned``, ``revoked``, ``lost``, ``record``, ``stopped``, and ``failed`` with the error.
+READER is a way to read: see `READERS`. After RECORDS records it stops itself (SIGSTOP) between two of them, as a
+suspended machine would. Lines: ``assigned``, ``revoked``, ``lost``, ``record``, ``stopped``, and ``failed`` with the
+error.
 """
 
 import asyncio

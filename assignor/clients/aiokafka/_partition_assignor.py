@@ -31,7 +31,6 @@ from assignor.clients.hooks import AsyncCall, run_before
 from assignor.cluster import ClusterSnapshot
 from assignor.errors import UsageError
 
-
 DOUBT_POLL_SECONDS: Final = 0.05
 """Time between two looks at the session while ownership is in doubt."""
 

@@ -25,8 +25,8 @@ from aiokafka.protocol.group import (
 )
 from aiokafka.protocol.types import Int16, Int32, Schema, String
 
-from assignor.clients.adapter import ClusterMetadata, MemberAssignment, MemberGeneration
 from assignor.clients._library_names import missing_names, unsupported_library
+from assignor.clients.adapter import ClusterMetadata, MemberAssignment, MemberGeneration
 from assignor.clients.hooks import run_before
 
 TESTED_VERSIONS: Final = "0.14.0"
@@ -192,13 +192,13 @@ _ACCEPTED: Final = frozenset({0, 27})
 _FENCED_INSTANCE_ID: Final = 82
 
 
-class _HeartbeatResponse_v3(Response):  # type: ignore[misc]  # noqa: N801  # untyped; named as those of aiokafka
+class _HeartbeatResponse_v3(Response):  # type: ignore[misc]  # untyped; named as those of aiokafka
     API_KEY = 12
     API_VERSION = 3
     SCHEMA = Schema(("throttle_time_ms", Int32), ("error_code", Int16))
 
 
-class _HeartbeatRequest_v3(RequestStruct):  # type: ignore[misc]  # noqa: N801  # as above
+class _HeartbeatRequest_v3(RequestStruct):  # type: ignore[misc]  # as above
     API_KEY = 12
     API_VERSION = 3
     RESPONSE_TYPE = _HeartbeatResponse_v3

@@ -64,6 +64,7 @@ PRIVATE_NAMES: Final = (
     "_coordinator._process_sync_group_response",
     "_coordinator._send_heartbeat_request",
     "_coordinator._send_offset_commit_request",
+    "_coordinator.commit_offsets_async",
     "_coordinator.completed_offset_commits.appendleft",
     "_coordinator.completed_offset_commits.popleft",
     "_coordinator.config.session_timeout_ms",
@@ -197,19 +198,66 @@ def _resume_pending_join(coordinator: Any) -> None:
 
 
 def _call_commit_callbacks_in_order(coordinator: Any) -> None:
-    """Make ``commit_async`` callbacks run in the order in which their commits were answered.
+    """Make the callbacks of ``commit_async`` run in the order of its calls.
 
-    3.0.12 puts each completed commit at the end of the queue from which the next one is taken, so that callbacks which
-    wait for the same ``poll`` run in reverse. Java: ``ConsumerCoordinator.completedOffsetCommits``.
+    3.0.12 puts each completed commit at the end of the queue from which the next one is taken, so callbacks that wait
+    for the same ``poll`` run in reverse. It also fails a sixth commit at once while five are in flight, so even the
+    order of completion is not that of the calls. Java: ``ConsumerCoordinator.completedOffsetCommits``.
     """
-    coordinator.completed_offset_commits = _FirstInFirstOut(coordinator.completed_offset_commits)
+    queue = coordinator.completed_offset_commits = _CommitQueue()
+    commit = coordinator.commit_offsets_async
+
+    @wraps(commit)
+    def committing(offsets: Any, callback: Callable[..., object] | None = None) -> Any:
+        slot = queue.reserve(callback) if callback else None
+        try:
+            return commit(offsets, callback=slot)
+        except BaseException:
+            if slot:
+                queue.cancel(slot)
+            raise
+
+    coordinator.commit_offsets_async = committing
 
 
-class _FirstInFirstOut(deque[Any]):
-    """A queue in which both ends of ``append`` are the same: ``popleft`` takes the oldest."""
+class _Slot:
+    """The place of one commit in the order of calls."""
 
-    def appendleft(self, item: Any) -> None:
-        self.append(item)
+    def __init__(self, callback: Callable[..., object]) -> None:
+        self.callback = callback
+        self.completed: tuple[Any, ...] | None = None
+
+
+class _CommitQueue:
+    """Commits in the order of their calls; true when the oldest one is complete."""
+
+    def __init__(self) -> None:
+        self._slots: deque[_Slot] = deque()
+
+    def reserve(self, callback: Callable[..., object]) -> _Slot:
+        """Return the slot that replaces a callback."""
+        self._slots.append(slot := _Slot(callback))
+        return slot
+
+    def cancel(self, slot: _Slot) -> None:
+        """Drop the slot of a commit that was not sent."""
+        self._slots.remove(slot)
+
+    def appendleft(self, completed: tuple[Any, ...]) -> None:
+        """Take a commit that is complete: its slot or callback, offsets, and result."""
+        slot, *rest = completed
+        if not isinstance(slot, _Slot):  # an automatic commit
+            slot = self.reserve(slot)
+        slot.completed = (slot.callback, *rest)
+
+    def __bool__(self) -> bool:
+        return bool(self._slots) and self._slots[0].completed is not None
+
+    def popleft(self) -> tuple[Any, ...]:
+        """Return the callback, the offsets and the result of the oldest commit."""
+        completed = self._slots.popleft().completed
+        assert completed is not None, "asked only if true"
+        return completed
 
 
 def session_seconds(consumer: Any) -> float:
