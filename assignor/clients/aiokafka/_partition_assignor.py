@@ -29,7 +29,7 @@ from assignor.clients.adapter import ClientAdapter, ClusterMetadata, partition_c
 from assignor.clients.aiokafka import _private_api
 from assignor.clients.hooks import AsyncCall, run_before
 from assignor.cluster import ClusterSnapshot
-from assignor.errors import UsageError
+from assignor.errors import FatalError, UsageError
 
 DOUBT_POLL_SECONDS: Final = 0.05
 """Time between two looks at the session while ownership is in doubt."""
@@ -67,7 +67,7 @@ class StreamsPartitionAssignor(ClientAdapter):
         self.consumer = consumer
         self.session.timeout_seconds = _private_api.session_seconds(consumer)
         consumer.start = self._raising_failure(consumer.start, self._before_start)
-        consumer.getone = self._raising_failure(self._getone(consumer.getone))
+        consumer.getone = self._getone(consumer.getone)
         consumer.getmany = self._raising_failure(self._getmany(consumer.getmany))
         consumer.stop = run_before(self._before_stop, consumer.stop)
 
@@ -167,6 +167,7 @@ class StreamsPartitionAssignor(ClientAdapter):
 
     async def _before_start(self) -> None:
         self._loop = asyncio.get_running_loop()
+        self._watch_doubt()
         # The coordinator, which has the hooks, exists only after the first JoinGroup, which needs the offset sums.
         await self.on_join_prepare(lost=False)
         if self._admin and self.assignor.topology.repartition_topics:
@@ -181,16 +182,21 @@ class StreamsPartitionAssignor(ClientAdapter):
             await self.on_close(lost=_private_api.is_generation_lost(self.consumer))
 
     def _getone(self, original: AsyncCall) -> AsyncCall:
+        session = self.session
+
         @wraps(original)
-        async def getone(*partitions: Any) -> Any:
+        async def getone(*partitions: Any) -> Any:  # per record: one look at the clock
             while True:
-                while self.session.in_doubt:
-                    await self._wait_in_doubt(DOUBT_POLL_SECONDS)
-                record = await original(*partitions)
-                if self.session.is_certain:
+                self._raise_failure()
+                try:
+                    record = await original(*partitions)
+                except KafkaError:
+                    self._raise_failure()
+                    raise
+                if session.is_certain:
                     return record
-                # The process was suspended while this call waited.
                 _private_api.unread(self.consumer, {TopicPartition(record.topic, record.partition): record.offset})
+                await self._wait_in_doubt(DOUBT_POLL_SECONDS)
 
         return getone
 
@@ -200,7 +206,7 @@ class StreamsPartitionAssignor(ClientAdapter):
             deadline = self.session.now() + timeout_ms / 1000
             while self.session.in_doubt:
                 if (left := deadline - self.session.now()) <= 0:
-                    self.raise_failure()
+                    self._raise_failure()
                     return {}
                 await self._wait_in_doubt(min(left, DOUBT_POLL_SECONDS))
             left_ms = max(0.0, deadline - self.session.now()) * 1000 if timeout_ms else timeout_ms
@@ -215,8 +221,20 @@ class StreamsPartitionAssignor(ClientAdapter):
     async def _wait_in_doubt(self, seconds: float) -> None:
         """Wait for the answer to the next heartbeat."""
         _private_api.check_errors(self.consumer)
-        self.raise_failure()
+        self._raise_failure()
         await asyncio.sleep(seconds)
+
+    def _watch_doubt(self) -> None:
+        """End the calls that wait for records when ownership has been in doubt for too long."""
+        if self._closed or self.failure:
+            return
+        try:
+            self.raise_failure()
+        except FatalError as error:
+            _private_api.stop_delivery(self.consumer)
+            _private_api.abort_waiters(self.consumer, KafkaError(str(error)))
+        else:
+            self.call_later(min(1.0, self.session.timeout_seconds / 4), self._watch_doubt)
 
     def _raising_failure(self, original: AsyncCall, first: Callable[[], Awaitable[None]] | None = None) -> AsyncCall:
         """Wrap a method: instead of aiokafka's error it raises the failure of the member or of the listener."""
@@ -235,7 +253,8 @@ class StreamsPartitionAssignor(ClientAdapter):
         return wrapper
 
     def _raise_failure(self) -> None:
-        self.raise_failure()
-        error, self._listener_error = self._listener_error, None
-        if error:
+        if self.failure is not None:
+            raise self.failure
+        if self._listener_error is not None:
+            error, self._listener_error = self._listener_error, None
             raise error

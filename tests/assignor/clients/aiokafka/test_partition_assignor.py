@@ -653,3 +653,18 @@ def test_a_call_that_was_suspended_delivers_nothing_while_ownership_is_in_doubt(
             assert list(range(10)) == await read_rest(consumer, read)
 
     run(scenario())
+
+
+def test_a_call_that_waits_raises_when_doubt_lasts_too_long(cluster: MockCluster) -> None:
+    async def scenario() -> None:
+        async with a_reader(cluster) as (consumer, doubt, _):
+            waiting = asyncio.create_task(consumer.getone())
+            await asyncio.sleep(0.1)
+            doubt.begin()
+            for call in (waiting, consumer.getmany()):
+                with pytest.raises(
+                    FatalError, match="TimeoutException: .*no heartbeat for more than 3 session timeouts"
+                ):
+                    await call
+
+    run(scenario())

@@ -609,6 +609,15 @@ def test_a_poll_that_was_suspended_delivers_nothing_while_ownership_is_in_doubt(
         assert list(range(10)) == read_rest(consumer, [])
 
 
+def test_a_poll_raises_when_doubt_lasts_too_long(cluster: MockCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_private_api, "send_heartbeat", lambda _: None)
+    with a_reader(cluster) as (consumer, doubt, send):
+        send()
+        doubt.begin()
+        with pytest.raises(FatalError, match="TimeoutException: .*no heartbeat for more than 3 session timeouts"):
+            consumer.poll(timeout_ms=SECONDS * 1000)
+
+
 def test_private_methods_do_what_their_names_say(cluster: MockCluster) -> None:
     member = Running(cluster, an_assignor())
     eventually(lambda: TASKS == member.active)
