@@ -614,7 +614,7 @@ def test_a_poll_raises_when_doubt_lasts_too_long(cluster: MockCluster, monkeypat
     with a_reader(cluster) as (consumer, doubt, send):
         send()
         doubt.begin()
-        with pytest.raises(FatalError, match="TimeoutException: .*no heartbeat for more than 3 session timeouts"):
+        with pytest.raises(FatalError, match=r"TimeoutException: .*no heartbeat for more than 3 session timeouts"):
             consumer.poll(timeout_ms=SECONDS * 1000)
 
 
