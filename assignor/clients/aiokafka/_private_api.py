@@ -29,7 +29,7 @@ from assignor.clients._library_names import missing_names, unsupported_library
 from assignor.clients.adapter import ClusterMetadata, MemberAssignment, MemberGeneration
 from assignor.clients.hooks import run_before
 
-TESTED_VERSIONS: Final = "0.14.0"
+TESTED_VERSIONS: Final = "0.13.0 to 0.14.0"
 """The lowest and the newest release that the tests were run with (``tox -e clients-lowest,clients-newest``)."""
 
 PRIVATE_NAMES: Final = (

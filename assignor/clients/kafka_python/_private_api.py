@@ -45,7 +45,7 @@ __all__ = [
     "session_seconds",
 ]
 
-TESTED_VERSIONS: Final = "3.0.12"
+TESTED_VERSIONS: Final = "3.0.0 to 3.0.12"
 """The lowest and the newest release that the tests were run with (``tox -e clients-lowest,clients-newest``)."""
 
 PRIVATE_NAMES: Final = (

@@ -4,8 +4,12 @@ import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
+
+from assignor.clients.aiokafka import _private_api as aiokafka
+from assignor.clients.kafka_python import _private_api as kafka_python
 
 CLIENTS = Path(__file__).parents[3] / "assignor" / "clients"
 MODULES = [path for path in sorted(CLIENTS.rglob("*.py")) if path.name != "_private_api.py"]
@@ -40,3 +44,13 @@ def test_the_list_has_every_private_attribute(library: str) -> None:
 
 def test_a_private_attribute_is_found() -> None:
     assert ["consumer._coordinator"] == list(private_attributes("consumer._coordinator.heartbeat(self._consumer)"))
+
+
+@pytest.mark.parametrize(("library", "private_api"), [("kafka-python", kafka_python), ("aiokafka", aiokafka)])
+def test_the_metadata_and_tox_have_the_tested_range(library: str, private_api: ModuleType) -> None:
+    lowest, newest = private_api.TESTED_VERSIONS.split(" to ")
+    setup = (CLIENTS.parents[1] / "setup.cfg").read_text()
+
+    assert f"    {library}>={lowest},<" in setup
+    assert f"    lowest: {library}=={lowest}\n" in setup
+    assert f"    newest: {library}=={newest}\n" in setup

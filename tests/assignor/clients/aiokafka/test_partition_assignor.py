@@ -663,7 +663,7 @@ def test_a_call_that_waits_raises_when_doubt_lasts_too_long(cluster: MockCluster
             doubt.begin()
             for call in (waiting, consumer.getmany()):
                 with pytest.raises(
-                    FatalError, match="TimeoutException: .*no heartbeat for more than 3 session timeouts"
+                    FatalError, match=r"TimeoutException: .*no heartbeat for more than 3 session timeouts"
                 ):
                     await call
 
