@@ -31,6 +31,7 @@ class Session:
         """The session timeout; set when the consumer is known."""
         self._clock = clock
         self._confirmed_at: float | None = None
+        self._certain_until = float("-inf")
         self._doubt_began: float | None = None
 
     def now(self) -> float:
@@ -39,28 +40,25 @@ class Session:
 
     def begin(self, sent_at: float) -> None:
         """The member has joined; its SyncGroup request was sent at that time."""
-        self._confirmed_at = sent_at
+        self._certain_until, self._confirmed_at = sent_at + self.timeout_seconds, sent_at
 
     def confirm(self, sent_at: float) -> None:
         """The coordinator has accepted a heartbeat that was sent at that time; ignored while the member rejoins."""
-        if self._confirmed_at is not None:
-            self._confirmed_at = max(self._confirmed_at, sent_at)
+        if self._confirmed_at is not None and sent_at > self._confirmed_at:
+            self.begin(sent_at)
 
     def suspend(self) -> None:
         """The member rejoins, or the group has removed it: nothing may be read until the next `begin`."""
-        self._confirmed_at = None
+        self._confirmed_at, self._certain_until = None, float("-inf")
 
-    @property
     def is_certain(self) -> bool:
         """Whether the member has joined and ownership is not in doubt: only then may records be delivered."""
-        confirmed_at = self._confirmed_at
-        return confirmed_at is not None and self._clock() - confirmed_at <= self.timeout_seconds
+        return self._clock() <= self._certain_until  # called for every record
 
     @property
     def in_doubt(self) -> bool:
         """Whether the member has joined and its ownership is in doubt."""
-        confirmed_at = self._confirmed_at
-        return confirmed_at is not None and self._clock() - confirmed_at > self.timeout_seconds
+        return self._confirmed_at is not None and not self.is_certain()
 
     def excessive_doubt(self) -> FatalError | None:
         """Return the error of a doubt that lasts longer than twice the session timeout, otherwise None.

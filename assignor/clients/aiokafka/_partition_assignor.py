@@ -182,18 +182,19 @@ class StreamsPartitionAssignor(ClientAdapter):
             await self.on_close(lost=_private_api.is_generation_lost(self.consumer))
 
     def _getone(self, original: AsyncCall) -> AsyncCall:
-        session = self.session
+        is_certain = self.session.is_certain
 
         @wraps(original)
         async def getone(*partitions: Any) -> Any:  # per record: one look at the clock
             while True:
-                self._raise_failure()
+                if self.failure is not None or self._listener_error is not None:
+                    self._raise_failure()
                 try:
                     record = await original(*partitions)
                 except KafkaError:
                     self._raise_failure()
                     raise
-                if session.is_certain:
+                if is_certain():
                     return record
                 _private_api.unread(self.consumer, {TopicPartition(record.topic, record.partition): record.offset})
                 await self._wait_in_doubt(DOUBT_POLL_SECONDS)
@@ -211,7 +212,7 @@ class StreamsPartitionAssignor(ClientAdapter):
                 await self._wait_in_doubt(min(left, DOUBT_POLL_SECONDS))
             left_ms = max(0.0, deadline - self.session.now()) * 1000 if timeout_ms else timeout_ms
             batch = await original(*partitions, timeout_ms=left_ms, max_records=max_records)
-            if not batch or self.session.is_certain:
+            if not batch or self.session.is_certain():
                 return batch
             _private_api.unread(self.consumer, {partition: records[0].offset for partition, records in batch.items()})
             return {}

@@ -80,7 +80,7 @@ class StreamsPartitionAssignor(ClientAdapter, _private_api.AbstractPartitionAssi
             on_lost=self.session.suspend,
             on_fenced=lambda: self.on_fenced(consumer.config["group_instance_id"]),
         )
-        _private_api.hook_delivery(consumer, before_poll=self._before_poll, may_deliver=lambda: self.session.is_certain)
+        _private_api.hook_delivery(consumer, before_poll=self._before_poll, may_deliver=self.session.is_certain)
         _private_api.hook_rebalance_callbacks(
             consumer,
             on_join_prepare=lambda: self.on_join_prepare(lost=self.is_generation_lost),

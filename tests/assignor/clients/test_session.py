@@ -30,7 +30,7 @@ def fixture_session(clock: Clock) -> Session:
 
 
 def test_a_member_that_has_not_joined_delivers_nothing_and_is_not_in_doubt(session: Session) -> None:
-    assert (False, False) == (session.is_certain, session.in_doubt)
+    assert (False, False) == (session.is_certain(), session.in_doubt)
 
 
 def test_a_session_counts_from_the_time_a_heartbeat_was_sent(session: Session, clock: Clock) -> None:
@@ -39,15 +39,15 @@ def test_a_session_counts_from_the_time_a_heartbeat_was_sent(session: Session, c
     sent_at = session.now()
     clock.now += 10.5  # the process was suspended while the answer was on its way
     session.confirm(sent_at)
-    assert (False, True) == (session.is_certain, session.in_doubt)
+    assert (False, True) == (session.is_certain(), session.in_doubt)
     session.confirm(session.now())
-    assert (True, False) == (session.is_certain, session.in_doubt)
+    assert (True, False) == (session.is_certain(), session.in_doubt)
 
 
 def test_an_older_heartbeat_does_not_set_a_session_back(session: Session, clock: Clock) -> None:
     session.begin(clock.now)
     session.confirm(clock.now - 20)
-    assert session.is_certain
+    assert session.is_certain()
 
 
 def test_a_heartbeat_from_before_a_rejoin_confirms_nothing(session: Session, clock: Clock) -> None:
@@ -55,7 +55,7 @@ def test_a_heartbeat_from_before_a_rejoin_confirms_nothing(session: Session, clo
     session.suspend()
     session.confirm(clock.now)
     clock.now += 1000  # a rejoin may take as long as the slowest member
-    assert (False, False) == (session.is_certain, session.in_doubt)
+    assert (False, False) == (session.is_certain(), session.in_doubt)
     assert session.excessive_doubt() is None
 
 
@@ -119,7 +119,7 @@ def test_a_fenced_member_delivers_nothing_and_raises_for_ever(
     session.begin(clock.now)
     adapter.on_fenced("one")
     adapter.on_fenced("one")
-    assert not session.is_certain
+    assert not session.is_certain()
     for _ in range(2):
         with pytest.raises(FatalError, match=r"FencedInstanceIdException: .*group.instance.id 'one'"):
             adapter.raise_failure()

@@ -597,7 +597,7 @@ async def a_reader(
     producer = AIOKafkaProducer(**cluster.aiokafka_settings())
     await producer.start()
     await consumer.start()
-    await eventually(lambda: bool(consumer.assignment()) and streams.session.is_certain)
+    await eventually(lambda: bool(consumer.assignment()) and streams.session.is_certain())
 
     async def send() -> None:
         for _ in range(10):
