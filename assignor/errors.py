@@ -1,6 +1,7 @@
 """Errors of the assignor: all of them derive from ``StreamsAssignorError``.
 
-`UsageError` and ``ConfigException`` report a mistake of the caller: nothing was sent and no state has changed.
+`UsageError`, ``ConfigException`` and `MissingExtraError` report a mistake of the caller: nothing was sent and no state
+has changed.
 `FatalError` and ``LookupFailed`` report what other members or the cluster have sent.
 """
 
@@ -8,7 +9,7 @@ from typing import Final
 
 from subscription_codec import StreamsAssignorError
 
-__all__ = ["PARTITION_COUNT_MISMATCH", "FatalError", "StreamsAssignorError", "UsageError"]
+__all__ = ["PARTITION_COUNT_MISMATCH", "FatalError", "MissingExtraError", "StreamsAssignorError", "UsageError"]
 
 PARTITION_COUNT_MISMATCH: Final = "PARTITION_COUNT_MISMATCH"
 """Error code of an assignment with more or fewer partitions than task ids."""
@@ -16,6 +17,10 @@ PARTITION_COUNT_MISMATCH: Final = "PARTITION_COUNT_MISMATCH"
 
 class UsageError(StreamsAssignorError, ValueError):
     """An argument or a call that this library cannot work with. The message states what was expected."""
+
+
+class MissingExtraError(StreamsAssignorError, ModuleNotFoundError):
+    """A client library is not installed. The message names the extra and the command that installs it."""
 
 
 class FatalError(StreamsAssignorError):

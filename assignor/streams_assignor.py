@@ -15,7 +15,7 @@ from attrs import evolve
 from assignor.cluster import ClusterSnapshot
 from assignor.config import AssignmentConfigs
 from assignor.errors import UsageError
-from assignor.protocol import leader
+from assignor.protocol import PROTOCOL_NAME, leader
 from assignor.protocol.end_offsets import RequiredOffsets, required_offsets
 from assignor.protocol.feature_levels import Levels, check_feature_names
 from assignor.protocol.internal_topics import InternalTopicPlan, plan_internal_topics
@@ -29,9 +29,6 @@ from probing.model import AssignorError
 from probing.rules import BY_NAME
 from subscription_codec import TaskId, TopicPartition
 from upgrade import OURS, ConfigException, Release, StreamsConfig, StreamsSettings, as_streams_config
-
-PROTOCOL_NAME: Final = "stream"
-"""The name of the protocol in JoinGroup, the same in every release of Kafka Streams."""
 
 
 class StreamsAssignor:
@@ -50,6 +47,7 @@ class StreamsAssignor:
             release of Kafka does).
 
     Raises:
+        UsageError: ``topology`` is none.
         ConfigException: ``config`` or ``watches`` do not suit the release.
     """
 
@@ -67,7 +65,7 @@ class StreamsAssignor:
         cooperative: bool = True,
         watches: Iterable[str] = (),
     ) -> None:
-        _check_topology(topology)
+        check_topology(topology)
         config = as_streams_config(config)
         rules = BY_NAME[release.rule_set]
         version = MemberVersion.initial(rules.member, release.supported_version, config.pinned_version(release))
@@ -184,7 +182,8 @@ class StreamsAssignor:
         self._member = evolve(self._member, error_code=AssignorError.SHUTDOWN_REQUESTED)
 
 
-def _check_topology(topology: object) -> None:
+def check_topology(topology: object) -> None:
+    """Raise ``UsageError`` for anything but a ``Topology``."""
     if not isinstance(topology, Topology):
         raise UsageError(
             f"expected a Topology, got a {type(topology).__name__}: use Topology.of(Subtopology(sources=[...]), ...)"

@@ -8,19 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
+from typing import Final
 
 from attrs import field, frozen
 
+from assignor.errors import UsageError
 from subscription_codec import TaskId, TopicPartition
 
 InputPartitionsByTask = Mapping[TaskId, tuple[TopicPartition, ...]]
 """Each task with the partitions it reads, sorted."""
 
 
-def _sorted_names(topics: object) -> tuple[str, ...]:
-    if isinstance(topics, str):
-        raise TypeError(f"needs several topic names, got the text {topics!r}")
-    return tuple(sorted(set(topics)))  # type: ignore[call-overload]  # anything else that is no iterable raises
+_USAGE: Final = "use Topology.of(Subtopology(sources=[...]), ...)"
+
+
+# The converters have the types that a type checker accepts, the checks behind them take whatever arrives.
+def _sorted_names(topics: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(set(_checked_names(topics))))
 
 
 def _nonempty_groups(groups: Iterable[Iterable[str]]) -> tuple[frozenset[str], ...]:
@@ -28,7 +32,44 @@ def _nonempty_groups(groups: Iterable[Iterable[str]]) -> tuple[frozenset[str], .
 
 
 def _counts(counts: Mapping[str, int] | None) -> Mapping[str, int]:
-    return dict(counts or {})
+    return _checked_counts(counts or {})
+
+
+def _as_tuple(subtopologies: Iterable[Subtopology]) -> tuple[Subtopology, ...]:
+    return tuple(_checked_subtopologies(subtopologies))
+
+
+def _checked_names(topics: object) -> list[str]:
+    if isinstance(topics, str):
+        raise UsageError(f"expected a list of topic names, got the text {topics!r}: use [{topics!r}]")
+    if not isinstance(topics, Iterable):
+        raise UsageError(f"expected a list of topic names, got a {type(topics).__name__}")
+    names = list(topics)
+    for name in names:
+        if not isinstance(name, str) or not name:
+            raise UsageError(f"expected a list of topic names, got {name!r} as one of them")
+    return names
+
+
+def _checked_counts(counts: object) -> dict[str, int]:
+    if not isinstance(counts, Mapping):
+        raise UsageError(f"expected a dictionary of topic names and partition counts, got a {type(counts).__name__}")
+    for topic, count in counts.items():
+        if not isinstance(count, int) or count < 1:
+            raise UsageError(f"expected at least 1 partition for topic {topic!r}, got {count!r}")
+    return dict(counts)
+
+
+def _checked_subtopologies(subtopologies: object) -> list[Subtopology]:
+    if isinstance(subtopologies, str) or not isinstance(subtopologies, Iterable):
+        raise UsageError(f"expected several subtopologies, got a {type(subtopologies).__name__}: {_USAGE}")
+    found = list(subtopologies)
+    for each in found:
+        if not isinstance(each, Subtopology):
+            raise UsageError(f"expected subtopologies, got a {type(each).__name__} as one of them: {_USAGE}")
+    if not found:
+        raise UsageError(f"expected at least one subtopology, got none: {_USAGE}")
+    return found
 
 
 @frozen(kw_only=True)
@@ -71,29 +112,46 @@ class Topology:
     ('orders',)
     """
 
-    subtopologies: tuple[Subtopology, ...]
+    subtopologies: tuple[Subtopology, ...] = field(converter=_as_tuple)
     repartition_counts: Mapping[str, int] = field(default=None, converter=_counts, hash=False, kw_only=True)
     """The numbers of partitions that the application has chosen (``Repartitioned.numberOfPartitions``, 2.6)."""
     copartition_groups: tuple[frozenset[str], ...] = field(default=(), converter=_nonempty_groups, kw_only=True)
     """Groups of topics that need equal numbers of partitions."""
 
     def __attrs_post_init__(self) -> None:
-        """Raise ``ValueError`` for a topic that two subtopologies read, and for settings that do not fit."""
-        seen: dict[str, int] = {}
+        """Raise ``UsageError`` for subtopologies that do not fit together, and for settings that do not fit them."""
+        readers = self._check_sources()
+        self._check_sinks()
+        for topic in self.repartition_counts:
+            if topic not in self.repartition_topics:
+                raise UsageError(f"topic {topic!r} is no repartition topic, its count cannot be set")
+        for group in self.copartition_groups:
+            for topic in sorted(group - readers.keys()):
+                raise UsageError(f"topic {topic!r} is to be co-partitioned, but no subtopology reads it")
+
+    def _check_sources(self) -> Mapping[str, int]:
+        """Return the subtopology that reads each topic; ``UsageError`` if there are two, or if one reads nothing."""
+        readers: dict[str, int] = {}
         for number, subtopology in enumerate(self.subtopologies):
             for topic in subtopology.inputs:
-                if seen.setdefault(topic, number) != number:
-                    raise ValueError(f"topic {topic!r} is read by subtopologies {seen[topic]} and {number}")
+                if readers.setdefault(topic, number) != number:
+                    raise UsageError(
+                        f"topic {topic!r} is read by subtopologies {readers[topic]} and {number}: "
+                        "make one subtopology of both"
+                    )
             if not subtopology.inputs:
-                raise ValueError(f"subtopology {number} reads no topic")
-        for topic, count in self.repartition_counts.items():
-            if topic not in self.repartition_topics:
-                raise ValueError(f"topic {topic!r} is no repartition topic, its count cannot be set")
-            if count < 1:
-                raise ValueError(f"topic {topic!r} cannot have {count} partitions")
-        for group in self.copartition_groups:
-            for topic in sorted(group - seen.keys()):
-                raise ValueError(f"topic {topic!r} is to be co-partitioned, but no subtopology reads it")
+                raise UsageError(f"subtopology {number} reads no topic: set its sources or repartition_sources")
+        return readers
+
+    def _check_sinks(self) -> None:
+        """Raise ``UsageError`` for a repartition topic that no subtopology writes: no leader could count it."""
+        for number, subtopology in enumerate(self.subtopologies):
+            for topic in subtopology.repartition_sources:
+                if topic not in self._writers:
+                    raise UsageError(
+                        f"subtopology {number} reads repartition topic {topic!r}, which no subtopology writes: add it "
+                        "to the repartition_sinks of its writer, or move it to sources if another application writes it"
+                    )
 
     @classmethod
     def of(

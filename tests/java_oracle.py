@@ -29,10 +29,10 @@ class Oracle:
         jars = class_path(f"org.apache.kafka:kafka-streams:{self.release}")
         command = [*jvm(f"{_compiled().name}{os.pathsep}{jars}", "512m", "off"), self.main]
         with ExitStack() as stack:
-            self._said = stack.enter_context(tempfile.TemporaryFile("w+"))
+            self._output = stack.enter_context(tempfile.TemporaryFile("w+"))
             self._process = stack.enter_context(
                 subprocess.Popen(
-                    command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said, encoding="ascii"
+                    command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._output, encoding="ascii"
                 )
             )
             self._stack = stack.pop_all()
@@ -53,13 +53,13 @@ class Oracle:
         writer.join()
         return answers
 
-    def decode(self, kind: str, blobs: Iterable[bytes]) -> list[dict[str, Any]]:
+    def decode(self, kind: str, all_encoded: Iterable[bytes]) -> list[dict[str, Any]]:
         """``{"fields": {...}}``, or ``{"error": class, "message": ...}``, for each blob."""
-        return self.ask({"op": "decode", "kind": kind, "hex": blob.hex()} for blob in blobs)
+        return self.ask({"op": "decode", "kind": kind, "hex": encoded.hex()} for encoded in all_encoded)
 
-    def reencode(self, kind: str, blobs: Iterable[bytes]) -> list[dict[str, Any]]:
+    def reencode(self, kind: str, all_encoded: Iterable[bytes]) -> list[dict[str, Any]]:
         """``{"hex": ...}``, or ``{"error": class, "message": ...}``, for each blob."""
-        return self.ask({"op": "reencode", "kind": kind, "hex": blob.hex()} for blob in blobs)
+        return self.ask({"op": "reencode", "kind": kind, "hex": encoded.hex()} for encoded in all_encoded)
 
     def _write(self, lines: Iterable[str]) -> None:
         with suppress(OSError, ValueError):  # it has died or is closed; the reader tells
@@ -70,8 +70,8 @@ class Oracle:
     def _answer(self, question: str) -> dict[str, Any]:
         answer = self._process.stdout.readline()
         if not answer:
-            self._said.seek(0)
-            raise RuntimeError(f"the oracle of {self.release} died of {question[:300]}: {self._said.read()[-2000:]}")
+            self._output.seek(0)
+            raise RuntimeError(f"the oracle of {self.release} died of {question[:300]}: {self._output.read()[-2000:]}")
         return json.loads(answer)
 
 

@@ -86,15 +86,15 @@ def lint_imports(root: Path, *lines: tuple[str, str]) -> str:
 
 @pytest.mark.parametrize(("file", "line", "contract"), VIOLATIONS, ids=[line for _, line, _ in VIOLATIONS])
 def test_a_forbidden_import_breaks_its_contract(tmp_path, file, line, contract):
-    said = lint_imports(tmp_path, (file, line))
+    output = lint_imports(tmp_path, (file, line))
 
-    assert [contract] == re.findall(r"^(.+) BROKEN$", said, re.MULTILINE), said
+    assert [contract] == re.findall(r"^(.+) BROKEN$", output, re.MULTILINE), output
 
 
 def test_the_imports_each_file_is_there_for_break_nothing(tmp_path):
-    said = lint_imports(tmp_path, *LAWFUL)
+    output = lint_imports(tmp_path, *LAWFUL)
 
-    assert "Contracts: 10 kept, 0 broken." in said, said
+    assert "Contracts: 10 kept, 0 broken." in output, output
 
 
 HELP = """

@@ -48,7 +48,7 @@ DECIDED = {name: capture for name, capture in CAPTURES.items() if all_known(capt
 each_decided_capture = pytest.mark.parametrize("capture", DECIDED.values(), ids=DECIDED)
 
 
-def blobs(capture):
+def all_encoded(capture):
     for group in capture["generations"]:
         for member in group["members"]:
             yield member["subscription"], member["assignment"]
@@ -58,8 +58,8 @@ def blobs(capture):
 
 
 @each_capture
-def test_every_blob_is_read_and_written_back_byte_for_byte(capture):
-    for subscription, assignment in blobs(capture):
+def test_all_userdata_is_read_and_written_back_byte_for_byte(capture):
+    for subscription, assignment in all_encoded(capture):
         envelope = decode_consumer_subscription(bytes.fromhex(subscription))
         assert subscription == encode_consumer_subscription(envelope).hex()
         assert envelope.user_data == encode_subscription(decode_subscription(envelope.user_data))
@@ -71,7 +71,7 @@ def test_every_blob_is_read_and_written_back_byte_for_byte(capture):
 
 def userdata(capture):
     """Every subscription and assignment as the codec sees it: (kind, decoder, bytes)."""
-    for subscription, assignment in blobs(capture):
+    for subscription, assignment in all_encoded(capture):
         envelope = decode_consumer_subscription(bytes.fromhex(subscription))
         yield "subscription", decode_subscription, envelope.user_data
         if assignment:
@@ -79,13 +79,13 @@ def userdata(capture):
 
 
 @each_capture
-def test_the_naive_decoder_and_json_agree_about_every_blob(capture):
+def test_the_naive_decoder_and_json_agree_about_all_userdata(capture):
     decoded = 0
-    for kind, decode, blob in userdata(capture):
-        fields = to_fields(decode(blob, strict=not before_2_0(capture)))
+    for kind, decode, encoded in userdata(capture):
+        fields = to_fields(decode(encoded, strict=not before_2_0(capture)))
 
-        assert getattr(naive, kind)(blob) == fields
-        assert decode(blob) == from_fields(kind, fields)
+        assert getattr(naive, kind)(encoded) == fields
+        assert decode(encoded) == from_fields(kind, fields)
         decoded += 1
     assert decoded > 20
 
@@ -98,8 +98,8 @@ def before_2_0(capture):
 @each_capture
 def test_every_member_uses_a_version_that_its_release_supports(capture):
     known = {LATEST[step] for step in steps(capture)}
-    for kind, decode, blob in userdata(capture):
-        record = decode(blob)
+    for kind, decode, encoded in userdata(capture):
+        record = decode(encoded)
 
         assert record.version <= max(known)
         if kind == "subscription":

@@ -68,10 +68,10 @@ def test_an_example_does_what_the_page_says(_page, line, status, output):
     done = subprocess.run(["bash", "-c", line], cwd=ROOT, env=environment, capture_output=True, text=True)
 
     assert status == done.returncode, done.stderr
-    assert not output or said(output).fullmatch(done.stdout + done.stderr), done.stdout + done.stderr
+    assert not output or reported(output).fullmatch(done.stdout + done.stderr), done.stdout + done.stderr
 
 
-def said(output):
+def reported(output):
     """The output as a pattern; a line of three dots stands for any lines."""
     lines = [r"(?:.*\n)*?" if line == "..." else re.escape(line.rstrip()) + r" *\n" for line in output.splitlines()]
     return re.compile("".join(lines) + r"\n*")

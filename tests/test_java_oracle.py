@@ -87,9 +87,9 @@ def test_the_oracle_refuses_what_its_jar_refused(oracle):
 
 def test_the_oracle_refuses_cut_bytes_as_its_jar_did(oracle):
     for row in rows_of(oracle, lambda row: "results" in row):
-        blob = bytes.fromhex(row["hex"])
+        encoded = bytes.fromhex(row["hex"])
         for first, last, expected in row["results"]:
-            cut = (blob[:length] for length in range(first, last + 1))
+            cut = (encoded[:length] for length in range(first, last + 1))
 
             assert {expected} == {answer.get("error") for answer in oracle.decode(row["kind"], cut)}, row
 
@@ -98,11 +98,11 @@ def test_the_oracle_writes_again_what_it_reads_again(oracle):
     """Bytes of sets and maps may change their order, once; their content may not."""
     for kind in ("subscription", "assignment"):
         rows = rows_of(oracle, lambda row, kind=kind: "fields" in row and row["kind"] == kind)
-        blobs = [bytes.fromhex(row["hex"]) for row in rows]
+        all_encoded = [bytes.fromhex(row["hex"]) for row in rows]
 
-        written = [bytes.fromhex(answer["hex"]) for answer in oracle.reencode(kind, blobs)]
+        written = [bytes.fromhex(answer["hex"]) for answer in oracle.reencode(kind, all_encoded)]
 
-        assert [as_java_keeps_it(answer["fields"]) for answer in oracle.decode(kind, blobs)] == [
+        assert [as_java_keeps_it(answer["fields"]) for answer in oracle.decode(kind, all_encoded)] == [
             as_java_keeps_it(answer["fields"]) for answer in oracle.decode(kind, written)
         ]
 
@@ -146,9 +146,9 @@ def what_we_say(record, theirs):
 @asks_often
 @given(data=st.data())
 def test_kafka_decodes_our_bytes_to_the_same_record(oracle, data):
-    kind, record, blob = drawn(data, oracle)
+    kind, record, encoded = drawn(data, oracle)
 
-    theirs = what_java_says(oracle.decode(kind, [blob])[0])
+    theirs = what_java_says(oracle.decode(kind, [encoded])[0])
 
     assert theirs == what_we_say(record, theirs)
 
@@ -168,9 +168,9 @@ def test_a_task_named_with_and_without_an_empty_topology_is_one_task(oracle):
 @asks_often
 @given(data=st.data())
 def test_we_decode_the_bytes_that_kafka_encodes(oracle, data):
-    kind, record, blob = drawn(data, oracle)
+    kind, record, encoded = drawn(data, oracle)
 
-    again = DECODE[kind](bytes.fromhex(oracle.reencode(kind, [blob])[0]["hex"]))
+    again = DECODE[kind](bytes.fromhex(oracle.reencode(kind, [encoded])[0]["hex"]))
 
     expected = java_view.as_java_shows_it(imitate_release(oracle.release, record))
     assert as_java_keeps_it(expected) == as_java_keeps_it(java_view.as_java_shows_it(again))
@@ -178,9 +178,9 @@ def test_we_decode_the_bytes_that_kafka_encodes(oracle, data):
 
 def test_a_supported_version_below_the_used_one_is_read_until_2_4(oracle):
     """2.1 to 2.3 can write version 4 with 3. We read what a release has written, although the newest do not."""
-    blob = encode_subscription(decode_subscription(bytes.fromhex("0000000400000003") + bytes(28)))
+    encoded = encode_subscription(decode_subscription(bytes.fromhex("0000000400000003") + bytes(28)))
 
-    answer = oracle.decode("subscription", [blob])[0]
+    answer = oracle.decode("subscription", [encoded])[0]
 
     assert (oracle.release != "2.0.1") == ("error" in answer)
 

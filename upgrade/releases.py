@@ -5,7 +5,6 @@ How a release behaves is a row of ``upgrade.release_behaviour``. The names are t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any, Final
@@ -22,6 +21,7 @@ from upgrade.release_behaviour import (
     TaskAssignorName,
     behaviour_of,
 )
+from upgrade.release_names import confluent_hint, parse_release_name
 from upgrade.upgrade_from import (
     PINNED_VERSIONS,
     StartupOutcome,
@@ -150,7 +150,7 @@ _KAFKA_RELEASES: Final = (
     *("0.10.0.0-1", "0.10.1.0-2", "0.10.2.0-2", "0.11.0.0-3", "1.0.0-2", "1.1.0-1"),
     *("2.0.0-1", "2.1.0-1", "2.2.0-2", "2.3.0-1", "2.4.0-1", "2.5.0-1", "2.6.0-3", "2.7.0-2", "2.8.0-2"),
     *("3.0.0-2", "3.1.0-2", "3.2.0-3", "3.3.0-2", "3.4.0-1", "3.5.0-2", "3.6.0-2", "3.7.0-2", "3.8.0-1", "3.9.0-2"),
-    *("4.0.0-2", "4.1.0-2", "4.2.0-1", "4.3.0-1"),
+    *("4.0.0-2", "4.1.0-2", "4.2.0-2", "4.3.0-1"),
 )
 """The first release of each line, and the last number of the line."""
 _NEVER_RELEASED: Final = "never released: KIP-268 promised the fix of KAFKA-6054 for 0.10.1.2, only its branch has it"
@@ -206,11 +206,62 @@ NEWEST_OF_LINE: Final[Mapping[str, Release]] = {
 }
 """A line stands for its newest release."""
 
+NEWEST: Final = max((release for release in _ALL_RELEASES if release.is_released), key=lambda release: release.number)
+"""The newest release of Kafka that this version knows."""
+
 _ALIASES: Final = {"post-2.0": "simulated-4", "ours": "streams-assignor"}
 
 
+@frozen
+class ResolvedRelease:
+    """The release that a user's spelling stands for, and what had to be assumed."""
+
+    release: Release
+    notes: tuple[str, ...] = ()
+    """One sentence for each step from the spelling to the release; empty if the table has that name."""
+
+
+def resolve_release(name: str, assume: str | None = None) -> ResolvedRelease:
+    """Find a release by its name (``2.0.1``), its line (``2.0``: the newest of it) or a spelling of either.
+
+    A patch release that the table lacks behaves like the newest known one of its line. ``assume`` names a known release
+    whose behaviour a newer, unknown line has.
+
+    Raises:
+        UnknownRelease: There is no such release; the message names the closest one.
+
+    >>> resolve_release("v3.9").release.name
+    '3.9.2'
+    >>> resolve_release("3.9.7").notes
+    ('3.9.7 is not in the table of this version; it is treated like 3.9.2',)
+    """
+    wanted = _ALIASES.get(name, name)
+    if known := RELEASES.get(wanted):
+        return ResolvedRelease(known)
+    spelling = parse_release_name(wanted)
+    if spelling is None:
+        raise UnknownRelease(f"unknown release {name!r}; {_known_releases(name)}")
+    notes = (spelling.note,) if spelling.note else ()
+    if known := RELEASES.get(spelling.number) or NEWEST_OF_LINE.get(spelling.number):
+        return ResolvedRelease(known, notes)
+    number = line_number(spelling.number)
+    if model := NEWEST_OF_LINE.get(_line_of(number)):
+        note = f"{spelling.number} is not in the table of this version; it is treated like {model}"
+        return ResolvedRelease(_like(model, number), (*notes, note))
+    if number < NEWEST.number:
+        raise UnknownRelease(f"unknown release {name!r}; {_known_releases(spelling.number)}")
+    newer = f"newer than this version knows ({NEWEST})"
+    if assume is None:
+        hint = confluent_hint(spelling.number)
+        remedy = f"for Confluent Platform write {hint}" if hint else f"`plan` and `release` take --assume {NEWEST.line}"
+        raise UnknownRelease(f"unknown release {name!r}: {newer}; {remedy}")
+    model = resolve_release(assume).release
+    note = f"{spelling.number} is {newer}; it is assumed to behave like {model}"
+    return ResolvedRelease(_like(model, number), (*notes, note))
+
+
 def release_named(name: str) -> Release:
-    """Find a release by its name (``2.0.1``) or line (``2.0``, ``2.0.x``: the newest of the line).
+    """Find a release by any spelling that ``resolve_release`` reads.
 
     Raises:
         UnknownRelease: There is no such release; the message names the closest one.
@@ -218,15 +269,7 @@ def release_named(name: str) -> Release:
     >>> release_named("1.1").name
     '1.1.1'
     """
-    wanted = _ALIASES.get(name, name).removesuffix(".x")
-    found = RELEASES.get(wanted) or NEWEST_OF_LINE.get(wanted)
-    if found is None:
-        kafka = [release.name for release in _ALL_RELEASES if release.name[0].isdigit()]
-        others = ", ".join(release.name for release in _ALL_RELEASES if not release.name[0].isdigit())
-        meant = get_close_matches(name.removeprefix("v"), [*NEWEST_OF_LINE, *RELEASES], n=1)
-        perhaps = f"; did you mean {meant[0]}?" if meant else ""
-        raise UnknownRelease(f"unknown release {name!r}; known are {kafka[0]} to {kafka[-1]} and {others}{perhaps}")
-    return found
+    return resolve_release(name).release
 
 
 def number_of(name: str) -> tuple[int, ...]:
@@ -235,6 +278,29 @@ def number_of(name: str) -> tuple[int, ...]:
     >>> number_of("3.9.2")
     (3, 9, 2)
     """
-    if re.fullmatch(r"[0-9]+(\.[0-9]+)+", name):
-        return line_number(name)
-    return release_named(name).number
+    spelling = None if name in RELEASES else parse_release_name(name)
+    return line_number(spelling.number) if spelling else release_named(name).number
+
+
+def _line_of(number: tuple[int, ...]) -> str:
+    return ".".join(map(str, number[: 3 if number[0] == 0 else 2]))
+
+
+def _like(model: Release, number: tuple[int, ...]) -> Release:
+    """Return a release that the table lacks, with the behaviour of one that it has; a line gets the patch 0."""
+    name = ".".join(map(str, number))
+    return Release(f"{name}.0" if name == _line_of(number) else name, model.behaviour)
+
+
+def _known_releases(name: str) -> str:
+    """Name the range of the table and the closest name in it: of a number, the line below it."""
+    ours = ", ".join(release.name for release in _ALL_RELEASES if not release.kafka_name)
+    known = f"known are {_ALL_RELEASES[0]} to {NEWEST} and {ours}"
+    if spelling := parse_release_name(name):
+        number = line_number(spelling.number)
+        meant = [line for line, release in NEWEST_OF_LINE.items() if release.kafka_name and release.number < number][
+            -1:
+        ]
+    else:
+        meant = get_close_matches(name, [*NEWEST_OF_LINE, *RELEASES], n=1)
+    return known + (f"; did you mean {meant[0]}?" if meant else "")

@@ -163,7 +163,7 @@ def _load_lookup(clients: Sequence[str]) -> LookupFactory:
             return LOOKUP_LOADERS[name]()
         except ImportError as error:
             missing.append(str(error))
-    raise click.ClickException(f"{'; '.join(missing)}; pip install 'streams-assignor[kafka-python]'")
+    raise click.ClickException("; or ".join(missing))
 
 
 # -- once, or repeatedly ---------------------------------------------------------------------------------------------

@@ -47,7 +47,9 @@ from assignor.observability.events import (
     RejoinRequested,
     combine_observers,
 )
+from assignor.protocol import PROTOCOL_NAME
 from assignor.protocol.feature_levels import NO_LEVELS, Levels, merge_levels
+from assignor.protocol.internal_topics import missing_sources
 from assignor.protocol.member import ReceivedAssignment
 from assignor.rebalance_listener import OffsetSums, TaskRebalanceListener, check_listener
 from assignor.task_assignor import HIGH_AVAILABILITY, TaskAssignor
@@ -109,7 +111,7 @@ class ClientAdapter(ABC):
     block.
     """
 
-    name: Final = streams_assignor.PROTOCOL_NAME
+    name: Final = PROTOCOL_NAME
     cooperative: ClassVar[bool] = True
     """Whether the library lets a member keep its partitions while it rejoins (KIP-429)."""
 
@@ -162,6 +164,7 @@ class ClientAdapter(ABC):
         self._on_levels = on_levels
         self._announced_levels = self._observed_levels = NO_LEVELS
         self._is_leader = False
+        self._missing_sources: tuple[str, ...] = ()
         self._feature_watch = (
             FeatureWatch(features, self._on_levels_observed, self.call_later, features_every_seconds)
             if features
@@ -215,6 +218,7 @@ class ClientAdapter(ABC):
     def subscription(self, topics: Iterable[str], owned: Iterable[TopicPartition] = ()) -> bytes:
         """2: return the bytes for JoinGroup; ``owned`` are the partitions that a cooperative member keeps."""
         self._is_leader = False
+        self._missing_sources = ()
         with self._recording_failure():
             encoded = self.assignor.subscription(topics, offset_sums=self._offset_sums, owned_partitions=owned)
         self._observe(
@@ -249,6 +253,7 @@ class ClientAdapter(ABC):
     def perform_assignment(self, cluster: ClusterSnapshot, subscriptions: Mapping[str, bytes]) -> dict[str, bytes]:
         """4: return the bytes for SyncGroup, by member id."""
         self._is_leader = True
+        self._check_sources(cluster)
         began = time.monotonic()
         with self._recording_failure():
             answers = self.assignor.assign(cluster, subscriptions)
@@ -260,6 +265,22 @@ class ClientAdapter(ABC):
             )
         )
         return answers
+
+    def _check_sources(self, cluster: ClusterSnapshot) -> None:
+        """Warn of source topics that the cluster does not have; what only the client knows, it may still look up."""
+        self._missing_sources = missing = missing_sources(self.assignor.topology, cluster.partitions)
+        if missing and cluster.topics_complete:
+            self._warn_if_missing(missing)
+        elif missing:
+            self.call_later(_TOPIC_LOOKUP_SECONDS, lambda: self._warn_if_missing(missing))
+
+    def _warn_if_missing(self, sources: tuple[str, ...]) -> None:
+        if sources == self._missing_sources and not self._closed:
+            log.warning(
+                "the cluster does not have %s, which the topology names as a source: its tasks are not assigned; "
+                "create the topic, or correct its name",
+                ", ".join(sources),
+            )
 
     def receive_assignment(self, assignment: bytes, generation: MemberGeneration | None = None) -> ReceivedAssignment:
         """5: decode the assignment of this member, and plan the next rebalance if it asks for one."""
@@ -395,6 +416,8 @@ class ClientAdapter(ABC):
 
 
 _UNKNOWN_GENERATION: Final = -1
+_TOPIC_LOOKUP_SECONDS: Final = 5.0
+"""How long a client may need to look up topics after its member has joined."""
 
 
 def _sizes_by_member(encoded: Mapping[str, bytes]) -> dict[str, int]:

@@ -15,12 +15,12 @@ from assignor.inspect.described_group import (
     CLASSIC,
     CONSUMER_PROTOCOL,
     DEFAULT_MAX_MESSAGE_BYTES,
-    PROTOCOL_NAME,
     DescribedGroup,
 )
 from assignor.inspect.member import InspectedMember, decode_members
 from assignor.inspect.standbys import StandbyKind, classify_standbys
 from assignor.inspect.upgrade_status import UpgradeStatus, upgrade_status
+from assignor.protocol import PROTOCOL_NAME
 from subscription_codec import TaskId
 
 _CONSUMER_PROTOCOL_TYPES: Final = ("", CONSUMER_PROTOCOL)

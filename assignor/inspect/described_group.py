@@ -22,8 +22,6 @@ REBALANCING: Final = ("PreparingRebalance", "CompletingRebalance")
 
 CLASSIC: Final = "classic"
 CONSUMER_PROTOCOL: Final = "consumer"
-PROTOCOL_NAME: Final = "stream"
-"""The protocol of Kafka Streams, in every release. Java: ``StreamsPartitionAssignor.name``."""
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 MAX_MESSAGE_BYTES_KEY: Final = "max.message.bytes"

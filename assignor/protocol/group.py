@@ -18,17 +18,13 @@ from assignor.task_assignors.application_state import LATEST_OFFSET, UNKNOWN_LAG
 from assignor.topology import InputPartitionsByTask
 from probing import MemberVersions
 from subscription_codec import (
-    FIRST_VERSION_WITH_OFFSET_SUMS,
-    OFFSET_UNKNOWN,
     DecodeError,
     FutureSubscription,
     FutureVersion,
     HostInfo,
-    Subscription,
     TaskId,
     TopicPartition,
 )
-from subscription_codec.columns import TaskOffsetSums
 from subscription_codec.consumer_protocol import decode_member_userdata, flatten_by_topic
 from upgrade import ConfigException
 from upgrade.config_types import parse_host_port
@@ -121,23 +117,13 @@ def _decode_member(member_id: str, subscription: bytes, supported_version: int) 
         versions=versions,
         process_id=userdata.process_id,
         owned_partitions=owned,
-        offset_sums=_offset_sums_of(userdata),
+        offset_sums=userdata.offset_sums_by_task(),
         end_point=userdata.user_end_point,
         client_tags=dict(userdata.client_tags),
         rack_id=envelope.rack_id,
         error_code=userdata.error_code,
         trailing=userdata.trailing,
     )
-
-
-def _offset_sums_of(userdata: Subscription) -> Mapping[TaskId, int]:
-    if userdata.version >= FIRST_VERSION_WITH_OFFSET_SUMS:
-        sums = userdata.task_offset_sums
-        return sums.as_dict() if isinstance(sums, TaskOffsetSums) else dict(sums)
-    return {
-        **dict.fromkeys(userdata.standby_tasks, OFFSET_UNKNOWN),
-        **dict.fromkeys(userdata.prev_tasks, LATEST_OFFSET),
-    }
 
 
 def group_by_process(

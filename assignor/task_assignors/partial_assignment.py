@@ -120,11 +120,12 @@ def task_assignment(state: ApplicationState, *parts: PartialAssignment, follow_u
             active[owner].append(task)
             for other in others:
                 standby[other].append(task)
+    ids = [process.process_id for process in processes]
     interval = state.configs.probing_rebalance_interval_ms if follow_up else None
-    asking = state.leader_process_id or (processes[0].process_id if processes else None)
-    return TaskAssignment.of(
-        KafkaStreamsAssignment(
-            process.process_id, active[at], standby[at], interval if process.process_id == asking else None
-        )
-        for at, process in enumerate(processes)
+    asking = state.leader_process_id or next(iter(ids), None)
+    return TaskAssignment(
+        {
+            process: KafkaStreamsAssignment(process, mine, others, interval if process == asking else None)
+            for process, mine, others in zip(ids, active, standby, strict=True)
+        }
     )

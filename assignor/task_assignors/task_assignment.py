@@ -33,8 +33,9 @@ class KafkaStreamsAssignment:
 
     def __attrs_post_init__(self) -> None:
         """Raise ``ActiveAndStandbyError`` for a task that is both."""
-        if both := self.active & self.standby:
-            raise ActiveAndStandbyError(f"process {self.process_id} has {_joined(both)} both active and as a standby")
+        if not self.active.isdisjoint(self.standby):
+            both = _joined(self.active & self.standby)
+            raise ActiveAndStandbyError(f"process {self.process_id} has {both} both active and as a standby")
 
 
 @frozen

@@ -16,7 +16,7 @@ from spark_sim.pipeline.runs import RUNS_TABLE
 
 FEATURE_TESTS: Final = ("tests/upgrade", "tests/integration", "tests/assignor", "tests/spark_sim")
 COMMANDS: Final = (
-    *("userdata decode", "userdata explain", "assign", "plan"),
+    *("userdata decode", "userdata explain", "assign", "plan", "release"),
     *("replay", "sweep", "report", "member", "bounce"),
 )
 """Commands whose options are listed; the others have the same ones."""

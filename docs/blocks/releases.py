@@ -9,6 +9,7 @@ from typing import Any, Final
 from blocks.markdown import table, word
 from upgrade.features.model.dialects import DIALECT_POINTS, DIALECTS, Code
 from upgrade.plans import FROM_LINES, TO_LINES, Plan, documented_plan, kip_268_cells, upgrade_from_value
+from upgrade.release_names import CONFLUENT_PLATFORM
 from upgrade.releases import RELEASES, Release, release_named
 from upgrade.upgrade_from import PINNED_VERSIONS
 
@@ -77,9 +78,17 @@ def _said(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, tuple) else str(getattr(value, "value", value))
 
 
+def confluent_platform() -> str:
+    """List the lines of Confluent Platform with their line of Kafka."""
+    return table(
+        ("Confluent Platform", "Kafka"), [(f"`{line}`", f"`{kafka}`") for line, kafka in CONFLUENT_PLATFORM.items()]
+    )
+
+
 BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
     "releases": releases,
     "pinned versions": pinned,
+    "confluent platform": confluent_platform,
     "matrix": matrix,
     "dialects": dialects,
 }

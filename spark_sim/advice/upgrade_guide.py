@@ -9,24 +9,22 @@ A sweep sees rebalance metadata and task ownership. It does not see records, so 
 from __future__ import annotations
 
 import enum
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
 from typing import Any, Final
 
 from attrs import frozen
 
 from spark_sim.search.cell_result import SAFE, UpgradeResult
+from upgrade.planner import documented_hops
 from upgrade.plans import (
     KAFKA_8649_RULE_SET,
     RECORD_FORMAT_CHANGES,
     Obstacle,
     Plan,
-    bridge_release,
-    documented_plan,
+    Upgrade,
     is_downgrade,
     obstacles,
-    upgrade_from_value,
 )
 from upgrade.releases import Release
 from upgrade.upgrade_from import line_number
@@ -64,15 +62,19 @@ class UpgradePath:
         return str(self.bounces or "o")
 
     def __str__(self) -> str:
-        if not self.hops:
-            return "offline"
-        return ", then ".join(map(_hop_text, self.hops))
+        return path_text(hop.upgrade for hop in self.hops)
 
 
-def _hop_text(hop: UpgradeResult) -> str:
-    upgrade = hop.upgrade
-    value = f' with upgrade.from="{upgrade.upgrade_from}"' if upgrade.upgrade_from else ""
-    return f"{'one bounce' if upgrade.plan is Plan.ONE_BOUNCE else 'two bounces'}{value} to {upgrade.target}"
+def path_text(hops: Iterable[Upgrade]) -> str:
+    """Write the hops of a path; without any it is ``offline``."""
+    return ", then ".join(map(_hop_text, hops)) or "offline"
+
+
+def _hop_text(hop: Upgrade) -> str:
+    if hop.plan is Plan.OFFLINE:
+        return "offline"
+    value = f' with upgrade.from="{hop.upgrade_from}"' if hop.upgrade_from else ""
+    return f"{'one bounce' if hop.plan is Plan.ONE_BOUNCE else 'two bounces'}{value} to {hop.target}"
 
 
 @frozen
@@ -178,7 +180,7 @@ class GuideDifference:
 
     origin: Release
     target: Release
-    documented: str
+    documented: tuple[Upgrade, ...]
     derived: str
     reason: DifferenceReason | None
 
@@ -188,23 +190,8 @@ def guide_differences(entries: Mapping[Pair, GuideEntry]) -> list[GuideDifferenc
     return [
         GuideDifference(*pair, documented, str(entry.path), _difference_reason(pair, entry))
         for pair, entry in entries.items()
-        if (documented := documented_path(*pair)) != str(entry.path)
+        if path_text(documented := documented_hops(*pair)) != str(entry.path)
     ]
-
-
-def documented_path(origin: Release, target: Release) -> str:
-    """Return the path of Kafka's guides, in the words of ``UpgradePath``."""
-    bridge = bridge_release(origin, target)
-    stops = [origin, *([bridge] if bridge else []), target]
-    return ", then ".join(_documented_hop(*hop) for hop in pairwise(stops))
-
-
-def _documented_hop(origin: Release, target: Release) -> str:
-    plan, value = documented_plan(origin, target), upgrade_from_value(origin, target)
-    if plan is Plan.OFFLINE:
-        return "offline"
-    words = "one bounce" if plan is Plan.ONE_BOUNCE else f'two bounces with upgrade.from="{value}"'
-    return f"{words} to {target}"
 
 
 def _difference_reason(pair: Pair, entry: GuideEntry) -> DifferenceReason | None:
@@ -222,11 +209,6 @@ def _difference_reason(pair: Pair, entry: GuideEntry) -> DifferenceReason | None
     elif Obstacle.VERSION in found and entry.path.via:
         return DifferenceReason.FIXED_BRIDGE
     return None
-
-
-def count_by_reason(found: Iterable[GuideDifference]) -> Counter[DifferenceReason | None]:
-    """Count differences by their reason."""
-    return Counter(each.reason for each in found)
 
 
 def entry_json(entry: GuideEntry) -> dict[str, Any]:

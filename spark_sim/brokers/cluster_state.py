@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import Any
 
-from attrs import evolve, field, frozen
+from attrs import asdict, evolve, field, frozen
 
 from spark_sim.brokers._metadata_log import MetadataLog
 from spark_sim.brokers._nodes import ClusterNodes, NodeState, Role, supported_ranges
@@ -59,6 +59,10 @@ class TraceEvent:
     who: str
     """The node or member; "" for the cluster."""
     text: str
+
+    def as_json(self) -> dict[str, object]:
+        """Return the event as plain values."""
+        return asdict(self)
 
     def __str__(self) -> str:
         return f"{self.who:<4} {self.text}"

@@ -11,6 +11,7 @@ from attrs import evolve
 from spark_sim.brokers.scenario import (
     DIALECTS_BY_NAME,
     GROUP_MEMBERS,
+    HAS_RELEASE,
     VERBS,
     BrokerScenario,
     ClusterStep,
@@ -19,7 +20,7 @@ from spark_sim.brokers.scenario import (
     node_id,
 )
 from spark_sim.model.scenario import VERBS as STREAMS_VERBS
-from spark_sim.model.scenario import ScenarioError
+from spark_sim.model.scenario import ScenarioError, parse_target, parse_verb
 from upgrade.brokers.protocol_versions import BrokerRelease, broker_release, version_named
 from upgrade.errors import UnknownLevel
 from upgrade.features.model.catalog import INT16, METADATA_VERSION
@@ -136,13 +137,11 @@ def _parse_level(word: str) -> Level:
 
 
 def _parse_step(text: str, known: Sequence[str], *, watched: bool) -> ClusterStep:
-    verb, *words = text.split() or [""]
-    if verb not in VERBS:
-        raise ScenarioError(f"expected one of {', '.join(VERBS)}, got {text.strip()!r}")
-    if VERBS[verb].operands is Operands.RACE:
-        return _parse_race(words, known)
-    mode = words.pop(0) if words and words[0] in VERBS[verb].modes else ""
-    match VERBS[verb].operands:
+    verb, mode, words = parse_verb(text, VERBS)
+    operands = VERBS[verb].operands
+    match operands:
+        case Operands.RACE:
+            return _parse_race([mode, *words] if mode else words, known)
         case Operands.NOTHING:
             if words:
                 raise ScenarioError(f"expected nothing after {verb}, got {_quoted(words)}")
@@ -159,7 +158,11 @@ def _parse_step(text: str, known: Sequence[str], *, watched: bool) -> ClusterSte
             words = [_single(verb, words)]
     if verb == "ask" and not watched:
         raise ScenarioError("there is no Streams group: expected watch FEATURE before the first |")
-    return ClusterStep(verb, tuple(_parse_target(verb, word, known) for word in _nonempty(verb, words)))
+    has_release = HAS_RELEASE.get(operands, False)
+    return ClusterStep(
+        verb,
+        tuple(parse_target(word, verb, "node", known, has_release, kraft_release) for word in _nonempty(verb, words)),
+    )
 
 
 def _parse_race(words: list[str], known: Sequence[str]) -> ClusterStep:
@@ -189,18 +192,6 @@ def _parse_new_nodes(words: Iterable[str], known: Sequence[str]) -> tuple[tuple[
             )
         found.append((name, release))
     return tuple(found)
-
-
-def _parse_target(verb: str, word: str, known: Sequence[str]) -> tuple[str, BrokerRelease | None]:
-    name, arrow, release = word.partition(">")
-    takes = VERBS[verb].operands
-    if name not in known:
-        raise ScenarioError(f"no node {name!r} in this scenario, only {', '.join(known)}")
-    if not arrow and takes is Operands.NODES_TO_RELEASE:
-        raise ScenarioError(f"expected {verb} {name}>RELEASE, got {word!r}")
-    if arrow and takes not in (Operands.NODES_TO_RELEASE, Operands.NODES_WITH_OPTIONAL_RELEASE):
-        raise ScenarioError(f"{verb} takes nodes without a release, got {word!r}")
-    return name, kraft_release(release) if arrow else None
 
 
 def _parse_member(word: str, *, watched: bool) -> str:

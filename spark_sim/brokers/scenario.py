@@ -18,7 +18,7 @@ from typing import Final
 
 from attrs import frozen
 
-from spark_sim.model.scenario import Verb, join_words, make_verb
+from spark_sim.model.scenario import Verb, make_verb
 from upgrade.brokers.protocol_versions import VERSIONS, BrokerRelease
 from upgrade.features.model.catalog import METADATA_VERSION
 from upgrade.features.model.dialects import DIALECTS, KAFKA_4, Dialect
@@ -45,6 +45,12 @@ class Operands(Enum):
     MEMBERS = "M ..."
     NOTHING = ""
 
+
+HAS_RELEASE: Final[Mapping[Operands, bool | None]] = {
+    Operands.NODES_TO_RELEASE: True,
+    Operands.NODES_WITH_OPTIONAL_RELEASE: None,
+}
+"""Whether a release follows each node; None if it may. Other operands have none."""
 
 VERBS: Final[Mapping[str, Verb[Operands]]] = {
     "bounce": make_verb(Operands.NODES_TO_RELEASE, "stop {nodes} and start again{as_release}"),
@@ -108,15 +114,11 @@ class ClusterStep:
         >>> ClusterStep("downgrade", levels=(("metadata.version", 25),)).description
         'the operator downgrades to 4.0-IV3, unless something would be lost'
         """
-        releases = sorted({str(release) for _, release in self.nodes if release})
-        return (
-            VERBS[self.verb]
-            .descriptions[self.mode]
-            .format(
-                nodes=join_words([name for name, _ in self.nodes]),
-                as_release=f" as {join_words(releases)}" if releases else "",
-                levels=join_words(list(map(level_text, self.levels))),
-            )
+        return VERBS[self.verb].describe(
+            self.mode,
+            (str(release) for _, release in self.nodes if release),
+            nodes=(name for name, _ in self.nodes),
+            levels=map(level_text, self.levels),
         )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -16,11 +16,12 @@ from rich.console import Console
 
 from assignor.cli.params import Seconds
 from assignor.formats.text import count
-from upgrade import Advice, Plan, UpgradeError, advise, release_named
+from upgrade import Advice, Plan, Release, UpgradeError, advise
 from upgrade.brokers.planner import advise_brokers
 from upgrade.brokers.protocol_versions import MetadataMode, broker_release, version_named
 from upgrade.brokers.steps import BrokerAdvice
 from upgrade.planner import documented_hops
+from upgrade.releases import ResolvedRelease, resolve_release
 
 if TYPE_CHECKING:
     from spark_sim.advice.impact import Impact
@@ -59,6 +60,7 @@ GROUP_OPTIONS: Final = ("members", "tasks", "standbys", "static", "session_timeo
     metavar="VERSION",
     help="Current inter.broker.protocol.version or metadata.version (2.8, 3.7-IV4).  [default: FROM's newest]",
 )
+@click.option("--assume", metavar="RELEASE", help="Treat a line that is newer than this version like RELEASE.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of text.")
 def plan(
     from_release: str,
@@ -67,6 +69,7 @@ def plan(
     brokers: bool,
     mode: str | None,
     level: str | None,
+    assume: str | None,
     as_json: bool,
     **of_a_group: Any,
 ) -> None:
@@ -100,28 +103,43 @@ def plan(
     if not brokers and (mode or level):
         raise click.UsageError("--zookeeper, --kraft and --level need --brokers")
     try:
-        advice = (
-            _advise_brokers(from_release, to_release, mode, level)
-            if brokers
-            else advise(release_named(from_release), release_named(to_release), offline=offline)
-        )
+        if brokers:
+            _print_broker_plan(_advise_brokers(from_release, to_release, mode, level), as_json=as_json)
+        else:
+            ends = resolve_release(from_release, assume), resolve_release(to_release, assume)
+            _print_group_plan(*ends, of_a_group | {"offline": offline} if about_group else None, offline, as_json)
     except UpgradeError as error:
         raise click.UsageError(str(error)) from error
+
+
+def _print_broker_plan(advice: BrokerAdvice, *, as_json: bool) -> None:
+    click.echo(json.dumps(advice.as_json(), indent=2) if as_json else _brokers_text(advice))
+    if not advice.is_possible:
+        sys.exit(1)
+
+
+def _print_group_plan(
+    origin: ResolvedRelease, target: ResolvedRelease, group: Mapping[str, Any] | None, offline: bool, as_json: bool
+) -> None:
+    """Print the plan, then what a group of this size sees of it; `group` is None if its size is not given."""
+    advice = advise(origin.release, target.release, offline=offline)
+    notes = [*origin.notes, *target.notes]
     if not as_json:  # first: the simulation of a large group takes minutes
-        click.echo(_brokers_text(advice) if isinstance(advice, BrokerAdvice) else _advice_text(advice))
-    impact = _estimate_impact(from_release, to_release, offline=offline, **of_a_group) if about_group else None
+        click.echo(_advice_text(advice, notes))
+    impact = _estimate_impact(origin.release, target.release, **group) if group else None
     if as_json:
-        plain = advice.as_json() | ({"group": impact.as_json()} if impact else {})
-        click.echo(json.dumps(plain, indent=2))
+        click.echo(
+            json.dumps(advice.as_json() | {"notes": notes} | ({"group": impact.as_json()} if impact else {}), indent=2)
+        )
     elif impact:
         click.echo("\n" + "\n".join(_impact_lines(impact)))
-    if (impact and not impact.safe) or (isinstance(advice, BrokerAdvice) and not advice.is_possible):
+    if impact and not impact.safe:
         sys.exit(1)
 
 
 def _estimate_impact(
-    origin: str,
-    target: str,
+    origin: Release,
+    target: Release,
     *,
     offline: bool,
     members: int,
@@ -134,7 +152,7 @@ def _estimate_impact(
     """Explore and measure the plan in a group of this size; a terminal shows a spinner."""
     from spark_sim.advice import impact
 
-    hops = documented_hops(release_named(origin), release_named(target), offline=offline)
+    hops = documented_hops(origin, target, offline=offline)
     group = impact.GroupProfile(members, impact.workload_with(tasks, standbys, static=static), session_timeout)
     with Console(stderr=True).status(
         f"exploring every schedule, then playing the plan with {count(members, 'member')} ..."
@@ -189,7 +207,7 @@ _TITLES = {
 }
 
 
-def _advice_text(advice: Advice) -> str:
+def _advice_text(advice: Advice, notes: Iterable[str]) -> str:
     title = _TITLES[advice.plan.value]
     if advice.via:
         title = f"{_NUMBERS[len(advice.steps)]} rolling bounces, through {', '.join(advice.via)}"
@@ -198,7 +216,7 @@ def _advice_text(advice: Advice) -> str:
         lines += [f"{number}. {step.do}", f"   why:        {step.why}", f"   if skipped: {step.if_skipped}", ""]
     if advice.plan is not Plan.OFFLINE:
         lines += ["or, if the group may stop: stop everything, then start everything (--offline)", ""]
-    return _with_warnings(lines, advice.warnings)
+    return _with_warnings(lines, [*notes, *advice.warnings])
 
 
 _MODES = {MetadataMode.ZOOKEEPER: "with ZooKeeper", MetadataMode.KRAFT: "in KRaft mode"}

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from spark_sim.cli._exit_status import exit_unless, one_line_errors
 
 if TYPE_CHECKING:
-    from spark_sim.report.broker_trace import BrokerTrace
     from spark_sim.report.trace_view import Trace
 
 SAFE: Final = "safe"
@@ -101,7 +100,7 @@ def replay(scenario: str, as_json: bool) -> None:
     exit_unless(result.verdict == SAFE)
 
 
-def _trace(scenario: str) -> tuple[Trace | BrokerTrace, Mapping[str, str]]:
+def _trace(scenario: str) -> tuple[Trace[Any], Mapping[str, str]]:
     """Run a scenario of a group or of a cluster; return its trace and the styles of its events."""
     from spark_sim.brokers.parser import is_broker_scenario, parse_scenario
 

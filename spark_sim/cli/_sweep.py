@@ -13,7 +13,7 @@ from click.core import ParameterSource
 from spark_sim.cli._exit_status import CommandFailed, WrongUsage, exit_unless, one_line_errors
 from upgrade.errors import UpgradeError
 from upgrade.plans import Plan, Upgrade, all_upgrades, kip_268_plans, kip_268_upgrades
-from upgrade.releases import release_named
+from upgrade.releases import Release, resolve_release
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -254,12 +254,20 @@ def _upgrades(origin: str, target: str, plan: str | None, upgrade_from: str | No
             upgrade_from=upgrade_from if upgrade_from and each.plan.value == takes_value else each.upgrade_from,
             labels=(origin, target),
         )
-        for each in kip_268_plans(release_named(origin), release_named(target))
+        for each in kip_268_plans(_release(origin), _release(target))
         if plan in (None, each.plan.value)
     )
     for each in found:
         _check_starts(each)
     return found
+
+
+def _release(name: str) -> Release:
+    """Find a release; a note on stderr says what was assumed."""
+    resolved = resolve_release(name)
+    for note in resolved.notes:
+        click.echo(f"note: {note}", err=True)
+    return resolved.release
 
 
 def _check_starts(upgrade: Upgrade) -> None:

@@ -25,6 +25,12 @@ def _load_plan() -> click.Command:
     return plan
 
 
+def _load_release() -> click.Command:
+    from spark_sim.cli._release import release
+
+    return release
+
+
 def _load_replay() -> click.Command:
     from spark_sim.cli._replay import replay
 
@@ -47,6 +53,7 @@ COMMANDS: Final = {
     **assignor_cli.COMMANDS,
     "conform": LazyCommand(_load_conform, "Compare captures of real groups with simulated members."),
     "plan": LazyCommand(_load_plan, "The steps of a safe upgrade from one release to another."),
+    "release": LazyCommand(_load_release, "What is known about one release."),
     "replay": LazyCommand(_load_replay, "One simulated scenario, explained step by step."),
     "report": LazyCommand(_load_report, "Tables and pictures of a finished sweep."),
     "sweep": LazyCommand(_load_sweep, "Every way an upgrade can go, simulated on Spark."),

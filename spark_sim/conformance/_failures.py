@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Final
 
 from assignor import FatalError, Topology
 from assignor.cluster import ClusterSnapshot
@@ -12,8 +11,7 @@ from spark_sim.conformance._twin import FailureInGeneration, Twin
 from spark_sim.conformance.capture import GenerationRecord
 from spark_sim.conformance.messages import AssignmentMessage, SubscriptionMessage
 from spark_sim.conformance.result import SUBTOPOLOGY_MISMATCH, GenerationReplay, MemberFailure, MemberReplay
-
-_RULES_WITH_KAFKA_8649: Final = "g2"
+from upgrade.plans import KAFKA_8649_RULE_SET
 
 
 def final_failure(twin: Twin, index: int, next_generation: int | None) -> MemberFailure | None:
@@ -85,7 +83,7 @@ def mark_subtopology_mismatches(
     """
     leader = next((part for part in generation.members if part.is_leader), None)
     started_as = leader.incarnation.started_as if leader else None
-    if started_as is None or started_as.release.rule_set != _RULES_WITH_KAFKA_8649:
+    if started_as is None or started_as.release.rule_set != KAFKA_8649_RULE_SET:
         return
     if not any(
         isinstance(part.subscription, SubscriptionMessage)

@@ -13,7 +13,7 @@ from typing import Any, Final, NoReturn, TypeVar
 
 from attrs import frozen
 
-from assignor.streams_assignor import PROTOCOL_NAME
+from assignor.protocol import PROTOCOL_NAME
 
 _T = TypeVar("_T")
 _MISSING: Final = object()

@@ -27,6 +27,10 @@ class GroupEvent(NamedTuple):
         """The event without its time and member. Assignments below version 3 have no supported version."""
         return EVENT_TEMPLATES[self.kind].format(*self.values).replace(" (supported -1)", "")
 
+    def as_json(self) -> dict[str, object]:
+        """Return the event as plain values."""
+        return {**self._asdict(), "text": self.text}
+
     def __str__(self) -> str:
         return f"{self.at / 1000:7.1f}s  gen {self.generation:<3} {self.member:<3} {self.text}"
 

@@ -11,12 +11,12 @@ nothing happens except the steps, which may be single protocol actions (``join A
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Final, Generic, NamedTuple, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from spark_sim.model.workload import DEFAULT_WORKLOAD, Workload
 from upgrade.errors import UpgradeError
@@ -46,6 +46,13 @@ class Operands(enum.Enum):
     NOTHING = "nothing"
 
 
+_HAS_RELEASE: Final[Mapping[Operands, bool | None]] = {
+    Operands.PROCESSES_AND_RELEASES: True,
+    Operands.PROCESSES_AND_OPTIONAL_RELEASES: None,
+}
+"""Whether a release follows each name; None if it may. Other operands have none."""
+
+R = TypeVar("R")
 _O = TypeVar("_O", bound=enum.Enum)
 
 
@@ -61,6 +68,12 @@ class Verb(Generic[_O]):
     def modes(self) -> tuple[str, ...]:
         """The words that may follow the verb."""
         return tuple(filter(None, self.descriptions))
+
+    def describe(self, mode: str, started_as: Iterable[str], **lists: Iterable[str]) -> str:
+        """Return the description of a mode, with the lists that it names, and what processes are started as."""
+        releases = join_words(sorted(set(started_as)))
+        words = {name: join_words([*items]) for name, items in lists.items()}
+        return self.descriptions[mode].format(as_release=releases and f" as {releases}", **words)
 
 
 def make_verb(operands: _O, description: str, **modes: str) -> Verb[_O]:
@@ -159,15 +172,8 @@ class Step:
         >>> Scenario.parse("A@1.1 | bounce A>2.0,upgrade.from=1.1").steps[0].description
         'stop A, wait until its session has timed out, start it again as 2.0.1 with upgrade.from=1.1'
         """
-        started_as = {str(instance).replace(",", " with ") for _, instance in self.members if instance is not None}
-        return (
-            VERBS[self.verb]
-            .descriptions[self.mode]
-            .format(
-                names=join_words([*self.names]),
-                as_release=f" as {join_words(sorted(started_as))}" if started_as else "",
-            )
-        )
+        started_as = (str(instance).replace(",", " with ") for _, instance in self.members if instance is not None)
+        return VERBS[self.verb].describe(self.mode, started_as, names=self.names)
 
     def __str__(self) -> str:
         words = [self.verb, *([self.mode] if self.mode else [])]
@@ -205,6 +211,21 @@ class Scenario:
         members = " ".join(f"{name}@{instance}" for name, instance in self.members)
         return members if self.workload == DEFAULT_WORKLOAD else f"{members} | with {self.workload}"
 
+    @property
+    def instances(self) -> Iterator[Instance]:
+        """Everything that a process is started as."""
+        for _, instance in (*self.members, *(each for step in self.steps for each in step.members)):
+            if instance is not None:
+                yield instance
+
+    def with_instances(self, replaced: Callable[[Instance], Instance]) -> Scenario:
+        """Return the scenario with another instance for each."""
+        steps = (
+            evolve(step, members=tuple((name, each and replaced(each)) for name, each in step.members))
+            for step in self.steps
+        )
+        return evolve(self, members=tuple((name, replaced(each)) for name, each in self.members), steps=tuple(steps))
+
     def __str__(self) -> str:
         return " | ".join([self.head, *map(str, self.steps)])
 
@@ -240,12 +261,9 @@ def _parse_workload(words: list[str]) -> Workload:
 
 
 def _parse_step(text: str, processes: tuple[str, ...], workload: Workload) -> Step:
-    verb, *words = text.split() or [""]
-    if verb == "with":
+    if text.split()[:1] == ["with"]:
         raise ScenarioError(f"with stands before all other steps, got {text.strip()!r} after them")
-    if verb not in VERBS:
-        raise ScenarioError(f"expected one of {', '.join(VERBS)}, got {text.strip()!r}")
-    mode = words.pop(0) if words and words[0] in VERBS[verb].modes else ""
+    verb, mode, words = parse_verb(text, VERBS)
     takes = VERBS[verb].operands
     if takes is Operands.NOTHING or (takes is Operands.LEADER and mode):
         if words:
@@ -255,7 +273,8 @@ def _parse_step(text: str, processes: tuple[str, ...], workload: Workload) -> St
         what = "topics" if takes is Operands.TOPICS else takes.value if takes is Operands.LEADER else "members"
         raise ScenarioError(f"expected {what} after {verb}, got {text.strip()!r}")
     known = _known_names(takes, processes, workload)
-    return Step(verb, tuple(_parse_target(verb, takes, word, known) for word in words), mode)
+    kind, has_release = "source topic" if takes is Operands.TOPICS else "member", _HAS_RELEASE.get(takes, False)
+    return Step(verb, tuple(parse_target(word, verb, kind, known, has_release, Instance.parse) for word in words), mode)
 
 
 def _known_names(operands: Operands, processes: tuple[str, ...], workload: Workload) -> tuple[str, ...]:
@@ -266,18 +285,39 @@ def _known_names(operands: Operands, processes: tuple[str, ...], workload: Workl
     return processes
 
 
-def _parse_target(
-    verb: str, operands: Operands, word: str, known_names: tuple[str, ...]
-) -> tuple[str, Instance | None]:
-    name, arrow, instance = word.partition(">")
-    kind = "source topic" if operands is Operands.TOPICS else "member"
-    if name not in known_names:
-        raise ScenarioError(f"no {kind} {name!r} in this scenario, only {', '.join(known_names)}")
-    if not arrow and operands is Operands.PROCESSES_AND_RELEASES:
+# -- reading, in both scenario languages -----------------------------------------------------------------------------
+
+
+def parse_verb(text: str, verbs: Mapping[str, Verb[Any]]) -> tuple[str, str, list[str]]:
+    """Split a step into its verb, its mode ("" for none) and the words behind them."""
+    verb, *words = text.split() or [""]
+    if verb not in verbs:
+        raise ScenarioError(f"expected one of {', '.join(verbs)}, got {text.strip()!r}")
+    mode = words.pop(0) if words and words[0] in verbs[verb].modes else ""
+    return verb, mode, words
+
+
+def parse_target(
+    word: str, verb: str, kind: str, known: Sequence[str], has_release: bool | None, parse_release: Callable[[str], R]
+) -> tuple[str, R | None]:
+    """Parse ``NAME`` or ``NAME>RELEASE``.
+
+    Args:
+        word: What to parse.
+        verb: The verb of the step, for messages.
+        kind: What it names, for messages.
+        known: The names that there are.
+        has_release: Whether a release follows the name; None if it may.
+        parse_release: Parses the release.
+    """
+    name, arrow, release = word.partition(">")
+    if name not in known:
+        raise ScenarioError(f"no {kind} {name!r} in this scenario, only {', '.join(known)}")
+    if not arrow and has_release:
         raise ScenarioError(f"expected {verb} {name}>RELEASE, got {word!r}")
-    if arrow and operands not in {Operands.PROCESSES_AND_RELEASES, Operands.PROCESSES_AND_OPTIONAL_RELEASES}:
+    if arrow and has_release is False:
         raise ScenarioError(f"{verb} takes {kind}s without a release, got {word!r}")
-    return name, Instance.parse(instance) if arrow else None
+    return name, parse_release(release) if arrow else None
 
 
 def join_words(words: list[str]) -> str:

@@ -109,7 +109,7 @@ def _running_process_actions(
 def _add_join(
     table: ProcessTable, view: GroupView, number: int, state: ProcessState, row: ActionRow, verb: str, add: int = 0
 ) -> None:
-    subscription = table.protocol_table.subscription(state.version)
+    subscription = table.protocol_table.subscriptions[state.version]
     if isinstance(subscription, Violation):
         row.failures.append((PackedAction(verb, number, number), subscription))
         return
@@ -125,7 +125,7 @@ def _add_join(
 
 
 def _add_sync(table: ProcessTable, view: GroupView, number: int, state: ProcessState, row: ActionRow) -> None:
-    reaction = table.protocol_table.reaction(state.version, state.payload)
+    reaction = table.protocol_table.reactions[state.version, state.payload]
     if isinstance(reaction, Violation):
         row.failures.append((PackedAction("take", number, number), reaction))
         return
@@ -161,7 +161,7 @@ def _add_removal(
 def _stop_actions(table: ProcessTable, view: OperatorView, number: int, state: ProcessState) -> Iterator[PackedAction]:
     orphaned_ids = state.orphaned_ids
     if state.is_member:
-        subscription = table.protocol_table.subscription(state.version) if state.status == JOINED else -1
+        subscription = table.protocol_table.subscriptions[state.version] if state.status == JOINED else -1
         assert isinstance(subscription, int)
         orphaned_ids = (*orphaned_ids, OrphanedId(subscription, state.leads))
     gone = ProcessState(state.sequence, state.rounds_done, CRASHED, orphaned_ids=orphaned_ids)

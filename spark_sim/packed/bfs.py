@@ -17,7 +17,7 @@ from spark_sim.model.violations import Violation
 from spark_sim.packed.actions import PackedAction
 from spark_sim.packed.encoding import Encoding
 from spark_sim.packed.model import LEAD, PackedModel, PackedState
-from spark_sim.packed.tables.transition_table import ElectionTable, TransitionTable
+from spark_sim.packed.tables.transition_table import TransitionTable, election_table
 from spark_sim.packed.view import GROUP_FIELDS_MASK, PHASE, SUMMARY_MASK, StateSummary
 from spark_sim.search.bfs import MAX_STATES, fill
 from spark_sim.search.graph import FAILED_STATE, StateGraph, StateViolation
@@ -104,7 +104,7 @@ def _expand_all(graph: PackedGraph, number: int, max_states: int) -> int:
         packed.join_pending_state,
         packed.join_pending_weight,
         TransitionTable(packed),
-        ElectionTable(packed),
+        election_table(packed),
     )
     at = number - 1
     while (at := at + 1) < size <= max_states:

@@ -9,12 +9,13 @@ an action is one addition.
           weight[number] = tallies | number << ... | number**2 << ... | number**3 << ... (side by side)
 
 The tallies (``view``) are summed up with them, so the lowest bits of a key are the summary of the state. The actions
-are those of ``spark_sim.model._actions``; what members and leaders send comes from ``protocol_table``.
+are those of ``spark_sim.model._actions``; what members and leaders send comes from ``tables``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from operator import attrgetter
 from typing import Final
 
@@ -29,7 +30,8 @@ from spark_sim.packed._process_state import (
     elected_states,
 )
 from spark_sim.packed.actions import ActionRow, PackedAction, operator_actions, protocol_actions
-from spark_sim.packed.tables.process_table import LeaderTable, ProcessTable
+from spark_sim.packed.tables.memo import Memo
+from spark_sim.packed.tables.process_table import ProcessTable
 from spark_sim.packed.view import (
     CRASHES,
     GROUP_FIELD_BITS,
@@ -55,10 +57,11 @@ class Encoding(ProcessTable):
 
     def __init__(self, cell: UpgradeCell) -> None:
         super().__init__(cell)
-        self._leader_table: Final = LeaderTable(self)
-        self._leader_elections: Final[dict[int, list[tuple[int, int]]]] = {}
-        self._summaries: Final[dict[int, StateSummary]] = {}
-        self._action_rows: Final[dict[tuple[GroupView | OperatorView, int], ActionRow]] = {}
+        self.elections: Final = Memo(self._elections)
+        """Number of a process state => what it becomes if one of its ids is elected, and what that adds to a key."""
+        self.half_rows: Final = Memo(self._half_row)
+        """Half of a view and the number of a process state => its actions there."""
+        self._summaries: Final = Memo(partial(summarize, cell))
 
     # -- numbers ---------------------------------------------------------------------------------------------------
 
@@ -75,8 +78,6 @@ class Encoding(ProcessTable):
         summary_bits = (saturate(summary_bits >> GROUP_FIELD_BITS) << GROUP_FIELD_BITS) + (
             summary_bits & GROUP_FIELDS_MASK
         )
-        if summary_bits not in self._summaries:
-            self._summaries[summary_bits] = summarize(self.cell, summary_bits)
         return self._summaries[summary_bits]
 
     # -- initial and terminal states ---------------------------------------------------------------------------------
@@ -157,34 +158,22 @@ class Encoding(ProcessTable):
 
     def action_row(self, view: View, number: int) -> ActionRow:
         """Return the actions of a process state, except ``lead``."""
-        protocol_row, operator_row = self.cached_actions(view.group, number), self.cached_actions(view.operator, number)
+        protocol_row, operator_row = self.half_rows[view.group, number], self.half_rows[view.operator, number]
         return ActionRow(
             sorted([*protocol_row.actions, *operator_row.actions], key=_PREPARES_REBALANCE),
             protocol_row.elections,
             protocol_row.failures,
         )
 
-    def cached_actions(self, view: GroupView | OperatorView, number: int) -> ActionRow:
-        """Return the actions of one half of a view, from the cache."""
-        found = self._action_rows.get((view, number))
-        if found is None:
-            row = (
-                protocol_actions(self, view, number)
-                if isinstance(view, GroupView)
-                else operator_actions(self, view, number)
-            )
-            found = self._action_rows[view, number] = row
-        return found
+    def _half_row(self, view_and_number: tuple[GroupView | OperatorView, int]) -> ActionRow:
+        view, number = view_and_number
+        if isinstance(view, GroupView):
+            return protocol_actions(self, view, number)
+        return operator_actions(self, view, number)
 
-    def elections(self, number: int) -> list[tuple[int, int]]:
-        """Return what a process state becomes if one of its ids is elected, each with what that adds to a key."""
-        found = self._leader_elections.get(number)
-        if found is None:
-            elected = [self.state_number(state) for state in elected_states(self.process_states.values[number])]
-            found = self._leader_elections[number] = [
-                (self.weights[each] - self.weights[number], each) for each in elected
-            ]
-        return found
+    def _elections(self, number: int) -> list[tuple[int, int]]:
+        elected = [self.state_number(state) for state in elected_states(self.process_states.values[number])]
+        return [(self.weights[each] - self.weights[number], each) for each in elected]
 
     def key_delta(self, action: PackedAction) -> int:
         """Return what an action adds to a key, after what preparing a rebalance adds."""
@@ -199,11 +188,7 @@ class Encoding(ProcessTable):
         for number in states:
             bits |= self.subscription_bits[number]
             leader = max(leader, self.leader_instances[number])
-        return self.leader_results(leader, bits) if leader >= 0 else None
-
-    def leader_results(self, leader: int, subscription_bits: int) -> Mapping[int, int] | Violation:
-        """Return what each process state becomes as an instance leads with these subscriptions, or its failure."""
-        return self._leader_table[leader, subscription_bits]
+        return self.leader_table[leader, bits] if leader >= 0 else None
 
     def may_have_second_owner(self, states: Sequence[int]) -> bool:
         """Whether the leader may assign tasks that members keep, because its release does not know them (KIP-429)."""

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from functools import lru_cache
+from typing import Final
 
 from attrs import frozen
 
 from spark_sim.model.scenario import Instance
 from spark_sim.packed._cell import UpgradeCell
 from upgrade import ConfigException
+
+NOT_STARTED: Final = "refused"
+"""The class of cells in which a process does not start; their messages differ, so each is explored."""
 
 
 @frozen
@@ -55,13 +59,18 @@ def behaviour_key(instance: Instance) -> ReleaseBehaviourKey:
     )
 
 
+def all_instances_start(cell: UpgradeCell) -> bool:
+    """Whether the releases of a cell accept their configurations."""
+    return all(behaviour_key(instance).starts for instance in cell.instances)
+
+
 def equivalence_class(cell: UpgradeCell) -> Hashable:
     """Return what decides the result of a cell; equal for all cells that cannot differ."""
+    if not all_instances_start(cell):
+        return NOT_STARTED
     sequences = dict.fromkeys(cell.instance_sequences)
     behaviours = [[behaviour_key(instance) for instance in sequence] for sequence in sequences]
     instances = [each for sequence in behaviours for each in sequence]
-    if not all(each.starts for each in instances):
-        return "refused"
     # If some members keep tasks that other leaders do not know of, tasks matter, and so do the task assignors.
     checks_tasks = any(each.cooperative for each in instances) and not all(
         each.withholds_owned_tasks for each in instances

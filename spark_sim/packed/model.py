@@ -64,7 +64,7 @@ class PackedModel:
     ) -> Iterator[Transition[PackedState, PackedAction]]:
         electors = self._after(state, action).process_states
         for each in dict.fromkeys(electors):
-            for _, elected in self.encoding.elections(each):
+            for _, elected in self.encoding.elections[each]:
                 chosen = action._replace(elects=(each, elected))
                 label = edge_label(action) + count * electors.count(each)
                 yield Transition(chosen, self._after(state, chosen), label)

@@ -13,7 +13,8 @@ from spark_sim.brokers.operator_program import ReleasePair
 from spark_sim.brokers.parser import FIRST_FEATURE_LINE, kraft_release
 from spark_sim.brokers.plans import PLANS
 from spark_sim.brokers.scenario import DIALECTS_BY_NAME
-from spark_sim.model.scenario import Scenario, ScenarioError
+from spark_sim.model.scenario import ScenarioError
+from spark_sim.pipeline.work_units import WorkUnit
 from spark_sim.search.cell_result import SAFE, CellResult
 from spark_sim.search.tables import Column, Table, stored
 from upgrade.brokers.protocol_versions import NEWEST_OF_LINE, broker_release
@@ -70,8 +71,10 @@ class BrokerCellResult(CellResult):
 
 
 @frozen
-class BrokerUnit:
+class BrokerUnit(WorkUnit):
     """Explores one cell of brokers."""
+
+    result_type = BrokerCellResult
 
     cell: BrokerCellKey
 
@@ -85,17 +88,9 @@ class BrokerUnit:
         """The estimated work, in moves of packed states: half a second for three nodes and one fault."""
         return 3_500 * 3.2 ** len(self.cell.nodes) * 3.0**self.cell.faults
 
-    def empty_result(self) -> BrokerCellResult:
-        """Return the result before anything is explored."""
-        return BrokerCellResult(self.cell)
-
     def result(self) -> BrokerCellResult:
         """Explore the cell."""
         return broker_result(self.cell, explore(self.cell.broker_cell))
-
-    def scenarios(self) -> Iterator[Scenario]:
-        """Yield nothing: the search itself runs the simulated brokers."""
-        return iter(())
 
 
 def broker_result(key: BrokerCellKey, found: BrokerExploration) -> BrokerCellResult:

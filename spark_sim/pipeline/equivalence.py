@@ -7,18 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from functools import cache
-from typing import Final
 
 from attrs import evolve
 
 from spark_sim.packed import OperatorDeviation, UpgradeCell
-from spark_sim.packed.equivalence import equivalence_class
+from spark_sim.packed.equivalence import NOT_STARTED, equivalence_class
 from spark_sim.pipeline.operator_deviations import DEVIATIONS_BY_NAME, possible_deviations
 from spark_sim.search.cell_result import UpgradeResult
 from upgrade.plans import Upgrade
-
-NOT_STARTED: Final = "refused"
-"""The class of upgrades in which a process does not start; their messages differ, so each is a class of its own."""
 
 
 def representatives(upgrades: Iterable[Upgrade]) -> dict[Hashable, Upgrade]:

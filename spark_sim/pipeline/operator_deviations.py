@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from spark_sim.packed import OperatorDeviation, UpgradeCell
-from upgrade import ConfigException
+from spark_sim.packed.equivalence import all_instances_start
 from upgrade.plans import Plan, Upgrade
 
 DEVIATION_NAMES: Final[Mapping[OperatorDeviation, str]] = {
@@ -33,7 +33,7 @@ def possible_deviations(upgrade: Upgrade) -> Iterator[OperatorDeviation]:
     ``MISTAKEN`` and ``NEVER_REMOVED`` need a plan with ``upgrade.from``. ``NEVER_REMOVED`` also needs a second round
     with the release of the first.
     """
-    if upgrade.plan is Plan.OFFLINE or not _all_instances_start(upgrade):
+    if upgrade.plan is Plan.OFFLINE or not all_instances_start(UpgradeCell(upgrade)):
         return
     yield OperatorDeviation.INTERRUPTED
     yield OperatorDeviation.ROLLED_BACK
@@ -42,12 +42,3 @@ def possible_deviations(upgrade: Upgrade) -> Iterator[OperatorDeviation]:
         rounds = upgrade.rounds
         if len(rounds) > 1 and rounds[0].release == rounds[1].release:
             yield OperatorDeviation.NEVER_REMOVED
-
-
-def _all_instances_start(upgrade: Upgrade) -> bool:
-    try:
-        for instance in UpgradeCell(upgrade).instances:
-            instance.config()
-    except ConfigException:
-        return False
-    return True

@@ -149,7 +149,7 @@ class ResultSink:
         for key, plain in manifest["done"].items():
             units = self.partitions[key].units
             results = tuple(
-                unit.empty_result().from_plain(unit.cell, each) for unit, each in zip(units, plain["sums"], strict=True)
+                unit.result_type.from_plain(unit.cell, each) for unit, each in zip(units, plain["sums"], strict=True)
             )
             self.committed[key] = PartitionResult(key, results, plain["digest"])
 

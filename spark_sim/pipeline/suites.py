@@ -11,6 +11,7 @@ from typing import Any, Final
 from attrs import asdict, field, frozen
 
 from spark_sim.advice.upgrade_guide import derive_guide, entry_json
+from spark_sim.pipeline._regression_units import REGRESSION_TABLE, parse_regression_result, regression_units
 from spark_sim.pipeline.broker_units import (
     BROKER_MATRIX,
     BrokerUnit,
@@ -19,7 +20,6 @@ from spark_sim.pipeline.broker_units import (
     parse_broker_result,
 )
 from spark_sim.pipeline.equivalence import merge_results, upgrade_class
-from spark_sim.pipeline.regression_units import REGRESSION_TABLE, parse_regression_result, regression_units
 from spark_sim.pipeline.work_units import SweepConfig, WorkUnit
 from spark_sim.search.cell_result import CellResult
 from spark_sim.search.tables import UPGRADE_MATRIX, json_lines, parse_upgrade_result

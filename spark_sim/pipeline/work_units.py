@@ -11,14 +11,14 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from string import ascii_uppercase
-from typing import Any, Final, Protocol
+from typing import Any, ClassVar, Final
 
 from attrs import evolve, field, frozen
 
 from spark_sim.model.scenario import Scenario
 from spark_sim.model.workload import DEFAULT_WORKLOAD, Workload
 from spark_sim.packed import FaultBudget, OperatorDeviation, UpgradeCell, explore
-from spark_sim.packed.equivalence import behaviour_key
+from spark_sim.packed.equivalence import all_instances_start
 from spark_sim.packed.explorer import choose_engine
 from spark_sim.packed.upgrade_result import MAX_EXPLORED_MEMBERS, upgrade_result
 from spark_sim.pipeline.equivalence import deviation_class, representatives
@@ -37,51 +37,44 @@ COST_OF_A_RUN: Final = 20_000
 """A run of simulated members, in moves of packed states."""
 
 
-class WorkUnit(Protocol):
+class WorkUnit(ABC):
     """One unit of a sweep: a value that can be pickled. Equal units yield equal results."""
 
+    result_type: ClassVar[type[CellResult]]
+
     @property
+    @abstractmethod
     def cell(self) -> Any:
         """The cell that the result is about."""
 
     @property
+    @abstractmethod
     def key(self) -> str:
         """A short name."""
 
     @property
+    @abstractmethod
     def cost(self) -> float:
         """The estimated work, in moves of packed states."""
 
-    def empty_result(self) -> CellResult:
-        """Return the result before anything is explored."""
-
+    @abstractmethod
     def result(self) -> CellResult:
-        """Explore the cell, without simulated members."""
+        """Explore the cell, without the runs of ``scenarios``."""
 
     def scenarios(self) -> Iterator[Scenario]:
-        """Yield the schedules that simulated members run."""
+        """Yield the schedules that simulated members run: none if the search itself runs them."""
+        return iter(())
 
 
-class UpgradeUnit(ABC):
+class UpgradeUnit(WorkUnit):
     """What the units of upgrades have in common."""
 
-    @property
-    @abstractmethod
-    def cell(self) -> Upgrade:
-        """The upgrade."""
-
-    def empty_result(self) -> UpgradeResult:
-        """Return the result before anything is explored."""
-        return UpgradeResult(self.cell)
+    result_type = UpgradeResult
 
     @property
     def key(self) -> str:
         """A short name."""
         return upgrade_key(self.cell)
-
-    def scenarios(self) -> Iterator[Scenario]:
-        """Yield the schedules that simulated members run."""
-        return iter(())
 
 
 @frozen
@@ -112,7 +105,7 @@ class ExhaustiveUnit(UpgradeUnit):
 
     def scenarios(self) -> Iterator[Scenario]:
         """Yield coarse schedules, evenly spread over all that there are; none if a process does not start."""
-        if not all(behaviour_key(instance).starts for instance in self.packed_cell.instances):
+        if not all_instances_start(self.packed_cell):
             return
         for scenario in spread_schedules(self.cell, ascii_uppercase[: self.packed_cell.members], self.runs):
             yield evolve(scenario, workload=self.workload)

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from spark_sim.model.member import clear_memo
 from spark_sim.model.scenario import Scenario
@@ -67,7 +67,7 @@ def _explore(unit: WorkUnit) -> CellResult:
     try:
         return unit.result()
     except Exception as error:  # whatever it is, the other cells are still worth having
-        return evolve(unit.empty_result(), violated=SIMULATION_FAILS, message=f"{type(error).__name__}: {error}")
+        return unit.result_type(unit.cell, violated=SIMULATION_FAILS, message=f"{type(error).__name__}: {error}")
 
 
 def _run_rows(unit: WorkUnit, key: str) -> list[Run]:

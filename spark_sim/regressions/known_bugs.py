@@ -1,14 +1,15 @@
 """Table of known bugs: the violated property, the affected and the fixed releases; a search finds the schedules.
 
 Pairs of releases are written as in ``ReleasePairs``. Fixed pairs have to be free of the bug: releases with a fix, the
-documented upgrade path, or unaffected pairs if there is no fix.
+documented upgrade path, or unaffected pairs if there is no fix. Ranges of releases come from
+``upgrade.release_behaviour`` where one of its columns decides.
 """
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
-from itertools import product
+from collections.abc import Callable, Iterator
+from itertools import groupby, product
 from typing import Final
 
 from attrs import frozen
@@ -28,7 +29,16 @@ from spark_sim.model.violations import (
     TASK_PARTITIONS_MATCH,
 )
 from spark_sim.regressions._extra_properties import ASSIGNED_PARTITIONS_RECORDED, UPGRADE_COMPLETED
-from upgrade.plans import Plan, Upgrade
+from upgrade.plans import KAFKA_8649_RULE_SET, Plan, Upgrade
+from upgrade.release_behaviour import (
+    BOTH,
+    COOPERATIVE,
+    CURRENT,
+    EAGER,
+    InterimStandby,
+    MemberTasksMethod,
+    ReleaseBehaviour,
+)
 from upgrade.releases import RELEASES, Release, release_named
 
 
@@ -107,11 +117,40 @@ class KnownBug:
     members: int = 2
 
 
-_KAFKA_8649_RELEASES: Final = "2.1.0..2.2.1 2.3.0"
-_BEFORE_2_0: Final = "0.10.1.0..1.1.1"
-_EAGER: Final = "2.0.0..2.3.1"
-_EAGER_AND_COOPERATIVE: Final = "2.4.0..3.9.2"
-_COOPERATIVE: Final = "4.0.0..4.3.1"
+def _releases_with(behaves: Callable[[ReleaseBehaviour], bool]) -> str:
+    """Return the releases of Kafka whose row of ``upgrade.release_behaviour`` has certain columns.
+
+    >>> _releases_with(lambda row: row.fails_on_missing_lag)
+    '2.6.0..3.0.2'
+    """
+    released = [each for each in RELEASES.values() if each.is_released]
+    runs = ([*group] for has, group in groupby(released, lambda each: behaves(each.behaviour)) if has)
+    return " ".join(run[0].name + (f"..{run[-1].name}" if len(run) > 1 else "") for run in runs)
+
+
+def _versions(first: int, last: int = CURRENT.supported_version) -> str:
+    """Return the releases that support a metadata version of a range, and no newer one."""
+    return _releases_with(lambda row: first <= row.supported_version <= last)
+
+
+_KAFKA_6054: Final = _releases_with(lambda row: row.rule_set == "g1")
+_KAFKA_6054_FIXED: Final = _releases_with(lambda row: row.rule_set == "g1f")
+_KAFKA_8649: Final = _releases_with(lambda row: row.rule_set == KAFKA_8649_RULE_SET and row.supported_version > 3)
+_KAFKA_8649_FIXED: Final = _releases_with(lambda row: row.rule_set == "g3")
+_BEFORE_2_0: Final = _versions(2, 2)
+_2_0: Final = _versions(3, 3)
+_EAGER: Final = _releases_with(lambda row: row.rebalance_protocols == EAGER and row.supported_version >= 3)
+_EAGER_AND_COOPERATIVE: Final = _releases_with(lambda row: row.rebalance_protocols == BOTH)
+_PROBEABLE_AND_EAGER: Final = _releases_with(
+    lambda row: row.supported_version >= 3 and row.rebalance_protocols != COOPERATIVE
+)
+_COOPERATIVE: Final = _releases_with(lambda row: row.rebalance_protocols == COOPERATIVE)
+_BEFORE_KIP_441: Final = _releases_with(lambda row: row.member_tasks is MemberTasksMethod.STICKY_OR_ROUND_ROBIN)
+_KIP_441: Final = _releases_with(lambda row: row.member_tasks is MemberTasksMethod.STICKY_BY_LAG)
+_KIP_708: Final = _releases_with(lambda row: row.client_tags)
+_KIP_708_AND_EAGER: Final = _releases_with(lambda row: row.client_tags and row.rebalance_protocols == BOTH)
+_FAILS_ON_MISSING_LAG: Final = _releases_with(lambda row: row.fails_on_missing_lag)
+_STANDBY_IF_STATEFUL: Final = _releases_with(lambda row: row.interim_standby is InterimStandby.IF_STATEFUL)
 
 BUGS: Final = (
     KnownBug(
@@ -121,10 +160,10 @@ BUGS: Final = (
         SearchMethod.EXHAUSTIVE,
         READABLE_VERSION,
         (
-            ReleasePairs("0.10.0.0..0.10.0.1", "0.10.1.0..0.10.2.1 0.11.0.0..0.11.0.2 1.0.0..1.0.1 1.1.0"),
-            ReleasePairs("0.10.0.0..0.10.0.1", "0.10.2.2 0.11.0.3 1.0.2 1.1.1 2.0.0..2.3.1"),
+            ReleasePairs(_versions(1, 1), _KAFKA_6054),
+            ReleasePairs(_versions(1, 1), f"{_KAFKA_6054_FIXED} {_EAGER}"),
         ),
-        (ReleasePairs("0.10.0.0..0.10.0.1", "0.10.2.2 0.11.0.3 1.0.2 1.1.1", "0.10.0"),),
+        (ReleasePairs(_versions(1, 1), _KAFKA_6054_FIXED, "0.10.0"),),
     ),
     KnownBug(
         "B2",
@@ -132,8 +171,8 @@ BUGS: Final = (
         "without upgrade.from, or with a wrong value, leaders before 2.0 get what they cannot read",
         SearchMethod.EXHAUSTIVE,
         READABLE_VERSION,
-        (ReleasePairs(_BEFORE_2_0, "2.0.0..3.9.2"), ReleasePairs(_BEFORE_2_0, _EAGER_AND_COOPERATIVE, "2.0")),
-        (ReleasePairs(_BEFORE_2_0, "2.0.0..3.9.2", "1.1"),),
+        (ReleasePairs(_BEFORE_2_0, _PROBEABLE_AND_EAGER), ReleasePairs(_BEFORE_2_0, _EAGER_AND_COOPERATIVE, "2.0")),
+        (ReleasePairs(_BEFORE_2_0, _PROBEABLE_AND_EAGER, "1.1"),),
     ),
     KnownBug(
         "B3",
@@ -141,8 +180,8 @@ BUGS: Final = (
         "leaders push members to a version that these do not have",
         SearchMethod.EXHAUSTIVE,
         NO_MEMBER_FAILS,
-        (ReleasePairs("2.0.0..2.0.1", _KAFKA_8649_RELEASES),),
-        (ReleasePairs("2.0.0..2.0.1", "2.2.2 2.3.1"), ReleasePairs("2.0.0..2.0.1", _EAGER_AND_COOPERATIVE, "2.0")),
+        (ReleasePairs(_2_0, _KAFKA_8649),),
+        (ReleasePairs(_2_0, _KAFKA_8649_FIXED), ReleasePairs(_2_0, _EAGER_AND_COOPERATIVE, "2.0")),
         error_code="IllegalArgumentException",
     ),
     KnownBug(
@@ -151,8 +190,8 @@ BUGS: Final = (
         "members that are ahead rejoin again and again, as long as one that is behind stays alive",
         SearchMethod.EXHAUSTIVE,
         REBALANCING_TERMINATES,
-        (ReleasePairs("kip-268", _KAFKA_8649_RELEASES),),
-        (ReleasePairs("kip-268", "2.2.2 2.3.1"),),
+        (ReleasePairs("kip-268", _KAFKA_8649),),
+        (ReleasePairs("kip-268", _KAFKA_8649_FIXED),),
     ),
     KnownBug(
         "B4",
@@ -160,8 +199,8 @@ BUGS: Final = (
         "leaders push members that go back to a version that these no longer have",
         SearchMethod.EXHAUSTIVE,
         NO_MEMBER_FAILS,
-        (ReleasePairs(_KAFKA_8649_RELEASES, "2.0.0..2.0.1"),),
-        (ReleasePairs(f"2.2.2 2.3.1 {_EAGER_AND_COOPERATIVE}", "2.0.0..2.0.1"),),
+        (ReleasePairs(_KAFKA_8649, _2_0),),
+        (ReleasePairs(f"{_KAFKA_8649_FIXED} {_EAGER_AND_COOPERATIVE}", _2_0),),
         error_code="IllegalArgumentException",
     ),
     KnownBug(
@@ -170,8 +209,8 @@ BUGS: Final = (
         "while probing, each thread gets all tasks that its process had",
         SearchMethod.COARSE_BFS,
         SINGLE_OWNER,
-        (ReleasePairs("2.0.0..2.0.1", _KAFKA_8649_RELEASES), ReleasePairs(_KAFKA_8649_RELEASES, "2.4.0..2.5.1", "2.3")),
-        (ReleasePairs("2.2.2 2.3.1", "2.4.0..2.5.1", "2.3"),),
+        (ReleasePairs(_2_0, _KAFKA_8649), ReleasePairs(_KAFKA_8649, _BEFORE_KIP_441, "2.3")),
+        (ReleasePairs(_KAFKA_8649_FIXED, _BEFORE_KIP_441, "2.3"),),
         workload="threads=2",
     ),
     KnownBug(
@@ -180,8 +219,8 @@ BUGS: Final = (
         "while probing, a task that reads several partitions is named once",
         SearchMethod.COARSE_BFS,
         NO_MEMBER_FAILS,
-        (ReleasePairs("2.0.0..2.0.1", _KAFKA_8649_RELEASES), ReleasePairs(_KAFKA_8649_RELEASES, "2.4.0..2.5.1", "2.3")),
-        (ReleasePairs("2.2.2 2.3.1", "2.4.0..2.5.1", "2.3"),),
+        (ReleasePairs(_2_0, _KAFKA_8649), ReleasePairs(_KAFKA_8649, _BEFORE_KIP_441, "2.3")),
+        (ReleasePairs(_KAFKA_8649_FIXED, _BEFORE_KIP_441, "2.3"),),
         error_code=PARTITION_COUNT_MISMATCH,
         workload="topology=join",
     ),
@@ -191,8 +230,8 @@ BUGS: Final = (
         "while probing, tasks of two subtopologies are named in an order that partitions do not have",
         SearchMethod.COARSE_BFS,
         TASK_PARTITIONS_MATCH,
-        (ReleasePairs("2.0.0..2.0.1", _KAFKA_8649_RELEASES), ReleasePairs(_KAFKA_8649_RELEASES, "2.4.0..2.5.1", "2.3")),
-        (ReleasePairs("2.2.2 2.3.1", "2.4.0..2.5.1", "2.3"),),
+        (ReleasePairs(_2_0, _KAFKA_8649), ReleasePairs(_KAFKA_8649, _BEFORE_KIP_441, "2.3")),
+        (ReleasePairs(_KAFKA_8649_FIXED, _BEFORE_KIP_441, "2.3"),),
         workload="topology=two",
     ),
     KnownBug(
@@ -202,7 +241,7 @@ BUGS: Final = (
         SearchMethod.EXHAUSTIVE,
         NO_MEMBER_FAILS,
         (ReleasePairs(_BEFORE_2_0, "what-if-7436", "1.1"),),
-        (ReleasePairs(_BEFORE_2_0, "2.4.0..2.4.1", "1.1"),),
+        (ReleasePairs(_BEFORE_2_0, _versions(5, 5), "1.1"),),
     ),
     KnownBug(
         "B8",
@@ -211,7 +250,7 @@ BUGS: Final = (
         SearchMethod.EXHAUSTIVE,
         NO_MEMBER_FAILS,
         (ReleasePairs(_EAGER, "what-if-9053", "2.3"),),
-        (ReleasePairs(_EAGER, "2.4.0..2.4.1", "2.3"),),
+        (ReleasePairs(_EAGER, _versions(5, 5), "2.3"),),
     ),
     KnownBug(
         "B9",
@@ -219,8 +258,8 @@ BUGS: Final = (
         "cooperative members that are probed do not notice what they were given",
         SearchMethod.COARSE_BFS,
         ASSIGNED_PARTITIONS_RECORDED,
-        (ReleasePairs("2.4.0..2.4.1", "what-if-8972"),),
-        (ReleasePairs("2.4.0..2.4.1", "2.5.0..2.5.1"),),
+        (ReleasePairs(_versions(5, 5), "what-if-8972"),),
+        (ReleasePairs(_versions(5, 5), _versions(6, 6)),),
     ),
     KnownBug(
         "B11",
@@ -285,12 +324,12 @@ BUGS: Final = (
         SearchMethod.COARSE_BFS,
         NO_MEMBER_FAILS,
         (
-            ReleasePairs("2.4.0..2.6.3", "3.2.0..3.9.2", initial_upgrade_from="1.1"),
-            ReleasePairs("2.7.0..3.1.2", "3.2.0..3.9.2", initial_upgrade_from="1.1"),
+            ReleasePairs("2.4.0..2.6.3", _KIP_708_AND_EAGER, initial_upgrade_from="1.1"),
+            ReleasePairs("2.7.0..3.1.2", _KIP_708_AND_EAGER, initial_upgrade_from="1.1"),
         ),
         (
             ReleasePairs("3.2.0..3.9.1", "3.9.2", initial_upgrade_from="1.1"),
-            ReleasePairs("2.4.0..3.1.2", "3.2.0..3.9.2"),
+            ReleasePairs(_versions(5, 10), _KIP_708_AND_EAGER),
         ),
     ),
     KnownBug(
@@ -299,8 +338,8 @@ BUGS: Final = (
         "a task that is withheld leaves a standby that is not configured",
         SearchMethod.COARSE_BFS,
         NO_UNREQUESTED_STANDBY,
-        (ReleasePairs("2.6.0..3.5.1", "3.5.2"),),
-        (ReleasePairs("3.5.2", "3.6.0..3.6.2"), ReleasePairs("2.4.0..2.4.1", "2.5.0..2.5.1")),
+        (ReleasePairs(_STANDBY_IF_STATEFUL, "3.5.2"),),
+        (ReleasePairs("3.5.2", "3.6.0..3.6.2"), ReleasePairs(_versions(5, 5), _versions(6, 6))),
     ),
     KnownBug(
         "L1",
@@ -308,7 +347,7 @@ BUGS: Final = (
         "error codes travel in the leader's own version, which members that are behind cannot read",
         SearchMethod.COARSE_BFS,
         READABLE_VERSION,
-        (ReleasePairs("2.4.0..3.1.2", "3.2.0..4.3.1"), ReleasePairs("2.1.0..2.3.1", "2.4.0..2.8.2", "2.3")),
+        (ReleasePairs(_versions(5, 10), _KIP_708), ReleasePairs(_versions(4, 4), _versions(5, 9), "2.3")),
         (ReleasePairs("3.2.0..4.3.0", "4.3.1"),),
     ),
     KnownBug(
@@ -317,7 +356,7 @@ BUGS: Final = (
         "the wish that all end does not travel below version 9",
         SearchMethod.COARSE_BFS,
         SHUTDOWN_COMPLETES,
-        (ReleasePairs("2.4.0..2.7.2", "2.8.0..4.3.1"),),
+        (ReleasePairs(_versions(5, 8), _versions(9)),),
         (ReleasePairs("3.2.0..4.3.0", "4.3.1"),),
     ),
     KnownBug(
@@ -326,8 +365,8 @@ BUGS: Final = (
         "members that are ahead get no answer while a topic is missing",
         SearchMethod.COARSE_BFS,
         EVERY_MEMBER_ASSIGNED,
-        (ReleasePairs("2.1.0..2.3.1", "2.4.0..2.8.2", "2.3"),),
-        (ReleasePairs("2.4.0..3.1.2", "3.2.0..4.3.1"),),
+        (ReleasePairs(_versions(4, 4), _versions(5, 9), "2.3"),),
+        (ReleasePairs(_versions(5, 10), _KIP_708),),
     ),
     KnownBug(
         "L4",
@@ -335,8 +374,8 @@ BUGS: Final = (
         "a copy of unknown position passes for the best one",
         SearchMethod.COARSE_BFS,
         CAUGHT_UP_OWNER,
-        (ReleasePairs("2.4.0..2.5.1", "3.2.0..4.3.1"),),
-        (ReleasePairs("2.6.0..3.1.2", "3.2.0..4.3.1"),),
+        (ReleasePairs(_BEFORE_KIP_441, _KIP_708),),
+        (ReleasePairs(_KIP_441, _KIP_708),),
         workload="lag",
     ),
     KnownBug(
@@ -345,8 +384,8 @@ BUGS: Final = (
         "because of that the group rebalances without end",
         SearchMethod.COARSE_BFS,
         REBALANCING_TERMINATES,
-        (ReleasePairs("3.2.0..4.3.1", "2.4.0..2.5.1"),),
-        (ReleasePairs("2.6.0..3.1.2", "2.4.0..2.5.1"),),
+        (ReleasePairs(_KIP_708, _BEFORE_KIP_441),),
+        (ReleasePairs(_KIP_441, _BEFORE_KIP_441),),
         workload="lag",
         members=3,
     ),
@@ -356,8 +395,8 @@ BUGS: Final = (
         "threads of 2.4 and 2.5 are given anything but what they run, and tasks go to and fro without end",
         SearchMethod.COARSE_BFS,
         REBALANCING_TERMINATES,
-        (ReleasePairs("2.4.0..2.5.1", "2.6.0..4.3.1"),),
-        (ReleasePairs("2.6.0..3.1.2", "3.2.0..4.3.1"),),
+        (ReleasePairs(_BEFORE_KIP_441, _versions(7)),),
+        (ReleasePairs(_KIP_441, _KIP_708),),
         workload="threads=2",
         members=3,
     ),
@@ -367,8 +406,8 @@ BUGS: Final = (
         "leaders look up how far behind a task without state is, which members up to 2.3 name",
         SearchMethod.COARSE_BFS,
         NO_MEMBER_FAILS,
-        (ReleasePairs("2.0.0..2.3.1", "2.6.0..3.0.2", "2.3"),),
-        (ReleasePairs("2.0.0..2.3.1", "3.1.0..3.9.2", "2.3"),),
+        (ReleasePairs(_EAGER, _FAILS_ON_MISSING_LAG, "2.3"),),
+        (ReleasePairs(_EAGER, "3.1.0..3.9.2", "2.3"),),
         workload="topology=chained",
     ),
 )

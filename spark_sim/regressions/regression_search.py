@@ -7,11 +7,13 @@ operator that waits for quiescence. The coarse search runs every schedule of up 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from typing import Final
+from functools import partial
+from typing import Any, Final, NamedTuple
 
 from attrs import evolve, field, frozen
 
 from spark_sim.model.processes import SHUTDOWN_REQUEST_SINCE
+from spark_sim.model.scenario import Instance
 from spark_sim.model.violations import REBALANCING_TERMINATES
 from spark_sim.model.workload import DEFAULT_WORKLOAD, Workload
 from spark_sim.packed import FaultBudget, OperatorDeviation, UpgradeCell, explore
@@ -22,11 +24,44 @@ from spark_sim.packed.paths import cycle_scenario, scenario_to
 from spark_sim.regressions._coarse_bfs import CoarseSearch, coarse_bfs
 from spark_sim.regressions._extra_properties import never_completed
 from spark_sim.regressions.known_bugs import BUGS, KnownBug, ReleasePairs, SearchMethod
+from spark_sim.search.cell_result import SIMULATION_FAILS, CellResult
 from spark_sim.search.path_counting import count_paths
 from upgrade.releases import Release
 
 FAULTS: Final = FaultBudget(crashes=1, rebalance_timeouts=1)
 MAX_STEPS: Final = 3
+
+
+class RegressionKey(NamedTuple):
+    """One search by names."""
+
+    bug: str
+    instances: tuple[str, ...]
+    """What each member runs, from the first release to the last."""
+    affected: bool
+    """Whether Kafka has the bug there."""
+
+    def __str__(self) -> str:
+        return f"{self.bug} {' '.join(self.instances)}"
+
+
+@frozen(kw_only=True)
+class RegressionResult(CellResult):
+    """The result of one search: ``message`` is None if the bug was not found."""
+
+    cell: RegressionKey = field(kw_only=False)
+    confirmed: bool | None = None
+    """Whether simulated members replay the example; None if that was not tried."""
+
+    @property
+    def found(self) -> bool:
+        """Whether the search found the bug."""
+        return self.message is not None and self.violated != SIMULATION_FAILS
+
+    @property
+    def as_expected(self) -> bool:
+        """Whether the bug was found exactly where Kafka has it."""
+        return self.found == self.cell.affected and self.confirmed is not False and self.violated != SIMULATION_FAILS
 
 
 @frozen
@@ -39,6 +74,23 @@ class RegressionSearch:
     target: Release
     affected: bool
     """Whether the pair has the bug."""
+
+    @property
+    def key(self) -> RegressionKey:
+        """The search by names."""
+        return RegressionKey(self.bug.name, tuple(map(str, self.instance_sequence)), self.affected)
+
+    @property
+    def instance_sequence(self) -> tuple[Instance, ...]:
+        """What each member runs, from the first release to the last."""
+        return self.release_pairs.instance_sequence(self.origin, self.target)
+
+    def result(self, message: str | None, example: object = None, **values: Any) -> RegressionResult:
+        """Return the result of the search; ``message`` is None if the bug was not found."""
+        violated = None if message is None else self.bug.violated_property
+        return RegressionResult(
+            self.key, violated=violated, message=message, example=str(example) if example else None, **values
+        )
 
     @property
     def cell(self) -> UpgradeCell:
@@ -54,10 +106,9 @@ class RegressionSearch:
     @property
     def equivalence_class(self) -> Hashable:
         """A key that is equal for searches with equal results."""
-        course = self.release_pairs.instance_sequence(self.origin, self.target)
         seen = [
             (behaviour_key(each), each.release.behaviour.task_columns, _supports_shutdown(each.release))
-            for each in course
+            for each in self.instance_sequence
         ]
         return (
             self.bug.name,
@@ -66,33 +117,11 @@ class RegressionSearch:
         )
 
     def __str__(self) -> str:
-        return f"{self.bug.name} {' '.join(map(str, self.release_pairs.instance_sequence(self.origin, self.target)))}"
+        return str(self.key)
 
 
 def _supports_shutdown(release: Release) -> bool:
     return release.number >= SHUTDOWN_REQUEST_SINCE
-
-
-@frozen
-class RegressionResult:
-    """The result of a search."""
-
-    search: RegressionSearch = field(eq=False)
-    message: str | None = None
-    """The text of the violation; None if the bug was not found."""
-    example: str = ""
-    """A shortest schedule that shows the bug."""
-    schedules: int | None = None
-    """The number of schedules; None if rebalancing does not terminate, or if no member starts."""
-    states: int | None = None
-    """The number of states; None for a coarse search, and if no member starts."""
-    confirmed: bool | None = None
-    """Whether simulated members reproduce a violation of packed states; None if this was not checked."""
-
-    @property
-    def as_expected(self) -> bool:
-        """Whether the bug was found in an affected pair, or not found in a fixed one."""
-        return (self.message is not None) == self.search.affected and self.confirmed is not False
 
 
 def regression_searches(*, every: bool = False) -> Iterator[RegressionSearch]:
@@ -121,18 +150,19 @@ def run_search(search: RegressionSearch, *, steps: int = MAX_STEPS) -> Regressio
 def _coarse(wanted: RegressionSearch, steps: int) -> RegressionResult:
     bug = wanted.bug
     workload = Workload.parse(bug.workload.split()) if bug.workload else DEFAULT_WORKLOAD
-    course = wanted.release_pairs.instance_sequence(wanted.origin, wanted.target)
-    found = coarse_bfs(CoarseSearch(course, bug.violated_property, bug.error_code, workload, bug.members, steps))
+    found = coarse_bfs(
+        CoarseSearch(wanted.instance_sequence, bug.violated_property, bug.error_code, workload, bug.members, steps)
+    )
     if found.example is None:
-        return RegressionResult(wanted, schedules=found.schedules)
-    return RegressionResult(wanted, found.message, str(found.example), found.schedules, confirmed=True)
+        return wanted.result(None, schedules=found.schedules, states=None)
+    return wanted.result(found.message, found.example, schedules=found.schedules, states=None, confirmed=True)
 
 
 def _terminal(wanted: RegressionSearch) -> RegressionResult:
     graph = bfs(Encoding(wanted.cell))
     message = never_completed(graph)
-    example = str(scenario_to(graph, graph.terminal_states[0])) if message else ""
-    return RegressionResult(wanted, message, example, count_paths(graph).schedules, graph.state_count)
+    example = scenario_to(graph, graph.terminal_states[0]) if message else None
+    return wanted.result(message, example, schedules=count_paths(graph).schedules, states=graph.state_count)
 
 
 def _exhaustive(wanted: RegressionSearch) -> RegressionResult:
@@ -144,7 +174,7 @@ def _exhaustive(wanted: RegressionSearch) -> RegressionResult:
 def _exhaustive_with(wanted: RegressionSearch, cell: UpgradeCell) -> RegressionResult:
     bug = wanted.bug
     explored = explore(cell)
-    found = RegressionResult(wanted, schedules=explored.schedules, states=explored.states)
+    found = partial(wanted.result, schedules=explored.schedules, states=explored.states)
     broken = (
         each
         for each in explored.counterexamples
@@ -152,11 +182,11 @@ def _exhaustive_with(wanted: RegressionSearch, cell: UpgradeCell) -> RegressionR
     )
     for each in broken:
         if not each.example:
-            return evolve(found, message=each.text, example=_not_started_example(cell))
+            return found(each.text, _not_started_example(cell))
         if bug.violated_property == REBALANCING_TERMINATES:
-            return evolve(found, message=each.text, example=str(cycle_scenario(bfs(Encoding(cell)))))
-        return evolve(found, message=each.text, example=each.example, confirmed=each.confirmed)
-    return found
+            return found(each.text, cycle_scenario(bfs(Encoding(cell))))
+        return found(each.text, each.example, confirmed=each.confirmed)
+    return found(None)
 
 
 def _not_started_example(cell: UpgradeCell) -> str:

@@ -9,7 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from spark_sim.advice.upgrade_guide import DifferenceReason, GuideEntry, Pair, derive_guide, guide_differences
+from spark_sim.advice.upgrade_guide import (
+    DifferenceReason,
+    GuideEntry,
+    Pair,
+    derive_guide,
+    guide_differences,
+    path_text,
+)
 from spark_sim.search.cell_result import SAFE, UpgradeResult
 from upgrade.plans import Plan
 from upgrade.releases import RELEASES, Release
@@ -61,11 +68,11 @@ def _broken(results: Iterable[UpgradeResult]) -> Iterator[dict[str, Any]]:
 
 def _differences(entries: Mapping[Pair, GuideEntry]) -> Iterator[dict[str, Any]]:
     """Yield the differences from Kafka's guides, those with the same reason and the same signs together."""
-    found: dict[tuple[str, str, str], list[Any]] = {}
+    found: dict[tuple[str, int, str], list[Any]] = {}
     for each in guide_differences(entries):
         way = entries[each.origin, each.target].path
-        documented = "offline" if each.documented == "offline" else f"{each.documented.count('bounce')} step(s)"
-        key = (each.reason.name if each.reason else "", documented, way.sign)
+        steps = sum(hop.plan is not Plan.OFFLINE for hop in each.documented)
+        key = (each.reason.name if each.reason else "", steps, way.sign)
         found.setdefault(key, []).append(each)
     for (reason, _, sign_), those in found.items():
         example = those[-1]
@@ -76,7 +83,7 @@ def _differences(entries: Mapping[Pair, GuideEntry]) -> Iterator[dict[str, Any]]
             "origins": _release_span(each.origin for each in those),
             "targets": _release_span(each.target for each in those),
             "for_example": f"{example.origin} to {example.target}",
-            "documented": example.documented,
+            "documented": path_text(example.documented),
             "derived": example.derived,
         }
 

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
-from spark_sim.pipeline.regression_units import RegressionCellResult
+from spark_sim.regressions.regression_search import RegressionResult
 from spark_sim.report.console import print_dim
 from spark_sim.report.judgement import Judgement, replay_line
 
 
-def judge(results: Sequence[RegressionCellResult]) -> Judgement:
+def judge(results: Sequence[RegressionResult]) -> Judgement:
     """Judge the searches: each bug is found exactly where Kafka has it."""
     unexpected = [each.title for each in results if not each.as_expected]
     verdict = (
@@ -21,7 +21,7 @@ def judge(results: Sequence[RegressionCellResult]) -> Judgement:
     return Judgement(not unexpected, f"{len(results)} searches; {verdict}")
 
 
-def print_results(console: Console, results: Sequence[RegressionCellResult], _max_examples: int) -> None:
+def print_results(console: Console, results: Sequence[RegressionResult], _max_examples: int) -> None:
     """Print what each search found, with its example."""
     for each in results:
         style = "green" if each.as_expected else "bold red"

@@ -12,16 +12,17 @@ from typing import Any, Final
 
 from attrs import asdict
 
-from spark_sim.advice.upgrade_guide import GuideEntry, Pair, derive_guide, guide_differences
+from spark_sim.advice.upgrade_guide import GuideEntry, derive_guide, guide_differences, path_text
+from spark_sim.model.events import GroupEvent
 from spark_sim.model.scenario import Scenario
 from spark_sim.pipeline.equivalence import upgrade_class
 from spark_sim.pipeline.operator_deviations import DEVIATION_DESCRIPTIONS
 from spark_sim.pipeline.sink import write_atomically
 from spark_sim.report._terminal import PLANS, MatrixGrid, judge
 from spark_sim.report.judgement import format_count
-from spark_sim.report.trace_view import MemberTrace, group_by_generation, trace
+from spark_sim.report.trace_view import MemberTrace, Trace, group_by_generation, trace
 from spark_sim.search.cell_result import SAFE, UpgradeResult
-from spark_sim.search.release_placeholders import with_placeholders
+from spark_sim.search.release_roles import ROLES, Recast
 from spark_sim.search.schedules import upgrade_schedules
 from upgrade.plans import Upgrade
 
@@ -78,8 +79,9 @@ def page_data(results: Sequence[UpgradeResult]) -> dict[str, Any]:
             for result in cell
         ]
         difference = differing.get(pair)
-        way = _path_json(pair, entries) | {
-            "documented": with_placeholders(difference.documented, cell[0].upgrade) if difference else None,
+        recast = Recast(cell[0].upgrade, ROLES)
+        way = _path_json(entries[pair], recast) | {
+            "documented": path_text(recast.hops(difference.documented)) if difference else None,
             "reason": difference.reason.value if difference and difference.reason else None,
         }
         cells.append([grid.down.index(origin), grid.across.index(target), ways.index_of(way), plans])
@@ -96,17 +98,15 @@ def page_data(results: Sequence[UpgradeResult]) -> dict[str, Any]:
 
 
 class _Interned:
-    """Stores equal values once; ``index_of`` returns their place."""
+    """Stores the value of each key once."""
 
     def __init__(self) -> None:
         self.values: list[Any] = []
         self._indexes: dict[str, int] = {}
 
     def index_of(self, value: Any) -> int:
-        place = self._indexes.setdefault(repr(value), len(self.values))
-        if place == len(self.values):
-            self.values.append(value)
-        return place
+        """Return the place of a value."""
+        return self.index_of_key(repr(value), lambda: value)
 
     def index_of_key(self, key: str, make: Callable[[], Any]) -> int:
         """Return the place of the value for a key; ``make`` is called only the first time."""
@@ -116,29 +116,24 @@ class _Interned:
         return self._indexes[key]
 
 
-def _path_json(pair: Pair, entries: Mapping[Pair, GuideEntry]) -> dict[str, Any]:
-    entry = entries[pair]
-    upgrade = Upgrade(*pair, plan=next(iter(PLANS)))
+def _path_json(entry: GuideEntry, recast: Recast) -> dict[str, Any]:
     return {
         "sign": entry.path.sign,
-        "text": with_placeholders(str(entry.path), upgrade),
+        "text": path_text(recast.hops(hop.upgrade for hop in entry.path.hops)),
         "via": entry.path.via,
         "unseen": [each.value for each in entry.unseen_obstacles],
     }
 
 
 def _verdict_json(result: UpgradeResult, stories: _Interned, *, traces_all: bool) -> dict[str, Any]:
-    """Return what the page shows of one plan, with placeholders for names."""
+    """Return what the page shows of one plan, with roles instead of releases."""
     upgrade = result.upgrade
-    line = result.example or (str(next(upgrade_schedules(upgrade, "ABC"))) if traces_all else "")
-    scenario = with_placeholders(line, upgrade)
-    trace_index = (
-        stories.index_of_key(
-            f"{scenario} {_trace_key(upgrade)}", lambda: _with_placeholders(_trace_json(line), upgrade)
-        )
-        if line
-        else None
-    )
+    recast = Recast(upgrade, ROLES)
+    story = None
+    if line := result.example or (str(next(upgrade_schedules(upgrade, "ABC"))) if traces_all else ""):
+        scenario = Scenario.parse(line)
+        shown = recast.scenario(scenario)
+        story = stories.index_of_key(f"{shown} {_trace_key(upgrade)}", lambda: _trace_json(trace(scenario, shown)))
     return {
         "plan": upgrade.plan.value,
         "verdict": result.verdict,
@@ -150,17 +145,17 @@ def _verdict_json(result: UpgradeResult, stories: _Interned, *, traces_all: bool
         "transitions": result.transitions,
         "property": result.violated,
         "schedules": format_count(result.schedules),
-        "message": with_placeholders(result.message or "", upgrade),
-        "scenario": scenario,
-        "story": trace_index,
+        "message": result.message or "",
+        "scenario": recast.line(line),
+        "story": story,
         "bad": result.verdict != SAFE and bool(result.example),
         "variants": [
             {
                 "words": DEVIATION_DESCRIPTIONS[name],
                 "safe": each.verdict == SAFE,
                 "schedules": format_count(each.schedules),
-                "message": with_placeholders(f"{each.violated}: {each.message}", upgrade) if each.violated else "",
-                "scenario": with_placeholders(each.example or "", upgrade),
+                "message": f"{each.violated}: {each.message}" if each.violated else "",
+                "scenario": recast.line(each.example or ""),
             }
             for name, each in result.deviations.items()
         ],
@@ -185,29 +180,18 @@ def _trace_key(upgrade: Upgrade) -> tuple[object, ...]:
     )
 
 
-def _with_placeholders(value: Any, upgrade: Upgrade) -> Any:
-    """Replace names by placeholders in every text of a plain value."""
-    if isinstance(value, str):
-        return with_placeholders(value, upgrade)
-    if isinstance(value, dict):
-        return {key: _with_placeholders(each, upgrade) for key, each in value.items()}
-    if isinstance(value, list):
-        return [_with_placeholders(each, upgrade) for each in value]
-    return value
-
-
 _DEFAULTS: Final = asdict(MemberTrace())
 
 
-def _trace_json(line: str) -> list[dict[str, Any]]:
-    """Run a scenario and return its trace as plain values."""
+def _trace_json(traced: Trace[GroupEvent]) -> list[dict[str, Any]]:
+    """Return a trace as plain values."""
     return [
         {
             "step": c.step,
             "meaning": c.meaning,
             "generations": [_generation_json(each) for each in group_by_generation(c.events)],
         }
-        for c in trace(Scenario.parse(line)).steps
+        for c in traced.steps
     ]
 
 

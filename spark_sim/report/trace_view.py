@@ -1,18 +1,20 @@
-"""The trace of a run: the steps of its scenario, and in each the events of every member, generation by generation.
+"""The trace of a run, of a group or of brokers: the steps of its scenario, and the events of each.
 
 The terminal and the page show the same trace.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, Generic, TypeVar
 
 from attrs import Factory, asdict, define, frozen
 
+from spark_sim.brokers.cluster_state import TraceEvent
 from spark_sim.model.events import GroupEvent, events_digest
 from spark_sim.model.scenario import Scenario, join_words
 from spark_sim.model.simulation import Simulation
+from spark_sim.model.violations import Violation
 
 GENERATION_EVENTS: Final = frozenset(
     {"leads", "assigned", "dropped", "revoked", "follows", "rejoins", "died", "ended", "violation", "remark"}
@@ -20,86 +22,101 @@ GENERATION_EVENTS: Final = frozenset(
 """Events of a generation; any other event after them belongs to the next generation."""
 
 
+E = TypeVar("E", GroupEvent, TraceEvent)
+
+
 @frozen
-class TraceStep:
+class TraceStep(Generic[E]):
     """One step: its words in the scenario, their meaning, and the events."""
 
     step: str
     meaning: str
-    events: tuple[GroupEvent, ...]
+    events: tuple[E, ...]
 
 
 @frozen
-class Trace:
-    """The trace of a finished run: the start of the group, one part for each step, and the verdict."""
+class Trace(Generic[E]):
+    """The trace of a finished run: the beginning, one part for each step, and the end."""
 
-    simulation: Simulation
-    steps: tuple[TraceStep, ...]
+    scenario: str
+    violations: tuple[Violation, ...]
+    summary: str
+    """The run in one line."""
+    details: Mapping[str, Any]
+    """What the JSON output has besides the steps."""
+    steps: tuple[TraceStep[E], ...]
 
     @property
     def verdict(self) -> str:
         """``safe`` or ``unsafe``."""
-        return "unsafe" if self.simulation.violations else "safe"
+        return "unsafe" if self.violations else "safe"
 
     @property
-    def summary(self) -> str:
-        """What the run needed, in one line."""
-        simulation = self.simulation
-        return (
-            f"{simulation.coordinator.generation} generations, at most {simulation.max_rebalances} after one step, "
-            f"members probed {simulation.version_probes} times"
-        )
+    def events(self) -> tuple[E, ...]:
+        """The events of all steps."""
+        return tuple(event for step in self.steps for event in step.events)
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values for machines."""
-        simulation = self.simulation
         return {
-            "scenario": str(simulation.scenario),
+            "scenario": self.scenario,
             "verdict": self.verdict,
-            "violations": [asdict(violation) for violation in simulation.violations],
-            "generations": simulation.coordinator.generation,
-            "max_rebalances": simulation.max_rebalances,
-            "probes": simulation.version_probes,
-            "digest": events_digest(simulation.events),
+            "violations": [asdict(violation) for violation in self.violations],
+            **self.details,
             "steps": [
-                {
-                    "step": each.step,
-                    "meaning": each.meaning,
-                    "events": [event._asdict() | {"text": event.text} for event in each.events],
-                }
+                {"step": each.step, "meaning": each.meaning, "events": [event.as_json() for event in each.events]}
                 for each in self.steps
             ],
         }
 
 
-def trace(scenario: Scenario) -> Trace:
+def final_step(violations: Iterable[Violation], events: Iterable[E]) -> TraceStep[E]:
+    """Return the end of a run, which names each violated property once."""
+    broken = dict.fromkeys(violation.property for violation in violations)
+    return TraceStep("the end", f"violated: {'; '.join(broken)}" if broken else "every property holds", tuple(events))
+
+
+def trace(scenario: Scenario, shown_as: Scenario | None = None) -> Trace[GroupEvent]:
     """Run a scenario and record the events of each step.
+
+    Args:
+        scenario: What to run.
+        shown_as: The same scenario with other instances, which the trace names instead.
 
     >>> [each.step for each in trace(Scenario.parse("A@2.0 B@2.0 | crash A")).steps]
     ['A@2.0.1 B@2.0.1', 'crash A', 'the end']
     """
-    simulation = Simulation(scenario)
+    simulation, shown = Simulation(scenario), shown_as or scenario
+    names = dict(zip(map(str, scenario.instances), map(str, shown.instances), strict=True))
     recorded = 0
 
-    def record(step: str, meaning: str) -> TraceStep:
+    def events() -> Iterator[GroupEvent]:
         nonlocal recorded
-        events, recorded = tuple(simulation.events[recorded:]), len(simulation.events)
-        return TraceStep(step, meaning, events)
+        new, recorded = simulation.events[recorded:], len(simulation.events)
+        for event in new:
+            yield event._replace(values=(names[str(event.values[0])],)) if event.kind == "started" else event
 
     simulation.begin()
-    names = [name for name, _ in scenario.members]
-    steps = [record(scenario.head, f"start {join_words(names)}")]
-    for step in scenario.steps:
+    steps = [TraceStep(shown.head, f"start {join_words([name for name, _ in shown.members])}", tuple(events()))]
+    for step, shown_step in zip(scenario.steps, shown.steps, strict=True):
         simulation.play(step)
-        steps.append(record(str(step), step.description))
+        steps.append(TraceStep(str(shown_step), shown_step.description, tuple(events())))
     simulation.finish()
-    return Trace(simulation, (*steps, record("the end", verdict_text(simulation.violations))))
-
-
-def verdict_text(violations: Iterable[Any]) -> str:
-    """Return which properties were violated, each once."""
-    broken = dict.fromkeys(violation.property for violation in violations)
-    return f"violated: {'; '.join(broken)}" if broken else "every property holds"
+    steps.append(final_step(simulation.violations, events()))
+    generations = simulation.coordinator.generation
+    return Trace(
+        str(shown),
+        tuple(simulation.violations),
+        f"{generations} generations, at most {simulation.max_rebalances} after one step, "
+        f"members probed {simulation.version_probes} times",
+        {
+            "generations": generations,
+            "max_rebalances": simulation.max_rebalances,
+            "probes": simulation.version_probes,
+            "digest": events_digest(simulation.events),
+        },
+        tuple(steps),
+    )
 
 
 # -- generation by generation ----------------------------------------------------------------------------------------
@@ -135,7 +152,7 @@ def group_by_generation(events: Iterable[GroupEvent]) -> Iterator[GenerationTrac
     """Order events by the generation that they lead to.
 
     >>> found = trace(Scenario.parse("A@2.0 B@2.0"))
-    >>> [(generation.number, sorted(generation.parts)) for generation in group_by_generation(found.simulation.events)]
+    >>> [(generation.number, sorted(generation.parts)) for generation in group_by_generation(found.events)]
     [(1, ['A', 'B'])]
     """
     current: GenerationTrace | None = None

@@ -12,7 +12,7 @@ from typing import Any, Final, Self
 
 from attrs import NOTHING, asdict, evolve, field, fields, filters, frozen
 
-from spark_sim.search.release_placeholders import translate_releases
+from spark_sim.search.release_roles import Recast
 from upgrade.plans import Plan, Upgrade
 
 SAFE, UNSAFE = "safe", "unsafe"
@@ -164,12 +164,11 @@ class UpgradeResult(CellResult):
         return self.cell.plan is not Plan.OFFLINE and origin.is_probeable and sent > origin.supported_version
 
     def for_upgrade(self, upgrade: Upgrade) -> UpgradeResult:
-        """Return the result of another upgrade of the same equivalence class."""
+        """Return the result of another upgrade of the same equivalence class. Messages name no releases."""
         return evolve(
             self,
             cell=upgrade,
-            example=translate_releases(self.example, self.cell, upgrade),
-            message=translate_releases(self.message, self.cell, upgrade),
+            example=self.example and Recast(self.cell, upgrade).line(self.example),
             deviations={name: each.for_upgrade(upgrade) for name, each in self.deviations.items()},
         )
 

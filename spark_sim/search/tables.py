@@ -104,10 +104,6 @@ def _note(result: UpgradeResult) -> str | None:
     return "; ".join(each.note for each in (result.upgrade.origin, result.upgrade.target) if each.note) or None
 
 
-def _count_classes(result: UpgradeResult) -> int:
-    return len(result.schedule_classes)
-
-
 def _class_names(count: int) -> frozenset[str]:
     """Return as many names as there were: the records keep only the number of the classes."""
     return frozenset(f"class {number}" for number in range(count))

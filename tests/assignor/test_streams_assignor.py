@@ -43,8 +43,8 @@ def owned(received):
     return {name: set(each.partitions) for name, each in received.items()}
 
 
-def userdata(blob):
-    return decode_consumer_subscription(blob).user_data
+def userdata(encoded):
+    return decode_consumer_subscription(encoded).user_data
 
 
 def test_every_partition_has_one_owner():
@@ -146,7 +146,7 @@ def test_two_bounces_with_upgrade_from_stay_on_version_2_until_the_second():
     assert {11} == {received.version for received in group.rebalance(leader="b").values()}
 
 
-def test_without_upgrade_from_the_old_leader_dies_as_it_does_in_kafka():
+def test_without_upgrade_from_the_old_leader_fails_as_it_does_in_kafka():
     group = Group(ORDERS, {"orders": 3}, old="1.1.1", new="2.0.1")
 
     with pytest.raises(FatalError) as caught:
@@ -154,7 +154,7 @@ def test_without_upgrade_from_the_old_leader_dies_as_it_does_in_kafka():
     assert "TaskAssignmentException: unable to decode subscription data: version=3" == str(caught.value)
 
 
-def test_without_upgrade_from_a_member_of_0_10_0_dies_of_version_2():
+def test_without_upgrade_from_a_member_of_0_10_0_fails_on_version_2():
     group = Group(ORDERS, {"orders": 3}, new="1.1.0", old="0.10.0.1")
 
     with pytest.raises(FatalError, match="TaskAssignmentException: Unknown assignment data version"):
@@ -199,12 +199,12 @@ def test_kafka_8649_the_next_subscription_of_a_2_0_member_fails():
         group.members["old"].subscription()
 
 
-@pytest.mark.parametrize("blob", [b"", b"\0\0\0", bytes(40)])
-def test_a_leader_dies_of_a_subscription_that_is_none(blob):
+@pytest.mark.parametrize("encoded", [b"", b"\0\0\0", bytes(40)])
+def test_a_leader_fails_on_a_subscription_that_is_none(encoded):
     group = Group(ORDERS, {"orders": 1}, a="2.0.1")
 
     with pytest.raises(FatalError, match="unable to decode subscription data of member x"):
-        group.members["a"].assign({"orders": 1}, {"x": blob})
+        group.members["a"].assign({"orders": 1}, {"x": encoded})
 
 
 @pytest.mark.parametrize(
@@ -219,18 +219,18 @@ def test_a_leader_dies_of_a_subscription_that_is_none(blob):
         (None, "Failed to decode AssignmentInfo"),
     ],
 )
-def test_a_member_dies_of_an_assignment_that_it_cannot_take_and_nothing_has_changed(assignment, text):
+def test_a_member_fails_on_an_assignment_that_it_cannot_take_and_nothing_has_changed(assignment, text):
     member = StreamsAssignor(ORDERS, process_id=UUID(int=1), release=OURS_AT_3)
     before = member.member
-    blob = encode_consumer_assignment(ConsumerAssignment((), encode_assignment(assignment) if assignment else b"\0"))
+    encoded = encode_consumer_assignment(ConsumerAssignment((), encode_assignment(assignment) if assignment else b"\0"))
 
     with pytest.raises(FatalError, match=text):
-        member.on_assignment(blob)
+        member.on_assignment(encoded)
     assert before == member.member
 
 
 @pytest.mark.parametrize(("code", "kafka"), [(1, "MissingSourceTopicException"), (3, "TaskAssignmentException")])
-def test_a_member_dies_of_an_error_code(code, kafka):
+def test_a_member_fails_on_an_error_code(code, kafka):
     """Error codes were once ignored, and the member took the empty assignment for a real one."""
     member = StreamsAssignor(ORDERS, release=release_named("simulated-4"))
     error = Assignment(version=4, supported_version=4, error_code=code)
@@ -240,7 +240,7 @@ def test_a_member_dies_of_an_error_code(code, kafka):
     assert kafka == caught.value.kafka_exception
 
 
-def test_a_member_dies_of_an_endpoint_that_cannot_be_written():
+def test_a_member_fails_on_an_endpoint_that_cannot_be_written():
     member = StreamsAssignor(ORDERS, StreamsConfig(application_server="\ud800:1"))
 
     with pytest.raises(FatalError, match="IllegalArgumentException: cannot write the subscription: user_end_point"):
@@ -248,7 +248,7 @@ def test_a_member_dies_of_an_endpoint_that_cannot_be_written():
 
 
 @pytest.mark.parametrize(("me", "where"), [(1, "assigned_partitions"), (2, "standby_tasks")])
-def test_a_leader_dies_of_a_topic_that_cannot_be_written_wherever_it_stands(me, where):
+def test_a_leader_fails_on_a_topic_that_cannot_be_written_wherever_it_stands(me, where):
     """The envelope was once written outside of the try, and its error was no FatalError."""
     topology = Topology.of(Subtopology(sources=["x" * 70_000], changelogs=["c"]))
     config = StreamsConfig(num_standby_replicas=1)
@@ -259,7 +259,7 @@ def test_a_leader_dies_of_a_topic_that_cannot_be_written_wherever_it_stands(me, 
         leader.assign({"x" * 70_000: 1}, {"a": leader.subscription(["t"]), "b": other.subscription(["t"])})
 
 
-def test_a_topic_that_cannot_be_written_is_an_assignment_error_where_one_can_be_told():
+def test_a_topic_that_cannot_be_written_is_an_assignment_error_where_one_can_be_sent():
     leader = StreamsAssignor(Topology.of(Subtopology(sources=["x" * 70_000])))
 
     answers = leader.assign({"x" * 70_000: 1}, {"a": leader.subscription(["t"])})
@@ -271,9 +271,9 @@ def test_a_topic_that_cannot_be_written_is_an_assignment_error_where_one_can_be_
 def test_nonsense_in_another_members_endpoint_does_not_stop_the_leader(end_point):
     member = StreamsAssignor(ORDERS)
     foreign = Subscription(3, 3, UUID(int=7), user_end_point=end_point)
-    blob = encode_consumer_subscription(ConsumerSubscription(("orders",), encode_subscription(foreign)))
+    encoded = encode_consumer_subscription(ConsumerSubscription(("orders",), encode_subscription(foreign)))
 
-    answers = member.assign({"orders": 2}, {"me": member.subscription(), "foreign": blob})
+    answers = member.assign({"orders": 2}, {"me": member.subscription(), "foreign": encoded})
 
     assert {"me", "foreign"} == answers.keys()
 
@@ -298,11 +298,11 @@ def test_an_unknown_topic_leaves_the_group_without_tasks():
 
 def test_a_future_member_of_todays_group_gets_real_tasks():
     group = Group(ORDERS, {"orders": 4}, a="streams-assignor-3")
-    blob = encode_consumer_subscription(
+    encoded = encode_consumer_subscription(
         ConsumerSubscription(("orders",), encode_subscription(FutureSubscription(9, 9)))
     )
 
-    answers = group.members["a"].assign({"orders": 4}, {"a": group.members["a"].subscription(), "future": blob})
+    answers = group.members["a"].assign({"orders": 4}, {"a": group.members["a"].subscription(), "future": encoded})
 
     answer = decode_assignment(decode_consumer_assignment(answers["future"]).user_data)
     assert (3, 3, 2) == (answer.version, answer.supported_version, len(answer.active_tasks))
@@ -361,7 +361,7 @@ def led_after_2_2_2(topology, release):
 
 
 @pytest.mark.parametrize("release", ["2.6.0", "2.8.2", "3.0.2"])
-def test_a_leader_of_2_6_to_3_0_dies_of_a_task_without_state_that_an_eager_member_names(release):
+def test_a_leader_of_2_6_to_3_0_fails_on_a_task_without_state_that_an_eager_member_names(release):
     """Found in captures: the way out of 2.2.2, as the guides have it, ended with the first restart."""
     with pytest.raises(FatalError, match="Tried to lookup lag for unknown task 0_0") as caught:
         led_after_2_2_2(STATE_BESIDE_NONE, release)
@@ -381,11 +381,11 @@ def test_others_have_no_use_for_such_a_lag(topology, release):
     assert {"a", "b"} == led_after_2_2_2(topology, release).keys()
 
 
-def test_a_leader_of_2_1_to_2_3_tells_members_from_the_future_nothing_of_a_missing_topic():
+def test_a_leader_of_2_1_to_2_3_sends_future_members_nothing_of_a_missing_topic():
     """Found with a damaged capture: if there are no others, nobody is told anything, and that was a KeyError."""
     leader = StreamsAssignor(ORDERS, release=release_named("2.1.1"))
-    blob = encode_consumer_subscription(
+    encoded = encode_consumer_subscription(
         ConsumerSubscription(("orders",), encode_subscription(FutureSubscription(9, 9)))
     )
 
-    assert {} == leader.assign({}, {"future": blob})
+    assert {} == leader.assign({}, {"future": encoded})

@@ -24,7 +24,7 @@ from assignor.task_assignor import (
 from assignor.testing import ConformanceError, ConformanceReport, check_task_assignor, random_state, to_python
 from subscription_codec import TaskId
 
-NOBODY = UUID(int=99)
+UNKNOWN_PROCESS = UUID(int=99)
 
 
 class Assignor:
@@ -80,7 +80,7 @@ class HasStandbysOfEverything(Assignor):
 
 class RemembersWhoIsGone(Assignor):
     def finish(self, state, shares):
-        return super().finish(state, [*shares, KafkaStreamsAssignment(NOBODY)])
+        return super().finish(state, [*shares, KafkaStreamsAssignment(UNKNOWN_PROCESS)])
 
 
 class LeavesOutWhoHasNothing(Assignor):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assignor import Subtopology, Topology
+from assignor import Subtopology, Topology, UsageError
 from subscription_codec import TaskId, TopicPartition
 
 COUNTING = Topology.of(
@@ -109,7 +109,7 @@ def test_an_explicit_count_stays_whatever_the_sources_have():
     assert 8 == chosen.with_repartition_topics({"orders": 2, "customers": 3})["by-region"]
 
 
-def test_a_sink_that_nobody_reads_is_no_internal_topic():
+def test_a_sink_without_a_reader_is_no_internal_topic():
     assert {"in": 2} == Topology.of(Subtopology(sources=["in"], repartition_sinks=["out"])).with_repartition_topics(
         {"in": 2}
     )
@@ -135,46 +135,71 @@ def test_a_topology_with_explicit_counts_can_be_a_key():
     assert chosen != COUNTING
 
 
+USAGE = "use Topology.of(Subtopology(sources=[...]), ...)"
+
+
 @pytest.mark.parametrize(
-    ("parts", "text"),
+    ("make", "text"),
     [
-        ([Subtopology(sources=["a"]), Subtopology(sources=["a"])], "'a' is read by subtopologies 0 and 1"),
-        ([Subtopology(changelogs=["a"])], "subtopology 0 reads no topic"),
+        (lambda: Topology(Subtopology(sources=["a"])), f"expected several subtopologies, got a Subtopology: {USAGE}"),
+        (lambda: Topology("a"), f"expected several subtopologies, got a str: {USAGE}"),
+        (lambda: Topology.of(["a"]), f"expected subtopologies, got a list as one of them: {USAGE}"),
+        (lambda: Topology.of(), f"expected at least one subtopology, got none: {USAGE}"),
+        (
+            lambda: Topology.of(Subtopology(sources=["a"]), Subtopology(sources=["a"])),
+            "topic 'a' is read by subtopologies 0 and 1: make one subtopology of both",
+        ),
+        (
+            lambda: Topology.of(Subtopology(changelogs=["a"])),
+            "subtopology 0 reads no topic: set its sources or repartition_sources",
+        ),
+        (
+            lambda: Topology.of(Subtopology(sources=["a"]), Subtopology(repartition_sources=["r"])),
+            "subtopology 1 reads repartition topic 'r', which no subtopology writes: add it to the repartition_sinks "
+            "of its writer, or move it to sources if another application writes it",
+        ),
+        (lambda: Subtopology(sources="a"), "expected a list of topic names, got the text 'a': use ['a']"),
+        (lambda: Subtopology(changelogs=None), "expected a list of topic names, got a NoneType"),
+        (lambda: Subtopology(sources=[1]), "expected a list of topic names, got 1 as one of them"),
+        (lambda: Subtopology(sources=[""]), "expected a list of topic names, got '' as one of them"),
     ],
 )
-def test_a_topology_that_cannot_be_is_refused(parts, text):
-    with pytest.raises(ValueError, match=text):
-        Topology.of(*parts)
+def test_a_topology_that_cannot_be_is_refused_with_the_remedy(make, text):
+    with pytest.raises(UsageError) as error:
+        make()
+    assert text == str(error.value)
+
+
+def test_a_list_of_subtopologies_equals_the_same_ones_as_arguments():
+    assert COUNTING == Topology(list(COUNTING.subtopologies))
+    assert {COUNTING: 1} == {Topology(list(COUNTING.subtopologies)): 1}
 
 
 @pytest.mark.parametrize(
     ("rules", "text"),
     [
-        ({"repartition_counts": {"orders": 2}}, "'orders' is no repartition topic"),
-        ({"repartition_counts": {"by-region": 0}}, "'by-region' cannot have 0 partitions"),
+        ({"repartition_counts": {"orders": 2}}, "topic 'orders' is no repartition topic, its count cannot be set"),
+        ({"repartition_counts": {"by-region": 0}}, "expected at least 1 partition for topic 'by-region', got 0"),
+        ({"repartition_counts": {"by-region": "2"}}, "expected at least 1 partition for topic 'by-region', got '2'"),
+        (
+            {"repartition_counts": [("by-region", 2)]},
+            "expected a dictionary of topic names and partition counts, got a list",
+        ),
         (
             {"copartition_groups": [{"orders", "elsewhere"}]},
-            "'elsewhere' is to be co-partitioned, but no subtopology reads it",
+            "topic 'elsewhere' is to be co-partitioned, but no subtopology reads it",
         ),
+        ({"copartition_groups": ["orders"]}, "expected a list of topic names, got the text 'orders': use ['orders']"),
     ],
 )
 def test_rules_about_topics_that_they_cannot_be_about_are_refused(rules, text):
-    with pytest.raises(ValueError, match=text):
+    with pytest.raises(UsageError) as error:
         Topology.of(*COUNTING.subtopologies, **rules)
-
-
-def test_a_text_is_not_a_list_of_topics():
-    with pytest.raises(TypeError, match="got the text 'orders'"):
-        Subtopology(sources="orders")
+    assert text == str(error.value)
 
 
 def test_an_empty_group_asks_for_nothing():
     assert COUNTING == Topology.of(*COUNTING.subtopologies, copartition_groups=[set(), iter([])])
-
-
-def test_a_text_is_not_a_group_of_topics():
-    with pytest.raises(TypeError, match="got the text 'orders'"):
-        Topology.of(*COUNTING.subtopologies, copartition_groups=["orders"])
 
 
 @given(topologies(), st.data())

@@ -81,7 +81,7 @@ def build_subscription(record):
     return lambda: encode_subscription(
         record._replace(
             task_offset_sums=TaskOffsetSums.of(sums),
-            client_tags=tuple(map(ClientTag._expand_state, tags.items())),
+            client_tags=tuple(map(ClientTag._make, tags.items())),
         )
     )
 
@@ -95,21 +95,21 @@ def build_assignment(record):
     return lambda: encode_assignment(
         record._replace(
             active_tasks=tuple(record.active_tasks),
-            partitions_by_host=tuple(map(HostPartitions._expand_state, maps[0].items())),
-            standby_partitions_by_host=tuple(map(HostPartitions._expand_state, maps[1].items())),
+            partitions_by_host=tuple(map(HostPartitions._make, maps[0].items())),
+            standby_partitions_by_host=tuple(map(HostPartitions._make, maps[1].items())),
         )
     )
 
 
-def read_subscription(blob):
-    record = decode_subscription(blob)
+def read_subscription(encoded):
+    record = decode_subscription(encoded)
     sums = record.task_offset_sums.as_dict()
     previous = {task for task, offset_sum in sums.items() if offset_sum == LATEST_OFFSET}
     return sums, previous, sums.keys() - previous, dict(record.client_tags)
 
 
-def read_assignment(blob):
-    record = decode_assignment(blob)
+def read_assignment(encoded):
+    record = decode_assignment(encoded)
     maps = (record.partitions_by_host, record.standby_partitions_by_host)
     return list(record.active_tasks), [{host: set(inputs) for host, inputs in hosts} for hosts in maps]
 
@@ -132,23 +132,23 @@ def us(work):
     return sorted(timer.repeat(ROUNDS, times))[ROUNDS // 10] / times * 1e6
 
 
-def times(kind, blob):
+def times(kind, encoded):
     """Microseconds of all that is compared, by (whose, what)."""
     _, decode, read, encode, build = OURS[kind]
-    record = decode(blob)
+    record = decode(encoded)
     its_decode, its_encode = STRUCT[kind]
-    its_record = its_decode(blob)
+    its_record = its_decode(encoded)
     assert its_record == record
-    assert encode(record) == blob
+    assert encode(record) == encoded
     # an assignment from struct has no dictionary of its own
     given = its_record if kind == "subscription" else record
-    assert its_encode(given) == blob
+    assert its_encode(given) == encoded
     return {
-        ("ours", "decode"): us(lambda: decode(blob)),
-        ("ours", "read"): us(lambda: read(blob)),
+        ("ours", "decode"): us(lambda: decode(encoded)),
+        ("ours", "read"): us(lambda: read(encoded)),
         ("ours", "encode"): us(lambda: encode(record)),
         ("ours", "build"): us(build(record)),
-        ("struct", "decode"): us(lambda: its_decode(blob)),
+        ("struct", "decode"): us(lambda: its_decode(encoded)),
         ("struct", "encode"): us(lambda: its_encode(given)),
     }
 
@@ -156,10 +156,10 @@ def times(kind, blob):
 def memory(kind, size):
     """Peak memory of decoding as a multiple of what the record keeps."""
     make, decode, _, encode, _ = OURS[kind]
-    blob = encode(make(size))
-    decode(blob)
+    encoded = encode(make(size))
+    decode(encoded)
     tracemalloc.start()
-    record = decode(blob)
+    record = decode(encoded)
     kept, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     del record
@@ -186,10 +186,10 @@ def main():
     for kind, sizes in SIZES.items():
         for size in sizes:
             line = java.get((kind, size))
-            blob = bytes.fromhex(line["hex"]) if line else OURS[kind][3](OURS[kind][0](size))
-            found = times(kind, blob)
+            encoded = bytes.fromhex(line["hex"]) if line else OURS[kind][3](OURS[kind][0](size))
+            found = times(kind, encoded)
             for place, what in enumerate(JVM):
-                head = f"{kind:<13}{size:>6}{len(blob):>8}" if place == 0 else f"{'':<27}"
+                head = f"{kind:<13}{size:>6}{len(encoded):>8}" if place == 0 else f"{'':<27}"
                 ours = found["ours", what]
                 theirs = line[JVM[what]] / 1000 if line else None
                 struct = found.get(("struct", what))

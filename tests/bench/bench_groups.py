@@ -156,7 +156,7 @@ class Ours(Group):
     def __init__(self, broker: str, folder: Path, kind: str, *, static: bool = False) -> None:
         super().__init__(broker, folder)
         self._kind, self._static = kind, static
-        self._heard: queue.SimpleQueue[WorkerOutput] = queue.SimpleQueue()
+        self._received: queue.SimpleQueue[WorkerOutput] = queue.SimpleQueue()
         self._members: dict[int, Worker] = {}
         self._owned: dict[str, int] = {}
         self._served: dict[int, list[float]] = {number: [] for number in range(PARTITIONS)}
@@ -175,7 +175,7 @@ class Ours(Group):
             instance_id=str(member) if self._static else None,
             batch_seconds=SILENCE_SECONDS / 10,
         )
-        self._members[member] = Worker(settings, 1, self._heard, self.folder / f"{self.name}-{member}.log")
+        self._members[member] = Worker(settings, 1, self._received, self.folder / f"{self.name}-{member}.log")
         self._owned[str(member)] = 0
 
     def stop(self, member: int) -> None:
@@ -195,8 +195,8 @@ class Ours(Group):
         return self._served
 
     def _listen(self) -> None:
-        while not self._heard.empty():
-            seconds, name, _, event = self._heard.get()
+        while not self._received.empty():
+            seconds, name, _, event = self._received.get()
             match event:
                 case {"event": "owns", "partitions": partitions}:
                     self._owned[name] = len(partitions)

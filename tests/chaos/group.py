@@ -39,8 +39,8 @@ class Group:
         self.workers: dict[str, Worker] = {}
         self.records, self.fenced = ProcessedRecords(), Counter[str]()
         self.owners = OwnershipTimeline(tuple(f"{name}-{number}" for number in range(settings.partitions)))
-        self.deaths: list[str] = []
-        self.java_deaths: list[str] = []  # of its own accord; somebody starts it again
+        self.failures: list[str] = []
+        self.java_failures: list[str] = []  # of its own accord; somebody starts it again
         self.assignments: dict[str, EventLine] = {}
         self.on_assigning: Callable[[str], None] | None = None
         self._settings, self._brokers, self._folder = settings, brokers, folder
@@ -49,7 +49,7 @@ class Group:
         self._leader = settings.members[0]
         self._slow = 0.0
         self._speaks = dict.fromkeys(settings.members, settings.begin)
-        self._heard: queue.SimpleQueue[WorkerOutput] = queue.SimpleQueue()
+        self._received: queue.SimpleQueue[WorkerOutput] = queue.SimpleQueue()
 
     # -- what is done to them -----------------------------------------------------------------------------------------
 
@@ -76,7 +76,7 @@ class Group:
         self.workers[name] = (JavaWorker if java else Worker)(
             settings,
             life=known.life + 1 if known else 1,
-            heard=self._heard,
+            received=self._received,
             log=self._folder / f"{name}.log",
             prefix=self._network.inside(name) if self._network else (),
             environment=self._clocks[name].environment if self._clocks else {},
@@ -146,32 +146,32 @@ class Group:
     def listen(self, seconds: float = 0.0) -> None:
         """Take note of all that was told; wait so long for the first of it."""
         with suppress(queue.Empty):
-            self._process_event(self._heard.get(timeout=seconds) if seconds else self._heard.get_nowait())
+            self._process_event(self._received.get(timeout=seconds) if seconds else self._received.get_nowait())
             while True:
-                self._process_event(self._heard.get_nowait())
+                self._process_event(self._received.get_nowait())
 
-    def _process_event(self, heard: WorkerOutput) -> None:
-        name, worker = heard.name, self.workers[heard.name]
-        current = heard.life == worker.life
-        match heard.event:
+    def _process_event(self, received: WorkerOutput) -> None:
+        name, worker = received.name, self.workers[received.name]
+        current = received.life == worker.life
+        match received.event:
             case {"event": "processed", "partition": partition, "from": first, "to": last}:
                 self.records.record(partition, range(first, last + 1))
             case {"event": "fenced", "error": error}:
                 self.fenced[error] += 1
             case {"event": "owns", "partitions": partitions} if current:
-                self.owners.claim(heard.seconds, name, partitions)
+                self.owners.claim(received.seconds, name, partitions)
             case {"event": "assigned"} as assigned if current:
                 self.assignments[name] = assigned
                 self._leader = name if assigned["leader"] else self._leader
             case {"event": "assigning"} if current and self.on_assigning:
                 self.on_assigning(name)
-            case {"event": "failed", "error": error} if not worker.told_to_end:
-                deaths = self.java_deaths if name == self._settings.java_member else self.deaths
-                deaths.append(f"{name} died: {error}")
-                self._say(f"  {deaths[-1]}")
+            case {"event": "failed", "error": error} if not worker.asked_to_end:
+                failures = self.java_failures if name == self._settings.java_member else self.failures
+                failures.append(f"{name} died: {error}")
+                self._say(f"  {failures[-1]}")
             case None if current:
-                self._remove_member(name, heard.seconds)
-                if name == self._settings.java_member and not worker.told_to_end:
+                self._remove_member(name, received.seconds)
+                if name == self._settings.java_member and not worker.asked_to_end:
                     self.start(name)
 
     def _remove_member(self, name: str, now: float) -> None:

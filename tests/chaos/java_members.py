@@ -36,7 +36,7 @@ class JavaWorker(Worker):
 
 def configuration(settings: WorkerSettings) -> Mapping[str, str | int | None]:
     """What Kafka Streams is told."""
-    told: dict[str, str | int | None] = {
+    reported: dict[str, str | int | None] = {
         "bootstrap.servers": settings.bootstrap_servers,
         "application.id": settings.group,
         "client.id": settings.name,
@@ -49,12 +49,12 @@ def configuration(settings: WorkerSettings) -> Mapping[str, str | int | None]:
         "producer.retries": 2**31 - 1,  # the default before 2.1 dies of a broker that is away for a second
     }
     if settings.upgrade_from:
-        told["upgrade.from"] = settings.upgrade_from
+        reported["upgrade.from"] = settings.upgrade_from
     if settings.kind == "exactly-once":
         number = release_named(settings.release).number
-        told["processing.guarantee"] = next(name for first, name in _GUARANTEES if number >= first)
-        told["producer.transaction.timeout.ms"] = _TRANSACTION_MS
-    return told
+        reported["processing.guarantee"] = next(name for first, name in _GUARANTEES if number >= first)
+        reported["producer.transaction.timeout.ms"] = _TRANSACTION_MS
+    return reported
 
 
 def event(line: str, topic: str) -> EventLine | None:

@@ -40,15 +40,15 @@ class Worker:
         self,
         settings: WorkerSettings,
         life: int,
-        heard: queue.SimpleQueue[WorkerOutput],
+        received: queue.SimpleQueue[WorkerOutput],
         log: Path,
         prefix: Sequence[str] = (),
         environment: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.settings = settings
         self.life = life
-        self.told_to_end = False
-        self._heard = heard
+        self.asked_to_end = False
+        self._received = received
         self._events = log.with_suffix(".events")
         with log.open("ab") as errors:
             self._process = subprocess.Popen(
@@ -82,12 +82,12 @@ class Worker:
             self._process.send_signal(number)
 
     def kill(self) -> None:
-        self.told_to_end = True
+        self.asked_to_end = True
         self.signal(signal.SIGKILL)
         self._finish()
 
     def request_stop(self) -> None:
-        self.told_to_end = True
+        self.asked_to_end = True
         self.signal(signal.SIGTERM)
 
     def stop(self, seconds: float = STOP_SECONDS) -> bool:
@@ -124,6 +124,6 @@ class Worker:
                 seconds = time.monotonic()
                 events.write(line)
                 if event := self._event(line):
-                    self._heard.put(WorkerOutput(seconds, name, self.life, event))
+                    self._received.put(WorkerOutput(seconds, name, self.life, event))
         self._process.wait()
-        self._heard.put(WorkerOutput(time.monotonic(), name, self.life, None))
+        self._received.put(WorkerOutput(time.monotonic(), name, self.life, None))

@@ -36,8 +36,8 @@ class Network:
             _ip("link", "set", self._bridge, "up")
         except (OSError, subprocess.CalledProcessError) as error:
             self.__exit__()
-            said = getattr(error, "stderr", "") or str(error)
-            raise NetworkUnavailable(f"no network namespaces here ({said.strip()})") from None
+            output = getattr(error, "stderr", "") or str(error)
+            raise NetworkUnavailable(f"no network namespaces here ({output.strip()})") from None
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -61,8 +61,8 @@ class Outcome:
     seconds: float
     versions: Mapping[str, int]
     by_java: int = 0
-    deaths: Sequence[str] = ()
-    java_deaths: Sequence[str] = ()
+    failures: Sequence[str] = ()
+    java_failures: Sequence[str] = ()
     stuck: str | None = None
     skipped: Sequence[str] = ()
 
@@ -71,7 +71,7 @@ class Outcome:
         """What must not be; nothing if all is well."""
         old = [f"{name} is still on version {one}" for name, one in self.versions.items() if one != _VERSION]
         idle = "Kafka Streams has done nothing" if self.settings.java and not self.by_java else None
-        return [*self.balance.problems, *filter(None, [self.stuck, idle]), *self.deaths, *old]
+        return [*self.balance.problems, *filter(None, [self.stuck, idle]), *self.failures, *old]
 
 
 _VERSION = 11  # where the upgrade leads

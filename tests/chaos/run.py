@@ -126,8 +126,8 @@ class Chaos:
             seconds=round(time.monotonic() - self._begun, 1),
             versions=versions,
             by_java=self._by_java(),
-            deaths=self.group.deaths,
-            java_deaths=self.group.java_deaths,
+            failures=self.group.failures,
+            java_failures=self.group.java_failures,
             stuck=stuck,
             skipped=skipped,
         )

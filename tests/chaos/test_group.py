@@ -13,14 +13,14 @@ from tests.chaos.outcome import ChaosSettings
 def fixture_group(tmp_path):
     settings = ChaosSettings(seed=0, steps=(), members=("A", "B", "C"), java="3.9.2")
     group = Group("app", settings, "b:1", None, {}, tmp_path, lambda _: None)
-    group.workers = {name: SimpleNamespace(life=1, told_to_end=False) for name in "ABC"}
+    group.workers = {name: SimpleNamespace(life=1, asked_to_end=False) for name in "ABC"}
     group.started = []
     group.start = group.started.append
     return group
 
 
 def tell(group, name, event):
-    group._heard.put(WorkerOutput(0.0, name, 1, event))
+    group._received.put(WorkerOutput(0.0, name, 1, event))
     group.listen()
 
 
@@ -47,18 +47,18 @@ def test_a_failed_kafka_streams_is_restarted_and_counted_separately(group):
     tell(group, "C", {"event": "failed", "error": "in state ERROR"})
     tell(group, "C", None)
 
-    assert (["C died: in state ERROR"], [], ["C"]) == (group.java_deaths, group.deaths, group.started)
+    assert (["C died: in state ERROR"], [], ["C"]) == (group.java_failures, group.failures, group.started)
 
 
 def test_a_killed_member_is_not_restarted_early(group):
-    group.workers["C"].told_to_end = True
+    group.workers["C"].asked_to_end = True
     tell(group, "C", None)
 
-    assert not group.started + group.java_deaths
+    assert not group.started + group.java_failures
 
 
 def test_a_failed_python_member_is_a_problem(group):
     tell(group, "A", {"event": "failed", "error": "a bug"})
     tell(group, "A", None)
 
-    assert (["A died: a bug"], [], []) == (group.deaths, group.java_deaths, group.started)
+    assert (["A died: a bug"], [], []) == (group.failures, group.java_failures, group.started)

@@ -49,21 +49,21 @@ def asking(program: str, clock: WallClock) -> Iterator[Callable[[], list[float]]
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=dict(clock.environment)
     ) as process:
 
-        def told() -> list[float]:
+        def reported() -> list[float]:
             process.stdin.write("\n")
             process.stdin.flush()
             return json.loads(f"[{process.stdout.readline().replace(' ', ',')}]")
 
-        yield told
+        yield reported
 
 
 @pytest.mark.parametrize("seconds", [3600.0, -3600.0, -86400.0 * 366, 0.5])
 def test_the_wall_clock_jumps_and_no_other_clock_does(seconds, clock):
-    with asking(PYTHON, clock) as told:
+    with asking(PYTHON, clock) as reported:
         for off in (0.0, seconds, 0.0):
             clock.jump(off)
             earliest = time.time(), time.monotonic()
-            wall, exact, year, before, after = told()
+            wall, exact, year, before, after = reported()
             latest = time.time(), time.monotonic()
 
             assert earliest[0] + off - 1e-3 <= wall <= exact <= latest[0] + off + 1e-3
@@ -72,11 +72,11 @@ def test_the_wall_clock_jumps_and_no_other_clock_does(seconds, clock):
 
 
 def test_c_code_sees_it_too(clock):
-    with asking(LIBRDKAFKA, clock) as told:
+    with asking(LIBRDKAFKA, clock) as reported:
         for off in (0, 3600, -86400):
             clock.jump(off)
             earliest = int(time.time()), time.monotonic()
-            wall, monotonic = told()
+            wall, monotonic = reported()
 
             assert earliest[0] + off <= wall <= time.time() + off
             assert earliest[1] <= monotonic <= time.monotonic()

@@ -63,19 +63,19 @@ class WorkerContext:
 
 
 def main(settings: WorkerSettings) -> int:
-    surroundings = WorkerContext()
+    worker_context = WorkerContext()
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: surroundings.stopping.set())
+        signal.signal(number, lambda *_: worker_context.stopping.set())
     faulthandler.register(signal.SIGUSR1)  # where is it? kill -USR1, then look into its log
     logging.basicConfig(level=os.environ.get("CHAOS_LOG", "CRITICAL"), format="%(asctime)s %(name)s %(message)s")
-    threading.Thread(target=surroundings.read_commands, daemon=True).start()
+    threading.Thread(target=worker_context.read_commands, daemon=True).start()
     try:
-        import_module(WORKER_MODULES[settings.kind]).run(settings, surroundings)
+        import_module(WORKER_MODULES[settings.kind]).run(settings, worker_context)
     except Exception as error:
         logging.getLogger().critical("it fails", exc_info=True)
-        surroundings.emit(MemberFailed(error))
+        worker_context.emit(MemberFailed(error))
         return 1
-    surroundings.emit(MemberStopped("told to"))
+    worker_context.emit(MemberStopped("told to"))
     return 0
 
 

@@ -56,11 +56,11 @@ def captures():
 
 def unpacked(mode, text):
     """Yield an envelope and its userdata."""
-    blob = bytes.fromhex(text or "")
-    yield mode, blob
+    encoded = bytes.fromhex(text or "")
+    yield mode, encoded
     decode = decode_consumer_subscription if mode == MEMBER_SUBSCRIPTION else decode_consumer_assignment
     try:
-        yield mode - 2, decode(blob).user_data or b""
+        yield mode - 2, decode(encoded).user_data or b""
     except DecodeError:
         return
 
@@ -98,14 +98,16 @@ def found():
     """Yield (mode, blob): the committed inputs."""
     for folder in ("regressions", "corpus"):
         for path in (Path(__file__).parent / folder).iterdir():
-            mode, *blob = path.read_bytes()
-            yield mode, bytes(blob)
+            mode, *encoded = path.read_bytes()
+            yield mode, bytes(encoded)
 
 
 def build(folder):
     """Write the seeds and print their number."""
     folder.mkdir(parents=True, exist_ok=True)
-    seeds = {bytes([mode]) + blob for source in (vectors(), captures(), small(), found()) for mode, blob in source}
+    seeds = {
+        bytes([mode]) + encoded for source in (vectors(), captures(), small(), found()) for mode, encoded in source
+    }
     for seed in seeds:
         (folder / hashlib.sha1(seed).hexdigest()).write_bytes(seed)  # libFuzzer's own way to name them
     return len(seeds)

@@ -23,9 +23,9 @@ def inputs():
 
 @pytest.mark.parametrize("path", list(inputs()))
 def test_earlier_findings_hold(path):
-    mode, *blob = path.read_bytes()
+    mode, *encoded = path.read_bytes()
 
-    check(mode, bytes(blob), thorough=True, memory=True)
+    check(mode, bytes(encoded), thorough=True, memory=True)
 
 
 def test_every_open_finding_has_its_file():
@@ -36,9 +36,9 @@ def test_every_open_finding_has_its_file():
 def test_the_corpus_holds(first):
     """In sixteen parts, by name: one test per file would dominate the output."""
     for path in (HERE / "corpus").glob(f"{first}*"):
-        mode, *blob = path.read_bytes()
+        mode, *encoded = path.read_bytes()
         try:
-            check(mode, bytes(blob), thorough=True)
+            check(mode, bytes(encoded), thorough=True)
         except Exception as error:
             raise AssertionError(f"{path.name}: {error}") from error
 
@@ -61,17 +61,17 @@ def test_columns_of_any_length_hold(count, name):
     rows = [int32(row, row + 7, -1, row) + b"\xff\xff" for row in range(count)]
     if rows:
         rows[-1] = rows[-1][:-2] + name
-    blob = int32(11, 11) + UUID + int32(0, count) + b"".join(rows) + b"\5" + int32(0, 0)
+    encoded = int32(11, 11) + UUID + int32(0, count) + b"".join(rows) + b"\5" + int32(0, 0)
 
-    check(0, blob, thorough=True)
+    check(0, encoded, thorough=True)
 
 
 def test_a_text_that_java_could_read_but_not_write_is_not_written():
     """33,000 times U+0000: one byte each in lenient encodings, two in Java's; the limit is 65,535 bytes."""
-    blob = int32(1, 0, 1, 0, 1, 1) + java(bytes(33_000)) + int32(4)
+    encoded = int32(1, 0, 1, 0, 1, 1) + java(bytes(33_000)) + int32(4)
 
     assert 66_000 == len(as_java(bytes(33_000)))
-    check(1, blob, thorough=True)
+    check(1, encoded, thorough=True)
 
 
 N = 3000
@@ -98,9 +98,9 @@ MOST_EXPENSIVE = {
 
 
 @pytest.mark.parametrize("cut", [0, 1], ids=["whole", "cut"])
-@pytest.mark.parametrize(("mode", "blob"), MOST_EXPENSIVE.values(), ids=MOST_EXPENSIVE)
-def test_the_most_expensive_bytes_stay_within_the_bound(mode, blob, cut):
-    memory_is_bounded(KINDS[mode], blob[: len(blob) - cut], {})
+@pytest.mark.parametrize(("mode", "encoded"), MOST_EXPENSIVE.values(), ids=MOST_EXPENSIVE)
+def test_the_most_expensive_bytes_stay_within_the_bound(mode, encoded, cut):
+    memory_is_bounded(KINDS[mode], encoded[: len(encoded) - cut], {})
 
 
 def raising(error):
@@ -110,8 +110,8 @@ def raising(error):
     return decode
 
 
-def greedy(blob, **_):
-    return decode_subscription(blob + bytes(2 * BYTES_AT_ALL))
+def greedy(encoded, **_):
+    return decode_subscription(encoded + bytes(2 * BYTES_AT_ALL))
 
 
 FAULTS = {
@@ -125,21 +125,21 @@ FAULTS = {
         {"ENCODE": {"subscription": lambda _: b""}},
         Broken,
     ),
-    "a part that is lost": ({"explain": lambda *_, **__: list(explain("subscription", BLOB))[:-1]}, Broken),
+    "a part that is lost": ({"explain": lambda *_, **__: list(explain("subscription", USERDATA))[:-1]}, Broken),
     "a field that JSON lost": ({"from_fields": lambda *_: from_fields("subscription", FIELDS)}, Broken),
     "a field that is described wrongly": ({"to_fields": lambda _: FIELDS}, Broken),
     "memory for nothing": ({"DECODE": {"subscription": greedy}}, Broken),
 }
-BLOB = int32(3, 11) + UUID + int32(1, 0, 7, 0, 0)
+USERDATA = int32(3, 11) + UUID + int32(1, 0, 7, 0, 0)
 FIELDS = {"version": 3}
 
 
 @pytest.mark.parametrize(("fault", "error"), FAULTS.values(), ids=FAULTS)
 def test_a_fault_is_noticed(fault, error, monkeypatch):
     """A check that cannot fail checks nothing."""
-    check(0, BLOB, thorough=True, memory=True)
+    check(0, USERDATA, thorough=True, memory=True)
     for name, value in fault.items():
         monkeypatch.setattr(checks, name, value)
 
     with pytest.raises(error):
-        check(0, BLOB, thorough=True, memory=True)
+        check(0, USERDATA, thorough=True, memory=True)

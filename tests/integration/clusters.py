@@ -106,7 +106,7 @@ class Cluster:
     def wait(self, node: int, line: str = _READY) -> None:
         """Return as soon as a node has said something."""
         child = self._running[node]
-        wait_until(lambda: any(line in said for said in child.lines), child)
+        wait_until(lambda: any(line in output for output in child.lines), child)
 
     def stop(self, node: int) -> None:
         """Let a node end in its own time, as it would for an upgrade; the cluster still knows it."""
@@ -171,5 +171,5 @@ class JavaTools:
     def call(self, tool: str, *arguments: str) -> ToolOutput:
         """Call a tool of the package ``org.apache.kafka.tools``."""
         print("\x1f".join((tool, *arguments)), file=self._process.stdin, flush=True)
-        status, *said, _ = self._process.stdout.readline().split(" ")
-        return ToolOutput(int(status), *(base64.b64decode(text.removeprefix("=")).decode() for text in said))
+        status, *output, _ = self._process.stdout.readline().split(" ")
+        return ToolOutput(int(status), *(base64.b64decode(text.removeprefix("=")).decode() for text in output))

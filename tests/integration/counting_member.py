@@ -102,7 +102,7 @@ class CountingListener(NoOpListener):
         self._streams.bind(self._consumer)
         self._producer = KafkaProducer(bootstrap_servers=brokers)
         self._stores = Stores(brokers, self._topics.changelog)
-        self._told: dict[TaskId, int] = {}
+        self._reported: dict[TaskId, int] = {}
         self._written: dict[TaskId, Any] = {}  # the last record of each store that is on its way to the changelog
         self._taken: ReceivedAssignment | None = None
 
@@ -139,9 +139,9 @@ class CountingListener(NoOpListener):
             print_line("owns", *sorted(map(str, self._taken.active)))
 
     def _report_positions(self) -> None:
-        before, self._told = self._told, self._stores.positions
-        if self._told != before:
-            print_line("stored", *(f"{task}={position}" for task, position in sorted(self._told.items())))
+        before, self._reported = self._reported, self._stores.positions
+        if self._reported != before:
+            print_line("stored", *(f"{task}={position}" for task, position in sorted(self._reported.items())))
 
     def _process(self, partition: Any, key: bytes) -> None:
         task, topics = task_of(self._streams.received_assignment.active, partition), self._topics

@@ -99,14 +99,14 @@ def _pairs() -> Iterator[ReleaseScenario]:
 
 def _shapes() -> Iterator[ReleaseScenario]:
     for release, shape in product(ALL_SHAPES, ("stateless", "repartition")):
-        dies = _MIXED_UP if (release, shape) == ("2.0.1", "repartition") else ""
-        yield ReleaseScenario(_TOPOLOGIES, release, shape, _both_ways(*_both(release)), shape, expected_failure=dies)
+        fails = _MIXED_UP if (release, shape) == ("2.0.1", "repartition") else ""
+        yield ReleaseScenario(_TOPOLOGIES, release, shape, _both_ways(*_both(release)), shape, expected_failure=fails)
     java = "java@2.0.1,num.stream.threads=2"
-    for row, line, dies in (
+    for row, line, fails in (
         ("2.0.1, Java 2.3.1 instead of ours", f"{java} java-2@2.3.1", _MIXED_UP),
         ("2.0.1, ours with version 3", f"{java} {_V3} -java -python", ""),
     ):
-        yield ReleaseScenario(_TOPOLOGIES, row, "repartition", line, "repartition", expected_failure=dies)
+        yield ReleaseScenario(_TOPOLOGIES, row, "repartition", line, "repartition", expected_failure=fails)
 
 
 def _with_standbys() -> Iterator[ReleaseScenario]:

@@ -25,7 +25,7 @@ class Failover:
     led_by: str
     by: str
     end: int
-    told: int | None
+    reported: int | None
     read: int | None
 
 
@@ -38,17 +38,17 @@ def failovers_after_crash(group: Group, name: str) -> list[Failover]:
     ends = _ends_when_quiet(group, before)
     dead = sorted(group.members[name].tasks)
     standing = {task: {each for each, its in before.standbys().items() if task in its} for task in dead}
-    heard = {each: len(member.lines) for each, member in group.members.items()}
+    received = {each: len(member.lines) for each, member in group.members.items()}
     group.kill(name)
-    group.settle(everybody=False)
+    group.settle(all_members=False)
     after = _first_without(name, generations(group.brokers, group.topics.application))
     found = []
     for task in dead:
         by = after.owner(task)
-        told = after.sum_of(by, task)
-        read = group.members[by].restored(task, heard[by])
-        found.append(Failover(task, name, after.leading, by, ends[task], told, read))
-        if by not in standing[task] or told != ends[task] or read is None or read >= ends[task]:
+        reported = after.sum_of(by, task)
+        read = group.members[by].restored(task, received[by])
+        found.append(Failover(task, name, after.leading, by, ends[task], reported, read))
+        if by not in standing[task] or reported != ends[task] or read is None or read >= ends[task]:
             raise ScenarioFailed(f"{sorted(standing[task])} had caught up on what others had: {found[-1]}")
     return found
 

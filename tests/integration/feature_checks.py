@@ -114,12 +114,12 @@ def ours(*words: str, stdin: str | None = None) -> ToolOutput:
     return ToolOutput(result.exit_code, result.stdout, result.stderr)
 
 
-def lines(said: ToolOutput, call: tuple[str, ...]) -> tuple[int, list[str], list[str]]:
+def lines(output: ToolOutput, call: tuple[str, ...]) -> tuple[int, list[str], list[str]]:
     """Line by line; a broker's epoch grows by itself, and what is not authorised is written out with its addresses."""
-    out = [REQUEST.sub("Request ...", line) for line in said.out.splitlines()]
+    out = [REQUEST.sub("Request ...", line) for line in output.out.splitlines()]
     if "BROKER" in call:
         out = [EPOCH.sub("Epoch: N", line) for line in out]
-    return said.status, out, said.err.splitlines()
+    return output.status, out, output.err.splitlines()
 
 
 def settled(cluster: Cluster) -> Cluster:

@@ -102,7 +102,7 @@ def _step(group: Group, word: ScenarioStep, found: ScenarioResult) -> None:
             group.start(word.name, word.release, **word.settings)
         if not group.members:
             return
-        group.settle(everybody=not word.kills)
+        group.settle(all_members=not word.kills)
         group.check_rack_placement()
         if found.hosts:
             group.check_hosts()

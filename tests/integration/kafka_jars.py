@@ -48,10 +48,10 @@ def program(name: str) -> str:
 def java() -> str:
     """A Java runtime that is new enough for all of it."""
     found = program("java")
-    said = subprocess.run([found, "-version"], capture_output=True, text=True, timeout=60).stderr
-    version = re.search(r'version "(\d+)', said)
+    output = subprocess.run([found, "-version"], capture_output=True, text=True, timeout=60).stderr
+    version = re.search(r'version "(\d+)', output)
     if not version or int(version[1]) < 17:
-        raise Unavailable(f"{said.splitlines()[:1]} is not Java 17 or later (install a newer JDK, or set JAVA_HOME)")
+        raise Unavailable(f"{output.splitlines()[:1]} is not Java 17 or later (install a newer JDK, or set JAVA_HOME)")
     return found
 
 

@@ -59,8 +59,8 @@ class Member(Subprocess):
 
     def restored(self, task: str, since: int) -> int | None:
         """How many records it has read to begin with a task, if it has, after so many lines."""
-        told = (line.split() for line in self.lines[since:])
-        return next((int(words[3]) for words in told if words[:2] == ["restored", task]), None)
+        reported = (line.split() for line in self.lines[since:])
+        return next((int(words[3]) for words in reported if words[:2] == ["restored", task]), None)
 
     def kill(self) -> None:
         """End it at once: it leaves no word to anybody."""
@@ -75,8 +75,8 @@ class Member(Subprocess):
     @property
     def last_words(self) -> str:
         """Why it died, if it said so."""
-        died = [line for line in self.lines if line.startswith(("died", "Caused by"))]
-        return " ".join(died or self.lines[-1:])[:500]
+        failed = [line for line in self.lines if line.startswith(("died", "Caused by"))]
+        return " ".join(failed or self.lines[-1:])[:500]
 
 
 CountedRecord = tuple[str, bool]
@@ -183,7 +183,7 @@ class Group:
             "statestore.cache.max.bytes": 0,  # its name since 3.4
         }
 
-    def settle(self, *, everybody: bool = True) -> None:
+    def settle(self, *, all_members: bool = True) -> None:
         """Wait until every member has tasks and every task has one member, and for a while nothing changes.
 
         Not `everybody` has tasks where some have to warm up first.
@@ -193,7 +193,7 @@ class Group:
 
         def settled() -> bool:
             owned = [member.tasks for member in self.members.values()]
-            if (everybody and not all(owned)) or everything != sorted(task for tasks in owned for task in tasks):
+            if (all_members and not all(owned)) or everything != sorted(task for tasks in owned for task in tasks):
                 seen.clear()
             elif not seen or seen[0][1] != owned:
                 seen[:] = [(time.monotonic(), owned)]

@@ -32,8 +32,8 @@ def wait_until(happened: Callable[[], bool], *alive: "Subprocess") -> None:
             f"{ended} ended" if ended else f"not within {TIMEOUT_SECONDS} s" if time.monotonic() > deadline else ""
         )
         if problem and not happened():  # it may have, just before
-            heard = (f"--- {child.name}: {' | '.join(child.lines[-30:])}" for child in alive)
-            raise AssertionError("\n".join([problem, *heard]))
+            received = (f"--- {child.name}: {' | '.join(child.lines[-30:])}" for child in alive)
+            raise AssertionError("\n".join([problem, *received]))
         time.sleep(_POLL_SECONDS)
 
 

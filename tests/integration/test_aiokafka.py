@@ -37,7 +37,7 @@ class AiokafkaMember(PythonMember):
     """``streams-assignor member`` on aiokafka."""
 
     def __init__(self, application: Application, broker: str, **settings: str) -> None:
-        told = MemberSettings(
+        reported = MemberSettings(
             bootstrap_servers=broker,
             group=application.name,
             topic=(application.source,),
@@ -45,7 +45,7 @@ class AiokafkaMember(PythonMember):
             **settings,
         )
         command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r}); {_MAIN}"]
-        Subprocess.__init__(self, "the aiokafka member", [*command, json.dumps(asdict(told))])
+        Subprocess.__init__(self, "the aiokafka member", [*command, json.dumps(asdict(reported))])
 
 
 _MAIN = "import runpy; runpy.run_module('tests.integration.aiokafka_member', run_name='__main__')"

@@ -27,8 +27,8 @@ pytestmark = [pytest.mark.broker, pytest.mark.slow]
 OLD, NEW = "3.9.2", "4.3.1"
 SCALA = {"1.0.0": "2.11", "1.0.2": "2.11", "2.1.1": "2.12"}
 GOES_ON = "Opening socket connection to server"  # ZooKeeper is looked for once the configuration is accepted
-NOBODY = "127.0.0.1:1"
-SETTINGS = {"broker.id": "0", "listeners": "PLAINTEXT://127.0.0.1:0", "zookeeper.connect": NOBODY}
+NO_BROKER = "127.0.0.1:1"
+SETTINGS = {"broker.id": "0", "listeners": "PLAINTEXT://127.0.0.1:0", "zookeeper.connect": NO_BROKER}
 # Kafka's jars before 2.1 bring log4j, which says nothing unless it is told how.
 LOG4J = """\
 log4j.rootLogger=INFO, out
@@ -60,16 +60,16 @@ CASES = [
 def test_a_broker_refuses_what_the_validation_refuses(row: Row, tmp_path: Path) -> None:
     log4j, properties = tmp_path / "log4j.properties", tmp_path / "server.properties"
     log4j.write_text(LOG4J)
-    told = {**SETTINGS, **row.settings, "log.dirs": tmp_path / "data"}
-    properties.write_text("".join(f"{key}={value}\n" for key, value in told.items()))
+    reported = {**SETTINGS, **row.settings, "log.dirs": tmp_path / "data"}
+    properties.write_text("".join(f"{key}={value}\n" for key, value in reported.items()))
     java, *more = jvm(jars(row.release), "256m", "info")
     command = [java, f"-Dlog4j.configuration=file:{log4j}", *more, "kafka.Kafka", str(properties)]
     with Subprocess(f"a broker of {row.release}", [*_UNTIL_END_OF_INPUT, *command]) as broker:
         wait_until(lambda: any(re.search(f"{GOES_ON}|Exception: ", line) for line in broker.lines), broker)
 
-    said = "\n".join(broker.lines).replace("`", "")  # 3.3 and later quote nothing
-    assert (row.refusal or GOES_ON) in said
-    assert (row.refusal is None) is (GOES_ON in said)
+    output = "\n".join(broker.lines).replace("`", "")  # 3.3 and later quote nothing
+    assert (row.refusal or GOES_ON) in output
+    assert (row.refusal is None) is (GOES_ON in output)
 
 
 class WithZooKeeper:
@@ -79,11 +79,11 @@ class WithZooKeeper:
         self._folder, self._stack = folder, stack
         self._zookeeper, *self._ports = _free_ports(3)
         self.bootstrap = [f"127.0.0.1:{port}" for port in self._ports]
-        told = {"dataDir": folder / "zookeeper", "clientPort": self._zookeeper, "admin.enableServer": "false"}
-        self._start("ZooKeeper", OLD, "org.apache.zookeeper.server.ZooKeeperServerMain", told, "binding to port")
+        reported = {"dataDir": folder / "zookeeper", "clientPort": self._zookeeper, "admin.enableServer": "false"}
+        self._start("ZooKeeper", OLD, "org.apache.zookeeper.server.ZooKeeperServerMain", reported, "binding to port")
 
     def start(self, broker: int, release: str, settings: Mapping[str, str]) -> Subprocess:
-        told = {
+        reported = {
             "broker.id": broker,
             "listeners": f"PLAINTEXT://{self.bootstrap[broker]}",
             "zookeeper.connect": f"127.0.0.1:{self._zookeeper}",
@@ -91,11 +91,11 @@ class WithZooKeeper:
             "log.cleaner.enable": "false",
             **settings,
         }
-        return self._start(f"broker {broker} ({release})", release, "kafka.Kafka", told, "started (kafka.server")
+        return self._start(f"broker {broker} ({release})", release, "kafka.Kafka", reported, "started (kafka.server")
 
-    def _start(self, name: str, release: str, main: str, told: dict[str, Any], ready: str) -> Subprocess:
+    def _start(self, name: str, release: str, main: str, reported: dict[str, Any], ready: str) -> Subprocess:
         properties = self._folder / f"{name}.properties"
-        properties.write_text("".join(f"{key}={value}\n" for key, value in told.items()))
+        properties.write_text("".join(f"{key}={value}\n" for key, value in reported.items()))
         command = [*_UNTIL_END_OF_INPUT, *jvm(jars(release), "256m", "info"), main, str(properties)]
         child = self._stack.enter_context(Subprocess(name, command))
         wait_until(lambda: any(ready in line or "] started" in line for line in child.lines), child)
@@ -152,13 +152,13 @@ def fixture_cluster(tmp_path: Path) -> Iterator[Cluster]:
 
 def level(tools: JavaTools, cluster: Cluster) -> str:
     """The finalised metadata.version."""
-    said = tools.features("--bootstrap-server", cluster.brokers, "describe").out
-    return re.search(r"metadata\.version .*FinalizedVersionLevel: (\S+( \d+)?)", said)[1]
+    output = tools.features("--bootstrap-server", cluster.brokers, "describe").out
+    return re.search(r"metadata\.version .*FinalizedVersionLevel: (\S+( \d+)?)", output)[1]
 
 
 def change(tools: JavaTools, cluster: Cluster, *arguments: str) -> str:
-    said = tools.features("--bootstrap-server", cluster.brokers, *arguments)
-    return said.out + said.err
+    output = tools.features("--bootstrap-server", cluster.brokers, *arguments)
+    return output.out + output.err
 
 
 def bounce(cluster: Cluster, release: str, **how: Any) -> Subprocess:
@@ -240,8 +240,8 @@ def test_a_node_from_3_9_to_4_3_and_as_far_back_as_the_plan_says(tools: JavaTool
     _, _, command = finalise.do.partition(": kafka-features ")
     assert "metadata.version was upgraded to 30." in change(tools, cluster, *command.split())
     for more in ((), ("--unsafe",)):
-        said = change(tools, cluster, "downgrade", "--feature", "metadata.version=21", *more)
-        assert "Unsupported metadata.version downgrade from 30 to 21." in said
+        output = change(tools, cluster, "downgrade", "--feature", "metadata.version=21", *more)
+        assert "Unsupported metadata.version downgrade from 30 to 21." in output
     check_that_it_cannot_be(cluster, OLD)
 
     # Nothing is lost by the attempt.

@@ -44,7 +44,7 @@ class Watcher:
 
     def __init__(self, cluster: Cluster, application: Application, level: int = 0) -> None:
         self.asking = Asking(FeatureClient(cluster.brokers, Listener.BROKER, timeout_seconds=10))
-        self.told: list[Levels] = []
+        self.reported: list[Levels] = []
         self.processed: Counter[str] = Counter()
         self.errors: list[Exception] = []
         self.streams = StreamsPartitionAssignor(
@@ -53,7 +53,7 @@ class Watcher:
             watches=[FEATURE],
             features=self.asking,
             features_every_seconds=0.5,
-            on_levels=self.told.append,
+            on_levels=self.reported.append,
         )
         if level:
             self.streams.assignor._member = evolve(self.streams.assignor.member, feature_levels={FEATURE: level})
@@ -193,7 +193,7 @@ def test_g2_g4_g6_g8_a_raise_reaches_python_members_beside_java(
     eventually(lambda: leader.level == follower.level == 2, leader, follower, java)
     settle(leader, follower, java)
     check_that_all_work(application, java, leader, follower)
-    assert [{FEATURE: 1}, {FEATURE: 2}] == leader.told == follower.told
+    assert [{FEATURE: 1}, {FEATURE: 2}] == leader.reported == follower.reported
     assert 0 == follower.asking.times
 
     finalize(cluster, 1)  # which KIP-584 advises against
@@ -202,7 +202,7 @@ def test_g2_g4_g6_g8_a_raise_reaches_python_members_beside_java(
     again = start()
     settle(leader, again, java)
     assert (2, 2) == (leader.level, again.level)
-    assert [{FEATURE: 2}] == again.told
+    assert [{FEATURE: 2}] == again.reported
     assert 0 == again.asking.times
 
     leader.close()

@@ -66,8 +66,8 @@ def test_no_record_is_lost_when_members_start_stop_crash_and_freeze(application:
 
     read = read_by(members)
     assert {(partition, offset) for partition, count in produced.items() for offset in range(count)} == set(read)
-    told = [line.split() for line in sleeper.lines[asleep:] if not line.startswith(("read", "committed"))]
-    assert ["lost", *sorted(dreams)] in told, told
+    reported = [line.split() for line in sleeper.lines[asleep:] if not line.startswith(("read", "committed"))]
+    assert ["lost", *sorted(dreams)] in reported, reported
     twice = {record for record, count in read.items() if count > 1}
     assert twice <= read_by(member for member in members if member is killed or member.maybe_fenced).keys()
     assert set() == read_behind_a_commit(members)
@@ -90,26 +90,26 @@ def test_a_member_removed_during_a_join_loses_its_tasks(start: Start) -> None:
     sleeper.signal(signal.SIGCONT)
     wait_until_stable(awaited, newcomer, sleeper)
 
-    told = [line.split() for line in sleeper.lines[asleep:]]
-    assert ["lost", *sorted(dreams)] in told, told
+    reported = [line.split() for line in sleeper.lines[asleep:]]
+    assert ["lost", *sorted(dreams)] in reported, reported
     assert [] == awaited.output_lines("lost") + newcomer.output_lines("lost")
 
 
 def test_a_graceful_move_repeats_no_record(application: Application, start: Start) -> None:
     """Records that were committed in ``revoked`` do not come again."""
-    check_a_clean_handover(application, start)
+    check_a_clean_failover(application, start)
 
 
 def test_a_graceful_move_on_the_newest_broker(tmp_path: Path) -> None:
     with Cluster(tmp_path) as cluster, ExitStack() as stack:
         cluster.start(1, settings={"group.initial.rebalance.delay.ms": "0"})
         application = Application(cluster.brokers)
-        check_a_clean_handover(
+        check_a_clean_failover(
             application, lambda **settings: stack.enter_context(ConfluentMember(application, **settings))
         )
 
 
-def check_a_clean_handover(application: Application, start: Start) -> None:
+def check_a_clean_failover(application: Application, start: Start) -> None:
     first = start(**ALIVE)
     settle(first)
     with LoadGenerator(application._broker, application.source, PARTITIONS, PER_SECOND) as feed:

@@ -77,10 +77,10 @@ def test_an_authorised_member_reads_and_commits_and_no_log_has_the_password(
         assert [10] * PARTITIONS == [partition.offset for partition in committed]
         assert [10] * PARTITIONS == [each.offset for each in anna.committed(anna.assignment(), TIMEOUT_SECONDS)]
         shown = repr(anna)
-    said = caplog.text + "".join(capfd.readouterr()) + shown
-    assert "SaslAuthenticate" in said  # else this would prove nothing
+    output = caplog.text + "".join(capfd.readouterr()) + shown
+    assert "SaslAuthenticate" in output  # else this would prove nothing
     for secret in (PASSWORD, base64.b64encode(PASSWORD.encode()).decode()):
-        assert secret not in said
+        assert secret not in output
 
 
 def test_a_client_certificate_serves_both_clients(secure: SecureCluster) -> None:
@@ -134,11 +134,11 @@ def test_tokens_are_renewed_and_the_member_stays(
 ) -> None:
     """The broker hangs up on a connection whose token has expired: three lives of one, in one generation."""
     caplog.set_level(logging.DEBUG, logger="kafka")
-    told: list[str] = []
+    reported: list[str] = []
 
     def oauth_cb(_: str) -> tuple[str, float]:
         made, expiry = token("anna", LIFE)
-        told.append(made)
+        reported.append(made)
         return made, expiry
 
     with bearer(secure, oauth_cb, log_level=7, **group(secure, "tokens")) as anna:
@@ -150,10 +150,10 @@ def test_tokens_are_renewed_and_the_member_stays(
         assert [10] * PARTITIONS == [partition.offset for partition in anna.commit(asynchronous=False)]
         assert generation == anna._membership.generation
         shown = repr(anna)
-    assert len(told) > 1
-    said = caplog.text + "".join(capfd.readouterr()) + shown
-    assert "SaslAuthenticate" in said
-    assert not [each for each in told if each in said]
+    assert len(reported) > 1
+    output = caplog.text + "".join(capfd.readouterr()) + shown
+    assert "SaslAuthenticate" in output
+    assert not [each for each in reported if each in output]
 
 
 def test_an_oauth_cb_that_fails_first_is_raised_by_the_constructor(secure: SecureCluster) -> None:

@@ -76,7 +76,7 @@ def test_standbys_take_over_and_restore_less_than_all_under_any_leader() -> None
     assert {(True, True), (True, False), (False, True), (False, False)} == {
         (is_python_member(each.led_by), is_python_member(each.by)) for each in others
     }
-    assert [] == [each for each in others if each.told != each.end or not 0 <= each.read < each.end]
+    assert [] == [each for each in others if each.reported != each.end or not 0 <= each.read < each.end]
 
 
 def test_a_step_starts_stops_or_kills() -> None:

@@ -179,10 +179,10 @@ def test_u2_an_unauthorised_user_is_refused(tmp_path: Path, tools: JavaTools) ->
         assert (31, "CLUSTER_AUTHORIZATION_FAILED") == (error.code, error.name)
 
         (tmp_path / "alice").write_text((tmp_path / "alice").read_text().replace("geheim", "guessed"))
-        said = ours("--bootstrap-server", cluster.brokers, "--command-config", str(tmp_path / "alice"), "describe")
-        assert 1 == said.status
-        assert "sasl" in said.err.lower()  # in words of ours or, if kafka-python has read it in time, of the broker
-        assert "guessed" not in said.err
+        output = ours("--bootstrap-server", cluster.brokers, "--command-config", str(tmp_path / "alice"), "describe")
+        assert 1 == output.status
+        assert "sasl" in output.err.lower()  # in words of ours or, if kafka-python has read it in time, of the broker
+        assert "guessed" not in output.err
 
 
 def test_b1_a_broker_that_lacks_a_level_is_not_registered(tmp_path: Path) -> None:

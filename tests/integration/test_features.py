@@ -51,8 +51,8 @@ def test_the_output_equals_kafkas(single: Cluster, tools: JavaTools, call: tuple
 
 
 def test_t1_m9_describe_as_json(single: Cluster) -> None:
-    said = ours("describe", "--bootstrap-controller", at(single, 25).controllers, "--json", "--node-id", "1")
-    found = json.loads(said.out)
+    output = ours("describe", "--bootstrap-controller", at(single, 25).controllers, "--json", "--node-id", "1")
+    found = json.loads(output.out)
 
     assert ("controller", 1) == (found["listener"], found["node"])
     assert sorted(levels_of_releases.NEWEST_CATALOG.features) == [each["feature"] for each in found["features"]]
@@ -85,22 +85,22 @@ def test_t2_upgrade_all(single: Cluster) -> None:
 def test_t3_downgrade_all(single: Cluster) -> None:
     """To what 3.9.2 knows: Kafka 4.x refuses it as a whole, since level 23 of metadata.version changed records."""
     at(single, 25)
-    said = ours("--bootstrap-server", single.brokers, "downgrade", "--all", "--as-release", "3.9.2", "--dry-run")
+    output = ours("--bootstrap-server", single.brokers, "downgrade", "--all", "--as-release", "3.9.2", "--dry-run")
 
-    assert 1 == said.status
-    assert "3 out of 3 operation(s) failed." == said.err.strip()
-    kinds = [line.split(" Result: ")[0] for line in said.out.splitlines()]
+    assert 1 == output.status
+    assert "3 out of 3 operation(s) failed." == output.err.strip()
+    kinds = [line.split(" Result: ")[0] for line in output.out.splitlines()]
     assert [
         "   [Delete] Feature: group.version  ExistingFinalizedMaxVersion: 1  NewFinalizedMaxVersion: - ",
         "[Downgrade] Feature: metadata.version  ExistingFinalizedMaxVersion: 25  NewFinalizedMaxVersion: 21 ",
         "   [Delete] Feature: transaction.version  ExistingFinalizedMaxVersion: 2  NewFinalizedMaxVersion: - ",
     ] == kinds
-    assert all("INVALID_UPDATE_VERSION. " in line for line in said.out.splitlines())
+    assert all("INVALID_UPDATE_VERSION. " in line for line in output.out.splitlines())
 
 
 def test_m10_a_level_may_be_a_name_or_a_number(single: Cluster) -> None:
     words = ("--bootstrap-controller", at(single, 25).controllers, "upgrade", "--dry-run")
-    said = [
+    output = [
         ours(*words, "--feature", "metadata.version=4.1-IV1"),
         ours(*words, "--feature", "metadata.version=4.1"),
         ours(*words, "--feature", "metadata.version=27"),
@@ -108,18 +108,18 @@ def test_m10_a_level_may_be_a_name_or_a_number(single: Cluster) -> None:
     ]
 
     assert {(0, "metadata.version can be upgraded to 27.")} == {
-        (each.status, each.out.splitlines()[-1]) for each in said
+        (each.status, each.out.splitlines()[-1]) for each in output
     }
 
 
 def test_m11_an_unsafe_downgrade_is_not_sent_unasked(single: Cluster) -> None:
     before = client(at(single, 25)).describe()
-    said = ours(
+    output = ours(
         "--bootstrap-controller", single.controllers, "downgrade", "--feature", "metadata.version=24", "--unsafe"
     )
 
-    assert (1, "") == (said.status, said.out)
-    assert "add --yes" in said.err
+    assert (1, "") == (output.status, output.out)
+    assert "add --yes" in output.err
     assert before == client(single).describe()
 
 
@@ -137,9 +137,9 @@ def test_m8_the_script_itself(single: Cluster) -> None:
 
 def test_a_missing_node_does_not_delay(single: Cluster) -> None:
     """Kafka's own tool hangs."""
-    said = ours("--bootstrap-server", single.brokers, "describe", "--node-id", "9")
+    output = ours("--bootstrap-server", single.brokers, "describe", "--node-id", "9")
 
-    assert (1, "", "there is no broker 9 now; there are 1\n") == said
+    assert (1, "", "there is no broker 9 now; there are 1\n") == output
     with pytest.raises(NoSuchNode, match="controller 9"):
         client(single).describe(9)
 
@@ -147,14 +147,14 @@ def test_a_missing_node_does_not_delay(single: Cluster) -> None:
 def test_a3_the_epochs_of_real_listeners_never_go_back(single: Cluster) -> None:
     """A broker's grows by itself, a controller's only with a change; the newest of each is kept apart."""
     newest = NewestFeatures()
-    heard = []
+    received = []
     for level in (25, 26, 27, 26, 25):
         at(single, level)
         for listener in Listener:
-            heard += [newest.observe(client(single, listener).describe())]
+            received += [newest.observe(client(single, listener).describe())]
 
     for listener in Listener:
-        epochs = [answer.epoch for answer in heard if answer.listener is listener]
+        epochs = [answer.epoch for answer in received if answer.listener is listener]
         assert sorted(epochs) == epochs
     assert 25 == newest.newest(Listener.CONTROLLER).finalized[METADATA_VERSION]
 

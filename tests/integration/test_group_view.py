@@ -45,14 +45,14 @@ def fixture_broker(request: pytest.FixtureRequest, tmp_path_factory: pytest.Temp
             pytest.skip(f"no real broker: {missing}")
 
 
-def told(broker: str, name: str, *flags: str) -> Any:
+def reports(broker: str, name: str, *flags: str) -> Any:
     """What the command says of a group, as JSON."""
-    done = said(broker, name, "--json", *flags)
+    done = reported(broker, name, "--json", *flags)
     assert 0 == done.returncode, done.stderr
     return json.loads(done.stdout)
 
 
-def said(broker: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+def reported(broker: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     script = "from spark_sim.cli.main import main; main()"
     command = [sys.executable, "-c", script, "group", *arguments, "--bootstrap-servers", broker]
     return subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_SECONDS)
@@ -74,7 +74,7 @@ def test_a_group_in_the_middle_of_an_upgrade(application: Application, java_stre
     with application.python(upgrade_from="2.0") as python:
         settle(old, python)
 
-        found = told(broker, application.name, "--check")
+        found = reports(broker, application.name, "--check")
         by_release = {member["releases"].partition(" ")[0]: member for member in found["members"]}
         assert ("waiting", 3, {"3": 2}) == tuple(found["upgrade"][key] for key in ("stage", "common", "used"))
         assert [by_release["2.0.0"]["name"]] == found["upgrade"]["waiting_for"]
@@ -85,7 +85,7 @@ def test_a_group_in_the_middle_of_an_upgrade(application: Application, java_stre
         assert [] == found["findings"]
         old.stop()
         settle(python)
-        assert {"11": 1} == told(broker, application.name)["upgrade"]["used"]
+        assert {"11": 1} == reports(broker, application.name)["upgrade"]["used"]
 
 
 def facts(member: Any) -> tuple[str, int, int]:
@@ -103,7 +103,7 @@ def test_members_of_two_releases_and_a_python_member(
     with application.python(standbys=1) as python:
         settle(*members, python)
 
-        found = told(broker, application.name)
+        found = reports(broker, application.name)
         assert {"9": 3} == found["upgrade"]["used"]
         assert sorted(TASKS) == active(found)
         assert {frozenset(each.tasks) for each in (*members, python)} == {
@@ -124,7 +124,7 @@ def test_upgrade_from_that_is_still_set(application: Application, java_streams: 
     with application.python(upgrade_from="1.1") as python:
         settle(old, python)
 
-        found = told(broker, application.name, "--check")
+        found = reports(broker, application.name, "--check")
         assert {"2": 2} == found["upgrade"]["used"]
         assert {"upgrade-from", "maybe-upgrade-from"} == set(codes(found))
         (pinned,) = [finding["members"] for finding in found["findings"] if finding["code"] == "upgrade-from"]
@@ -136,7 +136,7 @@ def test_python_members_with_standbys(application: Application, broker: str) -> 
         settle(one, other)
         wait_until(lambda: bool(one.status.standby and other.status.standby), one, other)
 
-        found = told(broker, application.name, "--check")
+        found = reports(broker, application.name, "--check")
         assert sorted(TASKS) == active(found)
         assert {frozenset(one.status.standby), frozenset(other.status.standby)} == {
             frozenset(task for kind in ("standby", "warm_up", "standby_or_warm_up") for task in member[kind])
@@ -149,16 +149,16 @@ def test_python_members_with_standbys(application: Application, broker: str) -> 
 def test_plain_consumers_an_empty_group_and_all(broker: str, assignor: str) -> None:
     name = f"plain-{uuid4().hex[:8]}"
     with plain(broker, name, assignor):
-        found = told(broker, name, "--check")
+        found = reports(broker, name, "--check")
         assert ("Stable", assignor, "unknown") == (found["state"], found["protocol"], found["upgrade"]["stage"])
         assert [f"{name}-{each}" for each in range(3)] == sorted(found["members"][0]["partitions"])
         assert ["not-streams"] == codes(found)
         check_that_both_clients_see_the_same(broker, name)
-        assert name in said(broker, "--all").stdout
-    found = told(broker, name, "--check")
+        assert name in reported(broker, "--all").stdout
+    found = reports(broker, name, "--check")
 
     assert ("Empty", [], ["unsettled"]) == (found["state"], found["members"], codes(found))
-    assert name in {each["group"] for each in json.loads(said(broker, "--all", "--json").stdout)}
+    assert name in {each["group"] for each in json.loads(reported(broker, "--all", "--json").stdout)}
 
 
 def plain(broker: str, name: str, assignor: str = "range", **settings: str) -> ExitStack:
@@ -180,12 +180,12 @@ def plain(broker: str, name: str, assignor: str = "range", **settings: str) -> E
 
 
 def test_a_missing_group(broker: str) -> None:
-    done = said(broker, "nobody")
+    done = reported(broker, "nobody")
 
     assert (1, "") == (done.returncode, done.stdout)
     assert done.stderr.startswith("Error: no group 'nobody' at ")
     assert 1 == len(done.stderr.splitlines())
-    assert 1 == said(broker, "nobody", "--client", "confluent-kafka").returncode
+    assert 1 == reported(broker, "nobody", "--client", "confluent-kafka").returncode
 
 
 def test_a_group_of_the_new_protocol(broker: str, request: pytest.FixtureRequest) -> None:
@@ -194,7 +194,7 @@ def test_a_group_of_the_new_protocol(broker: str, request: pytest.FixtureRequest
         pytest.skip("only the newest broker has it switched on")
     name = f"kip-848-{uuid4().hex[:8]}"
     with plain(broker, name, **{"group.protocol": "consumer"}):
-        found = told(broker, name, "--check")
+        found = reports(broker, name, "--check")
 
     assert ("consumer", "Stable", ["not-classic"]) == (found["type"], found["state"], codes(found))
     assert "KIP-848" in found["findings"][0]["text"]
@@ -208,10 +208,10 @@ def test_warm_ups_and_the_process_of_the_leader(application: Application, broker
         settle(first)
         application.send(20)
         application.counts({task.removeprefix("0_") for task in TASKS}, 20)
-        leader = told(broker, application.name)["members"][0]["process_id"]
+        leader = reports(broker, application.name)["members"][0]["process_id"]
         with newest_java(application, broker, tmp_path / "2", settings):
             deadline = time.monotonic() + TIMEOUT_SECONDS
-            while not (found := told(broker, application.name))["leading_process"]:
+            while not (found := reports(broker, application.name))["leading_process"]:
                 assert time.monotonic() < deadline, found
                 time.sleep(0.3)
     assert leader == found["leading_process"]
@@ -231,7 +231,7 @@ def test_a_group_of_kip_1071(tmp_path: Path) -> None:
         application = Application(cluster.brokers)
         with newest_java(application, cluster.brokers, tmp_path / "s", {"group.protocol": "streams"}) as java:
             wait_until(lambda: java.tasks == TASKS, java)
-            found = told(cluster.brokers, application.name, "--check")
+            found = reports(cluster.brokers, application.name, "--check")
 
     assert ("streams", "Stable", ["not-classic"]) == (found["type"], found["state"], codes(found))
     assert "KIP-1071" in found["findings"][0]["text"]
@@ -249,7 +249,7 @@ def newest_java(application: Application, broker: str, state: Path, more: dict[s
 
 
 def test_no_broker_answers() -> None:
-    done = said("127.0.0.1:1", "app", "--timeout", "2")
+    done = reported("127.0.0.1:1", "app", "--timeout", "2")
 
     assert (1, "") == (done.returncode, done.stdout)
     assert done.stderr.startswith("Error: 127.0.0.1:1: ")
@@ -270,7 +270,7 @@ def ordered(group: DescribedGroup) -> DescribedGroup:
     return evolve(group, members=tuple(sorted(group.members, key=lambda member: member.member_id)))
 
 
-def check_that_the_size_is_right(broker: str, name: str, told_bytes: int) -> None:
+def check_that_the_size_is_right(broker: str, name: str, reported_bytes: int) -> None:
     """Within a twentieth of the record that the broker has really stored."""
     raw = kafka_python_describe_groups.GroupLookup(broker).group(name)
     stored = 0
@@ -284,14 +284,14 @@ def check_that_the_size_is_right(broker: str, name: str, told_bytes: int) -> Non
     finally:
         reader.close()
 
-    assert group_record_bytes(raw) == told_bytes
-    assert stored <= told_bytes <= 1.05 * stored + 100
+    assert group_record_bytes(raw) == reported_bytes
+    assert stored <= reported_bytes <= 1.05 * stored + 100
 
 
 def test_the_limit_of_the_broker_is_looked_up(broker: str) -> None:
     name = f"limit-{uuid4().hex[:8]}"
     with plain(broker, name):
-        found = told(broker, name)
+        found = reports(broker, name)
 
     assert (1_048_588, True) == (found["metadata_limit"], found["metadata_limit_known"])
 
@@ -300,7 +300,7 @@ def test_a_picture_shows_the_tasks(application: Application, broker: str) -> Non
     with application.python() as python:
         settle(python)
         assert PARTITIONS == len(python.tasks)
-        shown = said(broker, application.name).stdout
+        shown = reported(broker, application.name).stdout
 
     assert f"{application.name}  Stable  stream" in shown
     assert "active 0_0–5" in shown

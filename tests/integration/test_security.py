@@ -54,7 +54,7 @@ def command(by: str, name: str) -> list[str]:
     return ["group", name, "--client", by, "--json"]
 
 
-def said(settings: dict[str, str], by: str, name: str, folder: Path, *, seconds: int = TIMEOUT_SECONDS) -> ToolOutput:
+def output(settings: dict[str, str], by: str, name: str, folder: Path, *, seconds: int = TIMEOUT_SECONDS) -> ToolOutput:
     file = written(settings, folder)
     words = [*command(by, name), "--command-config", str(file), "--timeout", str(seconds)]
     result = CliRunner().invoke(features if by == "features" else group, words[1:])
@@ -78,14 +78,14 @@ def test_an_authorised_user_sees_the_group(
     secure: SecureCluster, name: str, login: str, by: str, tmp_path: Path
 ) -> None:
     settings = secure.java_certificate() if login == "certificate" else secure.java_login("anna", mechanism=login)
-    found = said(settings, by, name, tmp_path)
+    found = output(settings, by, name, tmp_path)
 
     assert (0, "") == (found.status, found.err)
-    told = json.loads(found.out)
+    reported = json.loads(found.out)
     if by == "features":
-        assert [None] == [each["error"] for each in told["results"]]
+        assert [None] == [each["error"] for each in reported["results"]]
     else:
-        assert (name, "Empty") == (told["group"], told["state"])
+        assert (name, "Empty") == (reported["group"], reported["state"])
     assert no_secret_in(found)
 
 
@@ -108,7 +108,7 @@ def refused(secure: SecureCluster) -> dict[str, dict[str, str]]:
 @pytest.mark.parametrize("why", MESSAGES)
 def test_a_refusal_is_one_line(secure: SecureCluster, name: str, why: str, by: str, tmp_path: Path) -> None:
     waits = by == "confluent-kafka" and why != "a right that is missing"  # librdkafka tries to the end
-    found = said(refused(secure)[why], by, name, tmp_path, seconds=15 if waits else TIMEOUT_SECONDS)
+    found = output(refused(secure)[why], by, name, tmp_path, seconds=15 if waits else TIMEOUT_SECONDS)
     kafka_python, of_features, librdkafka = MESSAGES[why]
     words = {"kafka-python": kafka_python, "features": of_features, "confluent-kafka": librdkafka}[by]
 
@@ -125,7 +125,7 @@ def no_secret_in(found: ToolOutput) -> bool:
 @pytest.mark.parametrize("by", BY)
 def test_a_key_that_cannot_be_opened_is_named(secure: SecureCluster, name: str, by: str, tmp_path: Path) -> None:
     for settings in (secure.java_certificate(password=WRONG), without(secure.java_certificate(), "ssl.key.password")):
-        found = said(settings, by, name, tmp_path)
+        found = output(settings, by, name, tmp_path)
 
         assert (1 if by == "features" else 2) == found.status
         assert "ssl.keystore.location: expected key and certificate in PEM" in found.err

@@ -148,13 +148,13 @@ def test_empty_columns_are_the_empty_tuple():
 def test_a_topic_that_the_dictionary_does_not_have_is_none(version, dictionary):
     """In Kafka it is a partition without a topic. It can be encoded to the same bytes, and printed."""
     host = "00000001" + "000168" + "00000050" + "00000001" + "00000007" + "00000003"
-    blob = bytes.fromhex(f"{version:08x}" * 2 + "00000000" * 2 + dictionary + host)
-    blob += bytes((4 if version >= 6 else 0) + 4 + (8 if version >= 7 else 0))
+    encoded = bytes.fromhex(f"{version:08x}" * 2 + "00000000" * 2 + dictionary + host)
+    encoded += bytes((4 if version >= 6 else 0) + 4 + (8 if version >= 7 else 0))
 
-    record = decode_assignment(blob)
+    record = decode_assignment(encoded)
 
     assert ((("h", 80), ((None, 3),)),) == record.partitions_by_host
-    assert blob == encode_assignment(record)
+    assert encoded == encode_assignment(record)
     assert [[["h", 80], [[None, 3]]]] == to_fields(record)["partitionsByHost"]
 
 

@@ -65,10 +65,10 @@ def test_a_member_assignment_survives_the_wire(assignment):
 
 def test_both_layers_survive_the_wire_in_one_call():
     envelope, userdata = ConsumerSubscription(("a",), version=1), Subscription(11, 11, prev_tasks=())
-    blob = encode_member_userdata(envelope, userdata)
+    encoded = encode_member_userdata(envelope, userdata)
 
-    assert (envelope._replace(user_data=encode_subscription(userdata)), userdata) == decode_member_userdata(blob)
-    assert FutureSubscription(11, 11) == decode_member_userdata(blob, supported_version=10)[1]._replace(rest=b"")
+    assert (envelope._replace(user_data=encode_subscription(userdata)), userdata) == decode_member_userdata(encoded)
+    assert FutureSubscription(11, 11) == decode_member_userdata(encoded, supported_version=10)[1]._replace(rest=b"")
     assert encode_subscription(Subscription(4, 3)) in encode_member_userdata(
         envelope, Subscription(4, 4), as_release="2.0.1"
     )
@@ -76,11 +76,11 @@ def test_both_layers_survive_the_wire_in_one_call():
 
 def test_both_layers_of_an_assignment_survive_the_wire_in_one_call():
     envelope, userdata = ConsumerAssignment(version=1), Assignment(4, 4)
-    blob = encode_leader_userdata(envelope, userdata)
+    encoded = encode_leader_userdata(envelope, userdata)
 
-    assert (envelope._replace(user_data=encode_assignment(userdata)), userdata) == decode_leader_userdata(blob)
+    assert (envelope._replace(user_data=encode_assignment(userdata)), userdata) == decode_leader_userdata(encoded)
     with pytest.raises(FutureVersion):
-        decode_leader_userdata(blob, supported_version=3)
+        decode_leader_userdata(encoded, supported_version=3)
 
 
 def test_kafka_python_reads_what_we_write():
@@ -99,10 +99,10 @@ def test_kafka_python_reads_what_we_write():
 
 
 @pytest.mark.parametrize("decode", [decode_consumer_subscription, decode_consumer_assignment])
-@pytest.mark.parametrize("blob", [b"", b"\0", b"\xff\xff", b"\0\0\xff\xff\xff\xfe", None])
-def test_malformed_envelopes_are_decode_errors(decode, blob):
+@pytest.mark.parametrize("encoded", [b"", b"\0", b"\xff\xff", b"\0\0\xff\xff\xff\xfe", None])
+def test_malformed_envelopes_are_decode_errors(decode, encoded):
     with pytest.raises(DecodeError):
-        decode(blob)
+        decode(encoded)
 
 
 def test_a_negative_version_is_not_written():

@@ -48,17 +48,17 @@ def test_an_assignment_survives_the_wire(assignment):
 
 @given(subscriptions())
 def test_the_naive_decoder_agrees_about_any_subscription(subscription):
-    blob = encode_subscription(subscription)
+    encoded = encode_subscription(subscription)
 
-    assert naive.subscription(blob) == to_fields(decode_subscription(blob)) == to_fields(subscription)
+    assert naive.subscription(encoded) == to_fields(decode_subscription(encoded)) == to_fields(subscription)
 
 
 @given(assignments())
 def test_the_naive_decoder_agrees_about_any_assignment(assignment):
-    blob = encode_assignment(assignment)
+    encoded = encode_assignment(assignment)
 
-    assert naive.assignment(blob) == to_fields(decode_assignment(blob)) == to_fields(assignment)
-    assert list(naive.assignment(blob)) == list(to_fields(assignment))
+    assert naive.assignment(encoded) == to_fields(decode_assignment(encoded)) == to_fields(assignment)
+    assert list(naive.assignment(encoded)) == list(to_fields(assignment))
 
 
 @given(subscriptions() | assignments(), st.sampled_from([bytearray, memoryview]))
@@ -76,16 +76,16 @@ def test_the_buffers_of_client_libraries_are_accepted(kind):
 
 
 @given(st.binary(max_size=200), st.sampled_from(DECODERS))
-def test_any_bytes_give_a_record_or_a_decode_error(blob, decode):
-    error = refusal(decode, blob)
+def test_any_bytes_give_a_record_or_a_decode_error(encoded, decode):
+    error = refusal(decode, encoded)
 
-    assert error is None or (error.field and 0 <= error.offset <= len(blob))
+    assert error is None or (error.field and 0 <= error.offset <= len(encoded))
 
 
-def refusal(decode, blob, **options):
+def refusal(decode, encoded, **options):
     """The ``DecodeError``, if there is one; any other exception ends the test."""
     try:
-        decode(blob, **options)
+        decode(encoded, **options)
     except DecodeError as error:
         return error
     return None
@@ -100,42 +100,42 @@ def codec_of(record):
 @given(subscriptions() | assignments(), st.data())
 def test_damaged_bytes_give_a_record_or_a_decode_error(record, data):
     encode, decode = codec_of(record)
-    blob = bytearray(encode(record))
-    blob[data.draw(st.integers(0, len(blob) - 1))] = data.draw(st.integers(0, 255))
-    del blob[data.draw(st.integers(0, len(blob))) :]
-    error = refusal(decode, bytes(blob))
+    encoded = bytearray(encode(record))
+    encoded[data.draw(st.integers(0, len(encoded) - 1))] = data.draw(st.integers(0, 255))
+    del encoded[data.draw(st.integers(0, len(encoded))) :]
+    error = refusal(decode, bytes(encoded))
 
-    assert error is None or 0 <= error.offset <= len(blob)
+    assert error is None or 0 <= error.offset <= len(encoded)
 
 
 @given(subscriptions() | assignments(), st.data())
 def test_the_record_of_damaged_bytes_encodes_to_the_same_bytes(record, data):
     encode, decode = codec_of(record)
-    blob = bytearray(encode(record))
-    for at in data.draw(st.lists(st.integers(0, len(blob) - 1), min_size=1, max_size=3)):
-        blob[at] = data.draw(st.integers(0, 255))
-    if refusal(decode, bytes(blob)) is None:
-        again = encode(decode(bytes(blob)))
+    encoded = bytearray(encode(record))
+    for at in data.draw(st.lists(st.integers(0, len(encoded) - 1), min_size=1, max_size=3)):
+        encoded[at] = data.draw(st.integers(0, 255))
+    if refusal(decode, bytes(encoded)) is None:
+        again = encode(decode(bytes(encoded)))
 
         # Over-long modified UTF-8 and repeated subtopologies have a shorter form; their content is the same.
-        assert again == blob or decode(again) == decode(bytes(blob))
+        assert again == encoded or decode(again) == decode(bytes(encoded))
 
 
 @settings(deadline=None)  # a few hundred cuts each
 @given(subscriptions() | assignments())
 def test_every_cut_of_a_record_is_refused(record):
     encode, decode = codec_of(record)
-    blob = encode(record._replace(trailing=b""))
+    encoded = encode(record._replace(trailing=b""))
 
-    assert all(isinstance(refusal(decode, blob[:length]), DecodeError) for length in range(len(blob)))
+    assert all(isinstance(refusal(decode, encoded[:length]), DecodeError) for length in range(len(encoded)))
 
 
 @given(subscriptions() | assignments())
 def test_strict_refuses_bytes_after_the_last_field_and_nothing_else(record):
     encode, decode = codec_of(record)
     exact = record._replace(trailing=b"")
-    blob = encode(record)
-    error = refusal(decode, blob, strict=True)
+    encoded = encode(record)
+    error = refusal(decode, encoded, strict=True)
 
     assert exact == decode(encode(exact), strict=True)
     assert bool(record.trailing) == isinstance(error, TrailingBytes)
@@ -163,8 +163,8 @@ def test_explain_shows_every_byte_of_a_record_below_the_fields_of_its_version(re
 
 
 @given(st.sampled_from(["subscription", "assignment"]), st.binary(max_size=100))
-def test_explain_shows_every_byte_of_anything(kind, blob):
-    assert blob == b"".join(part.raw for part in explain(kind, blob))
+def test_explain_shows_every_byte_of_anything(kind, encoded):
+    assert encoded == b"".join(part.raw for part in explain(kind, encoded))
 
 
 @pytest.mark.parametrize("decode", DECODERS)
@@ -183,23 +183,23 @@ def test_the_error_names_the_innermost_field_and_its_offset():
 @pytest.mark.parametrize("raw", ["c1", "f09f9880", "e28200", "80"])
 def test_text_that_is_not_modified_utf8_is_refused(raw):
     name = bytes.fromhex(raw)
-    blob = bytes.fromhex("000000010000000000000001000000000000000000000001")
-    blob += len(name).to_bytes(2, "big") + name + bytes(4)
+    encoded = bytes.fromhex("000000010000000000000001000000000000000000000001")
+    encoded += len(name).to_bytes(2, "big") + name + bytes(4)
 
     with pytest.raises(BadText) as caught:
-        decode_assignment(blob)
+        decode_assignment(encoded)
 
     assert "standby_tasks[0].partitions[0].topic" == caught.value.field
 
 
 @pytest.mark.parametrize("version", [12, 13, 2**31 - 1])
 def test_a_subscription_from_the_future_keeps_both_versions_and_all_bytes(version):
-    blob = version.to_bytes(4, "big") * 2 + b"whatever comes then"
+    encoded = version.to_bytes(4, "big") * 2 + b"whatever comes then"
 
-    record = decode_subscription(blob)
+    record = decode_subscription(encoded)
 
     assert record == FutureSubscription(version, version, b"whatever comes then")
-    assert blob == encode_subscription(record)
+    assert encoded == encode_subscription(record)
 
 
 def test_before_2_0_a_future_version_is_refused_for_any_following_bytes():
@@ -213,10 +213,10 @@ def test_a_subscription_from_the_future_needs_eight_bytes():
         decode_subscription(bytes.fromhex("0000000c000000"))
 
 
-@pytest.mark.parametrize("blob", ["0000000c0000000b", "00000003ffffffff", "0000000000000003", "ffffffff00000003"])
-def test_impossible_versions_are_refused(blob):
+@pytest.mark.parametrize("encoded", ["0000000c0000000b", "00000003ffffffff", "0000000000000003", "ffffffff00000003"])
+def test_impossible_versions_are_refused(encoded):
     with pytest.raises(BadVersion):
-        decode_subscription(bytes.fromhex(blob) + bytes(28))
+        decode_subscription(bytes.fromhex(encoded) + bytes(28))
 
 
 @given(subscriptions(st.integers(4, 11)), st.data())
@@ -241,10 +241,10 @@ def test_an_assignment_from_the_future_is_refused_as_kafka_refuses_it(assignment
 
 def test_version_4_with_supported_version_3_is_read():
     """2.1 to 2.3 can write it; 2.5 and later refuse it (tests/test_java_oracle.py)."""
-    blob = bytes.fromhex("0000000400000003") + bytes(28)
+    encoded = bytes.fromhex("0000000400000003") + bytes(28)
 
-    assert (4, 3) == decode_subscription(blob)[:2]
-    assert blob == encode_subscription(decode_subscription(blob))
+    assert (4, 3) == decode_subscription(encoded)[:2]
+    assert encoded == encode_subscription(decode_subscription(encoded))
 
 
 def test_an_assignment_version_below_one_is_refused():
@@ -255,9 +255,9 @@ def test_an_assignment_version_below_one_is_refused():
 def test_repeated_subtopologies_are_read_one_after_the_other():
     """Kafka merges them into one map. Bytes that no release writes need not survive a round trip."""
     sums = "00000002" + ("00000005" + "00000001" + "00000007" + "0000000000000009") * 2
-    blob = bytes.fromhex("00000007" * 2) + bytes(20) + bytes.fromhex(sums)
+    encoded = bytes.fromhex("00000007" * 2) + bytes(20) + bytes.fromhex(sums)
 
-    record = decode_subscription(blob)
+    record = decode_subscription(encoded)
 
     assert (TaskOffsetSum(TaskId(5, 7), 9),) * 2 == record.task_offset_sums
     assert {TaskId(5, 7): 9} == record.task_offset_sums.as_dict()
@@ -265,22 +265,22 @@ def test_repeated_subtopologies_are_read_one_after_the_other():
 
 
 def test_an_endpoint_that_is_not_utf8_survives():
-    blob = bytes.fromhex("00000002") + bytes(24) + bytes.fromhex("00000003ff3a31")
+    encoded = bytes.fromhex("00000002") + bytes(24) + bytes.fromhex("00000003ff3a31")
 
-    assert blob == encode_subscription(decode_subscription(blob))
+    assert encoded == encode_subscription(decode_subscription(encoded))
 
 
 @pytest.mark.parametrize("version", [12, 2**31 - 1])
 def test_a_future_assignment_can_be_kept_for_inspection(version):
-    blob = version.to_bytes(4, "big") * 2 + b"whatever comes then"
+    encoded = version.to_bytes(4, "big") * 2 + b"whatever comes then"
 
-    record = decode_assignment(blob, keep_future=True)
+    record = decode_assignment(encoded, keep_future=True)
 
     assert FutureAssignment(version, version, b"whatever comes then") == record
-    assert blob == encode_assignment(record)
+    assert encoded == encode_assignment(record)
 
 
 def test_keep_future_does_not_change_known_versions():
-    blob = encode_assignment(Assignment(version=1))
+    encoded = encode_assignment(Assignment(version=1))
 
-    assert decode_assignment(blob) == decode_assignment(blob, keep_future=True)
+    assert decode_assignment(encoded) == decode_assignment(encoded, keep_future=True)

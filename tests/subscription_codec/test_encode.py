@@ -283,6 +283,6 @@ def test_a_decoded_host_map_and_a_tuple_share_one_dictionary():
 
 
 def test_explain_shows_a_client_tag_as_key_and_value():
-    blob = encode_subscription(Subscription(11, 11, client_tags=(ClientTag("zone", "eu-1a"),)))
+    encoded = encode_subscription(Subscription(11, 11, client_tags=(ClientTag("zone", "eu-1a"),)))
 
-    assert "zone=eu-1a" in [part.value for part in explain("subscription", blob)]
+    assert "zone=eu-1a" in [part.value for part in explain("subscription", encoded)]

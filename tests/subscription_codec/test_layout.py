@@ -71,10 +71,10 @@ def decoded(assignment):
 
 
 def test_for_a_reader_of_version_11_it_is_a_future_subscription():
-    blob = encode_subscription(FROM_12)
+    encoded = encode_subscription(FROM_12)
 
-    assert FutureSubscription(12, 12, blob[8:]) == decode_subscription(blob, supported_version=11)
-    assert decode_subscription(blob) == decode_subscription(blob, supported_version=11)
+    assert FutureSubscription(12, 12, encoded[8:]) == decode_subscription(encoded, supported_version=11)
+    assert decode_subscription(encoded) == decode_subscription(encoded, supported_version=11)
     with pytest.raises(FutureVersion, match="used version 12; latest supported version: 11"):
         decode_assignment(encode_assignment(TO_12), supported_version=11)
     with pytest.raises(FutureVersion):
@@ -82,15 +82,15 @@ def test_for_a_reader_of_version_11_it_is_a_future_subscription():
 
 
 def test_the_new_version_is_explained():
-    blob = encode_subscription(FROM_12)
+    encoded = encode_subscription(FROM_12)
 
-    parts = list(explain("subscription", blob, supported_version=12))
+    parts = list(explain("subscription", encoded, supported_version=12))
 
-    assert blob == b"".join(part.raw for part in parts)
+    assert encoded == b"".join(part.raw for part in parts)
     assert ["ownedTasks.count", "ownedTasks[0]", "ownedTasks[1]"] == [part.field for part in parts[-3:]]
     assert ["2", "0_1", "2_3"] == [part.value for part in parts[-3:]]
     assert "newCode" == list(explain("assignment", encode_assignment(TO_12), supported_version=12))[-1].field
-    assert "version 12 is not known here (up to 11)" == list(explain("subscription", blob))[-1].value
+    assert "version 12 is not known here (up to 11)" == list(explain("subscription", encoded))[-1].value
 
 
 def test_the_new_version_has_json():

@@ -60,9 +60,9 @@ def one_of_everything(kind, version):
     )
 
 
-def refusal(decode, blob):
+def refusal(decode, encoded):
     try:
-        decode(blob)
+        decode(encoded)
     except DecodeError as error:
         return error
     return None
@@ -72,11 +72,11 @@ def refusal(decode, blob):
 @pytest.mark.parametrize("kind", CODEC)
 def test_a_huge_or_negative_count_allocates_no_memory_in_any_list(kind, version):
     encode, decode = CODEC[kind]
-    blob = encode(one_of_everything(kind, version))
-    counts = [part for part in explain(kind, blob) if part.field.endswith("count")]
+    encoded = encode(one_of_everything(kind, version))
+    counts = [part for part in explain(kind, encoded) if part.field.endswith("count")]
     for part in counts:
         for hostile in HOSTILE:
-            damaged = blob[: part.offset] + bytes.fromhex(hostile) + blob[part.offset + 4 :] + bytes(64)
+            damaged = encoded[: part.offset] + bytes.fromhex(hostile) + encoded[part.offset + 4 :] + bytes(64)
             with traced() as memory:
                 error = refusal(decode, damaged)
 
@@ -91,11 +91,11 @@ def test_a_huge_or_negative_count_allocates_no_memory_in_any_list(kind, version)
 def test_no_four_bytes_at_any_place_allocate_memory(kind, version):
     """Lengths of texts, numbers of characters, and bytes that are no length."""
     encode, decode = CODEC[kind]
-    blob = encode(one_of_everything(kind, version))
+    encoded = encode(one_of_everything(kind, version))
     with traced() as memory:
-        for at in range(4, len(blob) - 3):
+        for at in range(4, len(encoded) - 3):
             for hostile in HOSTILE[:2]:
-                refusal(decode, blob[:at] + bytes.fromhex(hostile) + blob[at + 4 :])
+                refusal(decode, encoded[:at] + bytes.fromhex(hostile) + encoded[at + 4 :])
 
         assert memory()[1] < 60_000
 
@@ -103,11 +103,11 @@ def test_no_four_bytes_at_any_place_allocate_memory(kind, version):
 @pytest.mark.parametrize("decode", [decode_consumer_subscription, decode_consumer_assignment])
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_a_hostile_count_allocates_no_memory_in_an_envelope(decode, hostile):
-    blob = bytes.fromhex("0000" + hostile) + bytes(64)
+    encoded = bytes.fromhex("0000" + hostile) + bytes(64)
     decode(bytes(10))  # the functions of the layout are made once
     with traced() as memory:
         with pytest.raises(BadCount):
-            decode(blob)
+            decode(encoded)
 
         assert memory()[1] < 20_000
 
@@ -130,22 +130,22 @@ def large(kind, version):
 @pytest.mark.parametrize("kind", CODEC)
 def test_decoding_takes_little_more_than_the_record_itself(kind, version):
     encode, decode = CODEC[kind]
-    blob = encode(large(kind, version))
+    encoded = encode(large(kind, version))
     decode(encode(one_of_everything(kind, version)))  # the functions of the layout are made once
     with traced() as memory:
-        record = decode(blob)
+        record = decode(encoded)
         kept, most = memory()
 
         assert most <= 3 * kept
-    assert record == decode(blob)
+    assert record == decode(encoded)
 
 
 @pytest.mark.parametrize(("version", "bytes_a_task"), [(1, 8), (6, 8), (7, 16), (9, 16), (10, 16), (11, 16)])
 def test_a_task_takes_a_few_bytes_and_not_a_few_hundred(version, bytes_a_task):
-    blob = encode_subscription(large("subscription", version))
+    encoded = encode_subscription(large("subscription", version))
     decode_subscription(encode_subscription(one_of_everything("subscription", version)))
     with traced() as memory:
-        record = decode_subscription(blob)
+        record = decode_subscription(encoded)
 
         assert memory()[0] < 10_000 * bytes_a_task + 20_000
     assert 10_000 == len(record.prev_tasks) + len(record.task_offset_sums)

@@ -99,28 +99,28 @@ def test_their_version_2_is_plain(jar):
     ],
 )  # fmt: skip
 def test_each_release_writes_the_supported_version_that_the_reference_says(release, supported):
-    blob = encode_assignment(Assignment(3, 9), as_release=release)
+    encoded = encode_assignment(Assignment(3, 9), as_release=release)
 
-    assert supported == decode_assignment(blob).supported_version
+    assert supported == decode_assignment(encoded).supported_version
 
 
 def test_the_tail_precedes_the_existing_trailing_bytes():
     plain = Subscription(1, user_end_point="a:1", trailing=b"\xca\xfe")
 
-    blob = encode_subscription(plain, as_release="0.11.0.3")
+    encoded = encode_subscription(plain, as_release="0.11.0.3")
 
-    assert bytes.fromhex("00000003613a31cafe") == decode_subscription(blob).trailing
+    assert bytes.fromhex("00000003613a31cafe") == decode_subscription(encoded).trailing
 
 
 def test_columns_have_a_tail_too():
     hosts = (HostPartitions(HostInfo("h", 1), (TopicPartition("t", 0),)),)
     decoded = decode_assignment(encode_assignment(Assignment(6, 6, (TaskId(0, 0),), partitions_by_host=hosts)))
 
-    blob = encode_assignment(decoded._replace(version=1), as_release="1.1.1")
+    encoded = encode_assignment(decoded._replace(version=1), as_release="1.1.1")
 
-    assert hosts == decode_assignment(bytes([0, 0, 0, 2]) + blob[4:]).partitions_by_host
+    assert hosts == decode_assignment(bytes([0, 0, 0, 2]) + encoded[4:]).partitions_by_host
     assert {"version": 1, "activeTasks": [[0, 0]], "standbyTasks": []} == without_trailing(
-        to_fields(decode_assignment(blob))
+        to_fields(decode_assignment(encoded))
     )
 
 

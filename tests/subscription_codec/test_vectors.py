@@ -68,26 +68,26 @@ def test_every_jar_has_written_every_version_that_it_knows():
 @pytest.mark.parametrize("rows", cases(lambda row: "fields" in row))
 def test_bytes_become_the_fields_of_the_jar_and_the_same_bytes_again(rows):
     for row in rows:
-        blob = bytes.fromhex(row["hex"])
+        encoded = bytes.fromhex(row["hex"])
 
-        record = DECODE[row["kind"]](blob, supported_version=LATEST[row["jar"]])
+        record = DECODE[row["kind"]](encoded, supported_version=LATEST[row["jar"]])
 
         assert row["fields"] == to_fields(record)
         assert list(row["fields"]) == list(to_fields(record))
-        assert blob == ENCODE[row["kind"]](record)
-        assert blob == ENCODE[row["kind"]](from_fields(row["kind"], row["fields"]))
+        assert encoded == ENCODE[row["kind"]](record)
+        assert encoded == ENCODE[row["kind"]](from_fields(row["kind"], row["fields"]))
 
 
 @pytest.mark.parametrize("rows", cases(lambda row: "fields" in row))
 def test_the_naive_decoder_agrees(rows):
     for row in rows:
-        blob = bytes.fromhex(row["hex"])
+        encoded = bytes.fromhex(row["hex"])
 
-        assert getattr(naive, row["kind"])(blob) == to_fields(DECODE[row["kind"]](blob))
+        assert getattr(naive, row["kind"])(encoded) == to_fields(DECODE[row["kind"]](encoded))
 
 
 @pytest.mark.parametrize("rows", cases(lambda row: "fields" in row))
-def test_the_explained_parts_are_the_whole_blob(rows):
+def test_the_explained_parts_are_the_whole_userdata(rows):
     for row in rows:
         parts = list(explain(row["kind"], bytes.fromhex(row["hex"])))
 
@@ -152,9 +152,9 @@ def number(release):
     return tuple(map(int, release.split(".")))
 
 
-def decoded(row, blob):
+def decoded(row, encoded):
     try:
-        return DECODE[row["kind"]](blob, supported_version=LATEST[row["jar"]])
+        return DECODE[row["kind"]](encoded, supported_version=LATEST[row["jar"]])
     except DecodeError as error:
         return error
 
@@ -211,15 +211,15 @@ def quirks_of(jar, record):
 @pytest.mark.parametrize("rows", cases(lambda row: row.get("malformed") == "truncated"))
 def test_every_truncation_is_refused_or_read_as_kafka_does(rows):
     for row in rows:
-        blob = bytes.fromhex(row["hex"])
+        encoded = bytes.fromhex(row["hex"])
         lengths = []
         for first, last, error in row["results"]:
             for length in range(first, last + 1):
-                outcome = decoded(row, blob[:length])
+                outcome = decoded(row, encoded[:length])
                 assert (error is not None) == isinstance(outcome, DecodeError), (row["jar"], length, outcome)
                 lengths.append(length)
 
-        assert [*range(len(blob))] == lengths
+        assert [*range(len(encoded))] == lengths
 
 
 @pytest.mark.parametrize("rows", cases(lambda row: "input" in row))

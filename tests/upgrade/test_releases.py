@@ -11,7 +11,8 @@ from subscription_codec import LATEST_SUPPORTED_VERSION
 from tests.subscription_codec.test_vectors import LATEST
 from upgrade import UnknownRelease, number_of, release_named
 from upgrade.release_behaviour import UPGRADE_FROM
-from upgrade.releases import NEWEST_OF_LINE, OURS, RELEASES
+from upgrade.release_names import CONFLUENT_PLATFORM
+from upgrade.releases import NEWEST_OF_LINE, OURS, RELEASES, resolve_release
 from upgrade.upgrade_from import StartupOutcome, UpgradeFromEffect, implies_eager, line_number
 
 KAFKA = [release for release in RELEASES.values() if release.is_released]
@@ -20,7 +21,7 @@ each_release = pytest.mark.parametrize("release", RELEASES.values(), ids=str)
 # As Maven Central lists them: line, number of the newest patch release.
 IN_MAVEN = (
     "0.10.0:1 0.10.1:1 0.10.2:2 0.11.0:3 1.0:2 1.1:1 2.0:1 2.1:1 2.2:2 2.3:1 2.4:1 2.5:1 2.6:3 2.7:2 2.8:2 "
-    "3.0:2 3.1:2 3.2:3 3.3:2 3.4:1 3.5:2 3.6:2 3.7:2 3.8:1 3.9:2 4.0:2 4.1:2 4.2:1 4.3:1"
+    "3.0:2 3.1:2 3.2:3 3.3:2 3.4:1 3.5:2 3.6:2 3.7:2 3.8:1 3.9:2 4.0:2 4.1:2 4.2:2 4.3:1"
 )
 
 EAGER, BOTH, COOPERATIVE = ("eager",), ("eager", "cooperative"), ("cooperative",)
@@ -64,11 +65,11 @@ READ = [
 ]
 
 
-def test_there_are_the_78_releases_of_maven():
+def test_there_are_the_79_releases_of_maven():
     lines = [entry.split(":") for entry in IN_MAVEN.split()]
     names = [f"{line}.{patch}" for line, newest in lines for patch in range(int(newest) + 1)]
 
-    assert 78 == len(names)
+    assert 79 == len(names)
     assert names == [str(release) for release in KAFKA]
 
 
@@ -209,10 +210,57 @@ def test_a_line_stands_for_its_newest_release(name, release):
     assert release == release_named(name).name
 
 
-@pytest.mark.parametrize("name", ["", "3", "2.0.9", "4.4", "x", "2.0.1 "])
+@pytest.mark.parametrize("name", ["", "3", "2.9", "x", "cp-9.0", "2.8.1-1"])
 def test_an_unknown_release_is_refused_with_the_known_ones(name):
     with pytest.raises(UnknownRelease, match=r"known are 0\.10\.0\.0 to 4\.3\.1 and kip-268, "):
         release_named(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "release", "notes"),
+    [
+        ("v3.9", "3.9.2", []),
+        (" 2.0.1 ", "2.0.1", []),
+        ("3.9.0-SNAPSHOT", "3.9.0", ["SNAPSHOT of 3.9.0 is treated as the release 3.9.0"]),
+        ("4.2.2-rc1", "4.2.2", ["rc1 of 4.2.2 is treated as the release 4.2.2"]),
+        ("7.6.1-ccs", "3.6.2", ["Confluent Platform 7.6 contains Kafka 3.6"]),
+        ("7.6.1-ce", "3.6.2", ["Confluent Platform 7.6 contains Kafka 3.6"]),
+        ("cp-7.6", "3.6.2", ["Confluent Platform 7.6 contains Kafka 3.6"]),
+        ("cp-5.0.4", "2.0.1", ["Confluent Platform 5.0 contains Kafka 2.0"]),
+        ("3.9.7", "3.9.7", ["3.9.7 is not in the table of this version; it is treated like 3.9.2"]),
+        ("0.10.2.9", "0.10.2.9", ["0.10.2.9 is not in the table of this version; it is treated like 0.10.2.2"]),
+    ],
+)
+def test_spellings_of_a_release_are_understood(name, release, notes):
+    resolved = resolve_release(name)
+
+    assert (release, notes) == (resolved.release.name, list(resolved.notes))
+
+
+def test_an_unknown_patch_release_behaves_like_the_newest_known_one_of_its_line():
+    assert release_named("3.9.7").behaviour == release_named("3.9").behaviour
+    assert release_named("3.9.2").number < release_named("3.9.7").number < release_named("4.0.0").number
+
+
+@pytest.mark.parametrize("name", ["4.4", "4.4.0", "v4.5", "4.4.0-SNAPSHOT"])
+def test_an_unknown_newer_line_is_refused_unless_one_is_assumed(name):
+    with pytest.raises(UnknownRelease, match=r"newer than this version knows \(4\.3\.1\); .*--assume 4\.3"):
+        resolve_release(name)
+
+    assumed = resolve_release(name, assume="4.3")
+
+    assert release_named("4.3").behaviour == assumed.release.behaviour
+    assert release_named("4.3").number < assumed.release.number
+    assert "assumed to behave like 4.3.1" in assumed.notes[-1]
+
+
+def test_a_number_of_confluent_platform_is_not_taken_for_one_of_kafka():
+    with pytest.raises(UnknownRelease, match=r"for Confluent Platform write cp-5\.0 \(Kafka 2\.0\)$"):
+        release_named("5.0")
+
+
+def test_every_line_of_confluent_platform_contains_a_known_line_of_kafka():
+    assert set(CONFLUENT_PLATFORM.values()) <= NEWEST_OF_LINE.keys()
 
 
 def test_lines_and_numbers_follow_the_names():
@@ -229,7 +277,7 @@ def test_a_release_that_never_was_does_not_stand_for_its_line():
 
 
 @pytest.mark.parametrize(
-    ("name", "meant"), [("v2.3.0", "; did you mean 2.3.0?"), ("2.33", "; did you mean 2.3?"), ("xyz", "")]
+    ("name", "meant"), [("2.3.0-", "; did you mean 2.3.0?"), ("2.33", "; did you mean 2.8?"), ("xyz", "")]
 )
 def test_a_release_that_is_nearly_one_is_asked_about(name, meant):
     with pytest.raises(UnknownRelease, match=f"simulated-4{re.escape(meant)}$"):

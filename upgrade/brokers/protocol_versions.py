@@ -17,6 +17,7 @@ from attrs import field, frozen
 from upgrade.errors import UnknownLevel, UnknownRelease
 from upgrade.features.model.catalog import METADATA_VERSION, version_key
 from upgrade.features.model.levels_of_releases import CATALOGS, PRE_KRAFT_VERSIONS
+from upgrade.release_names import parse_release_name
 
 
 class MetadataMode(Enum):
@@ -161,14 +162,15 @@ class BrokerRelease:
 
 
 def broker_release(name: str) -> BrokerRelease:
-    """Return the release with this name (``2.1.1``) or line (``2.1``, ``2.1.x``); ``UnknownRelease`` if there is none.
+    """Return the release with this name (``2.1.1``) or line (``2.1``); ``UnknownRelease`` if there is none.
 
     The patch number is not checked: all releases of a line support the same versions.
 
     >>> broker_release("2.1.1").newest.name
     '2.1-IV2'
     """
-    given = name.removesuffix(".x")
+    spelling = parse_release_name(name)
+    given = spelling.number if spelling else name
     line = ".".join(given.split(".")[: 3 if given.startswith("0.") else 2])
     patch = given.removeprefix(line)
     if (

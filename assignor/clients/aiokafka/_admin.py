@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import inspect
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from functools import wraps
 from typing import Any, Final, TypeVar
@@ -17,6 +18,7 @@ from aiokafka import AIOKafkaConsumer
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.errors import KafkaError, NoError, TopicAlreadyExistsError, for_code
 
+from assignor.clients._settings_check import check_login, hide_secrets, unknown_settings
 from assignor.clients.leader_lookup import LookupFailed
 from assignor.errors import FatalError, UsageError
 from assignor.protocol import internal_topics
@@ -27,6 +29,9 @@ TIMEOUT_SECONDS: Final = 4.0
 
 _RETRY_SECONDS: Final = 0.05
 _NO_LEADER: Final = -1
+_KNOWN_SETTINGS: Final = (
+    inspect.signature(AIOKafkaAdminClient).parameters.keys() & inspect.signature(AIOKafkaConsumer).parameters.keys()
+)
 
 _T = TypeVar("_T")
 
@@ -58,6 +63,8 @@ class AiokafkaAdmin:
             the broker.
         settings: those that ``AIOKafkaAdminClient`` and ``AIOKafkaConsumer`` have in common.
 
+    Raises ``UsageError`` for an unknown setting, and ``ConfigException`` for a password that is missing or no text.
+
     Lookups raise ``LookupFailed`` if the cluster does not answer within ``TIMEOUT_SECONDS``; ``create`` raises
     ``FatalError``.
     """
@@ -65,6 +72,10 @@ class AiokafkaAdmin:
     def __init__(self, group: str, *, replication_factor: int, **settings: Any) -> None:
         if replication_factor < 1:
             raise UsageError(f"expected a replication factor of at least 1, got {replication_factor}")
+        if unknown := unknown_settings(settings, _KNOWN_SETTINGS):
+            raise UsageError(f"expected settings of AIOKafkaAdminClient and AIOKafkaConsumer, got {unknown}")
+        check_login({"sasl_mechanism": "PLAIN", **settings})
+        settings = hide_secrets(settings)
         self._group = group
         self._replication_factor = replication_factor
         self._loop = asyncio.get_running_loop()

@@ -25,6 +25,7 @@ from typing import Any, ClassVar, Final
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import KafkaError
 
+from assignor.clients._settings_check import check_heartbeat, check_login, hide_secrets
 from assignor.clients.adapter import ClientAdapter, ClusterMetadata, partition_counts
 from assignor.clients.aiokafka import _private_api
 from assignor.clients.hooks import AsyncCall, run_before
@@ -56,13 +57,19 @@ class StreamsPartitionAssignor(ClientAdapter):
         self._subscriptions: Mapping[str, bytes] = {}
 
     def bind(self, consumer: AIOKafkaConsumer) -> None:
-        """Attach the assignor to its consumer before that starts; ``UsageError`` if it is not configured for it."""
+        """Attach the assignor to its consumer before that starts; ``UsageError`` if it is not configured for it.
+
+        ``ConfigException`` for timeouts or a password that cannot work, which aiokafka would accept.
+        """
         if (strategy := _private_api.assignment_strategy(consumer)) != [self]:
             raise UsageError(
                 "expected a consumer with this assignor, and no other, as its partition_assignment_strategy, "
                 f"got {strategy}"
             )
         _private_api.check_private_names(consumer)
+        check_heartbeat(*_private_api.session_and_heartbeat_ms(consumer))
+        check_login(login := _private_api.login(consumer))
+        hide_secrets(login)  # in the logs of aiokafka
         self.warn_of_reset(_private_api.auto_offset_reset(consumer))
         self.consumer = consumer
         self.session.timeout_seconds = _private_api.session_seconds(consumer)

@@ -34,8 +34,13 @@ TESTED_VERSIONS: Final = "0.13.0 to 0.14.0"
 
 PRIVATE_NAMES: Final = (
     "_auto_offset_reset",
+    "_client._sasl_mechanism",
+    "_client._sasl_plain_password",
+    "_client._sasl_plain_username",
+    "_client._security_protocol",
     "_coordinator",
     "_group_instance_id",
+    "_heartbeat_interval_ms",
     "_partition_assignment_strategy",
     "_session_timeout_ms",
     "_subscription.abort_waiters",
@@ -93,6 +98,22 @@ def assignment_strategy(consumer: Any) -> list[object]:
 def auto_offset_reset(consumer: Any) -> str:
     """Return that setting of a consumer."""
     return str(consumer._auto_offset_reset)
+
+
+def session_and_heartbeat_ms(consumer: Any) -> tuple[float, float]:
+    """Return these two settings of a consumer."""
+    return consumer._session_timeout_ms, consumer._heartbeat_interval_ms
+
+
+def login(consumer: Any) -> dict[str, Any]:
+    """Return the settings with which a consumer logs in, by their names."""
+    client = consumer._client
+    return {
+        "security_protocol": client._security_protocol,
+        "sasl_mechanism": client._sasl_mechanism,
+        "sasl_plain_username": client._sasl_plain_username,
+        "sasl_plain_password": client._sasl_plain_password,
+    }
 
 
 def generation(consumer: Any) -> MemberGeneration:

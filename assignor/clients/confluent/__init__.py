@@ -9,6 +9,8 @@ the group (`membership`); librdkafka reads the records (`fetcher`). One configur
 
 from typing import TYPE_CHECKING, Any
 
+from assignor.clients import naming_the_extra
+
 if TYPE_CHECKING:
     from assignor.clients.confluent._consumer import StreamsConsumer
 
@@ -18,6 +20,7 @@ __all__ = ["StreamsConsumer"]
 def __getattr__(name: str) -> Any:
     if name != "StreamsConsumer":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from assignor.clients.confluent._consumer import StreamsConsumer
+    with naming_the_extra("confluent"):
+        from assignor.clients.confluent._consumer import StreamsConsumer
 
     return StreamsConsumer

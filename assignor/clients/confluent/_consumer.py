@@ -27,6 +27,7 @@ from assignor.errors import FatalError, StreamsAssignorError, UsageError
 from assignor.observability.events import Observer
 from assignor.protocol.feature_levels import Levels
 from assignor.rebalance_listener import TaskRebalanceListener, check_listener
+from assignor.streams_assignor import check_topology
 from assignor.task_assignor import TaskAssignor
 from assignor.topology import Topology
 from subscription_codec import TaskId
@@ -79,6 +80,7 @@ class StreamsConsumer:
         on_levels: Callable[[Levels], None] | None = None,
         observer: Observer | None = None,
     ) -> None:
+        check_topology(topology)
         settings = ConsumerSettings.of(config)
         self._group = settings.group_id
         self._instance_id = settings.streams_config.group_instance_id

@@ -14,9 +14,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
+from assignor.clients._settings_check import check_login, hide_secrets
 from assignor.clients.confluent._oauth_tokens import SharedTokenProvider
 from upgrade import ConfigException
-from upgrade.redaction import redact
 
 _SASL_KEYS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -74,12 +74,11 @@ def member_security(config: Mapping[str, Any]) -> dict[str, Any]:
         found["sasl_mechanism"] = _one_of(_MECHANISMS, "sasl.mechanism", given)
         if found["sasl_mechanism"] == "GSSAPI" and find_spec("gssapi") is None:
             raise ConfigException("sasl.mechanism GSSAPI needs the Python package gssapi, which is not installed")
-        found |= {theirs: config[ours] for ours, theirs in _SASL_KEYS.items() if ours in config}
-        if "sasl_plain_password" in found:
-            found["sasl_plain_password"] = redact(found["sasl_plain_password"])
+        found |= {theirs: config[ours] for ours, theirs in _SASL_KEYS.items() if config.get(ours) is not None}
+        check_login(found, {theirs: ours for ours, theirs in _SASL_KEYS.items()})
         if found["sasl_mechanism"] == "OAUTHBEARER":
             found[_TOKEN_PROVIDER_KEY] = _token_provider(config)
-    return found
+    return hide_secrets(found)
 
 
 def fetcher_security(member: Mapping[str, Any]) -> dict[str, Any]:
@@ -100,6 +99,10 @@ def _ssl_context(config: Mapping[str, Any]) -> ssl.SSLContext:
     if certificate := config.get("ssl.certificate.location"):
         # Without a password Python prompts for one on the terminal.
         password = config.get("ssl.key.password", "")
+        if not isinstance(password, str):
+            raise ConfigException(
+                f"expected ssl.key.password as text, got a value of type {type(password).__name__}: put it in quotes"
+            )
         with _as_config_exception("ssl.certificate.location", certificate):
             context.load_cert_chain(certificate, config.get("ssl.key.location"), lambda: password)
     if revoked := config.get("ssl.crl.location"):

@@ -13,7 +13,9 @@ from typing import Any, Final
 
 import attrs
 from attrs import frozen
+from kafka import KafkaConsumer
 
+from assignor.clients._settings_check import check_heartbeat, check_login, hide_secrets, unknown_settings
 from assignor.clients.confluent import _security
 from upgrade import ConfigException, StreamsConfig
 
@@ -79,6 +81,7 @@ _RESETS: Final[Mapping[str, str]] = MappingProxyType(
 )
 _TRUE: Final = ("true", "t", "1")
 _SESSION_MS: Final = 45_000
+_HEARTBEAT_MS: Final = 3_000
 _MAX_POLL_MS: Final = 300_000
 _AUTO_COMMIT_MS: Final = 5_000
 _REQUEST_MS: Final = 30_000
@@ -107,6 +110,7 @@ class ConsumerSettings:
 
         Other keys are passed to librdkafka, which refuses those it does not know (``closest_keys``).
         """
+        _check_dictionary(config)
         for key in config:
             if key in _UNSUPPORTED_KEYS:
                 raise ConfigException(f"{key} cannot be used with a StreamsConsumer: {_UNSUPPORTED_KEYS[key]}")
@@ -121,7 +125,14 @@ class ConsumerSettings:
         streams = {key: value for key, value in config.items() if key in _STREAMS_KEYS or key.startswith(_TAG)}
         kept = {"client.rack"}  # the fetcher reads from the broker nearby
         secured = _security.member_security(config)
-        member = {**secured, **_member(config)}
+        member = hide_secrets({**secured, **_member(config)})
+        check_login(member, {name: _MAIN_CONSUMER + name for name in member})
+        check_heartbeat(
+            member.get("session_timeout_ms", _SESSION_MS),
+            member.get("heartbeat_interval_ms", _HEARTBEAT_MS),
+            "session.timeout.ms",
+            "heartbeat.interval.ms",
+        )
         return cls(
             group_id=config["group.id"],
             streams_config=StreamsConfig.of(streams),
@@ -168,8 +179,27 @@ def _member(config: Mapping[str, Any]) -> dict[str, Any]:
     for key, (name, convert) in _MEMBER_KEYS.items():
         if key in config:
             found[name] = _convert(config, key, convert)
-    prefix = len(_MAIN_CONSUMER)
-    return found | {key[prefix:]: value for key, value in config.items() if key.startswith(_MAIN_CONSUMER)}
+    return found | _member_only(
+        {key.removeprefix(_MAIN_CONSUMER): value for key, value in config.items() if key.startswith(_MAIN_CONSUMER)}
+    )
+
+
+def _member_only(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings with the prefix; kafka-python refuses some of them with their values, or compares text."""
+    if unknown := unknown_settings(given, KafkaConsumer.DEFAULT_CONFIG):
+        raise ConfigException(f"expected settings of KafkaConsumer after {_MAIN_CONSUMER}, got {unknown}")
+    for name, value in given.items():
+        if type(KafkaConsumer.DEFAULT_CONFIG[name]) is int and not isinstance(value, int | float):
+            raise ConfigException(f"Invalid value {value!r} for configuration {_MAIN_CONSUMER}{name}: Not a number")
+    return given
+
+
+def _check_dictionary(config: object) -> None:
+    if not isinstance(config, Mapping):
+        raise ConfigException(f"expected a dictionary of configuration keys, got a {type(config).__name__}")
+    for key in config:
+        if not isinstance(key, str):
+            raise ConfigException(f"expected a dictionary of configuration keys, got {key!r} as one of them")
 
 
 def closest_keys(config: Mapping[str, Any]) -> str:

@@ -11,13 +11,17 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from attrs import field, frozen
-from confluent_kafka import KafkaError, KafkaException
-from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType  # type: ignore[attr-defined]  # it has both
 
-from assignor.clients.confluent import _private_api
+from assignor.clients import naming_the_extra
 from assignor.inspect import DescribedGroup, DescribedGroupMember, NoSuchGroup, with_topic_metadata
 from assignor.inspect.described_group import DEAD, LOOKUP_TIMEOUT_SECONDS, MAX_MESSAGE_BYTES_KEY, OFFSETS_TOPIC
 from upgrade.features.client.errors import ApiError, Unreachable
+
+with naming_the_extra("confluent"):
+    from confluent_kafka import KafkaError, KafkaException
+    from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType  # type: ignore[attr-defined]  # has both
+
+    from assignor.clients.confluent import _private_api
 
 _LIBRDKAFKA_KEYS: Final[Mapping[str, str]] = {
     # name in kafka-python, as in a ``CommandConfig``: name in librdkafka

@@ -16,6 +16,7 @@ import kafka
 from kafka.admin import KafkaAdminClient, OffsetSpec
 from kafka.errors import KafkaError, TopicAlreadyExistsError
 
+from assignor.clients._settings_check import check_login, hide_secrets, unknown_settings
 from assignor.clients.leader_lookup import LookupFailed
 from assignor.errors import FatalError, UsageError
 from assignor.protocol.internal_topics import NewTopic
@@ -47,16 +48,23 @@ class KafkaPythonAdmin:
             from 2.4 on.
         settings: those of ``KafkaAdminClient``.
 
+    Raises ``UsageError`` for an unknown setting, and ``ConfigException`` for a password that is missing or no text.
+
     Lookups raise ``LookupFailed`` if the cluster does not answer within ``TIMEOUT_MS`` for each request; ``create``
     raises ``FatalError``. Any thread may call any method.
     """
 
     def __init__(self, group: str, *, replication_factor: int = -1, **settings: Any) -> None:
-        if unknown := sorted(settings.keys() - KafkaAdminClient.DEFAULT_CONFIG.keys()):
-            raise UsageError(f"expected settings of KafkaAdminClient, got {', '.join(unknown)}")
+        if unknown := unknown_settings(settings, KafkaAdminClient.DEFAULT_CONFIG):
+            raise UsageError(f"expected settings of KafkaAdminClient, got {unknown}")
+        check_login(settings)
         self._group = group
         self._replication_factor = replication_factor
-        self._settings = {"request_timeout_ms": TIMEOUT_MS, "bootstrap_timeout_ms": TIMEOUT_MS, **settings}
+        self._settings = {
+            "request_timeout_ms": TIMEOUT_MS,
+            "bootstrap_timeout_ms": TIMEOUT_MS,
+            **hide_secrets(settings),
+        }
         self._connected: KafkaAdminClient | None = None
         self._lock = Lock()
 

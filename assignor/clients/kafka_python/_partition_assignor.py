@@ -20,6 +20,7 @@ from typing import Final
 
 from kafka import KafkaConsumer
 
+from assignor.clients._settings_check import check_login, hide_secrets
 from assignor.clients.adapter import (
     ClientAdapter,
     ClusterMetadata,
@@ -58,7 +59,11 @@ class StreamsPartitionAssignor(ClientAdapter, _private_api.AbstractPartitionAssi
         return [protocol.COOPERATIVE if self.assignor.member.cooperative else protocol.EAGER]
 
     def bind(self, consumer: KafkaConsumer) -> None:
-        """Attach the assignor to its consumer; ``UsageError`` if the consumer is not configured for it."""
+        """Attach the assignor to its consumer; ``UsageError`` if the consumer is not configured for it.
+
+        ``ConfigException`` for a password that is missing or no text. kafka-python itself refuses a session that is
+        shorter than a heartbeat interval.
+        """
         if self not in consumer.config["partition_assignment_strategy"]:
             raise UsageError("expected a consumer with this assignor in its partition_assignment_strategy")
         _private_api.check_private_names(consumer)
@@ -69,6 +74,8 @@ class StreamsPartitionAssignor(ClientAdapter, _private_api.AbstractPartitionAssi
                     "repartition topics, with the wrong number of partitions"
                 )
             _private_api.disable_auto_topic_creation(consumer)
+        check_login(consumer.config)
+        consumer.config.update(hide_secrets(consumer.config))
         self.warn_of_reset(consumer.config["auto_offset_reset"])
         self.consumer = consumer
         self.session.timeout_seconds = _private_api.session_seconds(consumer)

@@ -13,9 +13,9 @@ from assignor.inspect.described_group import (
     DEAD,
     DEFAULT_MAX_MESSAGE_BYTES,
     EMPTY,
-    PROTOCOL_NAME,
     REBALANCING,
 )
+from assignor.protocol import PROTOCOL_NAME
 
 
 def not_classic(view: GroupView) -> Iterator[Match]:

@@ -32,7 +32,6 @@ from assignor.task_assignors.partial_assignment import (
     task_assignment,
 )
 from assignor.task_assignors.rack_aware import RackAwareOptimizer
-from assignor.task_assignors.rack_aware.rack_flow import TaskMove
 from assignor.task_assignors.rack_aware.racks import HIGH_AVAILABILITY_COSTS, STATELESS_COSTS, RackAwareCosts, Racks
 from assignor.task_assignors.task_assignment import TaskAssignment
 from upgrade import UnknownRelease, number_of
@@ -78,7 +77,7 @@ class HighAvailabilityTaskAssignor:
         costs = HIGH_AVAILABILITY_COSTS.with_configured(config)
         _assign_round_robin(assignment)
         if by_rack:
-            _record_moves(assignment, by_rack.optimize_active(assignment.tasks, assignment.active, costs))
+            by_rack.move_active(assignment, range(len(assignment.tasks)), costs)
         _add_standbys(assignment, config, self.behaviour, by_rack, costs)
         known = _lags.collect_lags(ordered, assignment.tasks, config.acceptable_recovery_lag)
         follow_up = move_tasks(assignment, known, self.behaviour, config.max_warmup_replicas)
@@ -87,16 +86,11 @@ class HighAvailabilityTaskAssignor:
         )
         _add_stateless(stateless, assignment.active)
         if by_rack:
-            _record_moves(stateless, by_rack.optimize_active(stateless.tasks, stateless.active, STATELESS_COSTS))
+            by_rack.move_active(stateless, range(len(stateless.tasks)), STATELESS_COSTS)
         if reasons is not None:
             stateless.render_reasons(reasons)
             assignment.render_reasons(reasons, lambda process, task: _lag_suffix(known.of(process, task)))
         return task_assignment(state, assignment, stateless, follow_up=follow_up)
-
-
-def _record_moves(assignment: PartialAssignment, moves: Iterable[TaskMove]) -> None:
-    for task, left, process in moves:
-        assignment.record(task, process, AssignmentReason.RACK_AWARE, left)
 
 
 def _assign_round_robin(assignment: PartialAssignment) -> None:
@@ -139,10 +133,7 @@ def _add_standbys(
 
     balance(assignment, shares, move_standby, with_superset_tags(assignment) if by_tags else all_processes(assignment))
     if by_rack:
-        actives = [[owner] for owner in assignment.active]
-        _record_moves(
-            assignment, by_rack.optimize_standbys(assignment.tasks, actives, assignment.standbys, costs, by_tags)
-        )
+        by_rack.move_standbys(assignment, costs, by_tags)
 
 
 def _add_stateless(assignment: PartialAssignment, active: Iterable[int]) -> None:

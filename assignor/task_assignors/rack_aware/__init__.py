@@ -28,8 +28,9 @@ from attrs import define, field
 
 from assignor.config import AssignmentConfigs
 from assignor.task_assignors.application_state import KafkaStreamsState
+from assignor.task_assignors.partial_assignment import AssignmentReason, PartialAssignment
 from assignor.task_assignors.rack_aware._flow_model import ProcessClasses, ReplicaLocality, Tags, TaskPlacement
-from assignor.task_assignors.rack_aware.rack_flow import TaskMove, optimize_moves
+from assignor.task_assignors.rack_aware._rack_flow import TaskMove, optimize_moves
 from assignor.task_assignors.rack_aware.racks import RackAwareCosts, Racks, ReplicaRacks
 from subscription_codec import TaskId
 
@@ -58,8 +59,7 @@ class RackAwareOptimizer:
         racks: Racks | None,
     ) -> RackAwareOptimizer | None:
         """Build the optimizer; None if racks are not configured or not known."""
-        ids = [process.process_id for process in processes]
-        if racks is None or racks.disabled_reason(config, ids, tasks, stateful):
+        if racks is None or racks.disabled_reason(config, (each.process_id for each in processes), tasks, stateful):
             return None
         return cls(processes, racks, config.rack_aware_assignment_strategy == "balance_subtopology")
 
@@ -68,6 +68,21 @@ class RackAwareOptimizer:
         names = [self.racks.rack_of(process.process_id) for process in self.processes]
         self._rack_numbers = {name: number for number, name in enumerate(sorted(set(names)))}
         self._rack = [self._rack_numbers[name] for name in names]
+
+    def move_active(self, assignment: PartialAssignment, tasks: Sequence[int], costs: RackAwareCosts) -> None:
+        """Move some of the active tasks of an assignment, and record why."""
+        owners = [assignment.active[task] for task in tasks]
+        for at, left, process in self.optimize_active([assignment.tasks[task] for task in tasks], owners, costs):
+            assignment.active[tasks[at]] = process
+            assignment.record(tasks[at], process, AssignmentReason.RACK_AWARE, left)
+
+    def move_standbys(self, assignment: PartialAssignment, costs: RackAwareCosts, by_tags: bool = False) -> None:
+        """Move the standbys of an assignment, and record why."""
+        actives = [[owner] for owner in assignment.active]
+        for task, left, process in self.optimize_standbys(
+            assignment.tasks, actives, assignment.standbys, costs, by_tags
+        ):
+            assignment.record(task, process, AssignmentReason.RACK_AWARE, left)
 
     def optimize_active(
         self, ids: Sequence[TaskId], owners: list[int], costs: RackAwareCosts, excluded: Sequence[Collection[int]] = ()

@@ -39,7 +39,7 @@ from assignor.task_assignors.partial_assignment import (
 )
 from assignor.task_assignors.quotas import Quotas, compute_quotas, iter_least_loaded
 from assignor.task_assignors.rack_aware import RackAwareOptimizer
-from assignor.task_assignors.rack_aware.racks import STATELESS_COSTS, STICKY_COSTS, RackAwareCosts, Racks
+from assignor.task_assignors.rack_aware.racks import STATELESS_COSTS, STICKY_COSTS, Racks
 from assignor.task_assignors.sticky._standbys import ProcessesByTask, assign_standbys
 from assignor.task_assignors.task_assignment import TaskAssignment
 from subscription_codec import TaskId
@@ -68,60 +68,26 @@ class StickyTaskAssignor:
             return task_assignment(state)
         record = None if reasons is None else partial.record
         was_active, was_standby = _previous_processes(processes, ids)
-        owners = partial.active = _assign_active(partial.capacity, ids, was_active, was_standby, record)
+        partial.active = _assign_active(partial.capacity, ids, was_active, was_standby, record)
         wanting = [number for number, task in enumerate(ids) if self.stateless_standbys or state.tasks[task].stateful]
         by_rack = RackAwareOptimizer.of(
-            processes, ids, [ids[task] for task in wanting], configs, Racks.configured_for(state)
+            processes, ids, (ids[task] for task in wanting), configs, Racks.configured_for(state)
         )
         costs = STICKY_COSTS.with_configured(configs)
         if by_rack:
-            stateless = sorted({*range(len(ids))}.difference(wanting))
-            _optimize_active(by_rack, ids, owners, wanting, costs, record)
-            _optimize_active(by_rack, ids, owners, stateless, STATELESS_COSTS, record)
+            by_rack.move_active(partial, wanting, costs)
+            by_rack.move_active(partial, sorted({*range(len(ids))}.difference(wanting)), STATELESS_COSTS)
         copies = min(configs.num_standby_replicas, len(processes) - 1)
         if copies > 0:
-            placed = [*assign_standbys(partial.capacity, owners, was_active, was_standby, wanting, copies, record)]
+            for number, standbys in assign_standbys(
+                partial.capacity, partial.active, was_active, was_standby, wanting, copies, record
+            ):
+                partial.standbys[number].update(standbys)
             if by_rack:
-                _optimize_standbys(by_rack, ids, owners, placed, costs, record)
-            for number, holders in placed:
-                partial.standbys[number].update(holders)
+                by_rack.move_standbys(partial, costs)
         if reasons is not None:
             partial.render_reasons(reasons)
         return task_assignment(state, partial)
-
-
-def _optimize_active(
-    by_rack: RackAwareOptimizer,
-    ids: Sequence[TaskId],
-    owners: list[int],
-    some: Sequence[int],
-    costs: RackAwareCosts,
-    record: RecordReason | None,
-) -> None:
-    """Move some of the active tasks to reduce traffic across racks."""
-    theirs = [owners[task] for task in some]
-    for task, left, process in by_rack.optimize_active([ids[task] for task in some], theirs, costs):
-        owners[some[task]] = process
-        if record:
-            record(some[task], process, AssignmentReason.RACK_AWARE, left)
-
-
-def _optimize_standbys(
-    by_rack: RackAwareOptimizer,
-    ids: Sequence[TaskId],
-    owners: Sequence[int],
-    placed: list[tuple[int, list[int]]],
-    costs: RackAwareCosts,
-    record: RecordReason | None,
-) -> None:
-    standbys = [set(holders) for _, holders in placed]
-    numbers = [number for number, _ in placed]
-    theirs, actives = [ids[number] for number in numbers], [[owners[number]] for number in numbers]
-    moves = by_rack.optimize_standbys(theirs, actives, standbys, costs)
-    placed[:] = zip(numbers, map(sorted, standbys), strict=True)
-    if record:
-        for task, left, process in moves:
-            record(numbers[task], process, AssignmentReason.RACK_AWARE, left)
 
 
 def _previous_processes(
@@ -239,6 +205,8 @@ def _move_to_previous(
     unowned: bool,
 ) -> None:
     """Move tasks without an owner (``unowned``), or tasks of owners above their quota, to a previous process."""
+    if not (UNASSIGNED in owners if unowned else any(excess)):
+        return
     for number, owner in enumerate(owners):
         if previous[number] and (owner == UNASSIGNED if unowned else owner != UNASSIGNED and excess[owner]):
             process = quota.take_least_loaded(previous[number])

@@ -137,10 +137,10 @@ class _StandbyState:
         self._shared: list[dict[int, int]] = [{} for _ in capacities]
 
     def add(self, task: int, process: int) -> None:
-        shared = self._shared
-        for other in self.holders[task]:
-            shared[process][other] = shared[other][process] = shared[process].get(other, 0) + 1
-        self.holders[task].append(process)
+        shared, holders = self._shared[process], self.holders[task]
+        for other in holders:
+            shared[other] = self._shared[other][process] = shared.get(other, 0) + 1
+        holders.append(process)
         self.totals[process] += 1
 
     def remove(self, task: int, process: int) -> None:
@@ -162,9 +162,11 @@ class _StandbyState:
 
     def retained_standbys(self, task: int, copies: int) -> Sequence[int]:
         """Return previous processes of a task but its owner: those that had it active first, then the least loaded."""
-        owner, active = self.holders[task][0], self._was_active[task]
-        processes = [process for process in active if process != owner]
-        processes += [process for process in self._was_standby[task] if process != owner and process not in active]
+        owner, active, standby = self.holders[task][0], self._was_active[task], self._was_standby[task]
+        if not active and not standby:
+            return ()
+        previous = standby if active == [owner] else [*active, *[each for each in standby if each not in active]]
+        processes = [process for process in previous if process != owner]
         if len(processes) > copies:
             processes.sort(
                 key=lambda process: (process not in active, self.load(process, 1), -self.capacities[process])

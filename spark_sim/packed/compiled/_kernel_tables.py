@@ -12,7 +12,7 @@ from spark_sim.packed.actions import ActionRow, PackedAction
 from spark_sim.packed.compiled import _kernel
 from spark_sim.packed.compiled._kernel import UNKNOWN, KernelTables
 from spark_sim.packed.encoding import Encoding
-from spark_sim.packed.tables.protocol_table import Interner
+from spark_sim.packed.tables.memo import Interner
 from spark_sim.packed.tables.transition_table import edge_label
 from spark_sim.packed.view import GROUP_FIELD_BITS, SUMMARY_MASK, GroupView, OperatorView, saturate
 
@@ -126,7 +126,7 @@ class KernelTableBuilder:
         for part in dict.fromkeys(parts):
             for rows, number, view in halves:
                 if rows[number, part] == UNKNOWN:
-                    rows[number, part] = self._add_row(self.encoding.cached_actions(view, part))
+                    rows[number, part] = self._add_row(self.encoding.half_rows[view, part])
 
     def _add_row(self, row: ActionRow) -> int:
         """Add a row and return its number."""
@@ -153,13 +153,13 @@ class KernelTableBuilder:
 
     def _add_elections(self, part: int) -> None:
         begin = len(self.elections)
-        self.elections.extend((part, chosen) for _, chosen in self.encoding.elections(part))
+        self.elections.extend((part, chosen) for _, chosen in self.encoding.elections[part])
         end = len(self.elections)
         self._reserve("elections", end)[begin:end] = [chosen for _, chosen in self.elections[begin:]]
         self._arrays["process_states"][part, _kernel.ELECTIONS_BEGIN :] = begin, end
 
     def _add_leader_entry(self, subscriptions: int, leader: int) -> None:
-        answers = self.encoding.leader_results(leader, subscriptions)
+        answers = self.encoding.leader_table[leader, subscriptions]
         number = len(self._leader_results)
         self._leader_results.append(answers)
         self._add_slot("leader_slots", subscriptions, leader, number)

@@ -6,6 +6,7 @@ The actions of a process (``actions``) and the encoding of a whole group (``enco
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from spark_sim.model.violations import Violation
@@ -18,7 +19,8 @@ from spark_sim.packed._process_state import (
     on_prepare_rebalance,
     with_join_pending,
 )
-from spark_sim.packed.tables.protocol_table import Interner, ProtocolTable
+from spark_sim.packed.tables._protocol_table import ProtocolTable
+from spark_sim.packed.tables.memo import Interner, Memo
 from spark_sim.packed.view import SUMMARY_MASK, tallies_of
 
 MAX_PROCESS_STATES: Final = (1 << 14) - 1
@@ -48,6 +50,8 @@ class ProcessTable:
         """Number => the subscriptions that a leader reads of it, one bit each."""
         self.leader_instances: Final[list[int]] = []
         """Number => the instance as which it leads; -1 if it does not lead."""
+        self.leader_table: Final[Memo[tuple[int, int], Memo[int, int] | Violation]] = Memo(self._leader_results)
+        """The leader's instance, and one bit for each subscription that it reads => what process states become."""
         self._power_shifts = _power_shifts(cell.members)
 
     def state_number(self, process_state: ProcessState) -> int:
@@ -73,53 +77,36 @@ class ProcessTable:
         """Return the number of the instance that a process runs as, or ran as last."""
         return self.instance_sequences[state.sequence][state.rounds_done]
 
-    def _leader_instance(self, state: ProcessState) -> int:
-        return self.instance_of(state) if state.leads and state.running else -1
+    def _leader_results(self, leader_and_bits: tuple[int, int]) -> Memo[int, int] | Violation:
+        leader, bits = leader_and_bits
+        subscriptions = frozenset(number for number in range(bits.bit_length()) if bits >> number & 1)
+        answers = self.protocol_table.answers(leader, subscriptions)
+        return answers if isinstance(answers, Violation) else Memo(partial(self._after_assignment, answers))
 
-    def _subscriptions(self, state: ProcessState) -> Iterator[int]:
-        if state.status == JOINED:
-            subscription = self.protocol_table.subscription(state.version)
-            assert isinstance(subscription, int)
-            yield subscription
-        yield from (orphan.subscription for orphan in state.orphaned_ids if orphan.subscription >= 0)
-
-
-class _LeaderResults(dict[int, int]):
-    """Number of a process state => its number after the leader has assigned with certain answers."""
-
-    def __init__(self, table: ProcessTable, answers: Mapping[tuple[int, bool], int]) -> None:
-        super().__init__()
-        self._table, self._answers = table, answers
-
-    def __missing__(self, number: int) -> int:
-        table = self._table
-        state = table.process_states.values[number]
+    def _after_assignment(self, answers: Mapping[tuple[int, bool], int], number: int) -> int:
+        """Return the number of a process state after the leader has assigned with certain answers."""
+        state = self.process_states.values[number]
         after = state._replace(orphaned_ids=with_join_pending(state.orphaned_ids))
         if state.status == JOINED:
-            subscription = table.protocol_table.subscription(state.version)
+            subscription = self.protocol_table.subscriptions[state.version]
             assert isinstance(subscription, int)
-            answer = self._answers.get((subscription, state.leads))
+            answer = answers.get((subscription, state.leads))
             after = (
                 after._replace(status=ASSIGNED)
                 if answer is None
                 else after._replace(status=SYNC_RESPONSE_PENDING, payload=answer)
             )
-        return self.setdefault(number, table.state_number(after))
+        return self.state_number(after)
 
+    def _leader_instance(self, state: ProcessState) -> int:
+        return self.instance_of(state) if state.leads and state.running else -1
 
-class LeaderTable(dict[tuple[int, int], _LeaderResults | Violation]):
-    """The leader's instance and the subscriptions that it reads, one bit each => results of its assignment."""
-
-    def __init__(self, table: ProcessTable) -> None:
-        super().__init__()
-        self._table = table
-
-    def __missing__(self, key: tuple[int, int]) -> _LeaderResults | Violation:
-        leader, bits = key
-        subscription = frozenset(number for number in range(bits.bit_length()) if bits >> number & 1)
-        answers = self._table.protocol_table.answers(leader, subscription)
-        led = answers if isinstance(answers, Violation) else _LeaderResults(self._table, answers)
-        return self.setdefault(key, led)
+    def _subscriptions(self, state: ProcessState) -> Iterator[int]:
+        if state.status == JOINED:
+            subscription = self.protocol_table.subscriptions[state.version]
+            assert isinstance(subscription, int)
+            yield subscription
+        yield from (orphan.subscription for orphan in state.orphaned_ids if orphan.subscription >= 0)
 
 
 def _power_shifts(members: int) -> list[tuple[int, int]]:

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 from spark_sim.model.violations import Violation
 from spark_sim.packed.actions import PackedAction
 from spark_sim.packed.encoding import Encoding
+from spark_sim.packed.tables.memo import Memo
 from spark_sim.packed.view import StateSummary, View
 from spark_sim.search.model import FAULT_ACTION, GENERATION, OPERATOR_ACTION
 
@@ -58,21 +59,19 @@ Election = tuple[int, int, tuple[int, ...]]
 """What an election adds to a key, its multiplicity, and the process states after it, sorted."""
 
 
-class ElectionTable(dict[tuple[int, ...], list[Election]]):
-    """Sorted process states => the elections among them."""
+def election_table(packed: Encoding) -> Memo[tuple[int, ...], list[Election]]:
+    """Return a table of sorted process states => the elections among them."""
 
-    def __init__(self, packed: Encoding) -> None:
-        super().__init__()
-        self._packed = packed
-
-    def __missing__(self, parts: tuple[int, ...]) -> list[Election]:
+    def elections(parts: tuple[int, ...]) -> list[Election]:
         found = []
         for part in dict.fromkeys(parts):
-            for gain, elected in self._packed.elections(part):
+            for gain, elected in packed.elections[part]:
                 chosen = list(parts)
                 chosen[chosen.index(part)] = elected
                 found.append((gain, parts.count(part), tuple(sorted(chosen))))
-        return self.setdefault(parts, found)
+        return found
+
+    return Memo(elections)
 
 
 class ViewEntry(NamedTuple):
@@ -83,18 +82,18 @@ class ViewEntry(NamedTuple):
     situation: StateSummary
 
 
-class TransitionTable(dict[int, ViewEntry]):
+class TransitionTable(Memo[int, ViewEntry]):
     """Summary bits => what the search needs to know of states with these bits."""
 
     def __init__(self, packed: Encoding) -> None:
-        super().__init__()
+        super().__init__(self._entry)
         self._packed: Final = packed
         self._lines: Final[dict[View, dict[int, TransitionRow]]] = {}
 
-    def __missing__(self, look: int) -> ViewEntry:
+    def _entry(self, look: int) -> ViewEntry:
         situation = self._packed.summary_of(look)
         lines = self._lines.setdefault(situation.view, {})
-        return self.setdefault(look, ViewEntry(lines, situation.leader_assigns or situation.terminal, situation))
+        return ViewEntry(lines, situation.leader_assigns or situation.terminal, situation)
 
     def fill(self, view: View, parts: Iterable[int]) -> None:
         """Compute the missing rows of these process states."""

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from assignor.cli import _group as command
 from assignor.cli import _group_tables
+from assignor.errors import MissingExtraError
 from assignor.inspect import DescribedGroupMember, NoSuchGroup, inspect_group
 from spark_sim.cli.main import cli
 from subscription_codec import TaskId, TopicPartition
@@ -103,7 +104,7 @@ def test_only_check_makes_a_problem_an_exit_status(run, lookup, raw, flags, stat
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "output"),
     [
         (NoSuchGroup("no group 'app' at a:1, its coordinator"), "Error: no group 'app' at a:1, its coordinator\n"),
         (Unreachable("a:1: no answer"), "Error: a:1: no answer\n"),
@@ -114,16 +115,16 @@ def test_only_check_makes_a_problem_an_exit_status(run, lookup, raw, flags, stat
         (ApiError(15, "COORDINATOR_NOT_AVAILABLE", "Not yet."), "Error: COORDINATOR_NOT_AVAILABLE: Not yet.\n"),
     ],
 )
-def test_an_error_of_the_cluster_is_one_line(run, lookup, error, said):
+def test_an_error_of_the_cluster_is_one_line(run, lookup, error, output):
     lookup.answers = (error,)
 
     done = run("app", *BROKER)
 
-    assert (1, "", said) == (done.exit_code, done.stdout, done.stderr)
+    assert (1, "", output) == (done.exit_code, done.stdout, done.stderr)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "output"),
     [
         ((), "expected either the NAME of a group or --all"),
         (("app", "--all"), "expected either the NAME of a group or --all"),
@@ -134,11 +135,11 @@ def test_an_error_of_the_cluster_is_one_line(run, lookup, error, said):
         (("app\udcff", *BROKER), "expected text in UTF-8, got 'app\\udcff'"),
     ],
 )
-def test_wrong_usage_is_an_error(run, arguments, said):
+def test_wrong_usage_is_an_error(run, arguments, output):
     done = run(*arguments)
 
     assert 2 == done.exit_code
-    assert said in done.stderr
+    assert output in done.stderr
 
 
 def test_the_command_config_is_used_to_connect(run, lookup, tmp_path):
@@ -163,13 +164,14 @@ def test_an_unknown_key_of_the_command_config_is_rejected(run, tmp_path):
 
 def test_the_second_client_library_is_used_if_the_first_is_not_installed(run, monkeypatch):
     def missing():
-        raise ImportError("no kafka")
+        raise MissingExtraError("kafka-python is not installed: pip install 'streams-assignor[kafka-python]'")
 
     monkeypatch.setattr(command, "LOOKUP_LOADERS", {"kafka-python": missing, "confluent-kafka": lambda: Lookup})
 
     assert 0 == run("app", *BROKER).exit_code
     done = run("app", *BROKER, "--client", "kafka-python")
-    assert (1, "Error: no kafka; pip install 'streams-assignor[kafka-python]'\n") == (done.exit_code, done.stderr)
+    remedy = "Error: kafka-python is not installed: pip install 'streams-assignor[kafka-python]'\n"
+    assert (1, remedy) == (done.exit_code, done.stderr)
 
 
 # -- watching --------------------------------------------------------------------------------------------------------
@@ -300,7 +302,7 @@ def test_a_table_fits_the_terminal_and_has_no_control_characters(width):
 
 
 @pytest.mark.parametrize(
-    "said",
+    "output",
     [
         "4 / 11",
         "answered 4",
@@ -320,8 +322,8 @@ def test_a_table_fits_the_terminal_and_has_no_control_characters(width):
         "evil\\x1b[31m",
     ],
 )
-def test_a_table_contains(said):
-    assert said in drawn(FULL, 200)
+def test_a_table_contains(output):
+    assert output in drawn(FULL, 200)
 
 
 def test_a_member_without_metadata_has_a_row():

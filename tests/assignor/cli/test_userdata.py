@@ -50,7 +50,7 @@ def one(*arguments, line):
     return result
 
 
-def blobs(path):
+def all_encoded(path):
     for generation in json.loads(path.read_text())["generations"]:
         for member in generation["members"]:
             yield {"kind": "member-subscription", "hex": member["subscription"]}
@@ -72,7 +72,7 @@ def test_decode_and_encode_are_inverse_on_the_rows_of_the_jars():
 
 @each_capture
 def test_whole_messages_of_real_members_survive_decoding_and_encoding(path):
-    messages = list(blobs(path))
+    messages = list(all_encoded(path))
     decoded = results(run("decode", "--jsonl", stdin=lines(messages)))
     encoded = results(run("encode", "--jsonl", stdin=lines(row | d for row, d in zip(messages, decoded, strict=True))))
 
@@ -150,10 +150,10 @@ def test_a_future_version_is_marked():
 
 
 def test_the_supported_version_can_be_chosen():
-    blob = "00000004" * 2 + "00" * 28
+    userdata = "00000004" * 2 + "00" * 28
 
-    assert "future" in one("decode", "--kind", "subscription", "--supported", "3", line=blob)
-    assert "fields" in one("decode", "--kind", "subscription", line=blob)
+    assert "future" in one("decode", "--kind", "subscription", "--supported", "3", line=userdata)
+    assert "fields" in one("decode", "--kind", "subscription", line=userdata)
 
 
 @pytest.mark.parametrize("kind", ["assignment", "member-assignment"])
@@ -218,11 +218,11 @@ def test_a_whole_message_taken_for_userdata_gives_a_hint(kind):
 
 @each_capture
 def test_a_whole_message_is_recognised_where_userdata_is_expected(path):
-    whole = list(blobs(path))
+    whole = list(all_encoded(path))
     expected = run("decode", "--jsonl", stdin=lines(whole)).output
-    said_to_be_userdata = [each | {"kind": each["kind"].removeprefix("member-")} for each in whole]
+    listed_as_userdata = [each | {"kind": each["kind"].removeprefix("member-")} for each in whole]
 
-    assert expected == run("decode", "--jsonl", stdin=lines(said_to_be_userdata)).output
+    assert expected == run("decode", "--jsonl", stdin=lines(listed_as_userdata)).output
 
 
 def test_a_rejected_line_fails_the_command_unless_jsonl_is_set():
@@ -265,11 +265,11 @@ def test_invalid_fields_never_raise(kind, version, fields):
 
 
 @given(st.sampled_from(METADATA_KINDS), st.binary(max_size=60), st.sampled_from(["decode", "explain"]))
-def test_invalid_bytes_never_raise(kind, blob, command):
-    result = run(command, "--kind", kind, stdin=blob.hex())
+def test_invalid_bytes_never_raise(kind, userdata, command):
+    result = run(command, "--kind", kind, stdin=userdata.hex())
 
     assert result.exit_code in {0, 1}, result.exception
-    assert result.output or not blob
+    assert result.output or not userdata
 
 
 @given(st.sampled_from(METADATA_KINDS), st.binary(max_size=60), st.sampled_from(["decode", "encode", "explain"]))
@@ -308,7 +308,7 @@ def test_explain_shows_userdata_inside_the_whole_message():
 
 
 @pytest.mark.parametrize(
-    ("blob", "last"),
+    ("userdata", "last"),
     [
         (ENVELOPE[:-8], ["12", "00 00 00 02", "userData", "userData at offset 12: 2 items of 1 bytes or more, but 0"]),
         (ENVELOPE, ["18", "ca fe", "trailing", "ignored by every Kafka decoder"]),
@@ -317,8 +317,8 @@ def test_explain_shows_userdata_inside_the_whole_message():
         ("00", ["0", "00", "version", "version at offset 0: needs 2 bytes, 1 left"]),
     ],
 )
-def test_explain_stops_where_the_message_ends(blob, last):
-    *_, row = table("--kind", "member-subscription", blob)
+def test_explain_stops_where_the_message_ends(userdata, last):
+    *_, row = table("--kind", "member-subscription", userdata)
 
     assert last[:3] == row[:3]
     assert row[3].startswith(last[3])
@@ -349,9 +349,9 @@ def test_explain_shows_an_error_that_is_in_no_field():
 
 def test_explain_escapes_control_characters():
     hostile = "\x1b[2J\x07"
-    blob = "00000002" + "00" * 24 + f"{len(hostile):08x}" + hostile.encode().hex()
+    userdata = "00000002" + "00" * 24 + f"{len(hostile):08x}" + hostile.encode().hex()
 
-    assert "\x1b" not in run("explain", "--kind", "subscription", blob).output
+    assert "\x1b" not in run("explain", "--kind", "subscription", userdata).output
 
 
 def test_explain_needs_to_know_the_kind():

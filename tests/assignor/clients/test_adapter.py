@@ -103,16 +103,16 @@ class Member:
         self.streams.wants.clear()
         return self.streams.subscription(TOPOLOGY.source_topics, self.partitions)
 
-    def take(self, blob: bytes) -> None:
+    def take(self, userdata: bytes) -> None:
         given = {
             TopicPartition(topic, partition)
-            for topic, partitions in decode_consumer_assignment(blob).assigned_partitions
+            for topic, partitions in decode_consumer_assignment(userdata).assigned_partitions
             for partition in partitions
         }
         if self.partitions - given:  # kafka-python and Java ask for the next rebalance, so that others get them
             self.streams.rejoin()
         self.partitions = given
-        self.streams.receive_assignment(blob)
+        self.streams.receive_assignment(userdata)
         at_once(self.streams.on_join_complete())
 
 
@@ -251,8 +251,8 @@ def test_a_failing_listener_still_returns_sums_and_receives_later_changes() -> N
         at_once(member.on_join_prepare(lost=False))
     assert {TaskId(0, 0): 4} == member._offset_sums
 
-    listener.owned_tasks = teller_held = evolve(member._notifier.owned_tasks, standby={TaskId(0, 0): frozenset()})
-    member._notifier.owned_tasks = teller_held
+    listener.owned_tasks = notifier_owned = evolve(member._notifier.owned_tasks, standby={TaskId(0, 0): frozenset()})
+    member._notifier.owned_tasks = notifier_owned
     with pytest.raises(LookupError, match="standby_removed"):
         at_once(member.on_close())
     assert not listener.owned_tasks.standby
@@ -284,14 +284,14 @@ def test_an_undecodable_assignment_is_not_announced() -> None:
 
 def test_a_dropped_assignment_keeps_standby_tasks() -> None:
     listener = RecordingListener()
-    teller = ListenerNotifier(listener, lambda _: None)
+    notifier = ListenerNotifier(listener, lambda _: None)
     task = {TaskId(0, 0): frozenset[TopicPartition]()}
     at_once(
-        teller.tasks_received(
+        notifier.tasks_received(
             ReceivedAssignment(version=3, supported_version=3, active=task, standby={TaskId(0, 1): frozenset()})
         )
     )
-    at_once(teller.tasks_received(ReceivedAssignment(version=3, supported_version=3, dropped=True)))
+    at_once(notifier.tasks_received(ReceivedAssignment(version=3, supported_version=3, dropped=True)))
 
     assert ["assigned", "standby_added", "revoked"] == listener.callback_names
 

@@ -200,8 +200,8 @@ class Alone(StreamsPartitionAssignor):
         self.on_assignment(as_metadata(answers["a"]), 1)
 
 
-def as_metadata(blob: bytes) -> SimpleNamespace:
-    return SimpleNamespace(topics=["orders"], encode=lambda: blob)
+def as_metadata(encoded: bytes) -> SimpleNamespace:
+    return SimpleNamespace(topics=["orders"], encode=lambda: encoded)
 
 
 def test_g6_a_new_leader_does_not_poll_immediately_for_carried_levels() -> None:

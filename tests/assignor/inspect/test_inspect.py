@@ -210,9 +210,11 @@ def test_offset_sums_are_summarized():
 
 
 def test_a_future_subscription_shows_its_versions():
-    blob = encode_consumer_subscription(ConsumerSubscription((TOPIC,), encode_subscription(FutureSubscription(12, 13))))
+    encoded = encode_consumer_subscription(
+        ConsumerSubscription((TOPIC,), encode_subscription(FutureSubscription(12, 13)))
+    )
     answer = b"\0\0" + b"\0\0\0\0" + b"\0\0\0\x08" + b"\0\0\0\x0c" + b"\0\0\0\x0d"
-    (found,) = seen(DescribedGroupMember(member_id="a", subscription=blob, assignment=answer)).members
+    (found,) = seen(DescribedGroupMember(member_id="a", subscription=encoded, assignment=answer)).members
 
     assert (12, 13, None) == (
         found.subscription.used_version,

@@ -52,12 +52,12 @@ def an_assignor(release="3.9.2", topology=COUNTS, process=1, **config):
     )
 
 
-def said(blob):
-    return decode_subscription(decode_consumer_subscription(blob).user_data)
+def decoded(encoded):
+    return decode_subscription(decode_consumer_subscription(encoded).user_data)
 
 
-def answered(blob):
-    return decode_assignment(decode_consumer_assignment(blob).user_data)
+def answered(encoded):
+    return decode_assignment(decode_consumer_assignment(encoded).user_data)
 
 
 def active(received):
@@ -128,7 +128,7 @@ def test_who_waits_for_a_task_asks_for_the_next_rebalance_at_once():
     assert (None, None) == (received["a"].follow_up, received["a"].rejoin)
 
 
-def test_up_to_2_5_nobody_is_told_when_to_rebalance():
+def test_up_to_2_5_no_assignment_has_a_next_rebalance():
     """The owner rejoins by itself when it has given something up; version 6 cannot carry a time."""
     group = Group(COUNTS, SIZES, a="2.5.1")
     group.settle()
@@ -164,10 +164,10 @@ def test_who_has_lost_its_tasks_does_not_claim_them():
     member = group.members["a"]
 
     member.on_partitions_lost()
-    blob = member.subscription()
+    encoded = member.subscription()
 
-    assert () == decode_consumer_subscription(blob).owned_partitions
-    assert {OFFSET_UNKNOWN} == set(said(blob).task_offset_sums.as_dict().values())
+    assert () == decode_consumer_subscription(encoded).owned_partitions
+    assert {OFFSET_UNKNOWN} == set(decoded(encoded).task_offset_sums.as_dict().values())
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,9 @@ def test_offset_sums_say_what_runs_and_what_is_stored_but_nothing_of_stateless_t
     group.settle()
     member = group.members["a"]
 
-    sums = said(member.subscription(offset_sums={TaskId(0, 0): 7, TaskId(0, 9): 12, TaskId(1, 9): 3})).task_offset_sums
+    sums = decoded(
+        member.subscription(offset_sums={TaskId(0, 0): 7, TaskId(0, 9): 12, TaskId(1, 9): 3})
+    ).task_offset_sums
 
     running = {TaskId(0, partition): LATEST_OFFSET for partition in range(4)}
     assert running | {TaskId(0, 9): 12} == sums.as_dict()
@@ -224,7 +226,7 @@ def test_offset_sums_say_what_runs_and_what_is_stored_but_nothing_of_stateless_t
 def test_without_sums_the_position_of_what_is_stored_is_unknown():
     member = StreamsAssignor(COUNTS, release=release_named("3.9.2"), stored=[TaskId(0, 2)])
 
-    assert {TaskId(0, 2): OFFSET_UNKNOWN} == said(member.subscription()).task_offset_sums.as_dict()
+    assert {TaskId(0, 2): OFFSET_UNKNOWN} == decoded(member.subscription()).task_offset_sums.as_dict()
 
 
 def test_below_version_7_todays_members_name_only_tasks_with_state():
@@ -233,7 +235,7 @@ def test_below_version_7_todays_members_name_only_tasks_with_state():
     group.rebalance(leader="a")
 
     name = next(name for name, member in group.members.items() if member.used_version == 2)
-    assert {0} == {task.subtopology for task in said(group.members[name].subscription()).prev_tasks}
+    assert {0} == {task.subtopology for task in decoded(group.members[name].subscription()).prev_tasks}
 
 
 @pytest.mark.parametrize(("release", "named"), [("2.3.1", 8), ("2.4.1", 0)])
@@ -241,23 +243,23 @@ def test_before_2_6_members_name_all_tasks_or_in_the_cooperative_protocol_none(r
     group = Group(MIXED, SIZES, a=release)
     group.settle()
 
-    assert named == len(said(group.members["a"].subscription()).prev_tasks)
+    assert named == len(decoded(group.members["a"].subscription()).prev_tasks)
 
 
 def test_no_subscription_equals_the_one_before():
     member = an_assignor()
 
-    assert [1, 2, 3] == [said(member.subscription()).unique_field for _ in range(3)]
+    assert [1, 2, 3] == [decoded(member.subscription()).unique_field for _ in range(3)]
     for _ in range(124):
         member.subscription()
-    assert -128 == said(member.subscription()).unique_field
+    assert -128 == decoded(member.subscription()).unique_field
 
 
 def test_tags_and_rack_travel():
-    blob = an_assignor(client_tags={"zone": "a", "cluster": "k"}, client_rack="r1").subscription()
+    encoded = an_assignor(client_tags={"zone": "a", "cluster": "k"}, client_rack="r1").subscription()
 
-    assert (ClientTag("cluster", "k"), ClientTag("zone", "a")) == tuple(said(blob).client_tags)
-    assert "r1" == decode_consumer_subscription(blob).rack_id
+    assert (ClientTag("cluster", "k"), ClientTag("zone", "a")) == tuple(decoded(encoded).client_tags)
+    assert "r1" == decode_consumer_subscription(encoded).rack_id
 
 
 @pytest.mark.parametrize(
@@ -270,7 +272,7 @@ def test_the_envelope_is_that_of_the_releases_consumer(release, envelope):
 # -- what a leader answers -------------------------------------------------------------------------------------------
 
 
-def test_hosts_of_standbys_are_told_since_version_6():
+def test_hosts_of_standbys_are_sent_since_version_6():
     group = Group(COUNTS, SIZES)
     group.add("a", "3.9.2", process=1, application_server="a:1", num_standby_replicas=1)
     group.add("b", "3.9.2", process=2, application_server="b:2", num_standby_replicas=1)
@@ -366,7 +368,7 @@ def test_one_member_can_end_the_whole_application(release):
     group.members["b"].request_shutdown()
     answers = group.answers(leader="a")
 
-    assert {4} == {answered(blob).error_code for blob in answers.values()}
+    assert {4} == {answered(encoded).error_code for encoded in answers.values()}
     for name, member in group.members.items():
         with pytest.raises(FatalError, match="SHUTDOWN_REQUESTED"):
             member.on_assignment(answers[name])
@@ -377,20 +379,21 @@ def test_a_leader_before_2_8_does_not_know_of_shutdowns():
     group.settle(leader="a")
     group.members["b"].request_shutdown()
 
-    assert {0} == {answered(blob).error_code for blob in group.answers(leader="a").values()}
+    assert {0} == {answered(encoded).error_code for encoded in group.answers(leader="a").values()}
 
 
 CHAINED = Topology.of(Subtopology(sources=["in"], repartition_sinks=["r"]), Subtopology(repartition_sources=["r"]))
 
 
-def test_since_2_7_an_assignment_error_is_told_to_everybody():
+def test_since_2_7_an_assignment_error_is_sent_to_all_members():
     group = Group(CHAINED, {"in": 2, "r": 5}, a="3.9.2")
 
     with pytest.raises(FatalError, match="StreamsException"):  # that one is no TaskAssignmentException
         group.rebalance()
-    group = Group(Topology.of(Subtopology(repartition_sources=["r"])), {}, a="3.9.2", b="2.6.3")
+    circle = Topology.of(Subtopology(repartition_sources=["r"], repartition_sinks=["r"]))
+    group = Group(circle, {}, a="3.9.2", b="2.6.3")
     assert {(11, 3)} == {
-        (answered(blob).version, answered(blob).error_code) for blob in group.answers(leader="a").values()
+        (answered(encoded).version, answered(encoded).error_code) for encoded in group.answers(leader="a").values()
     }
     with pytest.raises(FatalError, match="no topic that exists leads there"):
         group.answers(leader="b")
@@ -470,7 +473,7 @@ def test_an_application_asks_for_a_follow_up_rebalance():
     assert {"a": None, "b": 61_000} == {name: each.rejoin_at_ms for name, each in group.rebalance().items()}
 
 
-class _Nobody:
+class _NoProcess:
     """Gives nobody anything, not even the empty share that every process has to have."""
 
     def assign(self, _state):
@@ -479,13 +482,13 @@ class _Nobody:
 
 def test_a_wrong_assignment_of_the_application_ends_the_leader():
     group = Group(COUNTS, SIZES)
-    group.add("a", "3.9.2", process=1, task_assignor=_Nobody())
+    group.add("a", "3.9.2", process=1, task_assignor=_NoProcess())
 
     with pytest.raises(FatalError, match=r"StreamsException: .*MISSING_PROCESS_ID"):
         group.rebalance()
 
 
-def test_our_own_members_can_be_told_to_balance_by_lag():
+def test_our_own_members_can_be_configured_to_balance_by_lag():
     group = Group(COUNTS, SIZES)
     group.add("a", process=1, task_assignor=BUILT_IN["high-availability"])
     group.add("b", process=2)
@@ -505,11 +508,11 @@ def test_a_fallback_that_was_chosen_asks_the_leaders_process_to_look_again():
     }
 
 
-def test_a_next_rebalance_is_none_unless_somebody_asks():
+def test_a_next_rebalance_is_none_unless_a_member_asks():
     group = Group(COUNTS, SIZES, a="3.9.2")
     group.settle()
 
-    assert {NO_FOLLOW_UP} == {answered(blob).next_rebalance_ms for blob in group.answers().values()}
+    assert {NO_FOLLOW_UP} == {answered(encoded).next_rebalance_ms for encoded in group.answers().values()}
 
 
 def test_topic_partitions_of_unequal_sources_stay_with_their_task():

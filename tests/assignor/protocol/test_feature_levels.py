@@ -101,7 +101,7 @@ def test_g2_the_timeline():
     assert {"a": 2, "b": 2, "c": 2} == group.levels
 
 
-def test_g4_a_raise_is_told_to_all_members_in_one_rebalance():
+def test_g4_a_raise_is_sent_to_all_members_in_one_rebalance():
     group = Watching("a", "b", "c")
     group.sees(group_coordinator=1).rebalance()
 
@@ -182,7 +182,7 @@ def test_g8_a_lowered_level_changes_nothing_until_all_clients_are_started_anew()
     assert {"a": 1, "b": 1} == anew.levels
 
 
-def test_a_member_carries_what_it_watches_and_the_leader_hands_on_what_others_do():
+def test_a_member_carries_what_it_watches_and_the_leader_passes_on_what_others_do():
     group = Watching("a")
     group.add("b", watches=(COORDINATOR, OTHER))
     group.sees(group_coordinator=1, transaction_coordinator=1).rebalance(leader="b")
@@ -201,18 +201,18 @@ known_levels = st.dictionaries(names, st.integers(1, MAX_LEVEL), max_size=4)
 some_levels = st.dictionaries(names, st.integers(1, MAX_LEVEL), min_size=1, max_size=4)
 
 
-def tail_of_subscription(blob):
-    return decode_subscription(decode_consumer_subscription(blob).user_data).trailing
+def tail_of_subscription(encoded):
+    return decode_subscription(decode_consumer_subscription(encoded).user_data).trailing
 
 
-def without_tail_of_subscription(blob):
-    envelope = decode_consumer_subscription(blob)
+def without_tail_of_subscription(encoded):
+    envelope = decode_consumer_subscription(encoded)
     bare = decode_subscription(envelope.user_data)._replace(trailing=b"")
     return encode_consumer_subscription(envelope._replace(user_data=encode_subscription(bare)))
 
 
-def without_tail_of_assignment(blob):
-    envelope = decode_consumer_assignment(blob)
+def without_tail_of_assignment(encoded):
+    envelope = decode_consumer_assignment(encoded)
     bare = decode_assignment(envelope.user_data)._replace(trailing=b"")
     return encode_consumer_assignment(envelope._replace(user_data=encode_assignment(bare)))
 
@@ -309,24 +309,24 @@ def answers_of(group, leader, joined):
 def test_g9_without_it_not_one_byte_changes(releases, upgrade_from, rebalances):
     """The tail apart, a group that watches has the same bytes; and one that knows no level has no tail."""
     plain, watching = twins(releases, upgrade_from)
-    nobody_knows = True
+    all_unknown = True
     for leads, level in rebalances:
         leader = sorted(releases)[leads % len(releases)]
         watching.sees(group_coordinator=level)
         usual = {name: member.subscription() for name, member in plain.members.items()}
         carrying = {name: member.subscription() for name, member in watching.members.items()}
-        assert usual == {name: without_tail_of_subscription(blob) for name, blob in carrying.items()}
-        assert nobody_knows == (usual == carrying)
+        assert usual == {name: without_tail_of_subscription(encoded) for name, encoded in carrying.items()}
+        assert all_unknown == (usual == carrying)
 
         answers = answers_of(plain, leader, usual)
         assert answers == answers_of(plain, leader, carrying)  # who watches nothing overlooks all of it
-        told = answers_of(watching, leader, carrying)
-        assert answers == {name: without_tail_of_assignment(blob) for name, blob in told.items()}
-        nobody_knows = nobody_knows and not level
-        assert nobody_knows == (answers == told)
+        reported = answers_of(watching, leader, carrying)
+        assert answers == {name: without_tail_of_assignment(encoded) for name, encoded in reported.items()}
+        all_unknown = all_unknown and not level
+        assert all_unknown == (answers == reported)
         for name in releases:
             plain.members[name].on_assignment(answers[name])
-            watching.members[name].on_assignment(told[name])
+            watching.members[name].on_assignment(reported[name])
 
 
 # -- any history ---------------------------------------------------------------------------------------------------

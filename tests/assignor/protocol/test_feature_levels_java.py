@@ -37,23 +37,23 @@ def of_every_version(draw: Callable[[Any], Any]) -> list[tuple[str, int, bytes]]
 # An example asks about 22 messages, twice two questions each.
 @settings(max_examples=examples(8), deadline=None, suppress_health_check=list(HealthCheck))
 @given(messages=of_every_version(), levels=some_levels)
-def test_g9_kafka_reads_the_same_with_levels_behind_it_and_hands_on_nothing_of_them(
+def test_g9_kafka_reads_the_same_with_levels_behind_it_and_passes_on_nothing_of_them(
     oracle: Oracle, messages: list[tuple[str, int, bytes]], levels: Levels
 ) -> None:
     usual, carrying = (
         oracle.ask(
-            {"op": op, "kind": kind, "hex": (blob + tail).hex()}
-            for kind, _, blob in messages
+            {"op": op, "kind": kind, "hex": (encoded + tail).hex()}
+            for kind, _, encoded in messages
             for op in ("decode", "reencode")
         )
         for tail in (b"", encode_levels(levels))
     )
 
-    assert list(map(said, usual)) == list(map(said, carrying))
+    assert list(map(fields, usual)) == list(map(fields, carrying))
     for (kind, version, _), answer in zip(messages, carrying[::2], strict=True):
         # A subscription from the future is read up to its two versions, an assignment not at all.
         assert ("fields" in answer) == (version <= LATEST[oracle.release] or kind == "subscription"), answer
 
 
-def said(answer: dict[str, Any]) -> dict[str, Any]:
+def fields(answer: dict[str, Any]) -> dict[str, Any]:
     return as_java_keeps_it(answer["fields"]) if "fields" in answer else answer

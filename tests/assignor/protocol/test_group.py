@@ -117,7 +117,7 @@ def test_a_process_answers_queries_where_the_first_member_says_that_says_anythin
 
 
 @given(st.integers(-3, 2**63 - 1), st.integers(0, 2**63 - 1))
-def test_nobody_is_further_behind_than_the_whole_changelog(known, end):
+def test_no_process_is_further_behind_than_the_whole_changelog(known, end):
     if known == -1:
         known = 0
 
@@ -133,7 +133,7 @@ def test_offsets_are_wanted_of_changelogs_that_exist():
     assert expected == required_offsets(TOPOLOGY, PARTITIONS, TASKS)
 
 
-def test_without_offsets_nobody_knows_how_far_behind_it_is():
+def test_without_offsets_no_lag_is_known():
     sums = end_offset_sums(TOPOLOGY, ClusterSnapshot(partitions=PARTITIONS), TASKS)
 
     assert dict.fromkeys([task for task in TASKS if task.subtopology < 2], UNKNOWN_LAG) == sums

@@ -49,8 +49,8 @@ SIZES = st.integers(1, 5)
 @cache
 def owned(members):
     """Tasks with one owner or two. Owners are drawn at once, as a set takes Hypothesis several times as long."""
-    everybody = (*members, OTHER_PROCESS)
-    owners = [frozenset(some) for size in (1, 2) for some in combinations(everybody, size)]
+    all_members = (*members, OTHER_PROCESS)
+    owners = [frozenset(some) for size in (1, 2) for some in combinations(all_members, size)]
     return st.dictionaries(ONE_TASK, st.sampled_from(owners))
 
 
@@ -105,20 +105,20 @@ def counts_without_standbys(deal, process):
 
 @pytest.mark.parametrize("deal", [round_robin, sticky_by_lag, balanced_by_lag])
 @given(process=processes())
-def test_active_tasks_are_dealt_evenly_where_there_are_no_standbys(deal, process):
+def test_active_tasks_are_assigned_evenly_where_there_are_no_standbys(deal, process):
     counts = counts_without_standbys(deal, process)
 
     assert max(counts) - min(counts) <= 1
 
 
 @given(process=processes())
-def test_in_2_4_and_2_5_nobody_gets_more_than_an_even_share_rounded_up(process):
+def test_in_2_4_and_2_5_no_member_gets_more_than_an_even_share_rounded_up(process):
     assert max(counts_without_standbys(sticky_or_round_robin, process)) <= -(
         -len(process.active) // len(process.members)
     )
 
 
-def test_in_2_4_and_2_5_somebody_may_get_nothing():
+def test_in_2_4_and_2_5_a_member_may_get_nothing():
     """New tasks go round from the first member that has room, though it has some already (bytecode of 2.5.1)."""
     first, second = TaskId(0, 0), TaskId(0, 1)
     owners = {first: frozenset({"a"}), second: frozenset({"b"})}
@@ -135,13 +135,13 @@ def test_since_3_2_members_are_even_in_all_their_tasks_together(process):
 
 
 @given(processes())
-def test_before_3_2_standbys_are_dealt_without_a_look_at_active_tasks(process):
+def test_before_3_2_standbys_are_assigned_without_a_look_at_active_tasks(process):
     counts = [len(share.standby) for share in sticky_by_lag([process], False).values()]
 
     assert max(counts) - min(counts) <= 1
 
 
-def test_up_to_2_3_sorted_tasks_are_dealt_in_turn():
+def test_up_to_2_3_sorted_tasks_are_assigned_in_turn():
     shares = round_robin([process(["b", "a"], ["1_0", "0_1", "0_0"], ["2_0", "3_0"])], False)
 
     assert {
@@ -158,7 +158,7 @@ def test_in_2_4_tasks_stay_with_their_members():
     assert {"a": GrantedTasks(tasks("0_2", "0_3")), "b": GrantedTasks(tasks("0_0", "0_1"))} == shares
 
 
-def test_in_2_4_what_is_new_is_dealt_in_turn_to_those_with_room():
+def test_in_2_4_what_is_new_is_assigned_in_turn_to_those_with_room():
     shares = sticky_or_round_robin([process(["a", "b"], ["0_0", "0_1", "0_2", "0_3"], owners={"0_3": ["b"]})], False)
 
     assert {"a": GrantedTasks(tasks("0_0", "0_2")), "b": GrantedTasks(tasks("0_1", "0_3"))} == shares
@@ -172,7 +172,7 @@ def test_in_2_4_what_is_new_is_dealt_in_turn_to_those_with_room():
         pytest.param({"0_0": ["a", "b"]}, id="two owners of one task"),
     ],
 )
-def test_in_2_4_tasks_are_dealt_in_turn_if_one_has_to_move(owners):
+def test_in_2_4_tasks_are_assigned_in_turn_if_one_has_to_move(owners):
     shares = sticky_or_round_robin([process(["a", "b"], ["0_0", "0_1"], owners=owners)], False)
 
     assert {"a": GrantedTasks(tasks("0_0")), "b": GrantedTasks(tasks("0_1"))} == shares

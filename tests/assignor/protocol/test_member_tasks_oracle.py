@@ -54,7 +54,7 @@ def question(process):
     }
 
 
-def dealt(process, release):
+def assigned_tasks(process, release):
     lags = {
         member: sorted((compute_lag(known, 100), task) for task, known in its.items() if task in process["stateful"])
         for member, its in process["sums"].items()
@@ -69,8 +69,10 @@ def dealt(process, release):
     return MEMBER_TASK_ASSIGNORS[behaviour_of(number_of(release)).member_tasks]([process], False)
 
 
-def kept(process, hands):
-    return sum(TaskId.parse(task) in process["sums"][member] for member, tasks in hands.items() for task in tasks)
+def kept(process, tasks_by_member):
+    return sum(
+        TaskId.parse(task) in process["sums"][member] for member, tasks in tasks_by_member.items() for task in tasks
+    )
 
 
 @pytest.mark.parametrize("release", ["2.8.2", "3.9.2", "4.3.1"])
@@ -85,7 +87,7 @@ def test_members_get_what_kafka_gives_them(release):
         pytest.skip(f"no Kafka {release}: {missing}")
     identical = 0
     for process, answer in zip(processes, answers, strict=True):
-        ours = dealt(process, release)
+        ours = assigned_tasks(process, release)
         for role in ("active", "standby"):
             mine = {member: sorted(str(task) for task in getattr(share, role)) for member, share in ours.items()}
             theirs = {member: sorted(tasks) for member, tasks in answer[role].items()}
@@ -97,8 +99,8 @@ def test_members_get_what_kafka_gives_them(release):
     assert identical > 1.8 * CASES
 
 
-@pytest.mark.parametrize(("release", "dies"), [("2.6.0", True), ("3.0.2", True), ("3.1.0", False)])
-def test_from_2_6_to_3_0_a_named_task_without_state_ends_the_dealing_of_tasks_with_state(release, dies):
+@pytest.mark.parametrize(("release", "fails"), [("2.6.0", True), ("3.0.2", True), ("3.1.0", False)])
+def test_from_2_6_to_3_0_a_named_task_without_state_ends_the_assignment_of_tasks_with_state(release, fails):
     named = {
         "members": ["a", "b"],
         "stateless": [[1, 1]],
@@ -112,7 +114,7 @@ def test_from_2_6_to_3_0_a_named_task_without_state_ends_the_dealing_of_tasks_wi
     except Unavailable as missing:
         pytest.skip(f"no Kafka {release}: {missing}")
 
-    assert dies == (beside == UNKNOWN)
+    assert fails == (beside == UNKNOWN)
     assert {"active", "standby"} == alone.keys()
 
 
@@ -141,6 +143,6 @@ def test_what_a_member_has_on_disk_comes_before_what_it_runs(release, runs, has_
         pytest.skip(f"no Kafka {release}: {missing}")
 
     assert {"a": [f"0_{has_on_disk}"], "b": [f"0_{runs}"]} == answer["active"]
-    assert {member: [str(task) for task in share.active] for member, share in dealt(process, release).items()} == (
-        answer["active"]
-    )
+    assert {
+        member: [str(task) for task in share.active] for member, share in assigned_tasks(process, release).items()
+    } == (answer["active"])

@@ -137,7 +137,7 @@ def test_says_what_is_wrong_with_whom(shares, message):
     assert message == validate(state_of(client(A), client(B)), given_to(**shares)).message
 
 
-def test_a_task_that_nobody_has_active_is_no_error_but_told():
+def test_a_task_that_no_process_has_active_is_no_error_but_reported():
     verdict = validate(state_of(client(A), client(B)), given_to(A="0_1", B="+0_0"))
 
     assert ValidationResult(AssignmentError.NONE, "", (F0, LESS)) == verdict
@@ -217,7 +217,7 @@ def test_a_state_can_be_made_of_a_topology():
     )
 
 
-def test_everybody_keeps_what_it_had_as_far_as_that_is_valid():
+def test_all_processes_keep_what_they_had_as_far_as_that_is_valid():
     state = state_of(
         client(A, previous_active_tasks={F0, GONE}, previous_standby_tasks={LESS, F1}),
         client(B, previous_active_tasks={F0}, previous_standby_tasks={F0, GONE}),
@@ -228,7 +228,7 @@ def test_everybody_keeps_what_it_had_as_far_as_that_is_valid():
 
 
 @given(st.randoms(use_true_random=False), st.integers(1, 8))
-def test_what_everybody_had_is_never_an_error(chance, size):
+def test_what_the_processes_had_is_never_an_error(chance, size):
     state = random_state(chance, size)
 
     assert AssignmentError.NONE is validate(state, identity_assignment(state)).error
@@ -293,7 +293,7 @@ def test_built_in_assignors_have_names():
 
 
 @pytest.mark.parametrize("built_in", BUILT_IN.values(), ids=BUILT_IN)
-def test_a_built_in_assignor_answers_a_group_of_nobody(built_in):
+def test_a_built_in_assignor_answers_an_empty_group(built_in):
     assert TaskAssignment({}) == built_in.assign(state_of())
 
 

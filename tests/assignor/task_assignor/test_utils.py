@@ -187,7 +187,7 @@ def with_racks(state, chance):
 
 
 @pytest.mark.parametrize("seed", range(500))
-def test_everybody_keeps_its_numbers_and_kafka_finds_no_error(seed):
+def test_all_processes_keep_their_numbers_and_kafka_finds_no_error(seed):
     # Seed 446: in a rack, a task that may go anywhere made room for one that may not, and had never been noted.
     chance = random.Random(seed)
     state = with_racks(random_state(chance, 1 + seed % 8), chance)

@@ -30,24 +30,24 @@ def configuration(settings: WorkerSettings) -> dict[str, Any]:
     }
 
 
-def run(settings: WorkerSettings, surroundings: WorkerContext) -> None:
-    delay_assignments(surroundings)
-    with member(settings, surroundings) as consumer:
-        while not surroundings.stopping.is_set():
+def run(settings: WorkerSettings, worker_context: WorkerContext) -> None:
+    delay_assignments(worker_context)
+    with member(settings, worker_context) as consumer:
+        while not worker_context.stopping.is_set():
             messages = batch(consumer, settings)
             for partition, first, last in ranges(messages):
-                surroundings.emit(RecordsProcessed(partition, first, last))
+                worker_context.emit(RecordsProcessed(partition, first, last))
             if messages:
-                _commit(consumer, surroundings)
+                _commit(consumer, worker_context)
 
 
-def member(settings: WorkerSettings, surroundings: WorkerContext) -> StreamsConsumer:
+def member(settings: WorkerSettings, worker_context: WorkerContext) -> StreamsConsumer:
     return StreamsConsumer(
         configuration(settings),
         topology(settings),
-        listener=OwnershipReporter(surroundings),
+        listener=OwnershipReporter(worker_context),
         admin=False,
-        **assignor_settings(settings, surroundings),
+        **assignor_settings(settings, worker_context),
     )
 
 
@@ -65,8 +65,8 @@ def ranges(messages: list[Message]) -> list[tuple[str, int, int]]:
     return found
 
 
-def _commit(consumer: StreamsConsumer, surroundings: WorkerContext) -> None:
+def _commit(consumer: StreamsConsumer, worker_context: WorkerContext) -> None:
     try:
         consumer.commit(asynchronous=False)
     except KafkaException as error:
-        surroundings.emit(fenced(error.args[0].name()))
+        worker_context.emit(fenced(error.args[0].name()))

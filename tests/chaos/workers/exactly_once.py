@@ -27,21 +27,21 @@ class Refused(Exception):
         self.name, self.over = name, over
 
 
-def run(settings: WorkerSettings, surroundings: WorkerContext) -> None:
-    delay_assignments(surroundings)
+def run(settings: WorkerSettings, worker_context: WorkerContext) -> None:
+    delay_assignments(worker_context)
     producer = _producer(settings)
-    with member(settings, surroundings) as consumer:
-        while not surroundings.stopping.is_set():
+    with member(settings, worker_context) as consumer:
+        while not worker_context.stopping.is_set():
             messages = batch(consumer, settings)
             if not messages:
                 continue
             try:
                 _copy(consumer, producer, settings, messages)
             except Refused as refused:
-                surroundings.emit(fenced(refused.name))
+                worker_context.emit(fenced(refused.name))
                 if refused.over:
                     producer = _producer(settings)
-                _begin_again(consumer, messages, surroundings)
+                _begin_again(consumer, messages, worker_context)
 
 
 def _producer(settings: WorkerSettings) -> Producer:
@@ -125,7 +125,7 @@ def _aborted(producer: Producer, error: KafkaError) -> Refused:
     return Refused(error.name(), over=False)
 
 
-def _begin_again(consumer: StreamsConsumer, messages: list[Message], surroundings: WorkerContext) -> None:
+def _begin_again(consumer: StreamsConsumer, messages: list[Message], worker_context: WorkerContext) -> None:
     """Where the group's offsets are, in what is still ours: a transaction that fails late may have been committed."""
     mine = {(partition.topic, partition.partition) for partition in consumer.assignment()}
     starts = {_split(name): first for name, first, _ in ranges(messages) if _split(name) in mine}
@@ -133,13 +133,13 @@ def _begin_again(consumer: StreamsConsumer, messages: list[Message], surrounding
         try:
             found = consumer.committed([TopicPartition(*name) for name in starts], _SECONDS)
         except KafkaException as error:
-            surroundings.emit(fenced(f"committed: {error.args[0].name()}"))
+            worker_context.emit(fenced(f"committed: {error.args[0].name()}"))
             continue  # nothing may be read before this is known, however long it takes
         for partition in found:
             name = partition.topic, partition.partition
             if partition.error or (partition.offset < 0 < starts[name]):
                 why = partition.error.name() if partition.error else "no offset"
-                surroundings.emit(fenced(f"committed: {why}"))
+                worker_context.emit(fenced(f"committed: {why}"))
                 continue
             partition.offset = max(partition.offset, 0)
             consumer.seek(partition)

@@ -17,15 +17,15 @@ def topology(settings: WorkerSettings) -> Topology:
     return Topology.of(Subtopology(sources=[settings.topic]))
 
 
-def assignor_settings(settings: WorkerSettings, surroundings: WorkerContext) -> dict[str, Any]:
-    return {"release": release_named(settings.release), "observer": surroundings.observe}
+def assignor_settings(settings: WorkerSettings, worker_context: WorkerContext) -> dict[str, Any]:
+    return {"release": release_named(settings.release), "observer": worker_context.observe}
 
 
 class OwnershipReporter(TaskRebalanceListener):
     """Tells which partitions its member has; a worker may override what it does before some go."""
 
-    def __init__(self, surroundings: WorkerContext) -> None:
-        self._surroundings = surroundings
+    def __init__(self, worker_context: WorkerContext) -> None:
+        self._worker_context = worker_context
         self._partitions: set[str] = set()
 
     def on_tasks_assigned(self, tasks: PartitionsByTask) -> None:
@@ -40,10 +40,10 @@ class OwnershipReporter(TaskRebalanceListener):
         self._report()
 
     def _report(self) -> None:
-        self._surroundings.emit(owns(sorted(self._partitions)))
+        self._worker_context.emit(owns(sorted(self._partitions)))
 
 
-def delay_assignments(surroundings: WorkerContext) -> None:
+def delay_assignments(worker_context: WorkerContext) -> None:
     """Call ``before_assignment`` before any leader of this process assigns.
 
     The method is replaced on the class, because ``StreamsConsumer`` creates its assignor itself.
@@ -52,7 +52,7 @@ def delay_assignments(surroundings: WorkerContext) -> None:
 
     @wraps(perform_assignment)
     def delayed(self: ClientAdapter, *arguments: Any) -> dict[str, bytes]:
-        surroundings.before_assignment()
+        worker_context.before_assignment()
         return perform_assignment(self, *arguments)
 
     ClientAdapter.perform_assignment = delayed

@@ -17,13 +17,13 @@ _COMMIT_MS = 2000
 _CLOSE_MS = 5000
 
 
-def run(settings: WorkerSettings, surroundings: WorkerContext) -> None:
-    delay_assignments(surroundings)
+def run(settings: WorkerSettings, worker_context: WorkerContext) -> None:
+    delay_assignments(worker_context)
     streams = StreamsPartitionAssignor(
         topology(settings),
         StreamsConfig(upgrade_from=settings.upgrade_from, group_instance_id=settings.instance_id),
-        listener=OwnershipReporter(surroundings),
-        **assignor_settings(settings, surroundings),
+        listener=OwnershipReporter(worker_context),
+        **assignor_settings(settings, worker_context),
     )
     consumer = KafkaConsumer(
         bootstrap_servers=settings.bootstrap_servers.split(","),
@@ -40,19 +40,19 @@ def run(settings: WorkerSettings, surroundings: WorkerContext) -> None:
     try:
         streams.bind(consumer)
         consumer.subscribe([settings.topic])
-        while not surroundings.stopping.is_set():
+        while not worker_context.stopping.is_set():
             batch = consumer.poll(timeout_ms=_POLL_MS)
             for (topic, number), records in batch.items():
-                surroundings.emit(RecordsProcessed(f"{topic}-{number}", records[0].offset, records[-1].offset))
+                worker_context.emit(RecordsProcessed(f"{topic}-{number}", records[0].offset, records[-1].offset))
             if batch:
-                _commit(consumer, surroundings)
+                _commit(consumer, worker_context)
     finally:
         consumer.close(timeout_ms=_CLOSE_MS)
 
 
-def _commit(consumer: KafkaConsumer, surroundings: WorkerContext) -> None:
+def _commit(consumer: KafkaConsumer, worker_context: WorkerContext) -> None:
     """If it is refused, the records come again, perhaps to someone else."""
     try:
         consumer.commit(timeout_ms=_COMMIT_MS)
     except KafkaError as error:
-        surroundings.emit(fenced(type(error).__name__))
+        worker_context.emit(fenced(type(error).__name__))

@@ -59,7 +59,7 @@ def test_every_disagreement_with_the_guides_has_its_reason():
         ("3.9.2", "4.3.1", "1"),
     ],
 )
-def test_what_everybody_knows_is_in_it(origin, target, expected):
+def test_what_is_well_known_is_in_it(origin, target, expected):
     assert expected == sign(origin, target)
 
 

@@ -43,8 +43,8 @@ def test_a_level_that_was_left_is_deadly_until_a_snapshot_has_taken_its_place(tm
     except Unavailable as missing:
         pytest.skip(f"no real broker: {missing}")
 
-    said = lowered_and_back(tmp_path / "cluster", snapshots=snapshots)
+    output = lowered_and_back(tmp_path / "cluster", snapshots=snapshots)
     simulated = run_scenario(parse_scenario(LINE.format(" | snapshot" if snapshots else "")))
 
-    assert (STARTED in said, DEADLY in said) == (snapshots, not snapshots)
+    assert (STARTED in output, DEADLY in output) == (snapshots, not snapshots)
     assert ([] if snapshots else [ALL_NODES_IN_CLUSTER]) == [violation.property for violation in simulated.violations]

@@ -70,7 +70,7 @@ def test_a_sweep_writes_the_verdicts_and_a_report_shows_them_again(tmp_path):
     assert 48 == len(json.loads((tmp_path / "out" / "matrix.json").read_text()))
 
 
-def test_with_json_the_matrix_is_all_of_standard_output_and_the_status_tells_of_unsafe_plans(tmp_path):
+def test_with_json_the_matrix_is_all_of_standard_output_and_the_status_reports_unsafe_plans(tmp_path):
     arguments = [each if each != "3.9.2" else "4.1" for each in PAIR]
     arguments = [each if each != "4.3.1" else "4.2" for each in arguments]
     swept = run(sweep, *arguments, "--out", tmp_path, "--json")
@@ -128,7 +128,7 @@ def test_a_sweep_over_groups_does_not_overwrite_one_over_brokers(tmp_path):
     assert before == (tmp_path / "matrix.json").read_text()
 
 
-def test_a_cluster_without_a_level_is_told_what_it_lacks():
+def test_a_cluster_without_a_level_is_an_error_that_names_what_it_lacks():
     """Its line was once taken for one of a group, whose steps are others."""
     result = run(replay, "1@3.9.2 2@3.9.2 | finalise 4.0")
 

@@ -90,7 +90,7 @@ def test_a_sweep_writes_the_verdicts_the_rows_and_the_page(tmp_path):
     }
 
 
-def test_a_plan_that_nobody_documents_may_be_unsafe_and_its_example_replays(tmp_path):
+def test_an_undocumented_plan_may_be_unsafe_and_its_example_replays(tmp_path):
     chosen = ["--plan", "one_bounce", *PAIR]
     result = run(sweep, "--from", "1.1", "--to", "2.0", *chosen, "--json", "--out", tmp_path)
     (cell,) = json.loads(result.stdout)

@@ -52,8 +52,8 @@ def test_the_first_generation_that_differs_is_explained(differs):
 
 def test_verbose_shows_every_generation():
     capture = CAPTURES / "2.3.1-to-2.0.1-downgrade-store-files-unreadable.json"
-    died = CAPTURES / "1.1.1-to-2.0.1-without-upgrade-from-leader-last.json"
-    output = run("-v", capture, died).output
+    failed = CAPTURES / "1.1.1-to-2.0.1-without-upgrade-from-leader-last.json"
+    output = run("-v", capture, failed).output
 
     assert "  generation 6: no members\n" in output
     assert 12 + 6 == sum(line.startswith("  generation ") for line in output.splitlines())
@@ -187,7 +187,7 @@ def test_an_unknown_release_is_wrong_input(tmp_path):
     result = run(path)
 
     assert 2 == result.exit_code
-    assert "step '9.9.9': unknown release '9.9.9'; known are 0.10.0.0 to " in result.output
+    assert "step '9.9.9': unknown release '9.9.9': newer than this version knows (4.3.1)" in result.output
 
 
 def test_control_characters_of_a_name_are_escaped(differs):

@@ -22,8 +22,8 @@ class Recorded(Simulation):
                 "generation": group.generation,
                 "leader": leader.member_id,
                 "members": [
-                    seat(member, member.rpartition("-")[0], blob, answers.get(member, b""))
-                    for member, blob in group.subscriptions.items()
+                    seat(member, member.rpartition("-")[0], encoded, answers.get(member, b""))
+                    for member, encoded in group.subscriptions.items()
                 ],
             }
         )

@@ -62,7 +62,7 @@ def numbered(*numbers):
     return json.dumps({"generations": [{"generation": number, "members": []} for number in numbers]})
 
 
-def seated(*members):
+def described(*members):
     """A capture of one generation with these members."""
     return json.dumps({"generations": [{"generation": 1, "members": members}]})
 
@@ -84,11 +84,11 @@ WRONG = [
         r'expected hex at generations\[0\].members\[0\].subscription, got "zz"',
     ),
     (
-        seated({"member_id": "m", "assignment": "00"}),
+        described({"member_id": "m", "assignment": "00"}),
         r"expected hex at generations\[0\].members\[0\].subscription, got nothing",
     ),
     (
-        seated({"member_id": "m", "subscription": ""}, {"member_id": "m", "subscription": ""}),
+        described({"member_id": "m", "subscription": ""}, {"member_id": "m", "subscription": ""}),
         r'expected members with different ids at generations\[0\].members, got \["m", "m"\]',
     ),
     (numbered(-1), r"expected a number from 0 to 2147483647 at generations\[0\].generation, got -1"),

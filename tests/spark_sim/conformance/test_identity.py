@@ -13,7 +13,7 @@ from tests.spark_sim.conformance.recorded import parsed, record, seat
 HERE = UUID(int=1)
 
 
-def said(version, supported=None, unique=0, process=HERE, envelope=1, end_point=""):
+def message(version, supported=None, unique=0, process=HERE, envelope=1, end_point=""):
     """A subscription with these versions."""
     userdata = encode_subscription(
         Subscription(
@@ -29,27 +29,27 @@ def said(version, supported=None, unique=0, process=HERE, envelope=1, end_point=
 
 def lives(*messages):
     """Which life each of these (member id, subscription) is, when they come one after the other; numbered."""
-    records = [record(n, m, seat(m, "peer-0-x", blob)) for n, (m, blob) in enumerate(messages, 1)]
+    records = [record(n, m, seat(m, "peer-0-x", encoded)) for n, (m, encoded) in enumerate(messages, 1)]
     return [next(iter(seats.values())).number for seats in identify_members(parsed(*records))]
 
 
 NEXT = [
-    ("the same member id", 1, ("m", said(9, unique=2)), ("m", said(9, unique=3))),
-    ("leaves and joins, up to 2.5", 1, ("m", said(5)), ("n", said(4, 5))),
-    ("a lowered version cannot be a fresh start's", 1, ("m", said(11, unique=2)), ("n", said(4, 11))),
-    ("another process", 2, ("m", said(5)), ("n", said(5, process=UUID(int=2)))),
+    ("the same member id", 1, ("m", message(9, unique=2)), ("m", message(9, unique=3))),
+    ("leaves and joins, up to 2.5", 1, ("m", message(5)), ("n", message(4, 5))),
+    ("a lowered version cannot be a fresh start's", 1, ("m", message(11, unique=2)), ("n", message(4, 11))),
+    ("another process", 2, ("m", message(5)), ("n", message(5, process=UUID(int=2)))),
     (
         "2.8 and later: the process id stays, the count begins again",
         2,
-        ("m", said(9, unique=7)),
-        ("n", said(9, unique=2)),
+        ("m", message(9, unique=7)),
+        ("n", message(9, unique=2)),
     ),
-    ("the count goes on: its session was lost", 1, ("m", said(9, unique=7)), ("n", said(9, unique=9))),
-    ("the count begins again, with more than two tries", 2, ("m", said(9, unique=7)), ("n", said(9, unique=3))),
-    ("the count wraps", 1, ("m", said(9, unique=-1)), ("n", said(9, unique=5))),
-    ("back to the latest under a new id: started again", 2, ("m", said(5, 9)), ("n", said(9, unique=4))),
-    ("another supported version", 2, ("m", said(9, unique=7)), ("n", said(11, unique=8))),
-    ("upgrade.from was taken away", 2, ("m", said(2)), ("n", said(11, unique=8))),
+    ("the count goes on: its session was lost", 1, ("m", message(9, unique=7)), ("n", message(9, unique=9))),
+    ("the count begins again, with more than two tries", 2, ("m", message(9, unique=7)), ("n", message(9, unique=3))),
+    ("the count wraps", 1, ("m", message(9, unique=-1)), ("n", message(9, unique=5))),
+    ("back to the latest under a new id: started again", 2, ("m", message(5, 9)), ("n", message(9, unique=4))),
+    ("another supported version", 2, ("m", message(9, unique=7)), ("n", message(11, unique=8))),
+    ("upgrade.from was taken away", 2, ("m", message(2)), ("n", message(11, unique=8))),
 ]
 
 
@@ -63,8 +63,8 @@ def test_what_cannot_be_read_is_the_same_under_the_same_member_id_only():
 
 
 def test_a_static_member_is_known_by_its_instance_id():
-    one = record(1, "m", seat("m", "old", said(9, unique=2), instance_id="static"))
-    two = record(2, "n", seat("n", "new", said(9, unique=9), instance_id="static"))
+    one = record(1, "m", seat("m", "old", message(9, unique=2), instance_id="static"))
+    two = record(2, "n", seat("n", "new", message(9, unique=9), instance_id="static"))
 
     ((_, first), (_, second)) = (next(iter(seats.items())) for seats in identify_members(parsed(one, two)))
 
@@ -73,9 +73,9 @@ def test_a_static_member_is_known_by_its_instance_id():
 
 def test_threads_and_machines_have_names_of_their_own():
     threads = [f"app-StreamThread-{number}-consumer" for number in (1, 2)]
-    one = record(1, "a", *(seat(name[-12:], name, said(9)) for name in threads))
+    one = record(1, "a", *(seat(name[-12:], name, message(9)) for name in threads))
     everywhere = record(
-        1, "a", *(seat(name, "same", said(9, process=UUID(int=n << 96))) for n, name in enumerate("ab", 1))
+        1, "a", *(seat(name, "same", message(9, process=UUID(int=n << 96))) for n, name in enumerate("ab", 1))
     )
 
     assert ["app", "app-2"] == [life.name for life in identify_members(parsed(one))[0].values()]
@@ -87,7 +87,7 @@ def test_threads_and_machines_have_names_of_their_own():
 def test_without_a_client_id_the_member_id_identifies_the_client():
     member = "app-1-00000000-0000-0000-0000-000000000001"
 
-    assert "app-1" == identify_members(parsed(record(1, member, seat(member, "", said(9)))))[0][member].name
+    assert "app-1" == identify_members(parsed(record(1, member, seat(member, "", message(9)))))[0][member].name
 
 
 # -- releases --------------------------------------------------------------------------------------------------------
@@ -95,12 +95,12 @@ def test_without_a_client_id_the_member_id_identifies_the_client():
 
 def steps(*messages, **more):
     """What each life was started as."""
-    records = [record(n, m, seat(m, "peer-0-x", blob)) for n, (m, blob) in enumerate(messages, 1)]
+    records = [record(n, m, seat(m, "peer-0-x", encoded)) for n, (m, encoded) in enumerate(messages, 1)]
     found = [next(iter(seats.values())).started_as for seats in identify_members(parsed(*records, **more))]
     return [each and each.text for each in found]
 
 
-OLD, NEW = ("m", said(4, envelope=0)), ("n", said(11, unique=1, envelope=3, process=UUID(int=2)))
+OLD, NEW = ("m", message(4, envelope=0)), ("n", message(11, unique=1, envelope=3, process=UUID(int=2)))
 
 
 def test_the_steps_are_taken_in_order_as_far_as_they_fit():
@@ -110,19 +110,21 @@ def test_the_steps_are_taken_in_order_as_far_as_they_fit():
 
 
 def test_a_group_that_goes_back_may_name_each_release_once():
-    back = ("o", said(4, envelope=0, process=UUID(int=3)))
+    back = ("o", message(4, envelope=0, process=UUID(int=3)))
 
     assert ["2.3.1", "3.9.2", "2.3.1"] == steps(OLD, NEW, back, steps=["2.3.1", "3.9.2"])
 
 
 def test_what_fits_nothing_is_what_was_started_next_so_that_the_difference_is_seen():
-    assert ["2.3.1", "2.8.2", "2.8.2"] == steps(OLD, NEW, ("o", said(10)), steps=["2.3.1", "2.8.2"])
+    assert ["2.3.1", "2.8.2", "2.8.2"] == steps(OLD, NEW, ("o", message(10)), steps=["2.3.1", "2.8.2"])
 
 
 def test_without_steps_the_newest_release_that_fits_stands_in():
     assert ["2.3.1", "4.3.1"] == steps(OLD, NEW)
-    assert ["0.10.0.1", "1.1.1"] == steps(("m", said(1, envelope=0)), ("n", said(2, envelope=0, process=UUID(int=2))))
-    assert [None, None] == steps(("m", b"?"), ("n", said(9, 9, envelope=0)))
+    assert ["0.10.0.1", "1.1.1"] == steps(
+        ("m", message(1, envelope=0)), ("n", message(2, envelope=0, process=UUID(int=2)))
+    )
+    assert [None, None] == steps(("m", b"?"), ("n", message(9, 9, envelope=0)))
 
 
 def test_snapshots_give_the_step_of_an_incarnation():
@@ -153,7 +155,7 @@ def test_a_snapshot_that_shows_the_group_before_the_start_does_not_shift_the_rel
     """Recorded beside other work: it was taken while the new process was still starting, and the old member, which
     does not say good-bye, was still there. What came then was held against the release after."""
     shots = [shot("2.3.1", 0, "m"), shot("3.9.2", 0, "m"), shot("2.8.2", 0, "o")]
-    back = ("o", said(9, unique=1, process=UUID(int=3)))
+    back = ("o", message(9, unique=1, process=UUID(int=3)))
 
     assert ["2.3.1", "3.9.2", "2.8.2"] == steps(OLD, NEW, back, snapshots=shots)
 
@@ -172,15 +174,15 @@ def test_a_member_with_upgrade_from_cannot_have_begun_with_a_version_that_is_pro
     pinned = "2.3.1,upgrade.from=1.1"
 
     assert ["2.3.1"] == steps(OLD, steps=[pinned, "2.3.1"])
-    assert [pinned] == steps(("m", said(2, envelope=0)), steps=["2.3.1", pinned])
+    assert [pinned] == steps(("m", message(2, envelope=0)), steps=["2.3.1", pinned])
 
 
 def test_members_that_are_started_at_once_are_all_what_was_started_then():
     """Two restarted at once: the second had been held against the release before, as the first one's snapshot shows
     it too."""
-    ids, more = [UUID(int=number) for number in (1, 2, 3)], said(11, unique=7, envelope=3, process=UUID(int=3))
-    old = [seat(name, f"peer-{n}-x", said(4, envelope=0, process=ids[n])) for n, name in enumerate("ab")]
-    new = [seat(name, f"peer-{n}-x", said(11, envelope=3, process=ids[n])) for n, name in enumerate("cd")]
+    ids, more = [UUID(int=number) for number in (1, 2, 3)], message(11, unique=7, envelope=3, process=UUID(int=3))
+    old = [seat(name, f"peer-{n}-x", message(4, envelope=0, process=ids[n])) for n, name in enumerate("ab")]
+    new = [seat(name, f"peer-{n}-x", message(11, envelope=3, process=ids[n])) for n, name in enumerate("cd")]
     again = [new[0], seat("e", "peer-1-x", more)]
     starts = [shot("2.3.1", 0, "a", "b"), shot("2.3.1", 1, "a", "b"), shot("3.9.2", 0, "c", "d")]
     starts.append(shot("3.9.2", 1, "c", "d"))
@@ -195,7 +197,7 @@ def test_a_static_member_was_started_as_its_own_instance():
     """It is known by its group.instance.id, but its instance by its client id: without that, what another instance was
     started as at that time was taken."""
     seats = [
-        seat(f"static-{n}-m", f"peer-{n}-x", said(9, unique=2, process=UUID(int=n + 1)), instance_id=f"static-{n}")
+        seat(f"static-{n}-m", f"peer-{n}-x", message(9, unique=2, process=UUID(int=n + 1)), instance_id=f"static-{n}")
         for n in range(2)
     ]
     starts = [shot("2.8.2", 0), shot("3.0.2", 0), shot("2.8.2", 1, "static-0-m", "static-1-m"), shot("3.9.2", 0)]
@@ -233,8 +235,8 @@ def test_a_step_that_cannot_be_is_named(text, why):
 
 
 def test_the_configuration_includes_what_the_member_reports():
-    (seats,) = identify_members(parsed(record(1, "m", seat("m", "c", said(9, end_point="host:9092")))))
-    (other,) = identify_members(parsed(record(1, "m", seat("m", "c", said(9, end_point="nonsense")))))
+    (seats,) = identify_members(parsed(record(1, "m", seat("m", "c", message(9, end_point="host:9092")))))
+    (other,) = identify_members(parsed(record(1, "m", seat("m", "c", message(9, end_point="nonsense")))))
 
     assert "host:9092" == seats["m"].started_as.config.application_server
     assert "" == other["m"].started_as.config.application_server

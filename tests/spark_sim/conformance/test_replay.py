@@ -66,7 +66,7 @@ def grown_to(count):
 MISSING = ClusterSnapshot(partitions={}, end_offsets={})
 
 
-def said(version, process, sums=0):
+def output(version, process, sums=0):
     """A subscription of a process; ``sums``: so far has its state of 0_0 come."""
     offsets = (TaskOffsetSum(TaskId(0, 0), sums),) if sums else ()
     userdata = encode_subscription(
@@ -85,14 +85,14 @@ class Writer:
         }
         self.records = []
 
-    def write(self, *names, cluster=CLUSTER, deaf=(), dying=(), unread=None, **foreign):
+    def write(self, *names, cluster=CLUSTER, deaf=(), failing=(), unread=None, **foreign):
         """Add a generation; ``foreign`` are more subscriptions. The leader reads all but ``unread``."""
         subscriptions = {name: self.members[name].subscription() for name in names} | foreign
         answers = self.members[names[0]].assign(cluster, {k: v for k, v in subscriptions.items() if k != unread})
-        seats = [seat(name, name, blob, answers.get(name, b"")) for name, blob in subscriptions.items()]
+        seats = [seat(name, name, encoded, answers.get(name, b"")) for name, encoded in subscriptions.items()]
         self.records.append(record(len(self.records) + 1, names[0], *seats))
         for name in names:
-            if name not in {*deaf, *dying}:
+            if name not in {*deaf, *failing}:
                 self.members[name].on_assignment(answers[name])
         return self
 
@@ -101,7 +101,7 @@ class Writer:
 
 
 def notes(verdict):
-    return [note for scene in verdict.step_by_step.generations for note in scene.notes]
+    return [note for each_generation in verdict.step_by_step.generations for note in each_generation.notes]
 
 
 def differences(verdict):
@@ -114,7 +114,7 @@ def differences(verdict):
 @pytest.mark.parametrize(("release", "failures"), [("2.3.1", 2), ("2.8.2", 2), ("2.0.1", 0)])
 def test_that_a_topic_is_missing_is_seen_from_the_error_code(release, failures):
     """1, INCOMPLETE_SOURCE_TOPIC_METADATA; 2.0 just leaves the tasks out."""
-    written = Writer(a=release, b=release).write("a", "b").write("a", "b", cluster=MISSING, dying="ab")
+    written = Writer(a=release, b=release).write("a", "b").write("a", "b", cluster=MISSING, failing="ab")
     verdict = written.verdict(steps=[release])
 
     assert (failures == 2) == verdict.agrees
@@ -129,8 +129,8 @@ def test_a_topic_that_gets_more_partitions_is_seen_from_the_answers(release):
 
     assert grown.agrees
     assert [4, 4, 6, 7] == [
-        len({task for part in scene.members for task in part.our_assignment.active_tasks})
-        for scene in grown.step_by_step.generations
+        len({task for part in each_generation.members for task in part.our_assignment.active_tasks})
+        for each_generation in grown.step_by_step.generations
     ]
 
 
@@ -152,7 +152,7 @@ def test_a_stateful_task_exists_before_it_is_first_assigned():
 def test_a_request_to_shut_down_travels_both_ways():
     written = Writer(a="3.9.2", b="3.9.2").write("a", "b").write("a", "b")
     written.members["b"].request_shutdown()
-    verdict = written.write("a", "b", dying="ab").verdict(steps=["3.9.2"])
+    verdict = written.write("a", "b", failing="ab").verdict(steps=["3.9.2"])
 
     assert verdict.agrees
     assert 2 == len(verdict.failures)
@@ -173,8 +173,8 @@ def test_a_joined_generation_does_not_prove_that_its_assignment_was_received(joi
     SyncGroup had failed, as the group began another rebalance."""
     written = Writer(a="3.9.2", b="3.9.2").write("a").write("a", "b", deaf="a").write("a", "b")
     late = written.records[-1]["members"][0]
-    said = decode_consumer_subscription(bytes.fromhex(late["subscription"]))
-    late["subscription"] = encode_consumer_subscription(said._replace(generation_id=joined)).hex()
+    output = decode_consumer_subscription(bytes.fromhex(late["subscription"]))
+    late["subscription"] = encode_consumer_subscription(output._replace(generation_id=joined)).hex()
     verdict = written.verdict(steps=["3.9.2"])
 
     assert verdict.agrees
@@ -219,13 +219,13 @@ def test_what_a_member_never_had_is_found():
 # -- members that are not compared -----------------------------------------------------------------------------------
 
 FOREIGN = encode_consumer_subscription(ConsumerSubscription(("data",), b"not Streams"))
-NOBODY = encode_consumer_subscription(ConsumerSubscription(("data",)))
+EMPTY_SUBSCRIPTION = encode_consumer_subscription(ConsumerSubscription(("data",)))
 FUTURE = encode_consumer_subscription(ConsumerSubscription(("data",), bytes.fromhex("0000000c0000000ccafe"), version=3))
 
 
-@pytest.mark.parametrize("blob", [FOREIGN, NOBODY, b"", b"\0"])
-def test_a_leader_of_kafka_fails_on_an_unreadable_subscription(blob):
-    verdict = Writer(a="3.9.2").write("a").write("a", x=blob, unread="x").verdict(steps=["3.9.2"])
+@pytest.mark.parametrize("encoded", [FOREIGN, EMPTY_SUBSCRIPTION, b"", b"\0"])
+def test_a_leader_of_kafka_fails_on_an_unreadable_subscription(encoded):
+    verdict = Writer(a="3.9.2").write("a").write("a", x=encoded, unread="x").verdict(steps=["3.9.2"])
 
     assert [(2, "a", "as leader")] == differences(verdict)
     assert "fails: " in verdict.first_difference.ours
@@ -303,7 +303,7 @@ def test_a_failure_that_the_capture_refutes_is_a_difference():
 
 def test_a_process_may_go_on_without_a_failed_thread():
     """A topic was missing: up to 2.3 the only thread ends, and the process goes on."""
-    written = Writer(**{"peer-0-x": "2.3.1"}).write("peer-0-x").write("peer-0-x", cluster=MISSING, dying=["peer-0-x"])
+    written = Writer(**{"peer-0-x": "2.3.1"}).write("peer-0-x").write("peer-0-x", cluster=MISSING, failing=["peer-0-x"])
     written.records.append(record(3, None))
     alone = [{"step": "2.3.1", "instance": 0, "members": [], "dead": []}]
     verdict = written.verdict(snapshots=alone)
@@ -351,9 +351,9 @@ def test_unexplained_failures_are_reported_and_are_no_differences():
     assert ((1, "3.9.2,upgrade.from=2.3"), (2, "3.9.2,upgrade.from=2.3")) == verdict.unexplained_failures
 
 
-SUBSCRIPTIONS = [decode_subscription_message(said(9, 1, sums=2)), decode_subscription_message(said(9, 2))]
-THREADS = [decode_subscription_message(said(9, 1, sums=2)), decode_subscription_message(said(9, 1))]
-EAGER = [decode_subscription_message(said(4, 1)), decode_subscription_message(said(4, 1))]
+SUBSCRIPTIONS = [decode_subscription_message(output(9, 1, sums=2)), decode_subscription_message(output(9, 2))]
+THREADS = [decode_subscription_message(output(9, 1, sums=2)), decode_subscription_message(output(9, 1))]
+EAGER = [decode_subscription_message(output(4, 1)), decode_subscription_message(output(4, 1))]
 EVERYTHING_FOLLOWS = ("hosts", "some", "follows")
 
 
@@ -380,7 +380,7 @@ def test_where_lags_or_another_assignor_decide_the_tasks_are_not_compared(step, 
 
 def test_with_fewer_tasks_than_members_the_idle_member_is_not_compared():
     """Three members and a topic of two partitions: ours gave nothing to another one."""
-    future = decode_subscription_message(said(5, 2))
+    future = decode_subscription_message(output(5, 2))
 
     assert ("hosts", "everything") == comparable_facts(
         StartedAs.parse("2.3.1"), EAGER, 0, fewer_tasks_than_members=True
@@ -415,16 +415,16 @@ SHORT = encode_consumer_assignment(ConsumerAssignment((), encode_assignment(Assi
 
 
 @pytest.mark.parametrize(
-    ("blob", "captured"),
+    ("encoded", "captured"),
     [
         (b"", "nothing"),
         (b"\0", "an unreadable assignment (version at offset 0: "),
         (SHORT, "an unreadable assignment (0 partitions, but 1 task ids)"),
     ],
 )
-def test_an_answer_that_ours_does_not_give_is_found(blob, captured):
+def test_an_answer_that_ours_does_not_give_is_found(encoded, captured):
     written = Writer(a="2.8.2", b="2.8.2").write("a", "b").write("a", "b")
-    written.records[1]["members"][1]["assignment"] = blob.hex()
+    written.records[1]["members"][1]["assignment"] = encoded.hex()
     found = [each for each in written.verdict(steps=["2.8.2"]).step_by_step.differences if each.member == "b"]
 
     assert (2, "receives", "an assignment in version 9/9") == (found[0].generation, found[0].what, found[0].ours)
@@ -434,10 +434,10 @@ def test_an_answer_that_ours_does_not_give_is_found(blob, captured):
 def test_a_member_that_goes_on_after_our_failure_is_one_difference():
     """An answer from above what it sent kills ours; the file says that the member joined again, twice."""
     written = Writer(a="2.8.2", b="2.8.2").write("a", "b").write("a", "b").write("a", "b").write("a", "b")
-    blob = decode_consumer_assignment(bytes.fromhex(written.records[1]["members"][1]["assignment"]))
-    above = decode_assignment(blob.user_data)._replace(version=10, supported_version=10)
+    encoded = decode_consumer_assignment(bytes.fromhex(written.records[1]["members"][1]["assignment"]))
+    above = decode_assignment(encoded.user_data)._replace(version=10, supported_version=10)
     written.records[1]["members"][1]["assignment"] = encode_consumer_assignment(
-        blob._replace(user_data=encode_assignment(above))
+        encoded._replace(user_data=encode_assignment(above))
     ).hex()
     found = differences(written.verdict(steps=["2.8.2"]))
 
@@ -479,10 +479,10 @@ def test_a_broken_file_is_judged_or_refused(data):
         group = data.draw(st.sampled_from([each for each in capture["generations"] if each["members"]]))
         member = data.draw(st.sampled_from(group["members"]))
         key = data.draw(st.sampled_from(["subscription", "assignment"]))
-        blob = bytearray.fromhex(member[key])
-        if blob:
-            blob[data.draw(st.integers(0, len(blob) - 1))] = data.draw(st.integers(0, 255))
-        member[key] = blob.hex()
+        encoded = bytearray.fromhex(member[key])
+        if encoded:
+            encoded[data.draw(st.integers(0, len(encoded) - 1))] = data.draw(st.integers(0, 255))
+        member[key] = encoded.hex()
         group["leader"] = data.draw(st.sampled_from([group["leader"], None, "nobody"]))
     with suppress(InvalidCapture):  # anything else is ours
         json.dumps(check_conformance(Capture.parse(json.dumps(capture))).as_json())
@@ -505,7 +505,9 @@ SMALL = {"2.0.1-to-2.3.1.json", "4.3.1-to-2.4.1-downgrade.json", "1.1.1-to-2.0.1
 )
 def test_more_than_anybody_has_is_refused_before_it_takes_for_ever(task, partition, why):
     userdata = encode_assignment(Assignment(active_tasks=(task,)))
-    blob = encode_consumer_assignment(ConsumerAssignment(group_by_topic([TopicPartition("data", partition)]), userdata))
+    encoded = encode_consumer_assignment(
+        ConsumerAssignment(group_by_topic([TopicPartition("data", partition)]), userdata)
+    )
 
     with pytest.raises(InvalidCapture, match=why):
-        check_conformance(parsed(record(1, "x", seat("x", "x", FUTURE, blob))))
+        check_conformance(parsed(record(1, "x", seat("x", "x", FUTURE, encoded))))

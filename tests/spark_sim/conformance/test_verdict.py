@@ -163,33 +163,35 @@ def seats(capture):
 def answered_otherwise(seat):
     """The leader answers with another supported version; before version 3, with another version."""
     envelope = decode_consumer_assignment(bytes.fromhex(seat["assignment"]))
-    said = decode_assignment(envelope.user_data)
-    said = (
-        said._replace(supported_version=said.supported_version + 1)
-        if said.version >= 3
-        else said._replace(version=3 - said.version)
+    userdata = decode_assignment(envelope.user_data)
+    userdata = (
+        userdata._replace(supported_version=userdata.supported_version + 1)
+        if userdata.version >= 3
+        else userdata._replace(version=3 - userdata.version)
     )
-    seat["assignment"] = encode_consumer_assignment(envelope._replace(user_data=encode_assignment(said))).hex()
+    seat["assignment"] = encode_consumer_assignment(envelope._replace(user_data=encode_assignment(userdata))).hex()
 
 
 def sent_otherwise(seat):
     """The member sends another supported version; before version 3, another version."""
     envelope = decode_consumer_subscription(bytes.fromhex(seat["subscription"]))
-    said = decode_subscription(envelope.user_data)
-    said = (
-        said._replace(supported_version=said.supported_version + 1)
-        if said.version >= 3
-        else said._replace(version=3 - said.version)
+    userdata = decode_subscription(envelope.user_data)
+    userdata = (
+        userdata._replace(supported_version=userdata.supported_version + 1)
+        if userdata.version >= 3
+        else userdata._replace(version=3 - userdata.version)
     )
-    seat["subscription"] = encode_consumer_subscription(envelope._replace(user_data=encode_subscription(said))).hex()
+    seat["subscription"] = encode_consumer_subscription(
+        envelope._replace(user_data=encode_subscription(userdata))
+    ).hex()
 
 
 def refused(seat):
     """The leader answers with an error code, and without tasks."""
     envelope = decode_consumer_assignment(bytes.fromhex(seat["assignment"]))
-    said = decode_assignment(envelope.user_data)
-    said = said._replace(version=max(said.version, 4), supported_version=11, error_code=3, active_tasks=())
-    envelope = envelope._replace(assigned_partitions=(), user_data=encode_assignment(said))
+    userdata = decode_assignment(envelope.user_data)
+    userdata = userdata._replace(version=max(userdata.version, 4), supported_version=11, error_code=3, active_tasks=())
+    envelope = envelope._replace(assigned_partitions=(), user_data=encode_assignment(userdata))
     seat["assignment"] = encode_consumer_assignment(envelope).hex()
 
 
@@ -216,13 +218,13 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("name", "was", "said", "what"), WRONG, ids=lambda value: str(value).replace("/", "-"))
-def test_a_capture_with_a_wrong_release_differs(name, was, said, what):
-    text = (HERE.parent.parent / f"captures/{name}.json").read_text().replace(f'"{was}', f'"{said}')
+@pytest.mark.parametrize(("name", "was", "userdata", "what"), WRONG, ids=lambda value: str(value).replace("/", "-"))
+def test_a_capture_with_a_wrong_release_differs(name, was, userdata, what):
+    text = (HERE.parent.parent / f"captures/{name}.json").read_text().replace(f'"{was}', f'"{userdata}')
     verdict = check_conformance(Capture.parse(text))
 
     assert what == verdict.first_difference.what
-    assert said.partition(",")[0] in verdict.first_difference.why
+    assert userdata.partition(",")[0] in verdict.first_difference.why
 
 
 def test_tasks_given_twice_are_found():
@@ -264,23 +266,23 @@ def test_a_capture_of_a_simulated_group_agrees_without_a_word_about_what_was_sta
     verdict = check_conformance(Capture.parse(text))
 
     assert verdict.first_difference is None
-    died = {event.member for event in world.events if event.kind in {"died", "crashed"}}
-    assert {each.failure.incarnation.name for each in verdict.failures} <= died
+    failed = {event.member for event in world.events if event.kind in {"died", "crashed"}}
+    assert {each.failure.incarnation.name for each in verdict.failures} <= failed
     assert {each.observed for each in verdict.failures} <= {NOT_SEEN}
 
 
 @pytest.mark.parametrize(
-    ("line", "died"),
+    ("line", "failed"),
     [
         ("A@2.1.1 B@2.1.1 | bounce B>2.0.1 | bounce A>2.0.1", "B"),  # KAFKA-8649
         ("A@1.1.1 B@1.1.1 | bounce B>2.0.1 | bounce A>2.0.1", "A"),
         ("A@0.10.0.1 B@0.10.0.1 | bounce B>0.10.1.1 | bounce A>0.10.1.1", "A"),  # KAFKA-6054
     ],
 )
-def test_failures_of_a_simulated_group_show_in_its_capture(line, died):
+def test_failures_of_a_simulated_group_show_in_its_capture(line, failed):
     _, text = recorded(line)
 
-    assert [died] == [each.failure.incarnation.name for each in check_conformance(Capture.parse(text)).failures]
+    assert [failed] == [each.failure.incarnation.name for each in check_conformance(Capture.parse(text)).failures]
 
 
 @pytest.mark.parametrize("generations", ["", '{"generation": 1, "members": []}'])

@@ -35,7 +35,7 @@ def nothing_is_known():
 def led(monkeypatch):
     """The calls of ``perform_assignment`` that were really made."""
     asked, assign = [], leader.perform_assignment
-    monkeypatch.setattr(leader, "perform_assignment", lambda *told: asked.append(told) or assign(*told))
+    monkeypatch.setattr(leader, "perform_assignment", lambda *reported: asked.append(reported) or assign(*reported))
     return asked
 
 

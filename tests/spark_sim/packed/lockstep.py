@@ -39,7 +39,7 @@ def moves_of(group: NamedGroup) -> Iterator[tuple[int, PackedAction, Violation |
         for move in row.elections:
             after = packed.apply(group.states, group.group_fields, member, move)[0]
             for each in after:
-                for _, elected in packed.elections(each):
+                for _, elected in packed.elections[each]:
                     part = packed.process_states.values[elected]
                     if part.orphaned_ids[0].leads if part.orphaned_ids else part.leads:
                         yield member, move._replace(elects=(each, elected)), None
@@ -72,7 +72,7 @@ def seen_packed(group: NamedGroup) -> list[tuple]:
                 part.leads,
                 part.payload if part.status == ASSIGNED else None,
                 len(part.orphaned_ids),
-                [ghost.leads for ghost in part.orphaned_ids],
+                [orphan.leads for orphan in part.orphaned_ids],
             )
         )
     return found
@@ -92,7 +92,7 @@ def seen_world(group: NamedGroup, world: Simulation) -> list[tuple]:
         name = ascii_uppercase[member]
         thread = world.members[name]
         known = thread.running and thread.member_id in coordinator.members
-        ghosts = [each for each in world.orphaned_ids if each.rpartition("-")[0] == name]
+        orphans = [each for each in world.orphaned_ids if each.rpartition("-")[0] == name]
         version = thread.assignor.member.version
         joins = known and coordinator.phase.name in {"PREPARING_REBALANCE", "COMPLETING_REBALANCE"}
         found.append(
@@ -104,8 +104,8 @@ def seen_world(group: NamedGroup, world: Simulation) -> list[tuple]:
                 known and thread.member_id in coordinator.pending_sync_responses,
                 known and coordinator.leader == thread.member_id,
                 thread.received_version if part.status == ASSIGNED else None,
-                len(ghosts),
-                [coordinator.leader == each for each in ghosts],
+                len(orphans),
+                [coordinator.leader == each for each in orphans],
             )
         )
     return found

@@ -54,7 +54,7 @@ def generated(packed, parts, group):
         for move in row.elections:
             after, added, _ = packed.apply(parts, group, member, move)
             for place, each in enumerate(after):
-                for _, elected in packed.elections(each):
+                for _, elected in packed.elections[each]:
                     yield (*after[:place], elected, *after[place + 1 :]), added
         yield from (DEATH for _ in row.failures)
     led = packed.leader_result(parts) if view.group.phase == COMPLETING else None

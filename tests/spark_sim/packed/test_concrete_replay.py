@@ -56,9 +56,9 @@ def given_away(capture):
         had, gets = {}, {}
         for member in generation["members"]:
             name = member["client_id"].partition("-Stream")[0]
-            said = decode_consumer_subscription(bytes.fromhex(member["subscription"]))
+            subscription = decode_consumer_subscription(bytes.fromhex(member["subscription"]))
             answer = decode_consumer_assignment(bytes.fromhex(member["assignment"]))
-            had |= {number: name for topic in said.owned_partitions for number in topic.partitions}
+            had |= {number: name for topic in subscription.owned_partitions for number in topic.partitions}
             gets |= {number: name for topic in answer.assigned_partitions for number in topic.partitions}
         if found := {
             number: (had[number], gets[number]) for number in had if gets.get(number) not in {None, had[number]}

@@ -10,7 +10,7 @@ from spark_sim.model.violations import NO_MEMBER_FAILS, READABLE_VERSION, SINGLE
 from spark_sim.packed import OperatorDeviation, explore
 from spark_sim.packed._cell import UpgradeCell
 from spark_sim.packed.encoding import Encoding
-from spark_sim.packed.tables.protocol_table import ProtocolTable
+from spark_sim.packed.tables._protocol_table import ProtocolTable
 from tests.spark_sim.packed.cells import cell
 
 
@@ -82,15 +82,15 @@ def test_deviations_change_the_instance_sequences():
 def test_the_protocol_table_uses_the_real_assignor():
     tables = ProtocolTable(cell("2.0.1", "2.1.1").instances)
     old, new = tables.initial_version(0), tables.initial_version(1)
-    subscriptions = [tables.subscription(version) for version in (old, new)]
+    subscriptions = [tables.subscriptions[version] for version in (old, new)]
     answers = tables.answers(1, frozenset(subscriptions))
     answer = tables.answers_sent.values[answers[subscriptions[0], False]]
-    after = tables.reaction(old, answers[subscriptions[0], False])
+    after = tables.reactions[old, answers[subscriptions[0], False]]
 
     assert (3, 4) == (tables.used_version(old), tables.used_version(new))
     assert (3, 4) == (answer.version, answer.supported_version)
     assert 4 == tables.used_version(after.version)
-    assert isinstance(tables.subscription(after.version), Violation)  # KAFKA-8649
+    assert isinstance(tables.subscriptions[after.version], Violation)  # KAFKA-8649
 
 
 @pytest.mark.parametrize("members", [1, 2, 5])

@@ -35,11 +35,11 @@ def cluster(folder, workers=2):
     """Start a master and workers of one core each; end them with everything they started."""
     with ExitStack() as stack:
         log = _started(stack, folder, "master", MASTER, *FREE_PORTS)[1]
-        url = _said(log, r"Starting Spark master at (spark://\S+)")
+        url = _output(log, r"Starting Spark master at (spark://\S+)")
         size = ("--cores", "1", "--memory", "1g", "--work-dir", str(folder / "work"))
         started = [_started(stack, folder, f"worker-{n}", WORKER, *FREE_PORTS, *size, url) for n in range(workers)]
         for _, log in started:
-            _said(log, "Successfully registered with master")
+            _output(log, "Successfully registered with master")
         yield Cluster(url, [process for process, _ in started])
 
 
@@ -75,7 +75,7 @@ def _end(process):
     process.wait()
 
 
-def _said(log, pattern):
+def _output(log, pattern):
     until = time.monotonic() + SECONDS_TO_START
     while time.monotonic() < until:
         if found := re.search(pattern, log.read_text(errors="replace")):

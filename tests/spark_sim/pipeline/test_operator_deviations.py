@@ -57,7 +57,7 @@ def test_every_rolling_plan_may_end_anywhere_or_be_turned_round_and_a_value_may_
     assert {INTERRUPTED, ROLLED_BACK, MISTAKEN} == names(upgrade("2.4.1", "2.3.1", value="2.3"))  # held back first
 
 
-def test_nothing_is_left_to_do_otherwise_where_all_is_stopped_or_nobody_starts():
+def test_nothing_is_left_to_do_otherwise_where_all_is_stopped_or_no_member_starts():
     assert set() == names(upgrade("2.0.1", "2.1.1", Plan.OFFLINE))
     assert set() == names(upgrade("2.3.1", "4.0.0", value="2.3"))
 

@@ -5,11 +5,11 @@ import json
 import pytest
 from attrs import evolve
 
-from spark_sim.pipeline.regression_units import RegressionCellResult, RegressionKey
 from spark_sim.pipeline.suites import REGRESSIONS, read_results, regression_suite
 from spark_sim.pipeline.sweep import run_sweep
 from spark_sim.regressions._regression_table import table_rows
 from spark_sim.regressions.known_bugs import BUGS
+from spark_sim.regressions.regression_search import RegressionKey, RegressionResult
 from spark_sim.report._regression_lines import judge
 from spark_sim.search.cell_result import SIMULATION_FAILS
 
@@ -46,7 +46,7 @@ def test_a_report_reads_it_again(tmp_path):
 
 
 def test_a_bug_has_to_be_found_where_it_is_and_nowhere_else_and_an_error_is_no_bug():
-    there = RegressionCellResult(RegressionKey("B1", ("1.1", "2.0"), affected=True), message="it breaks", violated="p")
+    there = RegressionResult(RegressionKey("B1", ("1.1", "2.0"), affected=True), message="it breaks", violated="p")
     fixed = evolve(there, cell=there.cell._replace(affected=False))
 
     assert there.as_expected

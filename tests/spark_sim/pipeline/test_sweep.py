@@ -99,7 +99,7 @@ def test_an_exploration_that_fails_is_a_result_and_the_runs_are_as_ever(monkeypa
     assert SIMULATION_FAILS in {result.results[0].violated, worker._explore(JOB).violated}
 
 
-def test_a_configuration_that_nobody_starts_with_has_no_rows():
+def test_a_configuration_that_no_member_starts_with_has_no_rows():
     refused = Upgrade(release_named("2.3"), release_named("4.0"), Plan.TWO_BOUNCES, "2.3")
     rows, result = compute_partition(Partition("one", tuple(SweepConfig(wait_for_quiescence=True).units([refused]))))
 
@@ -184,12 +184,12 @@ def test_a_full_disk_ends_a_sweep_with_one_error_and_keeps_what_is_finished(tmp_
 # -- waves -----------------------------------------------------------------------------------------------------------
 
 
-def in_waves(folder, compute, cores, heard=list):
+def in_waves(folder, compute, cores, on_result=list):
     """Run slices of nothing in waves, on cores that this says; return the keys that are stored."""
     work = [Partition(f"{number:03}", ()) for number in range(100)]
     with open_sink(folder, OFFLINE, work, "none") as results, ThreadPoolExecutor(waves.MAX_CONCURRENT_JOBS) as pool:
         runner = SweepExecutor(
-            pool, compute, one_partition_per_batch=False, cores=cores, cancel=lambda: None, completed=heard
+            pool, compute, one_partition_per_batch=False, cores=cores, cancel=lambda: None, completed=on_result
         )
         sweep._run_partitions(work, runner, results, lambda _progress: None)
         return sorted(results.committed)
@@ -213,11 +213,11 @@ def test_waves_grow_with_the_cores_that_turn_up(tmp_path):
     assert 100 == sum(sizes)
 
 
-def test_a_slice_that_is_heard_of_is_stored_while_its_wave_goes_on(tmp_path):
-    told = []
+def test_a_slice_that_is_reported_is_stored_while_its_wave_goes_on(tmp_path):
+    reported = []
 
     def compute(wave, _to):
-        told.extend(nothing_of(wave[:1]))
+        reported.extend(nothing_of(wave[:1]))
         until = time.monotonic() + 60
         while time.monotonic() < until:
             with suppress(FileNotFoundError):
@@ -226,7 +226,7 @@ def test_a_slice_that_is_heard_of_is_stored_while_its_wave_goes_on(tmp_path):
             time.sleep(0.01)
         raise TimeoutError("it is not stored")
 
-    assert 100 == len(in_waves(tmp_path, compute, lambda: 100, heard=lambda: list(told)))
+    assert 100 == len(in_waves(tmp_path, compute, lambda: 100, on_result=lambda: list(reported)))
 
 
 # -- Spark -----------------------------------------------------------------------------------------------------------

@@ -83,14 +83,14 @@ def explored(*broken, rebalances=3, schedules=10):
     return ExplorationResult(UpgradeCell(UNSAFE_ONE), 5, 6, schedules, 7, rebalances, counterexamples=broken)
 
 
-def test_the_shortest_example_is_told():
+def test_the_shortest_example_is_shown():
     result = upgrade_result(explored(Counterexample("p", "t", "longer", True), Counterexample("q", "u", "short", True)))
 
     assert ("q", "u", "short") == (result.violated, result.message, result.example)
     assert SAFE == upgrade_result(explored()).verdict
 
 
-def test_what_real_members_do_not_confirm_is_said_first():
+def test_what_real_members_do_not_confirm_comes_first():
     result = upgrade_result(explored(Counterexample("p", "t", "s", True), Counterexample("q", "u", "longer", False)))
 
     assert (CONCRETE_REPLAY_DISAGREES, "longer") == (result.violated, result.example)
@@ -102,7 +102,7 @@ def test_rebalancing_without_end_has_no_number_of_schedules():
     assert (None, MAX_REBALANCES) == (result.schedules, result.max_rebalances)
 
 
-def test_a_configuration_that_nobody_starts_with_is_unsafe_without_an_example():
+def test_a_configuration_that_no_member_starts_with_is_unsafe_without_an_example():
     result = next(CALM.units([upgrade("2.3", "4.0.0", Plan.TWO_BOUNCES, "2.3")])).result()
 
     assert (UNSAFE, NO_MEMBER_FAILS, None) == (result.verdict, result.violated, result.example)

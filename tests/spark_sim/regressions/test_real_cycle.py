@@ -72,10 +72,10 @@ def test_our_leader_goes_round_as_the_real_one_did(release, lag, generation):
         StreamsConfig.of({"acceptable.recovery.lag": lag}),
         release=release_named(release),
     )
-    said = {each["member_id"]: bytes.fromhex(each["subscription"]) for each in generation["members"]}
+    subscriptions = {each["member_id"]: bytes.fromhex(each["subscription"]) for each in generation["members"]}
 
     answers = leader.assign(
-        ClusterSnapshot(partitions={"data": PARTITIONS, CHANGELOG: PARTITIONS}, end_offsets=changelogs), said
+        ClusterSnapshot(partitions={"data": PARTITIONS, CHANGELOG: PARTITIONS}, end_offsets=changelogs), subscriptions
     )
 
     ours = {name(each): tasks(answers[each["member_id"]]) for each in generation["members"]}

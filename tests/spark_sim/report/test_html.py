@@ -11,7 +11,7 @@ import pytest
 from spark_sim.model.scenario import Scenario
 from spark_sim.model.simulation import Simulation
 from spark_sim.report.html import page_data, render_html
-from spark_sim.search.release_placeholders import ORIGIN, TARGET
+from spark_sim.search.release_roles import ROLES
 from tests.spark_sim.made_up import EXAMPLE, MATRIX, everything
 
 MOST_BYTES = 5_000_000
@@ -62,17 +62,17 @@ def test_its_data_is_that_of_the_results_and_text_stays_text(text):
     assert 28 == len(data["cells"])
 
 
-def test_an_example_is_told_with_signs_for_the_releases_of_its_cell():
+def test_an_example_is_shown_with_signs_for_the_releases_of_its_cell():
     data = page_data([each for each in MATRIX if each.upgrade.display_names == ("1.1", "2.0")])
     unsafe = next(each for each in data["verdicts"] if each["verdict"] == "unsafe")
     story = data["stories"][unsafe["story"]]
-    said = json.dumps(story, ensure_ascii=False)
+    output = json.dumps(story, ensure_ascii=False)
 
-    assert EXAMPLE.replace("1.1.1", ORIGIN).replace("2.0.1", TARGET) == unsafe["scenario"]
+    assert EXAMPLE.replace("1.1.1", ROLES.origin.name).replace("2.0.1", ROLES.target.name) == unsafe["scenario"]
     assert [*unsafe["scenario"].split(" | "), "the end"] == [chapter["step"] for chapter in story]
     assert any("failed" in part for c in story for each in c["generations"] for part in each["parts"].values())
-    assert "2.0.1" not in said
-    assert "1.1.1" not in said
+    assert "2.0.1" not in output
+    assert "1.1.1" not in output
 
 
 def test_a_safe_plan_shows_a_run_of_its_own():
@@ -80,7 +80,10 @@ def test_a_safe_plan_shows_a_run_of_its_own():
         data = page_data([result])
         if result.verdict == "safe":
             line = data["verdicts"][0]["scenario"]
-            for sign, release in ((ORIGIN, result.upgrade.origin), (TARGET, result.upgrade.target)):
+            for sign, release in (
+                (ROLES.origin.name, result.upgrade.origin),
+                (ROLES.target.name, result.upgrade.target),
+            ):
                 line = line.replace(sign, release.name)
             world = Simulation(Scenario.parse(line.replace("\ue002", result.upgrade.upgrade_from or ""))).run()
 

@@ -73,7 +73,7 @@ def test_a_probing_cell_without_a_probe_shows_nothing(index):
     assert "no probe" in judgement.text
 
 
-def test_an_empty_sweep_of_plans_that_nobody_documents_is_not_called_safe():
+def test_an_empty_sweep_of_undocumented_plans_is_not_called_safe():
     assert "none was asked for" in judge([each for each in MATRIX if not each.upgrade.is_documented]).text
 
 

@@ -16,25 +16,25 @@ RUNS = [
 
 @pytest.mark.parametrize("line", RUNS)
 def test_the_chapters_together_are_the_whole_run(line):
-    told = [event for chapter in trace(Scenario.parse(line)).steps for event in chapter.events]
+    reported = [event for chapter in trace(Scenario.parse(line)).steps for event in chapter.events]
 
-    assert Simulation(Scenario.parse(line)).run().events == told
+    assert Simulation(Scenario.parse(line)).run().events == reported
 
 
 @pytest.mark.parametrize("line", RUNS)
 def test_there_is_a_chapter_for_the_start_each_step_and_the_end(line):
-    told = [chapter.step for chapter in trace(Scenario.parse(line)).steps]
+    reported = [chapter.step for chapter in trace(Scenario.parse(line)).steps]
 
-    assert [*line.split(" | "), "the end"] == told
+    assert [*line.split(" | "), "the end"] == reported
 
 
 @pytest.mark.parametrize("line", RUNS)
-def test_every_generation_of_the_run_is_told_once(line):
+def test_every_generation_of_the_run_is_shown_once(line):
     story = trace(Scenario.parse(line))
-    led = [event.generation for event in story.simulation.events if event.kind == "leads"]
-    told = [each.number for chapter in story.steps for each in group_by_generation(chapter.events) if _leader(each)]
+    led = [event.generation for event in story.events if event.kind == "leads"]
+    reported = [each.number for chapter in story.steps for each in group_by_generation(chapter.events) if _leader(each)]
 
-    assert led == told
+    assert led == reported
 
 
 def _leader(generation):
@@ -53,7 +53,7 @@ def test_a_step_says_what_its_members_are_started_as():
     assert "restart A and B as 2.0.1 and 2.0.1 with upgrade.from=1.1 before the group notices" in step.description
 
 
-def test_a_leader_that_dies_of_what_it_reads_does_so_in_its_generation():
+def test_a_leader_that_fails_on_what_it_reads_does_so_in_its_generation():
     chapter = trace(Scenario.parse("A@1.1.1 B@1.1.1 | bounce fast B>2.0.1")).steps[1]
     first = next(group_by_generation(chapter.events))
 

@@ -54,25 +54,25 @@ def ready(record):
     return with_topic_dictionary(record) if isinstance(record, Assignment) and record.version >= 5 else record
 
 
-def fast_read(blob, layout):
+def fast_read(encoded, layout):
     """The record of the fast path. Its version is an argument, because decoders read it to find the layout."""
-    return layout.fast_decode(blob, int.from_bytes(blob[: layout[0].wire.size], "big", signed=True))
+    return layout.fast_decode(encoded, int.from_bytes(encoded[: layout[0].wire.size], "big", signed=True))
 
 
-def decode_by_both(blob, layout):
+def decode_by_both(encoded, layout):
     """The results of the fast path (None: it gave up) and of the reference path."""
     try:
-        by_reference = decode_by_reference(blob, layout)
+        by_reference = decode_by_reference(encoded, layout)
     except CodecError:
         by_reference = REFUSED
     try:
-        return fast_read(blob, layout), by_reference
+        return fast_read(encoded, layout), by_reference
     except FALLBACK_ERRORS:
         return None, by_reference
 
 
-def assert_both_paths_agree(blob, layout):
-    by_fast_path, by_reference = decode_by_both(blob, layout)
+def assert_both_paths_agree(encoded, layout):
+    by_fast_path, by_reference = decode_by_both(encoded, layout)
     if by_fast_path is not None:
         assert by_reference == by_fast_path
         assert getattr(by_reference, "topics", ()) == getattr(by_fast_path, "topics", ())
@@ -87,20 +87,20 @@ def test_both_paths_decode_encoded_records(record):
 @given(usual_records)
 def test_the_fast_path_decodes_and_encodes_all_usual_records(record):
     """No other test fails if the fast path gives up: it only gets slower."""
-    blob, layout = bytes_of(record), layout_of(record)
+    encoded, layout = bytes_of(record), layout_of(record)
 
-    assert record == fast_read(blob, layout)
-    assert blob == layout.fast_encode(ready(record))
-    assert blob == layout.fast_encode(fast_read(blob, layout))
+    assert record == fast_read(encoded, layout)
+    assert encoded == layout.fast_encode(ready(record))
+    assert encoded == layout.fast_encode(fast_read(encoded, layout))
 
 
 @given(member_subscriptions().filter(lambda member: member.version < 3))
 def test_the_fast_path_decodes_and_encodes_usual_envelopes(member):
     layout = consumer_protocol.SUBSCRIPTION_LAYOUTS[member.version]
-    blob = consumer_protocol.encode_consumer_subscription(member)
+    encoded = consumer_protocol.encode_consumer_subscription(member)
 
-    assert member == fast_read(blob, layout)
-    assert blob == layout.fast_encode(member)
+    assert member == fast_read(encoded, layout)
+    assert encoded == layout.fast_encode(member)
 
 
 def encoded_by_fast_path(record, layout):
@@ -128,17 +128,17 @@ def test_both_paths_encode_the_same_bytes(record):
 
 @given(records, st.data())
 def test_both_paths_agree_about_damaged_bytes(record, data):
-    blob = bytearray(bytes_of(record))
-    at = data.draw(st.integers(0, len(blob)))
+    encoded = bytearray(bytes_of(record))
+    at = data.draw(st.integers(0, len(encoded)))
     damage = data.draw(st.binary(max_size=4) | st.sampled_from([b"\xff" * 4, b"\x7f" + b"\xff" * 3, bytes(4)]))
-    blob[at : at + data.draw(st.integers(0, 5))] = damage
+    encoded[at : at + data.draw(st.integers(0, 5))] = damage
 
-    assert_both_paths_agree(bytes(blob), layout_of(record))
+    assert_both_paths_agree(bytes(encoded), layout_of(record))
 
 
 @given(st.sampled_from(ALL_LAYOUTS), st.binary(max_size=120))
-def test_both_paths_agree_about_any_bytes(layout, blob):
-    assert_both_paths_agree(blob, layout)
+def test_both_paths_agree_about_any_bytes(layout, encoded):
+    assert_both_paths_agree(encoded, layout)
 
 
 @given(
@@ -154,15 +154,15 @@ def test_both_paths_agree_about_the_bytes_of_all_jars(kind, version):
     layout = LAYOUTS[kind][version]
     of_this_version = [row for row in ROWS if (row["kind"], row["version"]) == (kind, version) and "hex" in row]
     for row in of_this_version:
-        blob = bytes.fromhex(row["hex"])
-        assert_both_paths_agree(blob, layout)
+        encoded = bytes.fromhex(row["hex"])
+        assert_both_paths_agree(encoded, layout)
         if row.get("malformed") == "truncated":
-            for length in range(len(blob)):
-                assert_both_paths_agree(blob[:length], layout)
+            for length in range(len(encoded)):
+                assert_both_paths_agree(encoded[:length], layout)
         if "fields" in row:
-            record = decode_by_reference(blob, layout)
-            assert encoded_by_fast_path(record, layout) in (None, blob)
-            assert blob == encode_by_reference(record, layout)
+            record = decode_by_reference(encoded, layout)
+            assert encoded_by_fast_path(record, layout) in (None, encoded)
+            assert encoded == encode_by_reference(record, layout)
 
 
 NOT_WRITABLE = [
@@ -207,13 +207,13 @@ def test_every_number_of_tasks_survives_both_paths(version, size):
         Subscription(version, max(version, 3), prev_tasks=ids, standby_tasks=ids[1:], task_offset_sums=sums),
         Assignment(version, 3, ids, standby, hosts, hosts[1:]),
     ):
-        blob, layout = bytes_of(record), layout_of(record)
-        by_fast_path, by_reference = decode_by_both(blob, layout)
+        encoded, layout = bytes_of(record), layout_of(record)
+        by_fast_path, by_reference = decode_by_both(encoded, layout)
 
         assert by_reference == by_fast_path
-        assert encode_by_reference(ready(record), layout) == blob == layout.fast_encode(ready(record))
-        assert blob == layout.fast_encode(by_reference if version < 5 else by_fast_path)
-        assert getattr(naive, type(record).__name__.lower())(blob) == to_fields(record) == to_fields(by_fast_path)
+        assert encode_by_reference(ready(record), layout) == encoded == layout.fast_encode(ready(record))
+        assert encoded == layout.fast_encode(by_reference if version < 5 else by_fast_path)
+        assert getattr(naive, type(record).__name__.lower())(encoded) == to_fields(record) == to_fields(by_fast_path)
 
 
 def test_the_fast_path_leaves_named_topologies_to_the_reference_path():
@@ -222,9 +222,9 @@ def test_the_fast_path_leaves_named_topologies_to_the_reference_path():
         Subscription(11, 11, task_offset_sums=(TaskOffsetSum(TaskId(0, 0), 5), TaskOffsetSum(named, 5))),
         Assignment(11, 11, active_tasks=(TaskId(0, 0), named)),
     ):
-        blob, layout = bytes_of(record), layout_of(record)
+        encoded, layout = bytes_of(record), layout_of(record)
 
-        assert (None, record) == decode_by_both(blob, layout)
+        assert (None, record) == decode_by_both(encoded, layout)
         with pytest.raises(FALLBACK_ERRORS):
             layout.fast_encode(ready(record))
 

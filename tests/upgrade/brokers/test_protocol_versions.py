@@ -72,9 +72,7 @@ def test_a_release_has_the_newest_version_of_its_line(line):
     assert release.number < broker_release(f"{line}.1").number
 
 
-@pytest.mark.parametrize(
-    "name", ["", "2", "2.9", "4.4", "0.8.1", "2.1.1.1", "2.1-IV0", "v2.1", "2.1.", "2.1.x.x", "２.1"]
-)
+@pytest.mark.parametrize("name", ["", "2", "2.9", "4.4", "0.8.1", "2.1.1.1", "2.1-IV0", "2.1.", "2.1.x.x", "２.1"])
 def test_an_unknown_release_is_refused_with_the_known_ones(name):
     with pytest.raises(UnknownRelease, match=r"known are 0\.8\.2 to 4\.3, a line such as 2\.1"):
         broker_release(name)

@@ -511,13 +511,13 @@ def test_group_metadata_has_the_layout_of_librdkafka(cluster: MockCluster) -> No
         while not consumer.assignment():
             assert time.monotonic() < deadline
             consumer.poll(0.05)
-        blob = consumer.consumer_group_metadata()
+        encoded = consumer.consumer_group_metadata()
         # A mock begins with generation 1, and has been asked to join at most a few times.
         candidates = [
             encode_group_metadata(f"plain-{instance}", MemberGeneration(n, consumer.memberid()), instance)
             for n in range(1, 9)
         ]
-        assert blob in candidates
+        assert encoded in candidates
         consumer.close()
 
 

@@ -14,10 +14,10 @@ from assignor.task_assignors.java_order import JavaPriorityQueue, bucket_order, 
 class Eager:
     """Kafka's queue, done step by step."""
 
-    def __init__(self, placing):
-        self.placing = placing
-        self.hashes = {at: uuid_hash(client.process_id) for at, client in enumerate(placing.processes)}
-        self.loads = [(placing.load(at), at) for at in self.hashes]
+    def __init__(self, partial):
+        self.partial = partial
+        self.hashes = {at: uuid_hash(client.process_id) for at, client in enumerate(partial.processes)}
+        self.loads = [(partial.load(at), at) for at in self.hashes]
         self.queue = JavaPriorityQueue(self.loads)
         for at in self.hashes:
             self.queue.add(at)
@@ -33,7 +33,7 @@ class Eager:
 
     def offer(self, *clients):
         for at in clients:
-            self.loads[at] = self.placing.load(at), at
+            self.loads[at] = self.partial.load(at), at
         for at in clients:
             if at in self.queue.array:
                 self.queue.remove(at)
@@ -48,8 +48,8 @@ def group(chance, number):
 
 def play(chance, number, steps, patience, sizes=(0, 1, 1, 2, 3, 9)):
     """Anything that can happen to a queue; return 1 as soon as the two do not say the same."""
-    placing = group(chance, number)
-    queue, eager = ConstrainedQueue(placing, patience), Eager(placing)
+    partial = group(chance, number)
+    queue, eager = ConstrainedQueue(partial, patience), Eager(partial)
     for _ in range(steps):
         wanted = set(chance.sample(range(number), chance.choice(sizes)))
         found = queue.poll(wanted.__contains__, chance.choice([None, sorted(wanted)]))
@@ -59,8 +59,8 @@ def play(chance, number, steps, patience, sizes=(0, 1, 1, 2, 3, 9)):
         taken = found if found is not None else chance.randrange(number)
         if found is not None or chance.random() < 0.5:
             other = chance.choice([at for at in range(number) if at != taken])
-            placing.task_count[taken] += chance.randint(0, 1)
-            placing.task_count[other] -= chance.randint(0, 1)
+            partial.task_count[taken] += chance.randint(0, 1)
+            partial.task_count[other] -= chance.randint(0, 1)
             queue.offer(taken, other)
             eager.offer(taken, other)
     return 0
@@ -86,15 +86,15 @@ def test_that_it_is_not_always_the_least_loaded_is_worth_the_trouble():
 
 def test_the_least_loaded_comes_out_when_patience_is_gone():
     chance = random.Random(5)
-    placing = group(chance, 12)
-    queue = ConstrainedQueue(placing, remaining_polls=0)
+    partial = group(chance, 12)
+    queue = ConstrainedQueue(partial, remaining_polls=0)
     for _ in range(100):
         wanted = set(chance.sample(range(12), 5))
-        expected = min(wanted, key=lambda at: (placing.load(at), at))
+        expected = min(wanted, key=lambda at: (partial.load(at), at))
 
         assert expected == queue.poll(wanted.__contains__, chance.choice([None, [*wanted]]))
         other = chance.choice([at for at in range(12) if at != expected])
-        placing.task_count[other] -= 1
-        placing.task_count[expected] += 1
+        partial.task_count[other] -= 1
+        partial.task_count[expected] += 1
         queue.offer(expected, other)
         assert queue.poll(lambda _client: False, []) is None

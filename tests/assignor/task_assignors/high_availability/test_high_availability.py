@@ -126,7 +126,7 @@ def again(clients, lags=lambda client: client.lags):
 
 
 @given(groups(), st.sampled_from(RELEASES))
-def test_gives_what_the_rules_told_plainly_give(group, release):
+def test_gives_what_the_plain_rules_give(group, release):
     clients, *rest = group
     twins = again(clients)
 
@@ -170,7 +170,7 @@ def random_group(chance, most=7):
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_gives_what_the_rules_told_plainly_give_in_larger_groups(release):
+def test_gives_what_the_plain_rules_give_in_larger_groups(release):
     chance = random.Random(release)
     for number in range(500):
         clients, *rest = group_of(random_group(chance))
@@ -265,7 +265,7 @@ def test_follow_up_rebalances_come_to_an_end_and_then_nothing_moves(group):
 
 
 @given(groups(tags=False))
-def test_stateful_tasks_are_even_when_everybody_has_caught_up(group):
+def test_stateful_tasks_are_even_when_all_processes_have_caught_up(group):
     clients, _, stateful, config = group
     clients = again(clients, lambda client: dict.fromkeys(client.lags, 0))
 
@@ -353,7 +353,7 @@ def test_one_layer_of_its_own_may_say_what_all_others_say():
     assert shares(clients) == shares(twins)
 
 
-def test_a_standby_goes_to_who_is_less_behind_if_nobody_has_caught_up():
+def test_a_standby_goes_to_the_process_with_less_lag_if_none_has_caught_up():
     tasks = [TaskId(0, 0)]
     lags = [{tasks[0]: lag} for lag in (90_000, 80_000, 70_000)]
     clients = [ProcessState(UUID(int=at), 1, lags=each) for at, each in enumerate(lags)]
@@ -443,6 +443,6 @@ def test_the_least_loaded_is_found_while_loads_change(loads, data):
     assert min(range(len(loads)), key=loads.__getitem__) == by_load.least()
 
 
-def test_of_nobody_there_is_no_least_loaded():
+def test_without_processes_there_is_no_least_loaded():
     with pytest.raises(LookupError, match="no process is accepted"):
         LeastLoadedHeap(2, [1, 0].__getitem__).least(lambda _client: False)

@@ -43,8 +43,8 @@ def deal(clients, counts, number, most, ahead):
 def window(sizes, had, tasks, ahead):
     quota = tasks // sum(sizes.values())
     certain = {each: min(had[each], sizes[each] * max(quota, 1)) for each in sizes}
-    dealt = deal(sizes, certain, tasks - sum(certain.values()), None, ahead)
-    loads = [Fraction(dealt[each], sizes[each]) for each in sizes]
+    given = deal(sizes, certain, tasks - sum(certain.values()), None, ahead)
+    loads = [Fraction(given[each], sizes[each]) for each in sizes]
     lowest, highest = min(loads), max(loads)
     low = {each: max(certain[each], min(n for n in range(tasks + 1) if n >= lowest * sizes[each])) for each in sizes}
     high = {each: max(n for n in range(tasks + 1) if n <= highest * sizes[each]) for each in sizes}
@@ -150,8 +150,8 @@ def keep_standbys(clients, wanting, copies):
 def limits(clients, wanting, copies):
     sizes = {place: client.capacity for place, client in enumerate(clients)}
     active = {place: len(client.active) for place, client in enumerate(clients)}
-    dealt = deal(sizes, active, len(wanting) * copies, None, 1)
-    highest = max(Fraction(dealt[place], sizes[place]) for place in sizes)
+    given = deal(sizes, active, len(wanting) * copies, None, 1)
+    highest = max(Fraction(given[place], sizes[place]) for place in sizes)
     return [highest * sizes[place] for place in sizes]
 
 

@@ -243,7 +243,7 @@ def test_no_standby_could_move_to_make_the_group_more_even(group):
 
 
 @given(st.lists(sizes_, min_size=1, max_size=8), st.integers(1, 60), st.data())
-def test_everybody_gets_the_whole_quota_and_at_most_one_more_per_member(sizes, tasks, data):
+def test_all_processes_get_the_whole_quota_and_at_most_one_more_per_member(sizes, tasks, data):
     clients = [ProcessState(UUID(int=number), size) for number, size in enumerate(sizes)]
     ids = [TaskId(number % 3, number) for number in range(tasks)]
     had = data.draw(st.lists(st.integers(0, len(sizes) - 1), min_size=tasks, max_size=tasks))
@@ -348,7 +348,7 @@ def test_without_clients_there_is_nothing_to_do():
     assign_tasks([], [TaskId(0, 0)], set())
 
 
-def test_a_task_said_twice_is_one_task():
+def test_a_task_reported_twice_is_one_task():
     client = ProcessState(UUID(int=1), 1)
     assign_tasks([client], [TaskId(0, 0), TaskId(0, 0)], set())
 

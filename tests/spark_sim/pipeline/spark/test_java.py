@@ -77,11 +77,11 @@ class TestOnABareMachine:
         assert runtime.home != trimmed
         assert ["-Dname=a  b", "", "Main", "*"] == seen.stdout.splitlines()
 
-    @pytest.mark.parametrize(("version", "said"), [("1.8", "is Java 8"), ("16", "is Java 16"), ("?", "does not run")])
-    def test_it_says_what_it_looked_at_and_how_to_get_a_java(self, tmp_path, monkeypatch, version, said):
+    @pytest.mark.parametrize(("version", "output"), [("1.8", "is Java 8"), ("16", "is Java 16"), ("?", "does not run")])
+    def test_it_says_what_it_looked_at_and_how_to_get_a_java(self, tmp_path, monkeypatch, version, output):
         monkeypatch.setenv("JAVA_HOME", str(install_java(tmp_path / "home", version)))
 
-        with pytest.raises(JavaNotFound, match=rf"JAVA_HOME=.*home {said}.*pip install 'streams-assignor\[spark\]'"):
+        with pytest.raises(JavaNotFound, match=rf"JAVA_HOME=.*home {output}.*pip install 'streams-assignor\[spark\]'"):
             find_java()
 
     def test_it_says_so_when_there_is_nothing_to_look_at(self):

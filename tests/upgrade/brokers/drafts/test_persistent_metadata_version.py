@@ -15,12 +15,12 @@ from upgrade.brokers.rolling_cluster import RollingCluster
 from upgrade.errors import UpgradeError
 
 OLD, NEW = broker_release("2.0"), broker_release("2.1")
-ERA = [
+SERIES = [
     broker_release(line)
     for line in NEWEST_OF_LINE
     if version_named("0.11.0") <= version_named(line) < version_named("3.0-IV1")
 ]
-PAIRS = list(combinations([broker_release("0.10.2"), *ERA], 2))
+PAIRS = list(combinations([broker_release("0.10.2"), *SERIES], 2))
 
 
 def walked(origin, path):

@@ -166,7 +166,7 @@ def test_r2_after_the_update_the_controller_sees_it_when_it_deals_with_the_regis
     assert {1} == outcome.cluster.brokers.keys()
 
 
-def test_r3_a_skipped_broker_stops_when_it_hears_of_the_update():
+def test_r3_a_skipped_broker_stops_when_it_receives_the_update():
     arrived = start_broker(kip_584(A3, finalized={"a": 2}), 2, A2).cluster
     skipped = register_broker(update_features(arrived, request("a", 3, 0)).cluster, 2).cluster
 

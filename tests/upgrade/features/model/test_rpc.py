@@ -50,7 +50,7 @@ def test_a4_an_answer_without_an_epoch_says_nothing():
     assert known == newest.observe(answer(Listener.BROKER, None))
 
 
-def test_what_was_heard_cannot_be_changed():
+def test_what_was_received_cannot_be_changed():
     with pytest.raises(TypeError):
         answer(Listener.BROKER, 1).finalized["a"] = 2
 

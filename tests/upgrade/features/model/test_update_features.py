@@ -200,7 +200,7 @@ def test_u8_kafka_4_deletes_with_0_only_and_looks_at_the_ranges():
     assert "only supports versions 7-30" in refused(kafka(), request(METADATA_VERSION, 0, observed.UNSAFE)).message
 
 
-def test_u8_kafka_4_does_not_delete_what_it_has_never_heard_of():
+def test_u8_kafka_4_does_not_delete_what_it_does_not_know():
     assert "Feature nope not found." in refused(kafka(), request("nope", 0, observed.SAFE)).message
 
 

@@ -6,8 +6,8 @@ stand for the version state of a member, for what a leader reads of a subscripti
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Final, Generic, NamedTuple, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
 
 from attrs import evolve
 
@@ -26,26 +26,11 @@ from probing import (
 )
 from spark_sim.model.scenario import Instance
 from spark_sim.model.violations import Violation
+from spark_sim.packed.tables.memo import Interner, Memo
 from subscription_codec import Assignment, encode_assignment
 from subscription_codec.consumer_protocol import ConsumerAssignment, encode_consumer_assignment
 
 _TOPOLOGY: Final = Topology.of(Subtopology(sources=("data",)))
-T = TypeVar("T", bound=Hashable)
-
-
-class Interner(Generic[T]):
-    """Numbers for values, in the order in which they turn up."""
-
-    def __init__(self) -> None:
-        self.values: Final[list[T]] = []
-        self._numbers: Final[dict[T, int]] = {}
-
-    def of(self, value: T) -> int:
-        """Return the number of a value, a new one for a new value."""
-        number = self._numbers.setdefault(value, len(self.values))
-        if number == len(self.values):
-            self.values.append(value)
-        return number
 
 
 class VersionState(NamedTuple):
@@ -85,8 +70,10 @@ class ProtocolTable:
         self.answers_sent: Final = Interner[AnswerKind]()
         self._members = [StreamsAssignor(_TOPOLOGY, each.config(), release=each.release).member for each in instances]
         self._subscription_bytes: dict[int, bytes] = {}
-        self._subscriptions: dict[int, int | Violation] = {}
-        self._reactions: dict[tuple[int, int], Reaction | Violation] = {}
+        self.subscriptions: Final = Memo(self._subscription)
+        """Number of a version state => number of what a leader reads of its member's subscription."""
+        self.reactions: Final = Memo(self._reaction)
+        """Numbers of a member's version state and of an answer => its reaction."""
 
     def initial_version(self, instance: int) -> int:
         """Return the number of the version state of a fresh process."""
@@ -115,15 +102,8 @@ class ProtocolTable:
         """Whether a leader assigns no task before its owner has revoked it."""
         return self.instances[instance].release.behaviour.cooperative
 
-    def subscription(self, version: int) -> int | Violation:
-        """Return the number of what a leader reads of a member's subscription."""
-        known = self._subscriptions.get(version)
-        if known is None:
-            known = self._subscriptions[version] = self._subscription_of(self.version_states.values[version])
-        return known
-
-    def _subscription_of(self, state: VersionState) -> int | Violation:
-        member = self._member(state)
+    def _subscription(self, version: int) -> int | Violation:
+        member = self._member(self.version_states.values[version])
         try:
             encoded = member.encode_subscription(_TOPOLOGY.source_topics)
         except FatalError as error:
@@ -166,15 +146,9 @@ class ProtocolTable:
                 found[int(number), itself] = self.answers_sent.of(kind)
         return found
 
-    def reaction(self, version: int, answer: int) -> Reaction | Violation:
-        """Return the reaction of a member to an answer."""
-        known = self._reactions.get((version, answer))
-        if known is None:
-            known = self._reactions[version, answer] = self._reaction_to(self.version_states.values[version], answer)
-        return known
-
-    def _reaction_to(self, state: VersionState, answer: int) -> Reaction | Violation:
-        kind = self.answers_sent.values[answer]
+    def _reaction(self, version_and_answer: tuple[int, int]) -> Reaction | Violation:
+        version, answer = version_and_answer
+        state, kind = self.version_states.values[version], self.answers_sent.values[answer]
         member = self._member(state)
         try:
             after, received = member.on_assignment(_encode_answer(kind), completes=kind.completes_version_probing)

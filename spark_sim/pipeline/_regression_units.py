@@ -1,0 +1,89 @@
+"""Searches for Kafka's known bugs as work units: one for each bug in affected and in fixed releases."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from attrs import frozen
+
+from spark_sim.pipeline.work_units import COST_OF_A_PARTITION, WorkUnit
+from spark_sim.regressions.mutants import mutants_registered
+from spark_sim.regressions.regression_search import (
+    MAX_STEPS,
+    RegressionKey,
+    RegressionResult,
+    RegressionSearch,
+    regression_searches,
+    run_search,
+)
+from spark_sim.search.tables import Column, Table, stored
+
+
+@frozen
+class RegressionUnit(WorkUnit):
+    """Searches for one bug. Releases that Kafka never had (mutants) are registered only meanwhile."""
+
+    result_type = RegressionResult
+
+    search: RegressionSearch
+    steps: int = MAX_STEPS
+
+    @property
+    def cell(self) -> RegressionKey:
+        """The search by names."""
+        return self.search.key
+
+    @property
+    def key(self) -> str:
+        """A short name."""
+        return "".join(each if each.isalnum() or each in ".-" else "-" for each in str(self.cell))
+
+    @property
+    def cost(self) -> float:
+        """The estimated work: each search takes seconds, so it is a partition of its own."""
+        return COST_OF_A_PARTITION
+
+    def result(self) -> RegressionResult:
+        """Search for the bug."""
+        with mutants_registered():
+            return run_search(self.search, steps=self.steps)
+
+
+def regression_units(*, every: bool = False, steps: int = MAX_STEPS) -> list[RegressionUnit]:
+    """Return the searches for all bugs, in one affected and one fixed pair each, or in ``every`` pair."""
+    with mutants_registered():
+        return [RegressionUnit(search, steps) for search in regression_searches(every=every)]
+
+
+REGRESSION_TABLE: Final[Table[RegressionResult]] = Table(
+    (
+        Column("bug", get=lambda result: result.cell.bug),
+        Column("course", get=lambda result: list(result.cell.instances)),
+        Column("affected", get=lambda result: result.cell.affected),
+        Column("found"),
+        stored("said", "message"),
+        Column("example", "example", lambda result: result.example or "", lambda value: value or None),
+        Column(
+            "schedules",
+            "schedules",
+            # As text, because many JSON readers cannot hold such a number.
+            lambda result: None if result.schedules is None else str(result.schedules),
+            lambda value: None if value is None else int(value),
+        ),
+        stored("states"),
+        stored("confirmed"),
+    )
+)
+"""``history.json``."""
+
+
+def parse_regression_result(record: Mapping[str, Any]) -> RegressionResult:
+    """Return the result of a record of ``REGRESSION_TABLE``.
+
+    Raises:
+        KeyError: A column is missing.
+    """
+    key = RegressionKey(record["bug"], tuple(record["course"]), record["affected"])
+    values = REGRESSION_TABLE.fields(record)
+    return RegressionResult(key, **values)
