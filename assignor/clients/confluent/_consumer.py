@@ -15,10 +15,12 @@ import kafka
 from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 
 from assignor.clients.adapter import ClientAdapter
+from assignor.clients.confluent._committer import Offsets
 from assignor.clients.confluent._errors import as_kafka_error, authentication_exception, kafka_exception
 from assignor.clients.confluent._fetcher import WAIT_SECONDS, RecordFetcher, partition_key
-from assignor.clients.confluent._membership import MemberAssignor, Membership, Offsets
+from assignor.clients.confluent._membership import MemberAssignor, Membership
 from assignor.clients.confluent._private_api import encode_group_metadata
+from assignor.clients.confluent._session import LONG_DOUBT, now
 from assignor.clients.confluent._settings import ConsumerSettings
 from assignor.clients.feature_watch import POLL_SECONDS, FeatureSource
 from assignor.clients.kafka_python import KafkaPythonAdmin
@@ -88,7 +90,10 @@ class StreamsConsumer:
         self._error_cb = settings.fetcher_settings.get("error_cb")
         reading = {**settings.fetcher_settings, "error_cb": self._on_error}
         self._fetcher = RecordFetcher(
-            reading, check_listener(listener), before_revocation=self._commit_before_revocation
+            reading,
+            check_listener(listener),
+            before_revocation=self._commit_before_revocation,
+            finish_commits=self._finish_commits,
         )
         self._admin = KafkaPythonAdmin(settings.group_id, **settings.admin_settings) if admin is True else None
 
@@ -121,7 +126,9 @@ class StreamsConsumer:
             else None,
         )
         self._callbacks = self._membership.callbacks
-        self._fetched = self._fetcher.fetched
+        self._session = self._membership.session
+        self._ready = self._fetcher.buffer.ready
+        self._logged_error: BaseException | None = None
         self._lock = RLock()  # one thread at a time: `close` may be another one
         self._in_callback = self._closing = self._closed = False
         self._polling_thread = get_ident()
@@ -144,8 +151,8 @@ class StreamsConsumer:
 
         Calls the `listener`. An error of a partition is returned as a message, as ``Consumer`` does.
         """
-        if self._fetched and not self._callbacks and not self._closing:
-            return self._fetched.popleft()
+        if self._ready and not self._callbacks and not self._closing and now() < self._session.expires_at:
+            return self._ready.popleft()
         return self._poll_until(timeout)
 
     def consume(self, num_messages: int = 1, timeout: float = -1) -> list[Message]:
@@ -154,7 +161,7 @@ class StreamsConsumer:
         deadline = _deadline(timeout)
         while True:
             with self._lock:
-                if found and (self._callbacks or self._closing or self._membership.maybe_fenced):
+                if found and (self._callbacks or self._closing or self._session.in_doubt):
                     return found
                 # Never both: a callback would commit records that this call has not returned yet.
                 if found or self._run_callbacks():
@@ -184,8 +191,8 @@ class StreamsConsumer:
             with self._lock:
                 if self._run_callbacks():
                     self._fetcher.fetch(_remaining(deadline))
-                    if self._fetched:
-                        return self._fetched.popleft()
+                    if self._ready and now() < self._session.expires_at:
+                        return self._ready.popleft()
             if time.monotonic() >= deadline:
                 return None
 
@@ -203,9 +210,16 @@ class StreamsConsumer:
             if self._closing:
                 self._close_now()
         self._check_open()
-        if in_doubt := self._membership.maybe_fenced:
-            self._fetcher.idle(WAIT_SECONDS / 5)
-        return not in_doubt
+        if not self._session.in_doubt or not self._fetcher.tasks:
+            return True
+        if self._session.in_long_doubt:
+            raise kafka_exception(
+                KafkaError._TIMED_OUT,
+                f"group {self._group}: no heartbeat was answered for {LONG_DOUBT:g} session timeouts of "
+                f"{self._session.seconds:g} s after the member may have been removed, so no record is returned",
+            )
+        self._fetcher.idle(WAIT_SECONDS / 5)
+        return False
 
     def _on_error(self, error: KafkaError) -> None:
         """Handle an error of librdkafka; kafka-python retries a wrong password without reporting it."""
@@ -240,36 +254,41 @@ class StreamsConsumer:
             return None
         try:
             if asynchronous:
-                self._membership.commit_async(_kafka_python_offsets(wanted), partial(self._on_committed, wanted))
+                self._membership.commit_async(wanted, partial(self._on_answer, wanted))
                 return None
-            self._membership.commit(_kafka_python_offsets(wanted), self._request_seconds)
+            self._membership.commit(wanted, self._request_seconds)
         except kafka.errors.KafkaError as error:
+            self._fetcher.buffer.not_committed(wanted)
             raise KafkaException(as_kafka_error(error)) from error
-        return wanted
+        return _topic_partitions(wanted)
 
-    def _offsets_to_commit(
-        self, message: Message | None, offsets: Iterable[TopicPartition] | None
-    ) -> list[TopicPartition]:
+    def _offsets_to_commit(self, message: Message | None, offsets: Iterable[TopicPartition] | None) -> Offsets:
         if message is not None and offsets is not None:
             raise UsageError("expected message or offsets, got both")
         with self._lock:
             self._check_open()
-            if message is not None:
-                offsets = [_next_offset(message)]
-            wanted = list(self._fetcher.positions() if offsets is None else offsets)
-            for partition in wanted:
-                if partition_key(partition) not in self._fetcher.tasks:
-                    raise kafka_exception(
-                        KafkaError.ILLEGAL_GENERATION,
-                        f"{partition.topic}-{partition.partition} is not assigned to this member (any more)",
-                    )
+            if message is None and offsets is None:
+                return {name: (offset, "") for name, offset in self._fetcher.buffer.uncommitted().items()}
+            wanted = _next_offset(message) if message is not None else _offsets(offsets or ())
+            for topic, number in wanted.keys() - self._fetcher.tasks.keys():
+                raise kafka_exception(
+                    KafkaError.ILLEGAL_GENERATION, f"{topic}-{number} is not assigned to this member (any more)"
+                )
             return wanted
 
-    def _on_committed(self, partitions: list[TopicPartition], error: BaseException | None) -> None:
+    def _on_answer(self, wanted: Offsets, error: BaseException | None) -> None:
+        """Queue what the user's thread has to do after a commit; on the I/O thread."""
+        if error is not None or self._on_commit:
+            self._callbacks.append(partial(self._on_committed, wanted, error))
+
+    def _on_committed(self, wanted: Offsets, error: BaseException | None) -> None:
         kafka_error = None if error is None else as_kafka_error(error)
+        if error is not None:
+            self._fetcher.buffer.not_committed(wanted)
         if self._on_commit:
-            self._on_commit(kafka_error, partitions)
-        elif kafka_error:
+            self._on_commit(kafka_error, _topic_partitions(wanted))
+        elif error is not self._logged_error:  # merged commits share their error
+            self._logged_error = error
             log.warning("group %s: an asynchronous commit has failed: %s", self._group, kafka_error)
 
     def _auto_commit_now(self) -> None:
@@ -281,9 +300,14 @@ class StreamsConsumer:
             return  # closed by another thread: the polling thread may still process its last record
         if self._auto_commit_interval and (wanted := self._offsets_to_commit(None, None)):
             try:
-                self._membership.commit(_kafka_python_offsets(wanted), self._request_seconds)
+                self._membership.commit(wanted, self._request_seconds)
             except kafka.errors.KafkaError as error:
                 self._on_committed(wanted, error)
+
+    def _finish_commits(self, *, lost: bool) -> None:
+        """Let no commit outlive the ownership of its partitions."""
+        error = kafka.errors.CommitFailedError("the partitions are not assigned to this member any more")
+        self._membership.committer.finish(0 if lost else self._request_seconds, error)
 
     def consumer_group_metadata(self) -> bytes:
         """Return this member and its generation for ``Producer.send_offsets_to_transaction`` (KIP-447).
@@ -390,6 +414,10 @@ class StreamsConsumer:
                     break
         finally:
             self._membership.discard_callbacks()
+            self._callbacks.clear()
+            self._finish_commits(lost=True)
+            while self._callbacks:  # `on_commit` for each of them
+                self._callbacks.popleft()()
             self._fetcher.close()
             if self._admin:
                 self._admin.close()
@@ -412,17 +440,19 @@ def _remaining(deadline: float) -> float:
     return max(0.0, deadline - time.monotonic())  # librdkafka waits without limit for a negative timeout
 
 
-def _next_offset(message: Message) -> TopicPartition:
+def _next_offset(message: Message) -> Offsets:
     topic, number, offset = message.topic(), message.partition(), message.offset()
     if message.error() is not None or topic is None or number is None or offset is None:
         raise ValueError(f"expected a record to commit, got the error {message.error()}")
-    return TopicPartition(topic, number, offset + 1)
+    return {(topic, number): (offset + 1, "")}
 
 
-def _kafka_python_offsets(partitions: Iterable[TopicPartition]) -> Offsets:
-    return {
-        kafka.TopicPartition(partition.topic, partition.partition): kafka.OffsetAndMetadata(
-            partition.offset, partition.metadata or "", -1
-        )
-        for partition in partitions
-    }
+def _offsets(partitions: Iterable[TopicPartition]) -> Offsets:
+    return {partition_key(partition): (partition.offset, partition.metadata or "") for partition in partitions}
+
+
+def _topic_partitions(offsets: Offsets) -> list[TopicPartition]:
+    return [
+        TopicPartition(*name, offset, metadata) if metadata else TopicPartition(*name, offset)
+        for name, (offset, metadata) in offsets.items()
+    ]

@@ -15,6 +15,7 @@ from assignor import FatalError, Subtopology, Topology
 from assignor.clients.adapter import MemberGeneration, partition_counts
 from assignor.clients.confluent import StreamsConsumer
 from assignor.clients.confluent._private_api import encode_group_metadata
+from assignor.clients.confluent._session import LONG_DOUBT, now
 from assignor.clients.kafka_python import _partition_assignor
 from assignor.clients.mock_cluster import MockCluster, delay_leader
 from assignor.rebalance_listener import PartitionsByTask
@@ -367,19 +368,36 @@ def test_a_member_that_does_not_poll_leaves_and_rejoins(make: Make) -> None:
     assert ["assigned", ["lost", "assigned"]] == [first, then[:2]]
 
 
-def test_no_record_is_returned_while_the_member_may_be_fenced(make: Make) -> None:
+def test_no_record_is_returned_while_the_member_may_be_fenced(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     consumer = make()
     first = consumer.poll(SECONDS)
     assert first is not None
-    membership = consumer._membership
-    membership._session_seconds = -1.0
+    session = consumer._session
+    with monkeypatch.context() as without_proof:
+        without_proof.setattr(session, "_prolong", lambda _: None)
+        session.expires_at = now()
+        assert [None] * 10 == [consumer.poll(0) for _ in range(10)]
+        assert consumer.poll(0.1) is None
+        assert [] == consumer.consume(10, 0.1)
+    assert consumer.poll(SECONDS) is not None
+
+
+def test_a_long_doubt_is_an_error_as_long_as_it_lasts(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fenced member returned None for ever."""
+    consumer = make()
+    assert consumer.poll(SECONDS) is not None
+    session = consumer._session
+    with monkeypatch.context() as without_proof:
+        without_proof.setattr(session, "_prolong", lambda _: None)
+        session.expires_at = now() - LONG_DOUBT * session.seconds - 1
+        for _ in range(2):
+            with pytest.raises(KafkaException, match="no heartbeat was answered") as raised:
+                consumer.poll(0)
+            assert KafkaError._TIMED_OUT == code(raised)
     deadline = time.monotonic() + SECONDS
-    while not membership.maybe_fenced:
+    while session.in_doubt:
         assert time.monotonic() < deadline
         time.sleep(0.01)
-    assert consumer.poll(0.1) is None
-    assert [] == consumer.consume(10, 0.1)
-    membership._session_seconds = 60.0
     assert consumer.poll(SECONDS) is not None
 
 
@@ -393,10 +411,9 @@ def test_a_revocation_after_the_session_timeout_is_a_loss(make: Make) -> None:
     while not membership._pending:
         assert time.monotonic() < deadline
         time.sleep(0.01)
-    membership._session_seconds = -1.0
+    membership.session.expires_at = now()
     consumer.poll(0)
     assert ["assigned", "lost"] == recorder.callback_names
-    membership._session_seconds = 60.0
     poll_until(lambda: ["assigned", "lost", "assigned"] == recorder.callback_names, consumer)
 
 
