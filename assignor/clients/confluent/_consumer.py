@@ -15,11 +15,11 @@ import kafka
 from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 
 from assignor.clients.adapter import ClientAdapter
-from assignor.clients.confluent._committer import Offsets
 from assignor.clients.confluent._errors import as_kafka_error, authentication_exception, kafka_exception
 from assignor.clients.confluent._fetcher import WAIT_SECONDS, RecordFetcher, partition_key
 from assignor.clients.confluent._membership import MemberAssignor, Membership
 from assignor.clients.confluent._private_api import encode_group_metadata
+from assignor.clients.confluent._record_buffer import Offsets
 from assignor.clients.confluent._session import LONG_DOUBT, now
 from assignor.clients.confluent._settings import ConsumerSettings
 from assignor.clients.feature_watch import POLL_SECONDS, FeatureSource
@@ -117,6 +117,7 @@ class StreamsConsumer:
             settings.member_settings,
             new_assignor,
             self._fetcher,
+            buffer=self._fetcher.buffer,
             has_tasks=self._fetcher.has_tasks,
             progress=self._fetcher.progress,
             session_seconds=settings.session_seconds,
@@ -126,9 +127,9 @@ class StreamsConsumer:
             else None,
         )
         self._callbacks = self._membership.callbacks
+        self._committer = self._membership.committer
         self._session = self._membership.session
         self._ready = self._fetcher.buffer.ready
-        self._logged_error: BaseException | None = None
         self._lock = RLock()  # one thread at a time: `close` may be another one
         self._in_callback = self._closing = self._closed = False
         self._polling_thread = get_ident()
@@ -247,67 +248,74 @@ class StreamsConsumer:
                 them, REBALANCE_IN_PROGRESS if a rebalance does not end, _NO_OFFSET for a synchronous commit of nothing.
             UsageError: if ``message`` and ``offsets`` are given.
         """
-        wanted = self._offsets_to_commit(message, offsets)
-        if not wanted and not asynchronous:
-            raise kafka_exception(KafkaError._NO_OFFSET, "nothing has been read since the tasks were assigned")
-        if not wanted:
-            return None
-        try:
-            if asynchronous:
-                self._membership.commit_async(wanted, partial(self._on_answer, wanted))
-                return None
-            self._membership.commit(wanted, self._request_seconds)
-        except kafka.errors.KafkaError as error:
-            self._fetcher.buffer.not_committed(wanted)
-            raise KafkaException(as_kafka_error(error)) from error
-        return _topic_partitions(wanted)
-
-    def _offsets_to_commit(self, message: Message | None, offsets: Iterable[TopicPartition] | None) -> Offsets:
         if message is not None and offsets is not None:
             raise UsageError("expected message or offsets, got both")
-        with self._lock:
-            self._check_open()
+        answered = self._queue_on_commit if self._on_commit else None
+        try:
+            self._check_can_commit()
             if message is None and offsets is None:
-                return {name: (offset, "") for name, offset in self._fetcher.buffer.uncommitted().items()}
-            wanted = _next_offset(message) if message is not None else _offsets(offsets or ())
-            for topic, number in wanted.keys() - self._fetcher.tasks.keys():
-                raise kafka_exception(
-                    KafkaError.ILLEGAL_GENERATION, f"{topic}-{number} is not assigned to this member (any more)"
-                )
-            return wanted
+                if asynchronous:
+                    self._committer.commit_returned(answered)
+                    return None
+                wanted = self._committer.uncommitted()
+            else:
+                wanted = self._require_assigned(_next_offset(message) if message is not None else _offsets(offsets))
+            if not asynchronous:
+                return self._commit_and_wait(wanted)
+            if wanted:
+                self._membership.require_joined()
+                self._committer.commit(wanted, answered)
+        except kafka.errors.KafkaError as error:
+            raise KafkaException(as_kafka_error(error)) from error
+        return None
 
-    def _on_answer(self, wanted: Offsets, error: BaseException | None) -> None:
-        """Queue what the user's thread has to do after a commit; on the I/O thread."""
-        if error is not None or self._on_commit:
-            self._callbacks.append(partial(self._on_committed, wanted, error))
+    def _check_can_commit(self) -> None:
+        if self._closing:
+            with self._lock:  # until `close` has ended
+                self._check_open()
+        if failure := self._membership.failure:
+            raise failure
 
-    def _on_committed(self, wanted: Offsets, error: BaseException | None) -> None:
-        kafka_error = None if error is None else as_kafka_error(error)
-        if error is not None:
-            self._fetcher.buffer.not_committed(wanted)
+    def _commit_and_wait(self, wanted: Offsets) -> list[TopicPartition]:
+        if not wanted:
+            raise kafka_exception(KafkaError._NO_OFFSET, "nothing has been read since the tasks were assigned")
+        self._membership.commit(wanted, self._request_seconds)
+        return _topic_partitions(wanted)
+
+    def _require_assigned(self, wanted: Offsets) -> Offsets:
+        for topic, number in wanted.keys() - self._fetcher.tasks.keys():
+            raise kafka_exception(
+                KafkaError.ILLEGAL_GENERATION, f"{topic}-{number} is not assigned to this member (any more)"
+            )
+        return wanted
+
+    def _queue_on_commit(self, wanted: Offsets, error: BaseException | None) -> None:
+        """Call ``on_commit`` in the next `poll`; on the I/O thread."""
+        self._callbacks.append(partial(self._call_on_commit, wanted, error))
+
+    def _call_on_commit(self, wanted: Offsets, error: BaseException | None) -> None:
         if self._on_commit:
-            self._on_commit(kafka_error, _topic_partitions(wanted))
-        elif error is not self._logged_error:  # merged commits share their error
-            self._logged_error = error
-            log.warning("group %s: an asynchronous commit has failed: %s", self._group, kafka_error)
+            self._on_commit(None if error is None else as_kafka_error(error), _topic_partitions(wanted))
+        elif error is not None:
+            log.warning("group %s: a commit has failed: %s", self._group, as_kafka_error(error))
 
     def _auto_commit_now(self) -> None:
-        self.commit(asynchronous=True)
+        self._committer.commit_returned(self._queue_on_commit if self._on_commit else None)
 
     def _commit_before_revocation(self) -> None:
         """Commit before tasks are revoked, if auto commit is on; records whose commit fails are read again."""
         if self._closed and self._polling_thread != get_ident():
             return  # closed by another thread: the polling thread may still process its last record
-        if self._auto_commit_interval and (wanted := self._offsets_to_commit(None, None)):
+        if self._auto_commit_interval and (wanted := self._committer.uncommitted()):
             try:
                 self._membership.commit(wanted, self._request_seconds)
             except kafka.errors.KafkaError as error:
-                self._on_committed(wanted, error)
+                self._call_on_commit(wanted, error)
 
     def _finish_commits(self, *, lost: bool) -> None:
         """Let no commit outlive the ownership of its partitions."""
         error = kafka.errors.CommitFailedError("the partitions are not assigned to this member any more")
-        self._membership.committer.finish(0 if lost else self._request_seconds, error)
+        self._committer.finish(0 if lost else self._request_seconds, error)
 
     def consumer_group_metadata(self) -> bytes:
         """Return this member and its generation for ``Producer.send_offsets_to_transaction`` (KIP-447).
@@ -447,8 +455,8 @@ def _next_offset(message: Message) -> Offsets:
     return {(topic, number): (offset + 1, "")}
 
 
-def _offsets(partitions: Iterable[TopicPartition]) -> Offsets:
-    return {partition_key(partition): (partition.offset, partition.metadata or "") for partition in partitions}
+def _offsets(partitions: Iterable[TopicPartition] | None) -> Offsets:
+    return {partition_key(each): (each.offset, each.metadata or "") for each in partitions or ()}
 
 
 def _topic_partitions(offsets: Offsets) -> list[TopicPartition]:

@@ -62,7 +62,7 @@ def as_fatal_error(error: Exception) -> FatalError:
     return FatalError(f"the membership has ended: {error}", java)
 
 
-def is_retriable(error: Exception) -> bool:
+def is_retriable(error: BaseException) -> bool:
     """Whether the member polls again after this error.
 
     InvalidRequestError: on the mock cluster a leader's SyncGroup can arrive before a follower's.

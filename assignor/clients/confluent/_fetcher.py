@@ -22,9 +22,8 @@ from confluent_kafka import (
     TopicPartition,
 )
 
-from assignor.clients.confluent._committer import PartitionKey
 from assignor.clients.confluent._errors import kafka_exception
-from assignor.clients.confluent._record_buffer import RecordBuffer, message_partition
+from assignor.clients.confluent._record_buffer import PartitionKey, RecordBuffer, message_partition
 from assignor.clients.confluent._settings import RESET, closest_keys
 from assignor.rebalance_listener import OffsetSums, PartitionsByTask, TaskRebalanceListener, require_synchronous
 from subscription_codec import TaskId

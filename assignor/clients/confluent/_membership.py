@@ -28,8 +28,9 @@ from kafka import ConsumerRebalanceListener, KafkaConsumer
 from kafka.future import Future
 
 from assignor.clients.adapter import MemberAssignment, MemberGeneration
-from assignor.clients.confluent._committer import Answered, Committer, Offsets
+from assignor.clients.confluent._committer import Committer
 from assignor.clients.confluent._errors import as_fatal_error, as_kafka_error, is_retriable
+from assignor.clients.confluent._record_buffer import Offsets, RecordBuffer
 from assignor.clients.confluent._session import Session
 from assignor.clients.kafka_python import StreamsPartitionAssignor
 from assignor.errors import FatalError
@@ -54,6 +55,7 @@ class Membership:
         settings: those of the kafka-python consumer.
         assignor_factory: returns the assignor with the given listener.
         listener: called on the user's thread, which runs ``callbacks``.
+        buffer: what the user's thread has received.
         has_tasks: whether the user's thread owns any task.
         progress: a value that changes whenever the user polls.
         session_seconds: the session timeout.
@@ -67,6 +69,7 @@ class Membership:
         assignor_factory: Callable[[TaskRebalanceListener], MemberAssignor],
         listener: TaskRebalanceListener,
         *,
+        buffer: RecordBuffer,
         has_tasks: Callable[[], bool],
         progress: Callable[[], object],
         session_seconds: float,
@@ -81,7 +84,7 @@ class Membership:
         """How often the member has left because the user did not poll."""
         self.session: Final = Session(session_seconds)
         """Until when the member owns its tasks; afterwards nothing may be read."""
-        self.committer: Final = Committer(self._send_commit)
+        self.committer: Final = Committer(buffer, self._send_commit, self._on_commit_failed)
         self.adapter = assignor_factory(_UserThreadListener(self, listener))
         self.adapter.membership = self
         self._settings = settings
@@ -129,15 +132,19 @@ class Membership:
 
     def commit(self, offsets: Offsets, seconds: float) -> None:
         """Commit as this member in this generation; ``kafka.errors.KafkaError`` if the broker refuses."""
-        self._require_joined()
+        self.require_joined()
         self.committer.commit_and_wait(offsets, seconds, self._stop_deadline_passed)
 
-    def commit_async(self, offsets: Offsets, answered: Answered) -> None:
-        """Commit without waiting; ``answered`` is called on the I/O thread, with the error or None."""
-        self._require_joined()
-        self.committer.commit(offsets, answered)
+    def require_joined(self) -> None:
+        """Raise the failure, or ``CommitFailedError`` before the first assignment."""
+        if self.failure:
+            raise self.failure
+        if self._consumer is None or self.generation is None:
+            raise kafka.errors.CommitFailedError("this member has not joined its group yet")
 
-    def _send_commit(self, offsets: Offsets, answered: Answered, allowed: Callable[[], bool]) -> None:
+    def _send_commit(
+        self, offsets: Offsets, answered: Callable[[BaseException | None], None], allowed: Callable[[], bool]
+    ) -> None:
         def received(error: BaseException | None) -> None:
             if isinstance(error, kafka.errors.FencedInstanceIdError):
                 self._on_fenced(error)
@@ -149,11 +156,10 @@ class Membership:
         }
         self.adapter.send_commit(named, received, allowed)
 
-    def _require_joined(self) -> None:
-        if self.failure:
-            raise self.failure
-        if self._consumer is None or self.generation is None:
-            raise kafka.errors.CommitFailedError("this member has not joined its group yet")
+    def _on_commit_failed(self, error: BaseException) -> None:
+        log.warning(
+            "group %s: an asynchronous commit has failed: %s", self._settings["group_id"], as_kafka_error(error)
+        )
 
     # -- on the member's thread -----------------------------------------------------------------------------------
 

@@ -9,14 +9,20 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from threading import RLock
 from typing import Final
 
 from confluent_kafka import Message
 
-from assignor.clients.confluent._committer import PartitionKey
+PartitionKey = tuple[str, int]
+"""Topic and partition number."""
+
+Offsets = dict[PartitionKey, tuple[int, str]]
+"""The next offset of each partition, and the metadata to store with it."""
 
 _BATCH_RECORDS: Final = 500
 _BATCH_BYTES: Final = 1_000_000
+_FIRST_BATCH: Final = 16
 
 
 class RecordBuffer:
@@ -24,28 +30,34 @@ class RecordBuffer:
 
     Args:
         most_records: the largest batch.
-        positions: returns the next offset of each partition that librdkafka has read; asked once, at the first commit.
+        positions: returns the next offset of each partition that librdkafka has read, negative before the first record.
+
+    Used by the user's thread, except `changes` and `not_committed`, which need or take the `lock`.
     """
 
     def __init__(self, most_records: int, positions: Callable[[], dict[PartitionKey, int]]) -> None:
         self.ready: Final[deque[Message]] = deque()
-        """Records to return; whoever returns one takes it from the left."""
-        self.batch_size = self._most_records = max(1, min(_BATCH_RECORDS, most_records))
-        """How many records to fetch next, so that a batch of large ones takes little memory too."""
+        """Records to return; what returns one takes it from the left."""
+        self.batch_size = min(_FIRST_BATCH, most_records)
+        """How many records to fetch next: few if they are large."""
+        self.lock: Final = RLock()
+        """Guards the offsets and the batch."""
+        self.before_change: Callable[[], None] = lambda: None
+        """Called, with the `lock` held, before a number of returned records loses its meaning."""
+        self._most_records = max(1, min(_BATCH_RECORDS, most_records))
         self._positions = positions
         self._batch: Sequence[Message] = ()  # ends with `ready`; what is before it was returned
         self._counted = 0  # how many of `_batch` are in `_offsets`
-        self._offsets: dict[PartitionKey, int] | None = None  # None as long as nothing asks for them
+        self._offsets: Offsets | None = None  # None as long as nothing has asked for them
         self._changed: set[PartitionKey] = set()
         self._paused: dict[PartitionKey, list[Message]] = {}
 
     def fill(self, messages: list[Message]) -> None:
-        """Take a batch; the last one must have been returned."""
+        """Take a batch of at least one record; the last batch must have been returned."""
         self._rebase(messages)
         self.ready.extend(messages)
-        if messages:
-            size = sum(map(len, messages)) // len(messages) + 1
-            self.batch_size = max(1, min(self._most_records, _BATCH_BYTES // size))
+        size = sum(map(len, messages)) // len(messages) + 1
+        self.batch_size = max(1, min(self._most_records, _BATCH_BYTES // size))
 
     def returned(self, messages: list[Message]) -> None:
         """Note records that go to the user without being buffered."""
@@ -58,26 +70,34 @@ class RecordBuffer:
 
     # -- offsets ------------------------------------------------------------------------------------------------------
 
-    def uncommitted(self) -> dict[PartitionKey, int]:
-        """Return the next offset of each partition with new returned records; of all partitions if there are none.
+    @property
+    def end(self) -> int:
+        """How many records of the batch were returned."""
+        return len(self._batch) - len(self.ready)
 
-        The cost is that of looking at each returned record once.
-        """
+    def start_counting(self) -> None:
+        """Keep the offsets of returned records from now on: a user that never asks for them does not pay for it."""
         if self._offsets is None:
-            self._offsets = {name: offset for name, offset in self.overlaid(self._positions()).items() if offset >= 0}
-            self._counted = len(self._batch) - len(self.ready)
+            positions = self.overlaid(self._positions())
+            self._offsets = {name: (offset, "") for name, offset in positions.items() if offset >= 0}
             self._changed.update(self._offsets)
-        else:
-            self._count(self._offsets)
-        names = self._changed or self._offsets.keys()
-        found = {name: self._offsets[name] for name in names}
-        self._changed = set()
+            self._counted = self.end
+
+    def changes(self, end: int) -> Offsets:
+        """Return the next offset of each partition with records up to ``end`` that are new; of all if there are none.
+
+        It looks at each record once. Needs the lock.
+        """
+        offsets = self._count(end)
+        found = {name: offsets[name] for name in self._changed} or dict(offsets)
+        self._changed.clear()
         return found
 
     def not_committed(self, names: Iterable[PartitionKey]) -> None:
-        """Return these partitions from the next `uncommitted` again."""
-        if self._offsets is not None:
-            self._changed.update(self._offsets.keys() & names)
+        """Return these partitions from the next `changes` again."""
+        with self.lock:
+            if self._offsets is not None:
+                self._changed.update(self._offsets.keys() & names)
 
     def overlaid(self, positions: dict[PartitionKey, int]) -> dict[PartitionKey, int]:
         """Return positions of librdkafka without the records that were not returned."""
@@ -87,19 +107,23 @@ class RecordBuffer:
                 first.setdefault(message_partition(message), offset)
         return {name: first.get(name, offset) for name, offset in positions.items()}
 
-    def _count(self, offsets: dict[PartitionKey, int]) -> None:
-        end = len(self._batch) - len(self.ready)
+    def _count(self, end: int) -> Offsets:
+        offsets = self._offsets
+        if offsets is None:
+            return {}
         for message in self._batch[self._counted : end]:
             if message.error() is None and (offset := message.offset()) is not None:
                 name = message_partition(message)
-                offsets[name] = offset + 1
+                offsets[name] = offset + 1, ""
                 self._changed.add(name)
-        self._counted = end
+        self._counted = max(self._counted, end)
+        return offsets
 
     def _rebase(self, batch: Sequence[Message]) -> None:
-        if self._offsets is not None:
-            self._count(self._offsets)
-        self._batch, self._counted = batch, 0
+        with self.lock:
+            self.before_change()
+            self._count(self.end)
+            self._batch, self._counted = batch, 0
 
     # -- partitions ---------------------------------------------------------------------------------------------------
 
@@ -112,11 +136,12 @@ class RecordBuffer:
     def forget(self, names: set[PartitionKey]) -> None:
         """Drop all about partitions that are not assigned any more."""
         self.discard(names)
-        self._changed -= names
-        for name in names:
-            self._paused.pop(name, None)
-            if self._offsets is not None:
-                self._offsets.pop(name, None)
+        with self.lock:
+            self._changed -= names
+            for name in names:
+                self._paused.pop(name, None)
+                if self._offsets is not None:
+                    self._offsets.pop(name, None)
 
     @property
     def paused(self) -> set[PartitionKey]:
@@ -127,9 +152,9 @@ class RecordBuffer:
         """Set the records of these partitions aside."""
         for name in names:
             self._paused.setdefault(name, [])
-        kept = []
+        kept: list[Message] = []
         for message in self.ready:
-            (held if (held := self._paused.get(message_partition(message))) is not None else kept).append(message)
+            self._paused.get(message_partition(message), kept).append(message)
         self._replace(kept)
 
     def resume(self, names: set[PartitionKey]) -> None:

@@ -221,7 +221,7 @@ def hook_heartbeats(
 
 
 def interrupt_bootstrap(client: Any) -> None:
-    """Make the constructor of a consumer that waits for a broker raise; ``client`` is what its ``kafka_client`` returned.
+    """Make the constructor of a consumer that waits for a broker raise; ``client`` is what ``kafka_client`` returned.
 
     ``client.close()`` would wait for the I/O thread, for ever if that is about to start.
     """

@@ -76,7 +76,7 @@ def records(*answers: Any, listener: TaskRebalanceListener | None = None) -> tup
         {"group.id": "g", "auto.offset.reset": "earliest"},
         listener or NoOpListener(),
         before_revocation=lambda: None,
-        finish_commits=lambda lost: None,
+        finish_commits=lambda **_: None,
     )
     made.consumer.close()
     consumer = Consumer(*answers)
@@ -132,10 +132,7 @@ def test_a_seek_skips_the_lookup_of_committed_offsets() -> None:
 
 def test_errors_of_the_group_are_no_records() -> None:
     """It could come out of ``poll`` before the ``FatalError`` that says the same."""
-    denied, gone = (
-        Refusal(code)
-        for code in (KafkaError.GROUP_AUTHORIZATION_FAILED, KafkaError._ALL_BROKERS_DOWN)
-    )
+    denied, gone = (Refusal(code) for code in (KafkaError.GROUP_AUTHORIZATION_FAILED, KafkaError._ALL_BROKERS_DOWN))
     reading, consumer = records()
     consumer.says = [denied, gone]
 
