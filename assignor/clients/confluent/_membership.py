@@ -90,7 +90,8 @@ class Membership:
         self._settings = settings
         self._poll_watchdog = _PollWatchdog(progress, max_poll_seconds)
         self._has_tasks = has_tasks
-        self._fenced: Exception | None = None
+        self.fenced: Exception | None = None
+        """The error of the broker if another member has the same identity; it soon becomes the `failure`."""
         self._stopped_at = 0.0
         self._periodic_call = periodic_call
         self._client: Any = None
@@ -137,8 +138,8 @@ class Membership:
 
     def require_joined(self) -> None:
         """Raise the failure, or ``CommitFailedError`` before the first assignment."""
-        if self.failure:
-            raise self.failure
+        if failure := self.failure or self.fenced:
+            raise failure
         if self._consumer is None or self.generation is None:
             raise kafka.errors.CommitFailedError("this member has not joined its group yet")
 
@@ -208,8 +209,8 @@ class Membership:
         if self._periodic_call:
             self.adapter.call_soon(partial(self._enqueue_periodically, *self._periodic_call))
         while not self._can_leave():
-            if self._fenced:
-                raise self._fenced
+            if self.fenced:
+                raise self.fenced
             try:
                 consumer.poll(timeout_ms=self.adapter.poll_timeout_ms)
             except Exception as error:
@@ -250,7 +251,7 @@ class Membership:
 
     def _on_fenced(self, error: Exception) -> None:
         """End the membership: the member's thread raises the error as soon as it polls again."""
-        self._fenced = error
+        self.fenced = error
         self.session.fence()
 
     @property

@@ -1,11 +1,13 @@
 """``StreamsConsumer`` on librdkafka's mock cluster: one thread that polls, like a user's."""
 
 import logging
+import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, suppress
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,6 +27,7 @@ from upgrade import release_named
 
 pytestmark = pytest.mark.slow
 
+README = Path(__file__).parents[4] / "README.md"
 TASKS = [TaskId(0, partition) for partition in range(4)]
 TOPOLOGY = Topology.of(Subtopology(sources=["orders"], changelogs=["totals-changelog"]))
 SECONDS = 60.0
@@ -545,3 +548,73 @@ def test_poll_raises_fatal_error_without_a_broker(caplog: pytest.LogCaptureFixtu
     with pytest.raises(FatalError, match="the membership has ended"):
         consumer.poll(SECONDS)
     consumer.close()
+
+
+def descriptors() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def test_attempts_during_an_outage_leave_nothing_behind(caplog: pytest.LogCaptureFixture) -> None:
+    """Five left five threads and 32 descriptors."""
+    caplog.set_level(logging.CRITICAL)
+    config = {"bootstrap.servers": "127.0.0.1:1", "group.id": "billing", "log_level": 0}
+
+    def attempt() -> None:
+        with (
+            pytest.raises(FatalError, match="the membership has ended"),
+            StreamsConsumer({**config, "main.consumer.bootstrap_timeout_ms": 100}, TOPOLOGY) as consumer,
+        ):
+            consumer.poll(SECONDS)
+
+    attempt()
+    before = threading.active_count(), descriptors()
+    for _ in range(5):
+        attempt()
+    assert before == (threading.active_count(), descriptors())
+
+
+@pytest.mark.parametrize("waits", [0.0, 0.3])
+def test_close_interrupts_the_search_for_a_broker(caplog: pytest.LogCaptureFixture, waits: float) -> None:
+    """It went on for half a minute."""
+    caplog.set_level(logging.CRITICAL)
+    before = set(threading.enumerate())
+    config = {"bootstrap.servers": "127.0.0.1:1", "group.id": "billing", "log_level": 0}
+    consumer = StreamsConsumer({**config, "main.consumer.bootstrap_timeout_ms": 3_600_000}, TOPOLOGY)
+    assert consumer.poll(waits) is None
+    consumer.close()
+
+    assert before == set(threading.enumerate())
+    with pytest.raises(RuntimeError, match="Consumer closed"):
+        consumer.poll(0)
+
+
+def test_on_commit_is_called_for_each_commit_in_order(make: Make) -> None:
+    """Also for those that were in flight when the consumer was closed."""
+    commits: list[Any] = []
+    consumer = make({"on_commit": lambda error, partitions: commits.append((error, offsets(partitions)))})
+    for number in range(EACH * len(TASKS)):
+        if (message := consumer.poll(SECONDS)) is not None:
+            consumer.commit(offsets=[TopicPartition("orders", message.partition(), number)])
+    consumer.close()
+
+    assert [(None, [number]) for number in range(EACH * len(TASKS))] == commits
+
+
+def test_a_commit_per_record_fetches_no_record_ahead(make: Make) -> None:
+    """Each answer made the next poll fetch 500 more: 90,606 were buffered after 237."""
+    consumer = make({"queued.min.messages": 10, "on_commit": lambda *_: None})
+    most = 0
+    for _ in range(EACH * len(TASKS)):
+        assert consumer.poll(SECONDS) is not None
+        consumer.commit()
+        most = max(most, len(consumer._fetcher.buffer.ready))
+    assert most < 10
+
+
+def test_the_example_of_the_readme_reads_on_the_embedded_cluster(capsys: pytest.CaptureFixture[str]) -> None:
+    """It failed after 31 s, as the admin client did not get the `api_version`."""
+    blocks = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
+    example, embedded = (next(block for block in blocks if word in block) for word in ("settings = {", "MockCluster("))
+    exec(example.partition("with confluent")[0] + embedded, {})
+
+    assert "b'one order'" in capsys.readouterr().out
