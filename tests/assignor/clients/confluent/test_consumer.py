@@ -567,10 +567,11 @@ def test_attempts_during_an_outage_leave_nothing_behind(caplog: pytest.LogCaptur
             consumer.poll(SECONDS)
 
     attempt()
-    before = threading.active_count(), descriptors()
+    threads, files = threading.active_count(), descriptors()
     for _ in range(5):
         attempt()
-    assert before == (threading.active_count(), descriptors())
+    assert threading.active_count() <= threads
+    assert descriptors() <= files
 
 
 @pytest.mark.parametrize("waits", [0.0, 0.3])
