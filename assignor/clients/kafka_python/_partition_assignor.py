@@ -15,9 +15,10 @@ never get an assignment. Poll with ``poll_timeout_ms``, without pauses.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
 
+import kafka
 from kafka import KafkaConsumer
 
 from assignor.clients._settings_check import check_login, hide_secrets
@@ -168,3 +169,25 @@ class StreamsPartitionAssignor(ClientAdapter, _private_api.AbstractPartitionAssi
     def call_later(self, seconds: float, call: Callable[[], None]) -> None:
         """Call something on the I/O thread after so many seconds."""
         _private_api.call_later(self.consumer, seconds, call)
+
+    # -- for a caller that uses the consumer as a member only ---------------------------------------------------------
+
+    @staticmethod
+    def interrupt_bootstrap(client: Any) -> None:
+        """Make a consumer whose constructor waits for a broker fail; ``client`` is its ``kafka_client``."""
+        _private_api.interrupt_bootstrap(client)
+
+    def watch_heartbeats(
+        self, *, sent: Callable[[], None], answered: Callable[[], None], fenced: Callable[[Exception], None]
+    ) -> None:
+        """Call these on the I/O thread: for each heartbeat, each one that confirms the membership, and if fenced."""
+        _private_api.hook_heartbeats(self.consumer, sent=sent, answered=answered, fenced=fenced)
+
+    def send_commit(
+        self,
+        offsets: Mapping[kafka.TopicPartition, kafka.OffsetAndMetadata],
+        answered: Callable[[BaseException | None], None],
+        allowed: Callable[[], bool],
+    ) -> None:
+        """Commit if ``allowed`` still holds when the coordinator is known; the I/O thread reports the error or None."""
+        _private_api.send_commit(self.consumer, offsets, answered, allowed)

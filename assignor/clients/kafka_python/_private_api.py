@@ -8,12 +8,19 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import wraps
 from typing import Any, Final, Protocol
 
 # Modules without documentation.
 from kafka.coordinator.assignors.abstract import AbstractPartitionAssignor, RebalanceProtocol
-from kafka.errors import FencedInstanceIdError, KafkaError, RebalanceInProgressError
+from kafka.errors import (
+    CommitFailedError,
+    FencedInstanceIdError,
+    KafkaConnectionError,
+    KafkaError,
+    RebalanceInProgressError,
+)
 from kafka.protocol.admin import DescribeConfigsRequest, DescribeGroupsRequest, ListGroupsRequest
 from kafka.protocol.metadata import FindCoordinatorRequest, MetadataRequest
 
@@ -35,12 +42,15 @@ __all__ = [
     "check_private_names",
     "disable_auto_topic_creation",
     "hook_delivery",
+    "hook_heartbeats",
     "hook_rebalance_callbacks",
     "hook_session",
+    "interrupt_bootstrap",
     "is_generation_lost",
     "last_heartbeat",
     "leave_group",
     "request_rejoin",
+    "send_commit",
     "send_heartbeat",
     "session_seconds",
 ]
@@ -68,7 +78,11 @@ PRIVATE_NAMES: Final = (
     "_coordinator.completed_offset_commits.appendleft",
     "_coordinator.completed_offset_commits.popleft",
     "_coordinator.config.session_timeout_ms",
+    "_coordinator.coordinator_unknown",
     "_coordinator.heartbeat.last_receive",
+    "_coordinator.heartbeat.received_heartbeat",
+    "_coordinator.heartbeat.sent_heartbeat",
+    "_coordinator.lookup_coordinator",
     "_coordinator.maybe_leave_group_async",
     "_coordinator.need_rejoin",
     "_coordinator.poll",
@@ -367,3 +381,72 @@ def _clear_offset_fetch_futures(coordinator: Any) -> None:
     started 79 s back.
     """
     coordinator._offset_fetch_futures.clear()
+
+
+def hook_heartbeats(
+    consumer: Any,
+    *,
+    sent: Callable[[], None],
+    answered: Callable[[], None],
+    fenced: Callable[[Exception], None],
+) -> None:
+    """Call three functions on the I/O thread: for each heartbeat, for each that confirms the membership, if fenced.
+
+    3.0.12 only logs FENCED_INSTANCE_ID and sends no heartbeat any more: the member would read on until it is removed,
+    beside the one that has its identity. Java: ``AbstractCoordinator.HeartbeatThread`` raises from the next poll.
+    """
+    coordinator = consumer._coordinator
+    heartbeat, send = coordinator.heartbeat, coordinator._send_heartbeat_request
+    originals = heartbeat.sent_heartbeat, heartbeat.received_heartbeat
+
+    def sent_heartbeat() -> None:
+        originals[0]()
+        sent()
+
+    def received_heartbeat() -> None:
+        originals[1]()
+        answered()
+
+    async def send_heartbeat_request() -> Any:
+        try:
+            return await send()
+        except FencedInstanceIdError as error:
+            fenced(error)
+            raise
+
+    heartbeat.sent_heartbeat, heartbeat.received_heartbeat = sent_heartbeat, received_heartbeat
+    coordinator._send_heartbeat_request = send_heartbeat_request
+
+
+def interrupt_bootstrap(client: Any) -> None:
+    """Make the constructor of a consumer that waits for a broker raise; ``client`` is what ``kafka_client`` returned.
+
+    ``client.close()`` would wait for the I/O thread, for ever if that is about to start.
+    """
+    with suppress(RuntimeError):  # it is closed
+        client._manager.call_soon(client._manager.close)
+
+
+def send_commit(
+    consumer: Any, offsets: Any, answered: Callable[[BaseException | None], None], allowed: Callable[[], bool]
+) -> None:
+    """Send one commit unless ``allowed`` has become false; ``answered`` is called on the I/O thread, with the error.
+
+    The public ``commit_async`` reports the result in a later ``poll``, the latest first, and may send the offsets of
+    one generation in the next one if the coordinator has moved.
+    """
+    coordinator = consumer._coordinator
+
+    async def send() -> None:
+        if coordinator.coordinator_unknown():
+            await coordinator.lookup_coordinator()
+        if not allowed():
+            raise CommitFailedError("the partitions are not assigned to this member any more")
+        await coordinator._send_offset_commit_request(offsets)
+
+    try:
+        future = coordinator._manager.call_soon(send)
+    except RuntimeError as closed:
+        answered(KafkaConnectionError(str(closed)))
+        return
+    future.add_both(lambda result: answered(result if isinstance(result, BaseException) else None))
