@@ -12,6 +12,7 @@ in ``assignor.clients.adapter``:
   (aiokafka issue 1187). A member without partitions blocks none, so it counts as polled for as long.
 * aiokafka turns every exception of an assignor into a ``KafkaError`` and raises it once; it only logs exceptions of
   listeners. The consumer's methods are wrapped to raise the original exceptions instead.
+* Its heartbeats have no instance id, so a broker could not fence a static member: `bind` adds it.
 """
 
 from __future__ import annotations

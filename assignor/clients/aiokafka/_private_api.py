@@ -15,14 +15,8 @@ from typing import Any, Final, Protocol, cast
 # Modules without documentation.
 from aiokafka.consumer.group_coordinator import GroupCoordinator
 from aiokafka.errors import IllegalStateError, KafkaError
-from aiokafka.protocol.api import Request, RequestStruct, Response
-from aiokafka.protocol.group import (
-    HeartbeatRequest,
-    HeartbeatRequest_v0,
-    HeartbeatRequest_v1,
-    JoinGroupRequest,
-    SyncGroupRequest,
-)
+from aiokafka.protocol.api import RequestStruct, Response
+from aiokafka.protocol.group import HeartbeatRequest, JoinGroupRequest, SyncGroupRequest
 from aiokafka.protocol.types import Int16, Int32, Schema, String
 
 from assignor.clients._library_names import missing_names, unsupported_library
@@ -231,20 +225,21 @@ class _HeartbeatRequest_v3(RequestStruct):  # type: ignore[misc]  # as above
     )
 
 
-class _StaticHeartbeat(Request[HeartbeatRequest_v0 | HeartbeatRequest_v1 | _HeartbeatRequest_v3]):  # type: ignore[misc]  # untyped
+class _StaticHeartbeat(HeartbeatRequest):  # type: ignore[misc]  # untyped
     """A heartbeat with the instance id (KIP-345), which 0.14.0 does not send: only so a broker fences a member.
 
     Without it a fenced member gets UNKNOWN_MEMBER_ID, joins again, and fences the member that has fenced it.
     """
 
-    API_KEY = 12
-
     def __init__(self, group: str, generation_id: int, member_id: str, instance_id: str) -> None:
+        super().__init__(group, generation_id, member_id)
         self._fields = group, generation_id, member_id, instance_id
 
-    def build(self, request_struct_class: Any) -> Any:
-        with_instance = request_struct_class is _HeartbeatRequest_v3
-        return request_struct_class(*self._fields[: 4 if with_instance else 3])
+    def prepare(self, versions: Mapping[int, tuple[int, int]]) -> Any:
+        """Return the request in version 3; older brokers (before 2.3) have no static members."""
+        lowest, newest = versions.get(self.API_KEY, (0, 0))
+        with_instance = lowest <= _HeartbeatRequest_v3.API_VERSION <= newest
+        return _HeartbeatRequest_v3(*self._fields) if with_instance else super().prepare(versions)
 
 
 def hook_session(

@@ -9,6 +9,9 @@ Exceptions (3.0.12): an exception of `metadata`, `assign` or `on_assignment` is 
 the next ``poll`` continues as if nothing had happened. A failed member must not, so ``ClientAdapter`` stores the
 failure, and every later ``poll`` raises it again.
 
+Session (3.0.12): kafka-python continues to deliver when a heartbeat is fenced, and after a pause beyond the session
+timeout. Here every round of ``poll`` raises the failure of a fenced member, and no record is delivered in doubt.
+
 Known bug (3.0.12): a join that completes *between* two polls is dropped and started again, so short polls with pauses
 never get an assignment. Poll with ``poll_timeout_ms``, without pauses.
 """

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import wraps
+from threading import Lock
 from typing import Any, Final, Protocol
 
 # Modules without documentation.
@@ -63,6 +64,7 @@ PRIVATE_NAMES: Final = (
     "_coordinator._do_join_and_sync_async",
     "_coordinator._generation.has_member_id",
     "_coordinator._generation.is_lost",
+    "_coordinator._handle_offset_commit_response",
     "_coordinator._join_task",
     "_coordinator._manager._net.call_later",
     "_coordinator._manager.call_soon",
@@ -73,7 +75,6 @@ PRIVATE_NAMES: Final = (
     "_coordinator._on_join_prepare_async",
     "_coordinator._process_sync_group_response",
     "_coordinator._send_heartbeat_request",
-    "_coordinator._send_offset_commit_request",
     "_coordinator.commit_offsets_async",
     "_coordinator.completed_offset_commits.appendleft",
     "_coordinator.completed_offset_commits.popleft",
@@ -223,12 +224,13 @@ def _call_commit_callbacks_in_order(coordinator: Any) -> None:
 
     @wraps(commit)
     def committing(offsets: Any, callback: Callable[..., object] | None = None) -> Any:
-        slot = queue.reserve(callback) if callback else None
+        if callback is None:
+            return commit(offsets)
+        slot = queue.reserve(callback)
         try:
             return commit(offsets, callback=slot)
         except BaseException:
-            if slot:
-                queue.cancel(slot)
+            queue.cancel(slot)
             raise
 
     coordinator.commit_offsets_async = committing
@@ -237,16 +239,20 @@ def _call_commit_callbacks_in_order(coordinator: Any) -> None:
 class _Slot:
     """The place of one commit in the order of calls."""
 
+    __slots__ = ("callback", "completed")
+
     def __init__(self, callback: Callable[..., object]) -> None:
         self.callback = callback
         self.completed: tuple[Any, ...] | None = None
 
 
-class _CommitQueue:
-    """Commits in the order of their calls; true when the oldest one is complete."""
+class _CommitQueue(deque[Any]):
+    """Completed commits in the order of their calls; those that wait for an earlier one are not in it yet."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._slots: deque[_Slot] = deque()
+        self._lock = Lock()  # a commit completes on the I/O thread, or on the user's thread if it fails at once
 
     def reserve(self, callback: Callable[..., object]) -> _Slot:
         """Return the slot that replaces a callback."""
@@ -255,23 +261,24 @@ class _CommitQueue:
 
     def cancel(self, slot: _Slot) -> None:
         """Drop the slot of a commit that was not sent."""
-        self._slots.remove(slot)
+        with self._lock:
+            self._slots.remove(slot)
+            self._release()
 
     def appendleft(self, completed: tuple[Any, ...]) -> None:
         """Take a commit that is complete: its slot or callback, offsets, and result."""
         slot, *rest = completed
-        if not isinstance(slot, _Slot):  # an automatic commit
-            slot = self.reserve(slot)
-        slot.completed = (slot.callback, *rest)
+        if not isinstance(slot, _Slot):  # without a callback of the user
+            self.append(completed)
+            return
+        with self._lock:
+            slot.completed = (slot.callback, *rest)
+            self._release()
 
-    def __bool__(self) -> bool:
-        return bool(self._slots) and self._slots[0].completed is not None
-
-    def popleft(self) -> tuple[Any, ...]:
-        """Return the callback, the offsets and the result of the oldest commit."""
-        completed = self._slots.popleft().completed
-        assert completed is not None, "asked only if true"
-        return completed
+    def _release(self) -> None:
+        while self._slots and (completed := self._slots[0].completed):
+            self._slots.popleft()
+            self.append(completed)
 
 
 def session_seconds(consumer: Any) -> float:
@@ -296,7 +303,7 @@ def hook_session(
     """
     coordinator = consumer._coordinator
     send_heartbeat, reset = coordinator._send_heartbeat_request, coordinator.reset_generation
-    process_sync = coordinator._process_sync_group_response
+    process_sync, handle_commit = coordinator._process_sync_group_response, coordinator._handle_offset_commit_response
 
     @wraps(send_heartbeat)
     async def sending_heartbeat() -> None:
@@ -314,6 +321,14 @@ def hook_session(
         on_joined(sent_at)
         return assignment
 
+    @wraps(handle_commit)
+    def committed(*arguments: Any) -> None:
+        try:
+            handle_commit(*arguments)
+        except FencedInstanceIdError:
+            on_fenced()
+            raise
+
     @wraps(reset)
     def resetting(*arguments: Any, **settings: Any) -> None:
         on_lost()
@@ -322,7 +337,7 @@ def hook_session(
     coordinator.reset_generation = resetting
     coordinator._process_sync_group_response = processing_sync
     coordinator._send_heartbeat_request = _reporting_fence(sending_heartbeat, on_fenced)
-    coordinator._send_offset_commit_request = _reporting_fence(coordinator._send_offset_commit_request, on_fenced)
+    coordinator._handle_offset_commit_response = committed
     coordinator._do_join_and_sync_async = _reporting_fence(coordinator._do_join_and_sync_async, on_fenced)
 
 
