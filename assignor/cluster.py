@@ -36,3 +36,6 @@ class ClusterSnapshot:
     """The time, in milliseconds since 1970."""
     feature_levels: Levels = field(default=NO_LEVELS, converter=check_levels, hash=False)
     """The finalized levels of features, as far as this leader has seen them."""
+    feature_levels_complete: bool = False
+    """Whether the cluster has answered, so that no higher level is finalized: then a leader passes on no higher level,
+    whatever members carry."""

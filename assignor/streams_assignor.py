@@ -160,11 +160,20 @@ class StreamsAssignor:
         self._completes = answered.completes
         return answered.assignments
 
-    def on_assignment(self, assignment: bytes) -> ReceivedAssignment:
-        """Decode and apply the bytes from SyncGroup. Raises ``FatalError`` and changes nothing if they are invalid."""
+    def on_assignment(self, assignment: bytes, *, confirmed_levels: Levels | None = None) -> ReceivedAssignment:
+        """Decode and apply the bytes from SyncGroup. Raises ``FatalError`` and changes nothing if they are invalid.
+
+        ``confirmed_levels``: see ``Member.on_assignment``.
+        """
         completes, self._completes = self._completes, False
-        self._member, received = self._member.on_assignment(assignment, completes=completes)
+        self._member, received = self._member.on_assignment(
+            assignment, completes=completes, confirmed_levels=confirmed_levels
+        )
         return received
+
+    def confirm_levels(self, finalized: Levels) -> None:
+        """Believe the levels of the last assignment up to these levels, which the cluster has answered."""
+        self._member = self._member.confirm_levels(finalized)
 
     def on_partitions_lost(self) -> None:
         """Forget the tasks: the group has rebalanced without this member (Java: ``onPartitionsLost``)."""

@@ -15,7 +15,7 @@ from subscription_codec._messages import (
     reject_trailing_bytes,
     require_bytes,
 )
-from subscription_codec.columns import HostMap
+from subscription_codec.columns import HostMap, TopicDictionary
 from subscription_codec.errors import EncodeError, FutureVersion
 from subscription_codec.layout import ASSIGNMENT_LAYOUTS
 from subscription_codec.quirks import imitate_release
@@ -105,7 +105,7 @@ def with_topic_dictionary(assignment: Assignment, topics: Sequence[TopicEntry] =
             return assignment._replace(standby_partitions_by_host=HostMap.empty(active.topic_dictionary))
     try:
         names = sorted({topic + "" for hosts in (active, standby) for _, each in hosts for topic, _ in each})
-        topics = topics or tuple(map(TopicEntry, range(len(names)), names))
+        topics = topics or TopicDictionary(map(TopicEntry, range(len(names)), names))
         return assignment._replace(
             partitions_by_host=HostMap.of(active, topics), standby_partitions_by_host=HostMap.of(standby, topics)
         )

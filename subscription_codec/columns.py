@@ -175,6 +175,13 @@ class TaskOffsetSums(Column[TaskOffsetSum]):
         return dict(zip(map(task_of, self.packed), self.sums, strict=True))
 
 
+class TopicDictionary(tuple[TopicEntry, ...]):
+    """The topic dictionary that many assignments share; like a host map, it keeps its bytes."""
+
+    encoded: bytes | None = None
+    """The bytes of the dictionary, once the fast path has encoded it."""
+
+
 class HostMap(Column[HostPartitions]):
     """The partitions that each host serves, as indices into the topic dictionary of the assignment."""
 
@@ -187,6 +194,8 @@ class HostMap(Column[HostPartitions]):
         """The number of partitions of each host."""
         self.packed_partitions: Final = numbers
         """Two int32 per partition: the index of the topic and the partition; one host after the other."""
+        self.encoded: bytes | None = None
+        """The bytes of the column, once the fast path has encoded it."""
 
     @classmethod
     def of(cls, entries: Iterable[HostPartitions], topics: Sequence[TopicEntry]) -> HostMap:

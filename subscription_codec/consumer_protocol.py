@@ -19,12 +19,12 @@ from subscription_codec._messages import (
 )
 from subscription_codec._subscription import decode_subscription, encode_subscription
 from subscription_codec.assignment import decode_assignment, encode_assignment
-from subscription_codec.errors import BadVersion, EncodeError
+from subscription_codec.errors import BadVersion, DecodeError, EncodeError
 from subscription_codec.layout import Field, Layout
 from subscription_codec.records import Assignment, FutureSubscription, Subscription, TopicPartition
 from subscription_codec.versions import LATEST_SUPPORTED_VERSION
 from subscription_codec.wire.text import Utf8
-from subscription_codec.wire.types import INT_32, Array, Integer, NullableBytes, Reader, Struct
+from subscription_codec.wire.types import INT_32, Array, Integer, NullableBytes, Reader, Struct, WireType
 
 HIGHEST_SUPPORTED_VERSION: Final = 3
 
@@ -73,8 +73,34 @@ _ASSIGNMENT_LAYOUT: Final = Layout(
     Field("user_data", "userData", NullableBytes()),
 )
 
+
+class _SkippedTopics(WireType[tuple[()]]):
+    """The topics for a leader, which does not need them: they are checked, and none is kept."""
+
+    name, size = _V0[1].wire.name, _V0[1].wire.size
+
+    def read(self, reader: Reader) -> tuple[()]:
+        topic = Utf8(2)
+        for index in range(reader.read_count(topic.size)):
+            try:
+                topic.read(reader)
+            except DecodeError as error:
+                raise error.within(f"[{index}]") from None
+        return ()
+
+    def write(self, out: bytearray, value: tuple[()]) -> None:
+        raise NotImplementedError  # pragma: no cover - a leader only reads
+
+    def from_json(self, value: Any) -> tuple[()]:
+        raise NotImplementedError  # pragma: no cover - a leader only reads
+
+
 SUBSCRIPTION_LAYOUTS: Final[Mapping[int, Layout]] = {
     version: Layout(ConsumerSubscription, *fields) for version, fields in enumerate((_V0, _V1, _V2, _V3))
+}
+_LAYOUTS_WITHOUT_TOPICS: Final = {
+    version: Layout(ConsumerSubscription, fields[0], Field("topics", "topics", _SkippedTopics()), *fields[2:])
+    for version, fields in enumerate((_V0, _V1, _V2, _V3))
 }
 ASSIGNMENT_LAYOUTS: Final[Mapping[int, Layout]] = dict.fromkeys(SUBSCRIPTION_LAYOUTS, _ASSIGNMENT_LAYOUT)
 
@@ -105,7 +131,7 @@ def encode_consumer_assignment(assignment: ConsumerAssignment) -> bytes:
 
 
 def decode_member_userdata(
-    subscription: bytes | None, *, supported_version: int = LATEST_SUPPORTED_VERSION
+    subscription: bytes | None, *, supported_version: int = LATEST_SUPPORTED_VERSION, with_topics: bool = True
 ) -> tuple[ConsumerSubscription, Subscription | FutureSubscription]:
     """Decode both layers of a member's subscription (JoinGroup): the envelope and the userdata in it.
 
@@ -114,12 +140,17 @@ def decode_member_userdata(
     Args:
         subscription: A whole consumer-protocol subscription.
         supported_version: The reader's supported version, as in ``decode_subscription``.
+        with_topics: False for a leader, which does not need the topics: a hostile member may list any number.
 
     Raises:
         FutureVersion: The reader cannot read the version of the userdata.
         DecodeError: One of the layers is malformed.
     """
-    envelope = decode_consumer_subscription(subscription)
+    envelope = (
+        decode_consumer_subscription(subscription)
+        if with_topics
+        else _decode(subscription, _LAYOUTS_WITHOUT_TOPICS, strict=False)
+    )
     return envelope, decode_subscription(envelope.user_data, supported_version=supported_version)
 
 

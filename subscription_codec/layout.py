@@ -74,9 +74,10 @@ _STANDBY: Final = Field("standby_tasks", "standbyTasks", TaskIdsType())
 _END_POINT: Final = Field("user_end_point", "userEndPoint", Utf8(4))
 _UNIQUE_FIELD: Final = Field("unique_field", "uniqueField", Integer(1))
 _ERROR: Final = Field("error_code", "errorCode", INT_32)
-_TAGS: Final = Field(
-    "client_tags", "clientTags", Array(Struct("ClientTag", ClientTag, key=Utf8(4), value=Utf8(4), single_line=True))
-)
+MAX_CLIENT_TAGS: Final = 256
+"""The most tags that are read. Kafka reads any number, but no member can be configured with more than five."""
+_TAG: Final = Struct("ClientTag", ClientTag, key=Utf8(4), value=Utf8(4), single_line=True)
+_TAGS: Final = Field("client_tags", "clientTags", Array(_TAG, MAX_CLIENT_TAGS))
 
 _HEAD: Final = (_VERSION, _SUPPORTED_VERSION, _PROCESS_ID)
 _S1: Final = (_VERSION, _PROCESS_ID, _PREV, _STANDBY)

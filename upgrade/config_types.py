@@ -93,11 +93,23 @@ def validate_name(key: str, value: str) -> None:
         raise invalid_value(key, value, why)
 
 
+MAX_HOST_LENGTH: Final = 255
+"""The longest host name in characters; DNS allows 253 (RFC 1035)."""
+
+
 def parse_host_port(address: str) -> tuple[str, int]:
-    """Split ``host:port``; ``ConfigException`` for anything else."""
+    """Split ``host:port``; ``ConfigException`` for anything else.
+
+    Kafka takes host names of any length. But ``writeUTF`` of its leader fails on more than 65,535 bytes, and each
+    assignment repeats all host names.
+    """
     host, _, port = address.rpartition(":")
     if not host:
         raise ConfigException(f"Error parsing host address {address}. Expected format host:port.")
+    if len(host) > MAX_HOST_LENGTH:
+        raise ConfigException(
+            f"expected a host name of at most {MAX_HOST_LENGTH} characters in application.server, got {len(host)}"
+        )
     # Check the length first: int() raises its own error for thousands of digits.
     if not (port.isascii() and port.isdigit() and len(port) <= 5 and int(port) <= 0xFFFF):
         raise ConfigException(f"Invalid port supplied in {address} for config application.server")

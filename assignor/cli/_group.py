@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
-import json
 import logging
-import sys
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol
 
 import click
+from click.core import ParameterSource
 
-from assignor.cli.params import Seconds
-from assignor.inspect import (
-    LOOKUP_TIMEOUT_SECONDS,
-    DescribedGroup,
-    InspectedGroup,
-    change_text,
-    find_changes,
-    inspect_group,
-)
+from assignor.cli._group_output import OUTPUTS, Output
+from assignor.cli._group_wait import Condition, ConditionType, release_note, wait_for
+from assignor.cli._group_watch import Look, ProblemClock, error_text, look_until_decided, looks
+from assignor.cli.params import Duration
+from assignor.formats.text import sanitize
+from assignor.inspect import LOOKUP_TIMEOUT_SECONDS, ClusterGroups, DescribedGroup, inspect_group
 from upgrade import UpgradeError
 from upgrade.features.cli.click_support import bootstrap_servers_callback
 from upgrade.features.client.command_config import CommandConfig
-from upgrade.features.client.errors import ApiError, ClusterError
+from upgrade.features.client.errors import ClusterError
 
 WATCH_SECONDS: Final = 1.0
-_HINTS: Final = {
-    "GROUP_AUTHORIZATION_FAILED": " (describing a group needs DESCRIBE on it)",
-    "CLUSTER_AUTHORIZATION_FAILED": " (listing groups needs DESCRIBE on the cluster)",
-}
+WAIT_SECONDS: Final = 600.0
 
 
 class Lookup(Protocol):
@@ -41,8 +34,8 @@ class Lookup(Protocol):
         """Describe one group; ``NoSuchGroup`` if it does not exist."""
         ...
 
-    def groups(self) -> list[DescribedGroup]:
-        """Describe all groups."""
+    def groups(self) -> ClusterGroups:
+        """Describe all groups, as far as brokers answer."""
         ...
 
 
@@ -69,21 +62,24 @@ LOOKUP_LOADERS: Final[Mapping[str, Callable[[], LookupFactory]]] = {
 """By client library, in order of preference. Each raises ``ImportError`` if its library is not installed."""
 
 
-def _checked_text(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+def _checked_text(_context: click.Context, _parameter: click.Parameter, values: Sequence[str]) -> Sequence[str]:
     """Refuse bytes that are not text: no group has such a name, and confluent-kafka would raise a Python error."""
-    try:
-        (value or "").encode()
-    except UnicodeEncodeError:
-        raise click.BadParameter(f"expected text in UTF-8, got {value!r}") from None
-    return value
+    for value in values:
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise click.BadParameter(f"expected text in UTF-8, got {value!r}") from None
+    return values
 
 
 @click.command
-@click.argument("name", required=False, callback=_checked_text)
-@click.option("--all", "everything", is_flag=True, help="All groups of the cluster, one row each.")
+@click.argument("words", nargs=-1, metavar="[list | [describe] NAME]", callback=_checked_text)
+@click.option("--all", "everything", is_flag=True, help="All groups of the cluster, one row each; the same as list.")
 @click.option(
     "--bootstrap-servers",
     "--bootstrap-server",
+    envvar="KAFKA_BOOTSTRAP_SERVERS",
+    show_envvar=True,
     callback=bootstrap_servers_callback,
     metavar="HOST:PORT,...",
     help="The cluster.",
@@ -94,10 +90,24 @@ def _checked_text(_context: click.Context, _parameter: click.Parameter, value: s
     metavar="FILE",
     help="A properties file with Kafka's client settings: TLS, SASL, bootstrap.servers.",
 )
-@click.option("--watch", is_flag=True, help="Refresh every second and print changes, until Ctrl-C.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON; with --watch one line per refresh.")
+@click.option("-o", "--output", type=click.Choice(list(OUTPUTS)), help="Form of the output.  [default: table]")
+@click.option("--json", "as_json", is_flag=True, help="The same as -o json; with --watch one line per refresh.")
 @click.option("--check", is_flag=True, help="Exit status 1 if there is a problem (notices do not count).")
-@click.option("--timeout", type=Seconds(0.1, 3600), metavar="SECONDS", help="Time limit of each request.  [10]")
+@click.option("--watch", is_flag=True, help="Refresh and print changes and problems, until Ctrl-C.")
+@click.option(
+    "--wait",
+    "condition",
+    type=ConditionType(),
+    metavar="stable|empty|release=RELEASE",
+    help="Return when the group is there: status 0, or 124 after --timeout.",
+)
+@click.option("--interval", type=Duration(0.1, 3600), metavar="DURATION", help="Between looks.  [default: 1s]")
+@click.option(
+    "--timeout",
+    type=Duration(0.1, 7 * 86_400),
+    metavar="DURATION",
+    help="Time limit of each lookup, 10s by default; with --wait of the wait, 10m by default.",
+)
 @click.option(
     "--client",
     type=click.Choice(list(LOOKUP_LOADERS)),
@@ -106,54 +116,109 @@ def _checked_text(_context: click.Context, _parameter: click.Parameter, value: s
 @click.pass_context
 def group(
     context: click.Context,
-    name: str | None,
+    words: Sequence[str],
     everything: bool,
     bootstrap_servers: str | None,
     command_config: Path | None,
-    watch: bool,
+    output: str | None,
     as_json: bool,
     check: bool,
+    watch: bool,
+    condition: Condition | None,
+    interval: float | None,
     timeout: float | None,
     client: str | None,
 ) -> None:
     """Inspect a live group of any language: versions, tasks, upgrade status, and findings.
 
     Decodes the subscriptions and assignments of a Kafka Streams group; for other groups it shows what is there. The
-    group is only described, so nothing changes.
+    first line says how far the group is. The group is only described, so nothing changes.
 
-    Exit status 0 on success; 1 if the group cannot be described (it does not exist, no broker answers, not authorized)
-    or, with --check, if there is a problem.
+    A duration is a number of seconds, or 90s, 10m, 1h30m.
+
+    Exit status 0 on success; 1 if a group or a broker cannot be described (the group does not exist, no broker
+    answers, not authorized, still loading) or, with --check, if there is a problem; with --wait 124 after the timeout.
+    A problem that ends by itself while a group works counts only if it lasts 10 seconds.
 
     \b
     Examples:
-      streams-assignor group billing --bootstrap-servers localhost:9092
-      streams-assignor group billing --bootstrap-servers localhost:9092 --watch
-      streams-assignor group billing --command-config client.properties --json --check
-      streams-assignor group --all --bootstrap-servers localhost:9092
+      export KAFKA_BOOTSTRAP_SERVERS=localhost:9092
+      streams-assignor group billing
+      streams-assignor group billing --watch --interval 5s
+      streams-assignor group billing --wait stable --timeout 10m  # each restart
+      streams-assignor group billing --wait release=4.3.1         # the last one
+      streams-assignor group billing --wait empty && ./deploy     # offline
+      streams-assignor group billing --command-config FILE -o yaml
+      streams-assignor group list --check                         # monitoring
     """  # noqa: D301 - click reads the backspace character
-    if bool(name) == everything:
-        raise click.UsageError("expected either the NAME of a group or --all")
-    lookup = _lookup(bootstrap_servers, command_config, timeout, client)
+    name = _group_name(words, everything)
+    form = _output_form(output, as_json)
+    if condition and (watch or name is None):
+        raise click.UsageError("expected --wait with the NAME of one group and without --watch")
+    servers, config = _cluster(context, bootstrap_servers, command_config)
+    seconds = config.timeout_seconds or LOOKUP_TIMEOUT_SECONDS
+    if condition:
+        limit = timeout or WAIT_SECONDS
+        seconds = min(seconds, limit)
+    else:
+        limit, seconds = 0.0, timeout or seconds
+    lookup = _load_lookup([client] if client else list(LOOKUP_LOADERS))(servers, config.settings, seconds)
+    look: Callable[[], Look] = partial(_look, lookup, name)
+    pause = WATCH_SECONDS if interval is None else interval
+    shown = OUTPUTS[form](name is None)
+    if watch:
+        context.exit(_watch(look, shown, name or "groups", interval=pause, check=check))
+    if condition:
+        found = wait_for(
+            name or "",
+            condition,
+            look,
+            timeout=limit,
+            interval=pause,
+            report=lambda line: click.echo(line, err=form != "table"),
+        )
+        _note(release_note(condition, found))
+        if not (check and found.groups):  # an empty group may not exist
+            if form != "table" and found.groups:
+                shown.show(found.groups)
+            return
+    context.exit(_show(look, shown, interval=pause, check=check))
 
-    def inspect() -> Sequence[InspectedGroup]:
-        return list(map(inspect_group, [lookup.group(name)] if name else lookup.groups()))
 
-    output = _JsonOutput(everything) if as_json else _TableOutput(everything)
-    seen = _watch(inspect, output, name) if watch else _show_once(inspect, output)
-    context.exit(1 if check and any(each.problems for each in seen) else 0)
+def _group_name(words: Sequence[str], everything: bool) -> str | None:
+    """Return the name of a group; None for all groups."""
+    match (*words,):
+        case () if everything:
+            return None
+        case ("list",):
+            return None
+        case ("describe", name) | (name,) if not everything:
+            return name
+    raise click.UsageError("expected either the NAME of a group or --all")
 
 
-def _lookup(servers: str | None, file: Path | None, timeout: float | None, client: str | None) -> Lookup:
+def _output_form(output: str | None, as_json: bool) -> str:
+    if as_json and output not in (None, "json"):
+        raise click.UsageError(f"expected either --json or -o {output}")
+    return output or ("json" if as_json else "table")
+
+
+def _cluster(context: click.Context, servers: str | None, file: Path | None) -> tuple[str, CommandConfig]:
+    """Return bootstrap servers and settings; the environment is used if neither option nor file names servers."""
     try:
         config = CommandConfig.read(file) if file else CommandConfig()
     except (UpgradeError, OSError) as error:
         raise click.UsageError(str(error)) from None
+    if config.brokers and context.get_parameter_source("bootstrap_servers") is ParameterSource.ENVIRONMENT:
+        servers = config.brokers
     servers = servers or config.brokers
     if not servers:
-        raise click.UsageError("expected --bootstrap-servers, or bootstrap.servers in the file of --command-config")
-    factory = _load_lookup([client] if client else list(LOOKUP_LOADERS))
+        raise click.UsageError(
+            "expected --bootstrap-servers, or bootstrap.servers in the file of --command-config, or "
+            "KAFKA_BOOTSTRAP_SERVERS"
+        )
     logging.getLogger("kafka").setLevel(logging.CRITICAL)  # errors arrive as exceptions
-    return factory(servers, config.settings, timeout or config.timeout_seconds or LOOKUP_TIMEOUT_SECONDS)
+    return servers, config
 
 
 def _load_lookup(clients: Sequence[str]) -> LookupFactory:
@@ -166,144 +231,43 @@ def _load_lookup(clients: Sequence[str]) -> LookupFactory:
     raise click.ClickException("; or ".join(missing))
 
 
-# -- once, or repeatedly ---------------------------------------------------------------------------------------------
-
-_Inspect = Callable[[], Sequence[InspectedGroup]]
-
-
-class _Output(Protocol):
-    """A form of output."""
-
-    def show(self, groups: Sequence[InspectedGroup]) -> None:
-        """Show groups once."""
-        ...
-
-    def watch(self, results: Iterator[Sequence[InspectedGroup] | ClusterError], nothing: str) -> None:
-        """Show each result until Ctrl-C; ``nothing`` is shown until there is a first group."""
-        ...
-
-
-def _show_once(inspect: _Inspect, output: _Output) -> Sequence[InspectedGroup]:
+def _look(lookup: Lookup, name: str | None) -> Look:
+    """Look once at a group, or at all; an error of the cluster is part of the result."""
     try:
-        found = inspect()
+        found = ClusterGroups(groups=(lookup.group(name),)) if name else lookup.groups()
     except ClusterError as error:
-        raise click.ClickException(error_text(error)) from None
-    output.show(found)
-    return found
+        return Look(error=error)
+    return Look(groups=tuple(map(inspect_group, found.groups)), failures=found.failures)
 
 
-def _watch(inspect: _Inspect, output: _Output, name: str | None) -> Sequence[InspectedGroup]:
-    """Inspect repeatedly until Ctrl-C, also while no broker answers. Return the last groups."""
-    last: list[Sequence[InspectedGroup]] = [()]
+def _show(look: Callable[[], Look], output: Output, *, interval: float, check: bool) -> int:
+    """Show groups once; return the exit status. With ``check``, look until it is clear which problems last."""
+    if check:
+        found, problems = look_until_decided(look, interval)
+    else:
+        found, problems = look(), ProblemClock()
+    if found.error:
+        raise click.ClickException(error_text(found.error))
+    output.show(found.groups)
+    for failure in found.failures:
+        _note(f"{failure}; its groups are not shown")
+    return int(bool(problems.lasting) or not found.is_complete)
 
-    def results() -> Iterator[Sequence[InspectedGroup] | ClusterError]:
-        while True:
-            started = time.monotonic()
-            try:
-                last[0] = inspect()
-                yield last[0]
-            except ClusterError as error:
-                yield error
-            time.sleep(max(0.0, WATCH_SECONDS - (time.monotonic() - started)))
+
+def _watch(look: Callable[[], Look], output: Output, title: str, *, interval: float, check: bool) -> int:
+    """Look repeatedly until Ctrl-C, also while no broker answers; return the exit status, as of the last look."""
+    last, problems = Look(error=ClusterError("no look yet")), ProblemClock()
+
+    def recorded() -> Look:
+        nonlocal last
+        last = look()
+        return last
 
     with suppress(KeyboardInterrupt):  # the regular end
-        output.watch(results(), f"{name or 'groups'}: no answer yet")
-    return last[0]
+        output.watch(looks(recorded, interval), problems, f"{title}: no answer yet")
+    return int(check and (bool(problems.lasting) or not last.is_complete))
 
 
-def error_text(error: ClusterError) -> str:
-    """Render an error in one line."""
-    if isinstance(error, ApiError):
-        return f"{error.name}: {error.message}{_HINTS.get(error.name, '')}"
-    return str(error)
-
-
-# -- for programs ----------------------------------------------------------------------------------------------------
-
-
-class _JsonOutput:
-    """One group as an object, all groups as a list; when watching, one line per refresh with the time."""
-
-    def __init__(self, everything: bool) -> None:
-        self._everything = everything
-
-    def show(self, groups: Sequence[InspectedGroup]) -> None:
-        click.echo(json.dumps(self._plain(groups), indent=2))
-
-    def watch(self, results: Iterator[Sequence[InspectedGroup] | ClusterError], _nothing: str) -> None:
-        for found in results:
-            plain = (
-                {"error": type(found).__name__, "message": error_text(found)}
-                if isinstance(found, ClusterError)
-                else self._plain(found)
-            )
-            line = {"groups": plain} if isinstance(plain, list) else plain
-            click.echo(json.dumps({"time": round(time.time(), 3), **line}))
-            sys.stdout.flush()
-
-    def _plain(self, groups: Sequence[InspectedGroup]) -> Any:
-        plain = [each.as_json() for each in groups]
-        return plain if self._everything else plain[0]
-
-
-# -- for people ------------------------------------------------------------------------------------------------------
-
-
-class _TableOutput:
-    """Tables; when watching, a terminal redraws them, and other output shows only the changes."""
-
-    def __init__(self, everything: bool) -> None:
-        from rich.console import Console
-
-        self._everything = everything
-        self._console = Console(highlight=False)
-
-    def show(self, groups: Sequence[InspectedGroup]) -> None:
-        self._console.print(self._render(groups))
-
-    def watch(self, results: Iterator[Sequence[InspectedGroup] | ClusterError], nothing: str) -> None:
-        from assignor.cli import _group_tables
-
-        tracker = _ChangeTracker(self._everything)
-        with _group_tables.live_display(self._console) as draw:
-            for found in results:
-                news = tracker.update(found)
-                picture = self._render(tracker.groups) if tracker.groups else nothing
-                draw(picture, news)
-
-    def _render(self, groups: Sequence[InspectedGroup]) -> Any:
-        from assignor.cli import _group_tables
-
-        return _group_tables.render_overview(groups) if self._everything else _group_tables.render_group(groups[0])
-
-
-class _ChangeTracker:
-    """Turns results into lines of news; with `several` groups each line begins with the name of its group."""
-
-    def __init__(self, several: bool) -> None:
-        self.groups: Sequence[InspectedGroup] = ()
-        self._several = several
-        self._last_decoded: dict[str, InspectedGroup] = {}  # each group at its last refresh with metadata
-        self._last_error = ""
-
-    def update(self, found: Sequence[InspectedGroup] | ClusterError) -> list[str]:
-        """Return the news of a result."""
-        if isinstance(found, ClusterError):
-            before, self._last_error = self._last_error, error_text(found)
-            return [self._last_error] if before != self._last_error else []
-        self._last_error = ""
-        known = {each.described.name: each for each in self.groups}
-        news = [
-            self._named(each, text) for each in found for text in self._changes(known.get(each.described.name), each)
-        ]
-        self._last_decoded |= {each.described.name: each for each in found if each.described.protocol}
-        self.groups = found
-        gone = known.keys() - {each.described.name for each in found}
-        return [*news, *(f"{name}: gone" for name in sorted(gone))]
-
-    def _changes(self, before: InspectedGroup | None, after: InspectedGroup) -> list[str]:
-        found = find_changes(before, after, self._last_decoded.get(after.described.name))
-        return list(map(change_text, found))
-
-    def _named(self, group: InspectedGroup, text: str) -> str:
-        return f"{group.described.name}: {text}" if self._several else text
+def _note(text: str) -> None:
+    if text:
+        click.echo(f"note: {sanitize(text)}", err=True)

@@ -53,8 +53,9 @@ def live_display(console: Console) -> Iterator[Callable[[RenderableType, Sequenc
         yield draw
 
 
-def render_group(group: InspectedGroup) -> Stack:
-    """Render one group."""
+def render_group(group: InspectedGroup, summary: str) -> Stack:
+    """Render one group, with a summary in the first line."""
+    first = Text(f"{printable(group.described.name)}: {printable(summary)}", style="bold")
     findings = _render_facts(
         (
             Text(_SEVERITY_MARKS[each.severity][0]),
@@ -63,7 +64,7 @@ def render_group(group: InspectedGroup) -> Stack:
         )
         for each in group.findings
     )
-    return Stack(*_render_head(group), *([_render_members(group)] if group.members else []), findings)
+    return Stack(first, *_render_head(group), *([_render_members(group)] if group.members else []), findings)
 
 
 def render_overview(groups: Sequence[InspectedGroup]) -> Table:
@@ -79,7 +80,7 @@ def render_overview(groups: Sequence[InspectedGroup]) -> Table:
             Text(printable(group.described.name), style="bold"),
             _state(group),
             Text(printable(_protocol(group.described))),
-            str(len(group.members)),
+            "?" if group.described.error else str(len(group.members)),
             ", ".join(f"{number} × {version}" for version, number in group.upgrade_status.used.items()),
             Text(str(problems), style="red" if problems else "dim"),
             str(len(group.findings) - problems),
@@ -107,7 +108,9 @@ def _render_head(group: InspectedGroup) -> Iterator[RenderableType]:
     facts = {
         "upgrade": upgrade_text(group.upgrade_status) if group.is_streams else "",
         "leader": f"in process {shorten_uuids(group.leading_process)}" if group.leading_process else "",
-        "metadata": f"{group.metadata_bytes:,} bytes, {share:.1%} of {group.max_message_bytes:,}{assumed}",
+        "metadata": f"{group.metadata_bytes:,} bytes, {share:.1%} of {group.max_message_bytes:,}{assumed}"
+        if group.described.type == CLASSIC
+        else "",
     }
     yield _render_facts((Text(name, style="dim"), Text(printable(text)), "") for name, text in facts.items() if text)
 
@@ -137,7 +140,7 @@ def _render_members(group: InspectedGroup) -> Table:
     table.columns[0].overflow = "fold"
     if group.is_streams:
         table.add_column("sends / supports", max_width=30)
-    table.add_column("tasks" if group.is_streams else "partitions", overflow="fold")
+    table.add_column("tasks" if group.has_tasks else "partitions", overflow="fold")
     ordered = sorted(group.members, key=lambda member: member.name not in marked)
     for member in ordered[:_MAX_MEMBERS]:
         cells = [_member_cell(group, member, bad=member.name in marked)]
@@ -174,7 +177,7 @@ def _version_cell(member: InspectedMember) -> Text:
 
 def _tasks_cell(group: InspectedGroup, member: InspectedMember) -> Text:
     got, sent = member.assignment, member.subscription
-    if not group.is_streams:
+    if not group.has_tasks:
         return Text(printable(format_partitions(got.partitions)))
     sums = OffsetSumTotals.summarize(sent.offset_sums or {})
     facts = {

@@ -98,7 +98,8 @@ class ClientAdapter(ABC):
             otherwise sticky.
         admin: with it a leader creates missing internal topics and looks up end offsets, committed offsets and racks.
         watches: names of features whose finalised levels the group carries (KIP-584).
-        features: the source that a leader polls for these levels; without it a leader passes on those it received.
+        features: the source that a leader polls for these levels. A member with it believes no level that this source
+            has not answered; without it, a member believes and a leader passes on what other members carry.
         features_every_seconds: time between two polls of `features`.
         on_levels: called with the levels of the watched features when they have risen, before the listener is called.
         observer: receives every event of ``assignor.observability.events``; the logger ``assignor`` does in any case.
@@ -162,8 +163,10 @@ class ClientAdapter(ABC):
         self._offset_sums: OffsetSums = None
         self._admin = admin
         self._on_levels = on_levels
-        self._announced_levels = self._observed_levels = NO_LEVELS
-        self._is_leader = False
+        self._announced_levels: Levels = NO_LEVELS
+        self._observed_levels: Levels = NO_LEVELS
+        self._features_answered = False
+        self._is_leader = self._polls_as_leader = False
         self._missing_sources: tuple[str, ...] = ()
         self._feature_watch = (
             FeatureWatch(features, self._on_levels_observed, self.call_later, features_every_seconds)
@@ -243,11 +246,13 @@ class ClientAdapter(ABC):
                 topics_complete=False,
                 now_ms=now_ms,
                 feature_levels=self._observed_levels,
+                feature_levels_complete=self._features_answered,
             )
         with self._recording_failure():
             return evolve(
                 snapshot_cluster(self.assignor, known_partition_counts, self._admin, now_ms),
                 feature_levels=self._observed_levels,
+                feature_levels_complete=self._features_answered,
             )
 
     def perform_assignment(self, cluster: ClusterSnapshot, subscriptions: Mapping[str, bytes]) -> dict[str, bytes]:
@@ -286,7 +291,9 @@ class ClientAdapter(ABC):
         """5: decode the assignment of this member, and plan the next rebalance if it asks for one."""
         self.generation = generation
         with self._recording_failure():
-            self.received_assignment = self._pending_assignment = received = self.assignor.on_assignment(assignment)
+            self.received_assignment = self._pending_assignment = received = self.assignor.on_assignment(
+                assignment, confirmed_levels=self._observed_levels if self._feature_watch else None
+            )
         self._observe(
             AssignmentReceived(
                 reason=self._join_reason,
@@ -304,9 +311,7 @@ class ClientAdapter(ABC):
         )
         self._schedule_follow_up(received)
         self._update_feature_watch()
-        if self._on_levels and received.feature_levels != self._announced_levels:
-            self._on_levels(received.feature_levels)
-            self._announced_levels = received.feature_levels
+        self._announce_levels()
         return received
 
     async def on_join_complete(self) -> None:
@@ -384,22 +389,40 @@ class ClientAdapter(ABC):
             self.rejoin()
 
     def _update_feature_watch(self) -> None:
-        """Poll features only while leading; not immediately if the group carries all watched levels (KIP-584)."""
-        if self._feature_watch and self._is_leader:
-            self._feature_watch.start(
-                immediately=not self.assignor.member.watches <= self.assignor.member.feature_levels.keys()
-            )
-        elif self._feature_watch:
-            self._feature_watch.stop()
+        """Poll features while leading or while a received level is unconfirmed; immediately if a level is missing.
+
+        KIP-584 has only the leader poll: a follower asks once for each level that rises, unless a member lies.
+        """
+        member, self._polls_as_leader = self.assignor.member, self._is_leader
+        if self._feature_watch:
+            if self._is_leader or member.unconfirmed_levels:
+                missing = member.watches - member.feature_levels.keys()
+                self._feature_watch.start(immediately=bool(missing or member.unconfirmed_levels))
+            else:
+                self._feature_watch.stop()
 
     def _on_levels_observed(self, levels: Levels) -> None:
-        """Store finalised levels, and rejoin if the group does not carry them. Not called on the client's thread."""
+        """Store finalised levels, and apply them on the client's thread. Not called on that thread."""
         self._observed_levels = merge_levels(self._observed_levels, levels)
-        self.call_later(0.0, self._rejoin_for_levels)  # on that thread no assignment arrives in between
+        self._features_answered = True
+        self.call_later(0.0, self._apply_observed_levels)  # on that thread no assignment arrives in between
 
-    def _rejoin_for_levels(self) -> None:
-        if self.assignor.needs_rejoin_for(self._observed_levels):
+    def _apply_observed_levels(self) -> None:
+        """Believe the levels that are confirmed now; a leader rejoins if the group does not carry all."""
+        if self._closed:
+            return
+        self.assignor.confirm_levels(self._observed_levels)
+        if self._polls_as_leader and self.assignor.needs_rejoin_for(self._observed_levels):
             self._request_rejoin(JoinReason.FEATURES)
+        elif self._feature_watch and not self._polls_as_leader and not self.assignor.member.unconfirmed_levels:
+            self._feature_watch.stop()
+        self._announce_levels()
+
+    def _announce_levels(self) -> None:
+        levels = self.assignor.member.feature_levels
+        if self._on_levels and levels != self._announced_levels:
+            self._on_levels(levels)
+            self._announced_levels = levels
 
     @contextmanager
     def _recording_failure(self) -> Iterator[None]:

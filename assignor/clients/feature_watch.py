@@ -1,7 +1,8 @@
 """Polls the finalised feature levels of the cluster while the member leads (KIP-584, T0 and T3-4).
 
-"use its admin client to periodically call DescribeFeatures (...) presumably every minute". Only a leader polls, and on
-a separate thread, because the client's thread must not wait for a cluster that does not answer.
+"use its admin client to periodically call DescribeFeatures (...) presumably every minute". A follower polls only while
+it has received a level that the cluster has not confirmed. Polls have a thread of their own, because the client's
+thread must not wait for a cluster that does not answer.
 """
 
 from __future__ import annotations
@@ -57,6 +58,11 @@ class FeatureWatch:
     def stop(self) -> None:
         """Stop polling; the result of a poll under way is dropped."""
         self._leadership = None
+
+    @property
+    def running(self) -> bool:
+        """Whether it has started and not stopped."""
+        return self._leadership is not None
 
     def _poll(self, term: object) -> None:
         if self._leadership is term:

@@ -50,6 +50,18 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
+def format_seconds(seconds: float) -> str:
+    """Write a duration in the largest unit of which there are at least two, rounded.
+
+    >>> format_seconds(0.4), format_seconds(45), format_seconds(245), format_seconds(3 * 3600)
+    ('0 s', '45 s', '4 min', '3 h')
+    """
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
 def format_table(rows: Sequence[Sequence[str]], numeric_columns: int = 0) -> str:
     """Write a plain table; the first `numeric_columns` are aligned to the right, the last column is not padded."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]

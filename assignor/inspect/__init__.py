@@ -6,10 +6,22 @@ Pure: ``assignor.clients`` describes groups, ``assignor.cli._group`` shows the r
 from assignor.inspect._diff import find_changes
 from assignor.inspect._group import InspectedGroup, inspect_group
 from assignor.inspect._messages import Change, change_text, finding_text, upgrade_text
+from assignor.inspect._progress import (
+    Progress,
+    group_progress,
+    is_empty,
+    is_on_release,
+    is_stable,
+    lines_with_same_metadata,
+    progress_text,
+)
 from assignor.inspect.check import Finding, Severity
+from assignor.inspect.checks import TRANSIENT
 from assignor.inspect.described_group import (
     DEFAULT_MAX_MESSAGE_BYTES,
     LOOKUP_TIMEOUT_SECONDS,
+    BrokerAssignment,
+    ClusterGroups,
     DescribedGroup,
     DescribedGroupMember,
     NoSuchGroup,
@@ -20,17 +32,27 @@ from assignor.inspect.described_group import (
 __all__ = [
     "DEFAULT_MAX_MESSAGE_BYTES",
     "LOOKUP_TIMEOUT_SECONDS",
+    "TRANSIENT",
+    "BrokerAssignment",
     "Change",
+    "ClusterGroups",
     "DescribedGroup",
     "DescribedGroupMember",
     "Finding",
     "InspectedGroup",
     "NoSuchGroup",
+    "Progress",
     "Severity",
     "change_text",
     "find_changes",
     "finding_text",
+    "group_progress",
     "inspect_group",
+    "is_empty",
+    "is_on_release",
+    "is_stable",
+    "lines_with_same_metadata",
+    "progress_text",
     "subscribed_topics",
     "upgrade_text",
     "with_topic_metadata",

@@ -15,6 +15,7 @@ from assignor.inspect.described_group import (
     CLASSIC,
     CONSUMER_PROTOCOL,
     DEFAULT_MAX_MESSAGE_BYTES,
+    STREAMS,
     DescribedGroup,
 )
 from assignor.inspect.member import InspectedMember, decode_members
@@ -50,12 +51,17 @@ class InspectedGroup:
 
     @property
     def is_streams(self) -> bool:
-        """Whether the members run Kafka Streams."""
+        """Whether the members run Kafka Streams and send metadata; not so in a group of KIP-1071."""
         return _is_streams(self.described)
 
     @property
+    def has_tasks(self) -> bool:
+        """Whether tasks are assigned, by the leader or by the broker (KIP-1071)."""
+        return self.is_streams or self.described.type == STREAMS
+
+    @property
     def metadata_bytes(self) -> int:
-        """Size of the record that the broker stores of the group, in bytes."""
+        """Size of the record that the broker stores of a classic group, in bytes; others are in several records."""
         return record_size.group_record_bytes(self.described)
 
     @property
@@ -75,7 +81,8 @@ class InspectedGroup:
 
     def standbys_of(self, member: InspectedMember, kind: StandbyKind) -> tuple[TaskId, ...]:
         """List the replicas of one kind on a member."""
-        return tuple(task for task in member.assignment.standbys if self.standby_kinds[task] is kind)
+        marked = member.assignment.warm_ups if kind is StandbyKind.WARM_UP else ()
+        return (*marked, *(task for task in member.assignment.standbys if self.standby_kinds[task] is kind))
 
     def as_json(self) -> dict[str, Any]:
         """Return the JSON form; docs/guide/group.md lists the keys."""
@@ -86,6 +93,7 @@ class InspectedGroup:
             "type": raw.type,
             "protocol_type": raw.protocol_type,
             "protocol": raw.protocol,
+            "error": raw.error or None,
             "leader": None,
             "leading_process": self.leading_process,
             "upgrade": {
@@ -146,6 +154,8 @@ class InspectedGroup:
             "error_code": got.error_code,
             "next_rebalance_ms": got.next_rebalance_ms,
             "levels": {**got.levels, **sent.levels},
+            "epoch": raw.broker_assignment.epoch if raw.broker_assignment else None,
+            "has_target": raw.broker_assignment.is_target if raw.broker_assignment else None,
             "metadata_bytes": record_size.member_record_bytes(raw),
             "problem": sent.problem or got.problem,
         }
@@ -155,7 +165,7 @@ def inspect_group(described: DescribedGroup) -> InspectedGroup:
     """Inspect a described group; never raises: metadata that cannot be decoded becomes a finding."""
     members = (
         decode_members(described.members, streams=_is_streams(described))
-        if described.protocol_type in _CONSUMER_PROTOCOL_TYPES
+        if described.type != CLASSIC or described.protocol_type in _CONSUMER_PROTOCOL_TYPES
         else ()
     )
     status = upgrade_status(members)

@@ -9,6 +9,7 @@ from attrs import frozen
 
 from assignor.formats.text import count, join_names
 from assignor.inspect.check import Finding
+from assignor.inspect.described_group import WITHOUT_METADATA
 from assignor.inspect.upgrade_status import Stage, UpgradeStatus
 from subscription_codec import EARLIEST_PROBEABLE_VERSION
 
@@ -65,6 +66,14 @@ def _verb(names: Sequence[str], singular: str, plural: str) -> str:
     return f"{join_names(names)} {singular if len(names) == 1 else plural}"
 
 
+def _not_described(error: str = "", state: str = "") -> str:
+    return f"not described: {error or f'the broker lists the group as {state} and shows no members'}"
+
+
+def _not_ready() -> str:
+    return "the broker assigns no task (NotReady): topics are missing, or have the wrong number of partitions"
+
+
 def _not_classic(group_type: str) -> str:
     meaning = _GROUP_TYPES.get(group_type, "members send no metadata that could be decoded")
     return f"a group of type {group_type} ({meaning})"
@@ -77,7 +86,8 @@ def _not_streams(protocol_type: str | None = None, protocol: str | None = None) 
 
 
 def _unstable(state: str) -> str:
-    return _STATES.get(state, f"the group is rebalancing ({state}); until it is stable the broker shows no metadata")
+    hidden = "; until it is stable the broker shows no metadata" if state in WITHOUT_METADATA else ""
+    return _STATES.get(state, f"the group is rebalancing ({state}){hidden}")
 
 
 def _unreadable(name: str, problem: str) -> str:
@@ -169,6 +179,8 @@ def _metadata_size(size: int, limit: int) -> str:
 
 
 TEMPLATES: Final[Mapping[str, Callable[..., str]]] = {
+    "not-described": _not_described,
+    "not-ready": _not_ready,
     "not-classic": _not_classic,
     "not-streams": _not_streams,
     "unsettled": _unstable,

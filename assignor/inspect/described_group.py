@@ -1,7 +1,11 @@
 """A group as a broker describes it (DescribeGroups, ListGroups), with the topic metadata that the checks need.
 
-The states are Kafka's: ``Stable``, ``PreparingRebalance``, ``CompletingRebalance``, ``Empty``, ``Dead``. Only in
-``Stable`` does a broker show the members' metadata and the protocol name. Java: ``GroupMetadata.summary``.
+The states of a classic group are ``Stable``, ``PreparingRebalance``, ``CompletingRebalance``, ``Empty``, ``Dead``. Only
+in ``Stable`` does a broker show the members' metadata and the protocol name. Java: ``GroupMetadata.summary``.
+
+In groups of the other types the broker assigns. It has no metadata of members, and shows what it assigned in every
+state. Their states are ``Assigning`` and ``Reconciling`` instead of the two rebalancing ones; a group of KIP-1071 is
+``NotReady`` while topics are missing.
 """
 
 from __future__ import annotations
@@ -11,16 +15,23 @@ from typing import Final
 
 from attrs import evolve, field, frozen
 
-from subscription_codec import DecodeError
+from subscription_codec import DecodeError, TaskId, TopicPartition
 from subscription_codec.consumer_protocol import decode_consumer_subscription
 from upgrade.features.client.errors import ClusterError
 
 STABLE: Final = "Stable"
 EMPTY: Final = "Empty"
 DEAD: Final = "Dead"
-REBALANCING: Final = ("PreparingRebalance", "CompletingRebalance")
+NOT_READY: Final = "NotReady"
+WITHOUT_METADATA: Final = ("PreparingRebalance", "CompletingRebalance")
+"""The states of a classic group in which the broker shows no metadata of members."""
+
+REBALANCING: Final = (*WITHOUT_METADATA, "Assigning", "Reconciling")
 
 CLASSIC: Final = "classic"
+CONSUMER: Final = "consumer"
+STREAMS: Final = "streams"
+SHARE: Final = "share"
 CONSUMER_PROTOCOL: Final = "consumer"
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
@@ -39,6 +50,31 @@ class NoSuchGroup(ClusterError):
 
 
 @frozen(kw_only=True)
+class BrokerAssignment:
+    """What the broker assigned to a member of a group that is not classic, and what it knows of that member."""
+
+    epoch: int = 0
+    """Of the member; it rises with each new assignment. Below the group's epoch, the member has not confirmed it."""
+
+    topics: tuple[str, ...] = ()
+    partitions: tuple[TopicPartition, ...] = ()
+    """Of KIP-848 and KIP-932."""
+
+    active: tuple[TaskId, ...] = ()
+    """Of KIP-1071, like the next two."""
+
+    standby: tuple[TaskId, ...] = ()
+    warm_up: tuple[TaskId, ...] = ()
+    is_target: bool = True
+    """Whether this is what the member is to have; False while it has to revoke, or to wait for another member."""
+
+    process_id: str = ""
+    rack: str | None = None
+    end_point: str = ""
+    client_tags: Mapping[str, str] = field(factory=dict, hash=False)
+
+
+@frozen(kw_only=True)
 class DescribedGroupMember:
     """One member as a broker describes it."""
 
@@ -51,6 +87,9 @@ class DescribedGroupMember:
 
     assignment: bytes = b""
     """Likewise."""
+
+    broker_assignment: BrokerAssignment | None = None
+    """None in a classic group."""
 
 
 @frozen(kw_only=True)
@@ -77,11 +116,28 @@ class DescribedGroup:
     max_message_bytes: int | None = None
     """Largest record that the broker can store of the group; None if unknown."""
 
+    error: str = ""
+    """Why the group is listed and not described; then `state` is the listed one and there are no members."""
+
+
+@frozen(kw_only=True)
+class ClusterGroups:
+    """The groups of a cluster, as far as they can be found."""
+
+    groups: tuple[DescribedGroup, ...] = ()
+    """Sorted by name."""
+
+    failures: tuple[str, ...] = ()
+    """One line for each part of the cluster whose groups may be missing: a broker, or partitions of a topic."""
+
 
 def subscribed_topics(members: Iterable[DescribedGroupMember]) -> set[str]:
     """Return the topics that members subscribe to; a subscription that cannot be decoded has none."""
     found: set[str] = set()
     for member in members:
+        if member.broker_assignment:
+            found.update(member.broker_assignment.topics)
+            continue
         try:
             found.update(decode_consumer_subscription(member.subscription).topics)
         except DecodeError:

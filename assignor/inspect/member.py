@@ -11,10 +11,11 @@ from uuid import UUID
 from attrs import evolve, field, frozen
 
 from assignor.inspect._release_detection import CandidateReleases, common_rebalance_protocol, find_candidates
-from assignor.inspect.described_group import DescribedGroupMember
+from assignor.inspect.described_group import BrokerAssignment, DescribedGroupMember
 from assignor.protocol import feature_levels
 from assignor.protocol.feature_levels import NO_LEVELS, Levels
 from subscription_codec import (
+    EARLIEST_PROBEABLE_VERSION,
     FIRST_VERSION_WITH_OFFSET_SUMS,
     LATEST_OFFSET,
     NO_FOLLOW_UP,
@@ -110,6 +111,11 @@ class AssignmentSeen:
     supported_version: int | None = None
     active: tuple[TaskId, ...] = ()
     standbys: tuple[TaskId, ...] = ()
+    """With the warm-up tasks of a classic group: an assignment does not mark them (``standbys.classify_standbys``)."""
+
+    warm_ups: tuple[TaskId, ...] = ()
+    """Of a group of KIP-1071."""
+
     error_code: int = 0
     next_rebalance_ms: int | None = None
     """Milliseconds since 1970; 0: immediately, None: no rebalance scheduled."""
@@ -128,6 +134,15 @@ class InspectedMember:
     described: DescribedGroupMember
     subscription: SubscriptionSeen
     assignment: AssignmentSeen
+
+    @property
+    def is_about_to_rejoin(self) -> bool:
+        """Whether the member rejoins immediately: on request, to change its version, or to revoke partitions."""
+        sent, got = self.subscription, self.assignment
+        if got.next_rebalance_ms == 0 or not {*sent.owned_partitions} <= {*got.partitions}:
+            return True
+        used, version = sent.used_version or 0, got.used_version or 0
+        return version >= EARLIEST_PROBEABLE_VERSION and (version < used or (got.supported_version or 0) > used)
 
     @property
     def rebalance_protocol(self) -> str:
@@ -152,8 +167,12 @@ def decode_members(members: Iterable[DescribedGroupMember], *, streams: bool) ->
         InspectedMember(
             name=name,
             described=raw,
-            subscription=_subscription_seen(raw.subscription, streams),
-            assignment=_assignment_seen(raw.assignment, streams),
+            subscription=_known_to_broker(raw.broker_assignment)
+            if raw.broker_assignment
+            else _subscription_seen(raw.subscription, streams),
+            assignment=_assigned_by_broker(raw.broker_assignment)
+            if raw.broker_assignment
+            else _assignment_seen(raw.assignment, streams),
         )
         for name, raw in zip(names, ordered, strict=True)
     )
@@ -178,6 +197,26 @@ def _unique_names(members: Sequence[DescribedGroupMember]) -> list[str]:
 def _short_name(member_id: str) -> str:
     found = _UUID.findall(member_id)
     return str(found[-1]) if found else member_id
+
+
+def _known_to_broker(found: BrokerAssignment) -> SubscriptionSeen:
+    """Return what a member of a group that is not classic sent in its heartbeats."""
+    return SubscriptionSeen(
+        topics=found.topics,
+        process_id=UUID(found.process_id) if _UUID.fullmatch(found.process_id) else None,
+        rack=found.rack,
+        user_end_point=found.end_point,
+        client_tags=found.client_tags,
+    )
+
+
+def _assigned_by_broker(found: BrokerAssignment) -> AssignmentSeen:
+    return AssignmentSeen(
+        partitions=found.partitions,
+        active=tuple(sorted(found.active, key=task_order)),
+        standbys=tuple(sorted(found.standby, key=task_order)),
+        warm_ups=tuple(sorted(found.warm_up, key=task_order)),
+    )
 
 
 def _subscription_seen(encoded: bytes, streams: bool) -> SubscriptionSeen:

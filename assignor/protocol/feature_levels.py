@@ -5,7 +5,8 @@ without levels writes no bytes, so a group that watches no features has the same
 
 Layout: ``MAGIC``, a version, the size of the list (int32); for each feature its name (length in one byte, UTF-8) and
 its level (int16); the CRC-32 of everything before it. The checksum is needed because levels never fall: a level from
-damaged bytes could not be corrected.
+damaged bytes could not be corrected. It protects against damage, not against a hostile member: the trust model is in
+``docs/guide/carried-levels.md``.
 
 >>> decode_levels(encode_levels({"group.version": 1}) + b"bytes of another implementation")
 {'group.version': 1}
@@ -14,6 +15,7 @@ damaged bytes could not be corrected.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from types import MappingProxyType
 from typing import Any, Final
 from zlib import crc32
@@ -31,8 +33,12 @@ MAX_LEVEL: Final = 2**15 - 1
 """Levels are int16 in all requests of Kafka."""
 
 MAX_NAME_BYTES: Final = 255
+MAX_FEATURES: Final = 64
+"""The most features that a member watches, and that an envelope carries. Kafka 4.3 has nine."""
+
 _SIZE_OFFSET: Final = len(MAGIC + VERSION)
 _LIST_OFFSET: Final = _SIZE_OFFSET + 4
+_MAX_LIST_BYTES: Final = MAX_FEATURES * (1 + MAX_NAME_BYTES + 2)
 
 
 def merge_levels(*known: Levels) -> Levels:
@@ -55,6 +61,15 @@ def select_levels(watches: Iterable[str], levels: Levels) -> Levels:
     return {name: levels[name] for name in watches if name in levels}
 
 
+def limit_levels(levels: Levels, highest: Levels) -> Levels:
+    """Return the levels, none of them above its ``highest``; a feature without one is left out.
+
+    >>> limit_levels({"a": 9, "b": 1, "c": 1}, {"a": 2, "b": 2})
+    {'a': 2, 'b': 1}
+    """
+    return {name: min(level, highest[name]) for name, level in levels.items() if name in highest}
+
+
 def check_feature_names(names: Iterable[str]) -> frozenset[str]:
     """Return the names of features; raise ``ConfigException`` for a name that no feature can have."""
     expected = f"expected names of features to watch, each of 1 to {MAX_NAME_BYTES} bytes, such as ('group.version',)"
@@ -64,6 +79,8 @@ def check_feature_names(names: Iterable[str]) -> frozenset[str]:
     for name in found:
         if not isinstance(name, str) or not 1 <= len(name.encode()) <= MAX_NAME_BYTES:
             raise ConfigException(f"{expected}, got {name!r}")
+    if len(found) > MAX_FEATURES:
+        raise ConfigException(f"expected at most {MAX_FEATURES} features to watch, got {len(found)}")
     return found
 
 
@@ -88,12 +105,13 @@ def decode_levels(trailing: bytes) -> Levels:
     """Decode the bytes after the last field of userdata; never fails.
 
     Returns no levels unless the bytes start with exactly what ``encode_levels`` writes: other bytes are damaged, of
-    another version or of another implementation.
+    another version or of another implementation. Levels of more than ``MAX_FEATURES`` features are no levels either:
+    any member can write them, and time and memory must not depend on it.
     """
-    if not trailing.startswith(MAGIC):
+    size = int.from_bytes(trailing[_SIZE_OFFSET:_LIST_OFFSET], "big")
+    if not trailing.startswith(MAGIC) or size > _MAX_LIST_BYTES:
         return NO_LEVELS
-    end = _LIST_OFFSET + int.from_bytes(trailing[_SIZE_OFFSET:_LIST_OFFSET], "big")
-    found = dict(_decode_entries(trailing[_LIST_OFFSET:end]))
+    found = dict(islice(_decode_entries(trailing[_LIST_OFFSET : _LIST_OFFSET + size]), MAX_FEATURES))
     return found if found and trailing.startswith(encode_levels(found)) else NO_LEVELS
 
 
@@ -103,8 +121,9 @@ def _encode_entry(name: bytes, level: int) -> bytes:
 
 def _decode_entries(data: bytes) -> Iterable[tuple[str, int]]:
     """Decode as many entries as there may be; the caller checks the result."""
-    while data:
-        end = 1 + data[0]
-        name, level, data = data[1:end], int.from_bytes(data[end : end + 2], "big"), data[end + 2 :]
+    at = 0
+    while at < len(data):
+        first, end = at + 1, at + 1 + data[at]
+        name, level, at = data[first:end], int.from_bytes(data[end : end + 2], "big"), end + 2
         if name and 1 <= level <= MAX_LEVEL:
             yield name.decode(errors="ignore"), level

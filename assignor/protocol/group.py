@@ -6,7 +6,7 @@ Java: ``ClientMetadata``, ``ClientState``.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 from uuid import UUID
 
@@ -25,7 +25,7 @@ from subscription_codec import (
     TaskId,
     TopicPartition,
 )
-from subscription_codec.consumer_protocol import decode_member_userdata, flatten_by_topic
+from subscription_codec.consumer_protocol import TopicPartitions, decode_member_userdata
 from upgrade import ConfigException
 from upgrade.config_types import parse_host_port
 
@@ -40,7 +40,7 @@ class MemberMetadata:
     member_id: str
     versions: MemberVersions
     process_id: UUID = FUTURE_PROCESS_ID
-    owned_partitions: tuple[TopicPartition, ...] = ()
+    owned_by_topic: tuple[TopicPartitions, ...] = ()
     """The partitions that it has not revoked."""
     offset_sums: Mapping[TaskId, int] = {}
     """Its offset sums. Below version 7 there are none: ``LATEST_OFFSET`` and ``OFFSET_UNKNOWN`` stand for its previous
@@ -53,13 +53,21 @@ class MemberMetadata:
     """The bytes after the last field, which may carry feature levels (``feature_levels.decode_levels``)."""
 
     @property
+    def owned_partitions(self) -> Iterator[TopicPartition]:
+        """The partitions that it has not revoked, one at a time: a hostile member claims any number."""
+        return (TopicPartition(topic, number) for topic, numbers in self.owned_by_topic for number in numbers)
+
+    @property
     def is_future(self) -> bool:
         """Whether its userdata cannot be decoded."""
         return self.process_id == FUTURE_PROCESS_ID
 
     @property
     def host(self) -> HostInfo | None:
-        """Its endpoint for interactive queries; None without one, or if it is malformed (of another implementation)."""
+        """Its endpoint for interactive queries; None without one, or if it is malformed or too long.
+
+        Only another implementation or a hostile member sends such an endpoint; it must not terminate the group.
+        """
         try:
             return HostInfo(*parse_host_port(self.end_point)) if self.end_point else None
         except ConfigException:
@@ -103,20 +111,22 @@ def decode_members(subscriptions: Mapping[str, bytes], supported_version: int) -
 
 def _decode_member(member_id: str, subscription: bytes, supported_version: int) -> MemberMetadata:
     try:
-        envelope, userdata = decode_member_userdata(subscription, supported_version=supported_version)
+        envelope, userdata = decode_member_userdata(
+            subscription, supported_version=supported_version, with_topics=False
+        )
     except FutureVersion as error:
         raise FatalError(error.problem) from error
     except DecodeError as error:
         raise FatalError(f"unable to decode subscription data of member {member_id}: {error}") from error
     versions = MemberVersions(userdata.version, userdata.supported_version)
-    owned = flatten_by_topic(envelope.owned_partitions)
+    owned = envelope.owned_partitions
     if isinstance(userdata, FutureSubscription):
-        return MemberMetadata(member_id=member_id, versions=versions, owned_partitions=owned, rack_id=envelope.rack_id)
+        return MemberMetadata(member_id=member_id, versions=versions, owned_by_topic=owned, rack_id=envelope.rack_id)
     return MemberMetadata(
         member_id=member_id,
         versions=versions,
         process_id=userdata.process_id,
-        owned_partitions=owned,
+        owned_by_topic=owned,
         offset_sums=userdata.offset_sums_by_task(),
         end_point=userdata.user_end_point,
         client_tags=dict(userdata.client_tags),
@@ -196,12 +206,15 @@ def compute_lag(offset_sum: int, end_offset_sum: int) -> int:
     return end_offset_sum if end_offset_sum < offset_sum else end_offset_sum - offset_sum
 
 
-def owners_by_partition(members: Iterable[MemberMetadata]) -> dict[TopicPartition, frozenset[str]]:
-    """Return the members that claim to own each partition, normally one."""
+def owners_by_partition(
+    members: Iterable[MemberMetadata], known: Container[TopicPartition] | None = None
+) -> dict[TopicPartition, frozenset[str]]:
+    """Return the members that claim to own each partition, normally one; of the ``known`` partitions, None: of all."""
     owners: dict[TopicPartition, frozenset[str]] = {}
     for each in members:
         for partition in each.owned_partitions:
-            owners[partition] = owners.get(partition, frozenset()) | {each.member_id}
+            if known is None or partition in known:
+                owners[partition] = owners.get(partition, frozenset()) | {each.member_id}
     return owners
 
 

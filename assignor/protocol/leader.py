@@ -71,7 +71,7 @@ class LeaderSettings:
     as_release: str | None = None
     """The release of Kafka whose bytes it writes; None for ours."""
     watches: frozenset[str] = frozenset()
-    """The features whose levels it passes on to the members."""
+    """The features whose levels it passes on to the members; it ignores the levels of all others."""
 
 
 @frozen
@@ -193,7 +193,8 @@ def _assign_to_members(
     """
     tasks = plan.tasks
     members = [each for process in processes for each in process.members]
-    owners = group.owners_by_partition(members) if settings.behaviour.cooperative else {}
+    known = {partition for inputs in tasks.values() for partition in inputs}
+    owners = group.owners_by_partition(members, known) if settings.behaviour.cooperative else {}
     stateful = frozenset(task for task, info in plan.task_infos.items() if info.stateful)
     if settings.behaviour.fails_on_missing_lag:
         _require_lags(processes, assigned, stateful)
@@ -252,12 +253,20 @@ def _previous_tasks(members: Iterable[MemberMetadata], tasks: InputPartitionsByT
 def _encode_feature_levels(
     settings: LeaderSettings, cluster: ClusterSnapshot, members: Iterable[MemberMetadata]
 ) -> bytes:
-    """Encode the highest levels that this leader has seen or any member carries; nothing if it watches no features."""
+    """Encode the highest levels of the watched features that this leader has seen or any member carries.
+
+    A carried level may come from a hostile member: none is passed on above what the cluster has answered.
+    """
     if not settings.watches:
         return b""
     seen = feature_levels.select_levels(settings.watches, cluster.feature_levels)
     carried = (feature_levels.decode_levels(each.trailing) for each in members)
-    return feature_levels.encode_levels(feature_levels.merge_levels(seen, *carried))
+    known = feature_levels.merge_levels(
+        seen, *(feature_levels.select_levels(settings.watches, levels) for levels in carried)
+    )
+    return feature_levels.encode_levels(
+        feature_levels.limit_levels(known, seen) if cluster.feature_levels_complete else known
+    )
 
 
 @frozen

@@ -18,6 +18,7 @@ from assignor.protocol.feature_levels import (
     Levels,
     decode_levels,
     encode_levels,
+    limit_levels,
     merge_levels,
     select_levels,
 )
@@ -42,6 +43,7 @@ from subscription_codec import (
     HostPartitions,
     Subscription,
     TaskId,
+    TaskOffsetSum,
     TopicPartition,
 )
 from subscription_codec.columns import TaskOffsetSums
@@ -81,7 +83,7 @@ class ReceivedAssignment:
     dropped: bool = False
     """Whether the member has taken nothing but the version."""
     feature_levels: Levels = NO_LEVELS
-    """The highest levels that the group knows of the features that the member watches."""
+    """The highest levels that the member believes, of the features that it watches."""
 
     @property
     def partitions(self) -> tuple[TopicPartition, ...]:
@@ -118,6 +120,8 @@ class Member:
     """The features whose levels it remembers and carries."""
     feature_levels: Levels = field(default=NO_LEVELS, hash=False)
     """The highest level seen of each watched feature; it never falls (KIP-584)."""
+    unconfirmed_levels: Levels = field(default=NO_LEVELS, hash=False)
+    """The levels of the last assignment that it does not believe before the cluster confirms them."""
 
     # -- joining -------------------------------------------------------------------------------------------------
 
@@ -168,8 +172,11 @@ class Member:
         )
 
     def _as_offset_sums(self, state: Mapping[TaskId, int]) -> dict[str, Any]:
-        running = self._stateful_only(dict.fromkeys(self.previous_active, LATEST_OFFSET))
-        return {"task_offset_sums": TaskOffsetSums.of(dict(sorted({**state, **running}.items())))}
+        sums = {**state, **self._stateful_only(dict.fromkeys(self.previous_active, LATEST_OFFSET))}
+        ordered = {task: sums[task] for task in sorted(sums, key=_task_order)}
+        if any(task.topology for task in ordered):  # has no columns
+            return {"task_offset_sums": tuple(map(TaskOffsetSum, ordered, ordered.values()))}
+        return {"task_offset_sums": TaskOffsetSums.of(ordered)}
 
     def _as_task_lists(self, state: Mapping[TaskId, int]) -> dict[str, Any]:
         """List the previous active tasks that its release reports, and the tasks that it has state of."""
@@ -178,8 +185,8 @@ class Member:
         else:
             ran = set() if self.cooperative else set(self.previous_active)
         return {
-            "prev_tasks": tuple(sorted(ran)),
-            "standby_tasks": tuple(sorted(state.keys() - self.previous_active)),
+            "prev_tasks": tuple(sorted(ran, key=_task_order)),
+            "standby_tasks": tuple(sorted(state.keys() - self.previous_active, key=_task_order)),
         }
 
     def _stateful_only(self, offset_sums: Mapping[TaskId, int]) -> dict[TaskId, int]:
@@ -196,10 +203,14 @@ class Member:
 
     # -- assignment ------------------------------------------------------------------------------------------
 
-    def on_assignment(self, encoded: bytes, *, completes: bool = False) -> tuple[Member, ReceivedAssignment]:
+    def on_assignment(
+        self, encoded: bytes, *, completes: bool = False, confirmed_levels: Levels | None = None
+    ) -> tuple[Member, ReceivedAssignment]:
         """Decode and apply a whole consumer-protocol assignment. Return the next member and the assignment.
 
-        ``completes``: see ``AssignmentReceived``. Raises ``FatalError`` where Kafka's member fails.
+        ``completes``: see ``AssignmentReceived``. ``confirmed_levels`` are those that the cluster has answered: higher
+        ones are not believed before ``confirm_levels``; None believes all. Raises ``FatalError`` where Kafka's member
+        fails.
         """
         assignment, partitions = _decode_assignment(encoded, self.version.supported_version)
         code = assignment.error_code
@@ -210,7 +221,9 @@ class Member:
             raise FatalError(str(error.args[0]), error.java_exception) from error
         if not _FATAL_ACTIONS.isdisjoint(actions):
             raise FatalError(f"the leader sent error code {code}", AssignorError(code).name)
-        levels = self._merge_levels(decode_levels(assignment.trailing))
+        carried = select_levels(self.watches, decode_levels(assignment.trailing)) if self.watches else NO_LEVELS
+        believed = carried if confirmed_levels is None else limit_levels(carried, confirmed_levels)
+        levels = self._merge_levels(believed)
         hosts = _partitions_by_host(assignment.partitions_by_host)
         next_one = self._next_rebalance(hosts, assignment.next_rebalance_ms, Action.REJOIN in actions)
         taken = Action.ACCEPT in actions
@@ -227,11 +240,12 @@ class Member:
             dropped=not taken,
             feature_levels=levels,
         )
-        return self._after_assignment(received, version, levels), received
+        return self._after_assignment(received, version, _levels_above(carried, levels)), received
 
-    def _after_assignment(self, received: ReceivedAssignment, version: MemberVersion, levels: Levels) -> Member:
+    def _after_assignment(self, received: ReceivedAssignment, version: MemberVersion, unconfirmed: Levels) -> Member:
+        levels = received.feature_levels
         if received.dropped:
-            return evolve(self, version=version, feature_levels=levels)
+            return evolve(self, version=version, feature_levels=levels, unconfirmed_levels=unconfirmed)
         held = {
             task for task in (*received.active, *received.standby) if task.subtopology in self.stateful_subtopologies
         }
@@ -239,6 +253,7 @@ class Member:
             self,
             version=version,
             feature_levels=levels,
+            unconfirmed_levels=unconfirmed,
             previous_active=frozenset(received.active),
             stored=self.stored | held,
             owned_partitions=frozenset(received.partitions),
@@ -247,6 +262,11 @@ class Member:
     def _merge_levels(self, levels: Levels) -> Levels:
         """Merge levels into its own: "shall not downgrade (...) once they upgrade" (KIP-584)."""
         return merge_levels(self.feature_levels, select_levels(self.watches, levels))
+
+    def confirm_levels(self, finalized: Levels) -> Member:
+        """Return the member as it is once the cluster has answered: it believes unconfirmed levels up to these."""
+        levels = merge_levels(self.feature_levels, limit_levels(self.unconfirmed_levels, finalized))
+        return evolve(self, feature_levels=levels, unconfirmed_levels=_levels_above(self.unconfirmed_levels, levels))
 
     def needs_rejoin_for(self, finalized: Levels) -> bool:
         """Whether these finalized levels are news for the group, so that the member should rejoin."""
@@ -269,6 +289,15 @@ class Member:
 
 
 _FATAL_ACTIONS: Final = frozenset({Action.SHUTDOWN, Action.SHUTDOWN_APPLICATION})
+
+
+def _levels_above(levels: Levels, believed: Levels) -> Levels:
+    return {name: level for name, level in levels.items() if level > believed.get(name, 0)}
+
+
+def _task_order(task: TaskId) -> tuple[int, int, str]:
+    """Sort key for tasks of which some may have a topology name, as a hostile leader assigns them."""
+    return (task.subtopology, task.partition, task.topology or "")
 
 
 def _signed_byte(number: int) -> int:
@@ -302,7 +331,9 @@ def _partitions_by_task(
     if len(tasks) != len(partitions):
         message = f"Number of assigned partitions {len(partitions)} is not equal to the number of active taskIds"
         raise FatalError(f"{message} {len(tasks)}", code=PARTITION_COUNT_MISMATCH)
-    active: dict[TaskId, set[TopicPartition]] = {}
+    active: dict[TaskId, Any] = {}
     for task, partition in zip(tasks, partitions, strict=True):
-        active.setdefault(task, set()).add(partition)
-    return {task: frozenset(inputs) for task, inputs in active.items()}
+        active.setdefault(task, []).append(partition)
+    for task, inputs in active.items():
+        active[task] = frozenset(inputs)  # one at a time: the lists are not needed beside the sets
+    return active

@@ -17,6 +17,7 @@ from attrs import define, field
 
 from assignor import ReceivedAssignment, StreamsAssignor
 from assignor.cluster import ClusterSnapshot
+from assignor.protocol.feature_levels import Levels
 from probing.follow_up import FollowUpReason
 from spark_sim.model.scenario import Instance
 from spark_sim.model.workload import Workload
@@ -66,9 +67,11 @@ class MemoizedAssignor(StreamsAssignor):
         arguments = (cluster, frozenset(subscriptions.items()))
         return self._memoized(arguments, sum(map(len, subscriptions.values())), lambda: compute(cluster, subscriptions))
 
-    def on_assignment(self, assignment: bytes) -> ReceivedAssignment:
+    def on_assignment(self, assignment: bytes, *, confirmed_levels: Levels | None = None) -> ReceivedAssignment:
         """See ``StreamsPartitionAssignor``."""
         compute = super().on_assignment
+        if confirmed_levels is not None:
+            return compute(assignment, confirmed_levels=confirmed_levels)
         return self._memoized(assignment, len(assignment), lambda: compute(assignment))
 
     def _memoized(self, arguments: Hashable, size: int, compute: Callable[[], T]) -> T:

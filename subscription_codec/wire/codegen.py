@@ -23,7 +23,7 @@ from subscription_codec.records import TaskId
 from subscription_codec.wire.columns_wire import FastPathMiss
 from subscription_codec.wire.hosts import HostMapType, TopicDictionaryType
 from subscription_codec.wire.text import ModifiedUtf8, Utf8
-from subscription_codec.wire.types import INT_32, Array, Integer, Struct, Uuid, WireType, cached_uuid
+from subscription_codec.wire.types import INT_32, Array, Integer, NullableBytes, Struct, Uuid, WireType, cached_uuid
 
 FALLBACK_ERRORS: Final = (FastPathMiss, ValueError, TypeError, AttributeError, OverflowError, LookupError)
 
@@ -52,6 +52,7 @@ _TASK_ID_INTEGERS: Final = ("subtopology", "partition")
 """The integers of every task on the wire; since version 10 a name follows."""
 
 _NULL_TOPOLOGY: Final = bytes(4)
+_NULL_BYTES: Final = b"\xff\xff\xff\xff"
 
 _NAMESPACE: Final = {
     "FastPathMiss": FastPathMiss,
@@ -193,6 +194,8 @@ class _DecoderSource(_SourceBuilder):
         self.add_line(f'{left} = number({self.take_slice(4)}, "big")')
         self.flush_position()
         self.fall_back_if(f"{left} * {wire.item.size} > len(data) - at")
+        if wire.most is not None:
+            self.fall_back_if(f"{left} > {wire.most}")
         self.add_line(f"{items} = []")
         with self.block(f"for _ in range({left}):"):
             self.emit_read(wire.item, item)
@@ -242,8 +245,13 @@ class _EncoderSource(_SourceBuilder):
                 self.add_line(f'{text} = {value}.encode("ascii")')
                 self.fall_back_if(f'b"\\0" in {text}')
                 self.pieces += (f'len({text}).to_bytes(2, "big")', text)
-            case TopicDictionaryType():
-                self.emit_write(wire.inner, value)
+            case NullableBytes():
+                size, content = self.fresh_name("size"), self.fresh_name("content")
+                self.add_line(
+                    f'{size}, {content} = ({_NULL_BYTES!r}, b"") if {value} is None else '
+                    f'(len({value}).to_bytes(4, "big"), {value})'
+                )
+                self.pieces += (size, content)
             case Array():
                 self.emit_array(wire, value)
             case Struct(make=make) if make is TaskId:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from subscription_codec.columns import INT32, HostMap, byteswapped, to_big_endian
+from subscription_codec.columns import INT32, HostMap, TopicDictionary, byteswapped, to_big_endian
 from subscription_codec.records import HostInfo, HostPartitions, TopicEntry, TopicPartition
 from subscription_codec.wire.columns_wire import ColumnType, FastPathMiss, array_bounds
 from subscription_codec.wire.text import ModifiedUtf8, decode_modified_utf8, encode_modified_utf8
@@ -28,6 +28,23 @@ class TopicDictionaryType(ColumnType[Sequence[TopicEntry]]):
     def from_wire(self, value: Any, reader: Reader) -> Sequence[TopicEntry]:
         reader.topic_dictionary = value
         return value  # type: ignore[no-any-return]
+
+    def fast_write(self, value: Any) -> bytes:
+        if not isinstance(value, TopicDictionary):
+            return _encode_topics(value)
+        if value.encoded is None:
+            value.encoded = _encode_topics(value)
+        return value.encoded
+
+
+def _encode_topics(topics: Sequence[TopicEntry]) -> bytes:
+    out = [len(topics).to_bytes(4, "big")]
+    for index, topic in topics:
+        name = topic.encode("ascii")
+        if b"\0" in name:
+            raise FastPathMiss
+        out += (index.to_bytes(4, "big", signed=True), len(name).to_bytes(2, "big"), name)
+    return b"".join(out)
 
 
 class IndexedPartition(NamedTuple):
@@ -92,6 +109,11 @@ class HostMapType(ColumnType[Sequence[HostPartitions]]):
         return HostMap(topics, tuple(hosts), tuple(counts), byteswapped(numbers)), at
 
     def fast_write(self, value: Any) -> bytes:
+        if value.encoded is None:  # a leader sends the same map to all members
+            value.encoded = self._encode(value)
+        return value.encoded  # type: ignore[no-any-return]
+
+    def _encode(self, value: HostMap) -> bytes:
         numbers = to_big_endian(value.packed_partitions)
         out = [len(value.hosts).to_bytes(4, "big")]
         add = out.append

@@ -178,16 +178,19 @@ class NullableBytes(WireType["bytes | None"]):
 
 
 class Array(WireType[tuple[T, ...]]):
-    """A list: int32 count, then the items."""
+    """A list: int32 count, then the items; ``most``: the longest list that is read, None if any is."""
 
     size = 4
 
-    def __init__(self, item: WireType[T]) -> None:
+    def __init__(self, item: WireType[T], most: int | None = None) -> None:
         self.item = item
+        self.most = most
         self.name = f"[{item.name}]"
 
     def read(self, reader: Reader) -> tuple[T, ...]:
-        count = reader.read_count(self.item.size)
+        at, count = reader.position, reader.read_count(self.item.size)
+        if self.most is not None and count > self.most:
+            raise BadCount(f"{count} items; {self.most} is the most that is read", at)
         read, items = self.item.read, []
         try:
             for _ in range(count):

@@ -296,6 +296,18 @@ def test_an_unknown_topic_leaves_the_group_without_tasks():
     assert {"a": set()} == owned(Group(ORDERS, {}, a="2.0.1").rebalance())
 
 
+def test_a_group_in_which_all_send_a_future_version_gets_empty_assignments_from_an_eager_leader():
+    future = encode_consumer_subscription(
+        ConsumerSubscription(("orders",), encode_subscription(FutureSubscription(9, 9)))
+    )
+    group = Group(ORDERS, {"orders": 2}, leader="2.3.1")
+
+    answers = group.members["leader"].assign({"orders": 2}, {"a": future, "b": future})
+
+    decoded = [decode_assignment(decode_consumer_assignment(answer).user_data) for answer in answers.values()]
+    assert [()] * 2 == [each.active_tasks for each in decoded]
+
+
 def test_a_future_member_of_todays_group_gets_real_tasks():
     group = Group(ORDERS, {"orders": 4}, a="streams-assignor-3")
     encoded = encode_consumer_subscription(

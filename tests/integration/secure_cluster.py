@@ -44,12 +44,14 @@ LOGIN_MODULES = {
 }
 _SCRAM = {"SCRAM-SHA-256": ScramMechanism.SCRAM_SHA_256, "SCRAM-SHA-512": ScramMechanism.SCRAM_SHA_512}
 _ITERATIONS = 4096
-USERS = ("anna", "bert", "carl")
+USERS = ("anna", "bert", "carl", "emil")
 
 
 @frozen
 class SecureCluster:
     """`anna`, and `dora` by her certificate, may do everything; `bert` not use the group, `carl` not read the topic.
+
+    `emil` may list all groups and describe none.
 
     Rights are those to everything whose name begins with the application's.
     """
@@ -177,10 +179,12 @@ def _let_in(cluster: SecureCluster) -> None:
     read, describe, alter = AclOperation.READ, AclOperation.DESCRIBE, AclOperation.ALTER
     for user in (*USERS, "CN=dora"):
         _allow(admin, user, ResourceType.TOPIC, name, *([describe] if user == "carl" else [describe, read]))
-        if user != "bert":
+        if user not in ("bert", "emil"):
             _allow(admin, user, ResourceType.GROUP, name, read)
         if user in ("anna", "CN=dora"):
             _allow(admin, user, ResourceType.BROKER, "kafka-cluster", alter, describe)
+        if user == "emil":
+            _allow(admin, user, ResourceType.BROKER, "kafka-cluster", describe)
 
 
 def _allow(admin: AdminClient, user: str, kind: ResourceType, name: str, *operations: AclOperation) -> None:

@@ -22,7 +22,7 @@ from assignor.inspect import DescribedGroup
 from assignor.inspect.record_size import group_record_bytes
 from tests.integration.applications import PARTITIONS, TASKS, Application, settle
 from tests.integration.brokers import a_broker
-from tests.integration.clusters import NEWEST, Cluster
+from tests.integration.clusters import NEWEST, OLDER, Cluster
 from tests.integration.kafka_jars import Unavailable, counting
 from tests.integration.subprocesses import TIMEOUT_SECONDS, JavaMember, JavaStreams, wait_until
 
@@ -83,9 +83,17 @@ def test_a_group_in_the_middle_of_an_upgrade(application: Application, java_stre
         assert old.tasks == set(by_release["2.0.0"]["active"])
         assert python.tasks == set(by_release["3.4.0"]["active"])
         assert [] == found["findings"]
+        stuck = reported(broker, application.name, "--wait", "release=4.3.1", "--timeout", "2s")
+        assert 124 == stuck.returncode
+        name = by_release["2.0.0"]["name"]
+        assert f"1 of 2 members on 4.3.1; waiting for {name}; no rebalance is due" in stuck.stderr
         old.stop()
+        done = reported(broker, application.name, "--wait", "release=4.3.1", "--timeout", "1m")
+        assert (0, True) == (done.returncode, "is on 4.3.1: 1 member on 4.3.1" in done.stdout), done
+        assert "send the same metadata" in done.stderr
         settle(python)
         assert {"11": 1} == reports(broker, application.name)["upgrade"]["used"]
+    assert 0 == reported(broker, application.name, "--wait", "empty", "--timeout", "1m").returncode
 
 
 def facts(member: Any) -> tuple[str, int, int]:
@@ -189,15 +197,18 @@ def test_a_missing_group(broker: str) -> None:
 
 
 def test_a_group_of_the_new_protocol(broker: str, request: pytest.FixtureRequest) -> None:
-    """KIP-848: the broker has it, and has nothing of it to decode."""
+    """KIP-848: the broker assigns. It was "Stable with 0 members"."""
     if request.node.callspec.params["broker"] != NEWEST:
         pytest.skip("only the newest broker has it switched on")
     name = f"kip-848-{uuid4().hex[:8]}"
     with plain(broker, name, **{"group.protocol": "consumer"}):
         found = reports(broker, name, "--check")
+        with_librdkafka = reported(broker, name, "--check", "--client", "confluent-kafka")
 
     assert ("consumer", "Stable", ["not-classic"]) == (found["type"], found["state"], codes(found))
     assert "KIP-848" in found["findings"][0]["text"]
+    assert [[f"{name}-{each}" for each in range(3)]] == [member["partitions"] for member in found["members"]]
+    assert (1, True) == (with_librdkafka.returncode, "not described" in with_librdkafka.stdout)
 
 
 @pytest.mark.java
@@ -229,12 +240,42 @@ def test_a_group_of_kip_1071(tmp_path: Path) -> None:
         except Unavailable as missing:
             pytest.skip(f"no real broker: {missing}")
         application = Application(cluster.brokers)
-        with newest_java(application, cluster.brokers, tmp_path / "s", {"group.protocol": "streams"}) as java:
-            wait_until(lambda: java.tasks == TASKS, java)
+        settings = {"group.protocol": "streams"}
+        with (
+            newest_java(application, cluster.brokers, tmp_path / "1", settings) as one,
+            newest_java(application, cluster.brokers, tmp_path / "2", settings) as other,
+        ):
+            settle(one, other)
+            waited = reported(cluster.brokers, application.name, "--wait", "stable", "--timeout", "1m")
             found = reports(cluster.brokers, application.name, "--check")
 
+    assert 0 == waited.returncode, waited.stderr
     assert ("streams", "Stable", ["not-classic"]) == (found["type"], found["state"], codes(found))
     assert "KIP-1071" in found["findings"][0]["text"]
+    assert {frozenset(one.tasks), frozenset(other.tasks)} == {
+        frozenset(member["active"]) for member in found["members"]
+    }
+
+
+@pytest.mark.parametrize("release", [NEWEST, OLDER])
+@pytest.mark.parametrize("client", ["kafka-python", "confluent-kafka"])
+def test_one_unreachable_broker_does_not_hide_the_groups_of_another(tmp_path: Path, release: str, client: str) -> None:
+    """The second broker advertises an address at which no server listens."""
+    with Cluster(tmp_path) as cluster:
+        try:
+            cluster.start(1, release, settings={"group.initial.rebalance.delay.ms": "0"})
+            with plain(cluster.brokers, "visible"):
+                cluster.start(2, release, settings={"advertised.listeners": "PLAINTEXT://127.0.0.1:9"})
+                words = ("list", "--check", "--json", "--client", client, "--timeout", "10s")
+                done = reported(cluster.brokers, *words)
+        except Unavailable as missing:
+            pytest.skip(f"no real broker: {missing}")
+
+    assert (1, ["visible"]) == (done.returncode, [each["group"] for each in json.loads(done.stdout)])
+    assert done.stderr.startswith("note: ")
+    if client == "kafka-python":
+        assert [1] == [len(each["members"]) for each in json.loads(done.stdout)]
+        assert "127.0.0.1:9" in done.stderr
 
 
 def newest_java(application: Application, broker: str, state: Path, more: dict[str, str]) -> JavaMember:

@@ -118,6 +118,29 @@ def test_a_refusal_is_one_line(secure: SecureCluster, name: str, why: str, by: s
     assert no_secret_in(found)
 
 
+@pytest.mark.parametrize("by", ["kafka-python", "confluent-kafka"])
+def test_groups_that_may_be_listed_and_not_described(secure: SecureCluster, name: str, by: str, tmp_path: Path) -> None:
+    """They were stable without members and without problems, with status 0."""
+    consumer = Consumer({"bootstrap.servers": secure.open, "group.id": f"{name}-live"})
+    consumer.subscribe([secure.application.source])
+    try:
+        while not consumer.assignment():
+            consumer.poll(1)
+        file = written(secure.java_login("emil"), tmp_path)
+        words = ["--all", "--client", by, "--command-config", str(file), "--json", "--check"]
+        done = CliRunner().invoke(group, words)
+    finally:
+        consumer.close()
+
+    found = {each["group"]: each for each in json.loads(done.stdout)}
+    assert 1 == done.exit_code
+    assert ("Stable", ["not-described"]) == (
+        found[f"{name}-live"]["state"],
+        [finding["code"] for finding in found[f"{name}-live"]["findings"] if finding["kind"] == "problem"],
+    )
+    assert found[f"{name}-live"]["error"].startswith("GROUP_AUTHORIZATION_FAILED")
+
+
 def no_secret_in(found: ToolOutput) -> bool:
     return not any(secret in found.out + found.err for secret in (PASSWORD, KEY_PASSWORD, WRONG))
 

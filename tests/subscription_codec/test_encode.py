@@ -203,6 +203,20 @@ def test_many_answers_share_one_dictionary():
     assert [shared.partitions_by_host] * 3 == [decode_assignment(encode_assignment(each))[4] for each in answers]
 
 
+def test_answers_that_share_host_maps_and_dictionary_encode_them_once():
+    """They are nearly all bytes of the answers to a large group."""
+    hosts = by_host("t", 0)
+    shared = with_topic_dictionary(Assignment(6, 6, partitions_by_host=hosts, standby_partitions_by_host=hosts))
+    columns = shared.partitions_by_host, shared.standby_partitions_by_host, shared.topics
+    assert [None] * 3 == [each.encoded for each in columns]
+    first = encode_assignment(shared)
+    kept = [each.encoded for each in columns]
+
+    assert first == encode_assignment(shared)
+    assert [True] * 3 == [each.encoded is before for each, before in zip(columns, kept, strict=True)]
+    assert all(each in first for each in kept)
+
+
 @pytest.mark.parametrize("version", [5, 6, 11])
 def test_a_host_map_may_be_replaced_in_a_decoded_record(version):
     decoded = decode_assignment(encode_assignment(Assignment(version, version, partitions_by_host=by_host("t", 0))))

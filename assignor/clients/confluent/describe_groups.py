@@ -1,7 +1,9 @@
 """Describes groups as raw bytes through confluent-kafka, where kafka-python is not installed.
 
 ``AdminClient.list_groups`` is its only call that returns the bytes of members. It has neither instance ids nor types of
-groups, and leaves out the groups that the user may not describe.
+groups, leaves out the groups that the user may not describe, and fails if one broker does not answer. Therefore
+``list_consumer_groups`` is called as well: it returns names, states and types, as far as brokers answer. A group that
+only the second call returns has an ``error``.
 """
 
 from __future__ import annotations
@@ -10,18 +12,32 @@ import logging
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from assignor.clients import naming_the_extra
-from assignor.inspect import DescribedGroup, DescribedGroupMember, NoSuchGroup, with_topic_metadata
-from assignor.inspect.described_group import DEAD, LOOKUP_TIMEOUT_SECONDS, MAX_MESSAGE_BYTES_KEY, OFFSETS_TOPIC
-from upgrade.features.client.errors import ApiError, Unreachable
+from assignor.inspect import ClusterGroups, DescribedGroup, DescribedGroupMember, NoSuchGroup, with_topic_metadata
+from assignor.inspect.described_group import (
+    CLASSIC,
+    DEAD,
+    EMPTY,
+    LOOKUP_TIMEOUT_SECONDS,
+    MAX_MESSAGE_BYTES_KEY,
+    OFFSETS_TOPIC,
+)
+from upgrade.features.client.errors import Unreachable
 
 with naming_the_extra("confluent"):
     from confluent_kafka import KafkaError, KafkaException
     from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType  # type: ignore[attr-defined]  # has both
 
     from assignor.clients.confluent import _private_api
+
+_STATES: Final[Mapping[str, str]] = {
+    # name in confluent-kafka: name in Kafka
+    "PREPARING_REBALANCING": "PreparingRebalance",
+    "COMPLETING_REBALANCING": "CompletingRebalance",
+    "UNKNOWN": "",
+}
 
 _LIBRDKAFKA_KEYS: Final[Mapping[str, str]] = {
     # name in kafka-python, as in a ``CommandConfig``: name in librdkafka
@@ -48,17 +64,48 @@ class GroupLookup:
     def group(self, name: str) -> DescribedGroup:
         """Return a group, with the partition counts of its topics and the limit of its record; ``NoSuchGroup``."""
         admin = self._admin()
-        for found in self._list_groups(admin, name):
-            if found.name == name and found.state not in ("", DEAD):
-                return self._with_topic_metadata([found], admin)[0]
+        found = [group for group in self._list_groups(admin, name) if group.name == name]
+        for group in found:
+            if group.state not in ("", DEAD):
+                return self._with_topic_metadata([group], admin)[0]
+        for group in self._overview(admin).groups:  # such as one of KIP-848, which the first call describes as dead
+            if group.name == name and group.state != DEAD:
+                return self._with_topic_metadata([group], admin)[0]
         raise NoSuchGroup(
             f"no group {name!r} at {self.bootstrap_servers} that the user may describe and confluent-kafka can show"
         )
 
-    def groups(self) -> list[DescribedGroup]:
-        """Return all groups of the cluster that the user may describe, sorted by name."""
+    def groups(self) -> ClusterGroups:
+        """Return all groups of the cluster that the user may list, as far as brokers answer, sorted by name."""
         admin = self._admin()
-        return self._with_topic_metadata(sorted(self._list_groups(admin), key=lambda group: group.name), admin)
+        overview = self._overview(admin)
+        try:
+            described = {group.name: group for group in map(_visible, self._list_groups(admin))}
+        except Unreachable:
+            if not overview.groups:
+                raise
+            described = {}  # one broker is enough
+        names = {group.name for group in overview.groups}
+        found = [
+            *(_merged(group, described.get(group.name)) for group in overview.groups),
+            # Among these are groups of KIP-1071, which the overview does not have.
+            *(group for name, group in described.items() if name not in names),
+        ]
+        groups = self._with_topic_metadata(sorted(found, key=lambda group: group.name), admin)
+        return ClusterGroups(groups=tuple(groups), failures=overview.failures)
+
+    def _overview(self, admin: _RecordingAdminClient) -> ClusterGroups:
+        """Return what brokers list: each group with the error that it is not described, unless it is empty."""
+        try:
+            # A broker without an answer delays the result until the request times out.
+            found = admin.list_consumer_groups(request_timeout=self.timeout_seconds / 2)
+            answer = found.result(self.timeout_seconds)
+        except (KafkaException, TimeoutError) as error:
+            return ClusterGroups(failures=(f"{self.bootstrap_servers}: {_error_text(error)}",))
+        return ClusterGroups(
+            groups=tuple(_listed_group(each) for each in answer.valid),
+            failures=tuple(f"a broker of {self.bootstrap_servers}: {_error_text(each)}" for each in answer.errors),
+        )
 
     def _admin(self) -> _RecordingAdminClient:
         try:
@@ -108,11 +155,37 @@ class _RecordingAdminClient(AdminClient):
         return next((error.str() for error in self._errors if error.code() != KafkaError._ALL_BROKERS_DOWN), "")
 
 
+def _error_text(error: Any) -> str:
+    """Return the text of an error of confluent-kafka, alone or in an exception, or that the time is over."""
+    found = error if isinstance(error, KafkaError) else next(iter(error.args), None)
+    return found.str() if isinstance(found, KafkaError) else "no answer in time"
+
+
+def _listed_group(found: Any) -> DescribedGroup:
+    state = _STATES.get(found.state.name, found.state.name.title().replace("_", ""))
+    group_type = found.type.name.lower() if found.type.name != "UNKNOWN" else CLASSIC
+    error = "" if state in (EMPTY, DEAD) else f"confluent-kafka shows no members of this {group_type} group"
+    return DescribedGroup(name=found.group_id, state=state, type=group_type, error=error)
+
+
+def _merged(listed: DescribedGroup, described: DescribedGroup | None) -> DescribedGroup:
+    """Return a classic group as it is described; a listed group with an error has the state of the list."""
+    if described is None or listed.type != CLASSIC:
+        return listed
+    return evolve(listed, error=described.error) if described.error else described
+
+
+def _visible(group: DescribedGroup) -> DescribedGroup:
+    """Give a group that is described as dead an error: librdkafka describes every group as a classic one."""
+    if group.error or group.state not in ("", DEAD):
+        return group
+    return evolve(group, error="confluent-kafka describes it as dead, as it does with groups of newer types")
+
+
 def _described_group(found: Any) -> DescribedGroup:
-    if found.error is not None:
-        raise ApiError(found.error.code(), found.error.name(), found.error.str())
     return DescribedGroup(
         name=found.id,
+        error="" if found.error is None else f"{found.error.name()}: {found.error.str()}",
         state=found.state,
         protocol_type=found.protocol_type,
         protocol=found.protocol,

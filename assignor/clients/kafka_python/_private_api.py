@@ -23,6 +23,7 @@ from kafka.errors import (
     RebalanceInProgressError,
 )
 from kafka.protocol.admin import DescribeConfigsRequest, DescribeGroupsRequest, ListGroupsRequest
+from kafka.protocol.api_message import ApiMessage
 from kafka.protocol.metadata import FindCoordinatorRequest, MetadataRequest
 
 from assignor.clients._library_names import missing_names, unsupported_library
@@ -31,6 +32,7 @@ from assignor.clients.hooks import AsyncCall, run_after, run_before
 __all__ = [
     "PRIVATE_NAMES",
     "AbstractPartitionAssignor",
+    "ApiMessage",
     "DescribeConfigsRequest",
     "DescribeGroupsRequest",
     "FindCoordinatorRequest",

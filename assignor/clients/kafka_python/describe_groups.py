@@ -8,12 +8,14 @@ its own connections and closes them.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 from kafka.errors import IncompatibleBrokerVersion, KafkaError, for_code
 
+from assignor.clients.kafka_python._describe_requests import REQUESTS
+from assignor.clients.kafka_python._describe_requests import described_group as broker_assigned_group
 from assignor.clients.kafka_python._private_api import (
     DescribeConfigsRequest,
     DescribeGroupsRequest,
@@ -21,9 +23,17 @@ from assignor.clients.kafka_python._private_api import (
     ListGroupsRequest,
     MetadataRequest,
 )
-from assignor.inspect import DescribedGroup, DescribedGroupMember, NoSuchGroup, subscribed_topics, with_topic_metadata
-from assignor.inspect.described_group import CLASSIC, DEAD, LOOKUP_TIMEOUT_SECONDS, MAX_MESSAGE_BYTES_KEY, OFFSETS_TOPIC
-from upgrade.features.client.connection import ClusterNodes, Connection, Deadline
+from assignor.inspect import (
+    LOOKUP_TIMEOUT_SECONDS,
+    ClusterGroups,
+    DescribedGroup,
+    DescribedGroupMember,
+    NoSuchGroup,
+    subscribed_topics,
+    with_topic_metadata,
+)
+from assignor.inspect.described_group import CLASSIC, DEAD, EMPTY, MAX_MESSAGE_BYTES_KEY, OFFSETS_TOPIC
+from upgrade.features.client.connection import Connection, Deadline
 from upgrade.features.client.errors import ApiError, ClusterError, Unreachable
 
 _MAX_RESPONSE_BYTES: Final = 100 * 2**20
@@ -34,6 +44,7 @@ _GROUP_ID_NOT_FOUND: Final = 69
 _RETRIABLE_CODES: Final = frozenset({14, 15, 16})  # COORDINATOR_LOAD_IN_PROGRESS, _NOT_AVAILABLE, NOT_COORDINATOR
 _RETRY_SECONDS: Final = 0.2
 _GROUPS_PER_REQUEST: Final = 100
+_BROKER_SHARE: Final = 0.8  # of the time; the rest is for the metadata of topics
 
 
 class _BrokerConnection(Connection):
@@ -57,6 +68,18 @@ class _BrokerConnection(Connection):
             raise Unreachable(f"{self._server}: {' '.join(str(error).split()) or type(error).__name__}") from None
 
 
+@frozen(kw_only=True)
+class _BrokerGroups:
+    """What one broker returned of the groups that it coordinates."""
+
+    groups: tuple[DescribedGroup, ...] = ()
+    failure: str = ""
+    """Why groups may be missing."""
+
+    may_succeed: bool = False
+    """Whether a retry helps."""
+
+
 @frozen
 class GroupLookup:
     """Describes the groups of one cluster; ``settings`` are kafka-python's, and ``repr`` does not show them.
@@ -69,43 +92,71 @@ class GroupLookup:
     timeout_seconds: float = LOOKUP_TIMEOUT_SECONDS
 
     def group(self, name: str) -> DescribedGroup:
-        """Return a group, with the partition counts of its topics and the limit of its record; ``NoSuchGroup``."""
+        """Return a group, with the partition counts of its topics and the limit of its record; ``NoSuchGroup``.
+
+        A coordinator that moves, loads its groups or does not answer is retried until the timeout.
+        """
         deadline = Deadline(self.timeout_seconds)
         with self._connect_to_any(deadline) as node:
             found = self._describe_at_coordinator(node, name, deadline)
             return _with_topic_metadata([found], node, deadline)[0]
 
-    def groups(self) -> list[DescribedGroup]:
-        """Return all groups of the cluster that the user may describe, sorted by name."""
+    def groups(self) -> ClusterGroups:
+        """Return all groups of the cluster that the user may list, as far as brokers answer.
+
+        A listed group that cannot be described has an ``error``. Brokers that load their groups are retried until the
+        timeout; a broker that does not answer, which leaves time for the others, is a failure in the result.
+        """
         deadline = Deadline(self.timeout_seconds)
         with self._connect_to_any(deadline) as node:
-            found = [
-                group
-                for address in _broker_addresses(node, deadline)
-                for group in self._groups_of_broker(address, deadline)
-            ]
-            return _with_topic_metadata(sorted(found, key=lambda group: group.name), node, deadline)
+            brokers = node.describe_brokers(deadline).addresses
+            found = self._groups_of_brokers(brokers, Deadline(_BROKER_SHARE * deadline.remaining))
+            failures = [f"broker {broker}: {answer.failure}" for broker, answer in found.items() if answer.failure]
+            if failures and len(failures) == len(found) and not any(answer.groups for answer in found.values()):
+                raise Unreachable("; ".join(failures))
+            groups = sorted({group.name: group for answer in found.values() for group in answer.groups}.items())
+            return ClusterGroups(
+                groups=tuple(_with_topic_metadata([group for _, group in groups], node, deadline)),
+                failures=(*failures, *_offline_partitions(node, deadline)),
+            )
 
     def _describe_at_coordinator(self, node: _BrokerConnection, name: str, deadline: Deadline) -> DescribedGroup:
         while True:
             try:
                 with self._connect(_find_coordinator(node, name, deadline), deadline) as coordinator:
                     return _describe(coordinator, name, deadline)
-            except ApiError as refused:
-                if refused.code not in _RETRIABLE_CODES or deadline.remaining <= _RETRY_SECONDS:
+            except (ApiError, Unreachable) as failure:
+                if not _may_succeed(failure) or deadline.remaining <= _RETRY_SECONDS:
                     raise
                 time.sleep(_RETRY_SECONDS)
 
-    def _groups_of_broker(self, address: str, deadline: Deadline) -> list[DescribedGroup]:
-        with self._connect(address, deadline) as node:
-            listed = {group.name: group for group in _list_groups(node, deadline)}
-            classic = [name for name, group in listed.items() if group.type == CLASSIC]
-            described: dict[str, DescribedGroup] = {}
-            for start in range(0, len(classic), _GROUPS_PER_REQUEST):
-                answer = node.send(DescribeGroupsRequest, deadline, groups=classic[start : start + _GROUPS_PER_REQUEST])
-                # A group that cannot be described (any more) is returned as it was listed.
-                described |= {each.group_id: _described_group(each) for each in answer.groups if not each.error_code}
-            return [described.get(name, group) for name, group in listed.items()]
+    def _groups_of_brokers(self, brokers: Mapping[int, str], deadline: Deadline) -> Mapping[int, _BrokerGroups]:
+        """Ask each broker; ask again those that cannot answer yet, until the deadline."""
+        found: dict[int, _BrokerGroups] = {}
+        pending = dict(brokers)
+        while pending:
+            for number, (broker, address) in enumerate(pending.items()):
+                found[broker] = self._groups_of_broker(address, deadline.share(len(pending) - number))
+            pending = {broker: address for broker, address in pending.items() if found[broker].may_succeed}
+            if deadline.remaining <= _RETRY_SECONDS:
+                break
+            if pending:
+                time.sleep(_RETRY_SECONDS)
+        return found
+
+    def _groups_of_broker(self, address: str, deadline: Deadline) -> _BrokerGroups:
+        try:
+            with self._connect(address, deadline) as node:
+                answer = node.send(ListGroupsRequest, deadline)
+                groups = tuple(_describe_listed(node, _listed_groups(answer), deadline))
+        except ClusterError as error:
+            return _BrokerGroups(failure=str(error))
+        error_code = answer.error_code
+        return _BrokerGroups(
+            groups=tuple(group for group, _ in groups),
+            failure=f"{address}: {_error_text(answer)}" if error_code else "",
+            may_succeed=error_code in _RETRIABLE_CODES or any(code in _RETRIABLE_CODES for _, code in groups),
+        )
 
     def _connect_to_any(self, deadline: Deadline) -> _BrokerConnection:
         servers = [server for each in self.bootstrap_servers.split(",") if (server := each.strip())]
@@ -121,11 +172,6 @@ class GroupLookup:
         return _BrokerConnection(address, {**self.settings, "receive_message_max_bytes": _MAX_RESPONSE_BYTES}, deadline)
 
 
-def _broker_addresses(node: _BrokerConnection, deadline: Deadline) -> Iterable[str]:
-    nodes: ClusterNodes = node.describe_brokers(deadline)
-    return nodes.addresses.values()
-
-
 def _find_coordinator(node: _BrokerConnection, name: str, deadline: Deadline) -> str:
     """Return the address of a group's coordinator; one group a request, as old brokers accept no list."""
     answer = node.send(FindCoordinatorRequest, deadline, key=name, key_type=0, coordinator_keys=[name])
@@ -134,22 +180,78 @@ def _find_coordinator(node: _BrokerConnection, name: str, deadline: Deadline) ->
     return f"[{found.host}]:{found.port}" if ":" in found.host else f"{found.host}:{found.port}"
 
 
-def _describe(node: _BrokerConnection, name: str, deadline: Deadline) -> DescribedGroup:
-    (found,) = node.send(DescribeGroupsRequest, deadline, groups=[name]).groups
+def _may_succeed(failure: ClusterError) -> bool:
+    """Return whether the coordinator may answer later: it moves, loads its groups, or its broker restarts."""
+    return failure.code in _RETRIABLE_CODES if isinstance(failure, ApiError) else isinstance(failure, Unreachable)
+
+
+def _describe(coordinator: _BrokerConnection, name: str, deadline: Deadline) -> DescribedGroup:
+    (found,) = coordinator.send(DescribeGroupsRequest, deadline, groups=[name]).groups
     if found.error_code not in (0, _GROUP_ID_NOT_FOUND):
         _raise_for_error(found)
     if found.error_code == 0 and found.group_state != DEAD:
         return _described_group(found)
     # Brokers describe a group that is not classic as one that does not exist. The list of its coordinator has it.
-    for listed in _list_groups(node, deadline):
-        if listed.name == name:
-            return listed
-    raise NoSuchGroup(f"no group {name!r} at {node.server}, its coordinator")
-
-
-def _list_groups(node: _BrokerConnection, deadline: Deadline) -> list[DescribedGroup]:
-    answer = node.send(ListGroupsRequest, deadline)
+    answer = coordinator.send(ListGroupsRequest, deadline)
     _raise_for_error(answer)
+    for listed in _listed_groups(answer):
+        if listed.name == name:
+            return _describe_by_type(coordinator, listed, deadline)
+    raise NoSuchGroup(f"no group {name!r} at {coordinator.server}, its coordinator")
+
+
+def _describe_by_type(coordinator: _BrokerConnection, listed: DescribedGroup, deadline: Deadline) -> DescribedGroup:
+    """Describe a listed group that is not classic; one of a type that is unknown here is returned as it was listed."""
+    if listed.type not in REQUESTS:
+        return evolve(listed, error="" if listed.state in (EMPTY, DEAD) else _unknown_type(listed.type))
+    (found,) = coordinator.send(REQUESTS[listed.type], deadline, group_ids=[listed.name]).groups
+    if found.error_code == _GROUP_ID_NOT_FOUND:
+        raise NoSuchGroup(f"no group {listed.name!r} at {coordinator.server}, its coordinator")
+    _raise_for_error(found)
+    return broker_assigned_group(found, listed.type)
+
+
+def _describe_listed(
+    node: _BrokerConnection, listed: Sequence[DescribedGroup], deadline: Deadline
+) -> Iterator[tuple[DescribedGroup, int]]:
+    """Yield each listed group, described if that is possible, with the error code of its description."""
+    for group_type in sorted({group.type for group in listed}):
+        groups = [group for group in listed if group.type == group_type]
+        for start in range(0, len(groups), _GROUPS_PER_REQUEST):
+            yield from _describe_batch(node, group_type, groups[start : start + _GROUPS_PER_REQUEST], deadline)
+
+
+def _describe_batch(
+    node: _BrokerConnection, group_type: str, listed: Sequence[DescribedGroup], deadline: Deadline
+) -> Iterator[tuple[DescribedGroup, int]]:
+    if group_type != CLASSIC and group_type not in REQUESTS:
+        yield from ((evolve(group, error=_unknown_type(group_type)), 0) for group in listed)
+        return
+    names = [group.name for group in listed]
+    try:
+        if group_type == CLASSIC:
+            answer = node.send(DescribeGroupsRequest, deadline, groups=names)
+        else:
+            answer = node.send(REQUESTS[group_type], deadline, group_ids=names)
+    except ClusterError as error:
+        yield from ((evolve(group, error=str(error)), 0) for group in listed)
+        return
+    described = {each.group_id: each for each in answer.groups}
+    for group in listed:
+        found = described.get(group.name)
+        if found is None or found.error_code == _GROUP_ID_NOT_FOUND:
+            continue  # it was deleted in the meantime
+        if found.error_code:
+            yield evolve(group, error=_error_text(found)), found.error_code
+        else:
+            yield _described_group(found) if group_type == CLASSIC else broker_assigned_group(found, group_type), 0
+
+
+def _unknown_type(group_type: str) -> str:
+    return f"expected a group of type classic, {', '.join(REQUESTS)}, got {group_type}"
+
+
+def _listed_groups(answer: Any) -> list[DescribedGroup]:
     return [
         DescribedGroup(
             name=each.group_id,
@@ -218,8 +320,28 @@ def _max_message_bytes(node: _BrokerConnection, deadline: Deadline) -> int | Non
     return int(values[0]) if values else None
 
 
+def _offline_partitions(node: _BrokerConnection, deadline: Deadline) -> Iterator[str]:
+    """Report partitions of the offsets topic without a leader: no broker lists their groups.
+
+    Nothing is reported if the user may not describe that topic.
+    """
+    wanted = [MetadataRequest.MetadataRequestTopic(name=OFFSETS_TOPIC)]
+    try:
+        topics = node.send(MetadataRequest, deadline, topics=wanted, allow_auto_topic_creation=False).topics
+    except ClusterError:
+        return
+    leaders = [partition.leader_id for topic in topics for partition in topic.partitions]
+    if offline := sum(leader < 0 for leader in leaders):
+        yield f"{offline} of {len(leaders)} partitions of {OFFSETS_TOPIC} have no leader"
+
+
 def _raise_for_error(answer: Any) -> None:
     """Raise the error of a response, if it has one."""
     if code := answer.error_code:
         error = for_code(code)
         raise ApiError(code, error.message, getattr(answer, "error_message", None) or error.description)
+
+
+def _error_text(answer: Any) -> str:
+    error = for_code(answer.error_code)
+    return f"{error.message}: {getattr(answer, 'error_message', None) or error.description}"

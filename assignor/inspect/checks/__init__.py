@@ -9,6 +9,8 @@ from assignor.inspect.check import Check, Finding, GroupView, Severity
 from assignor.inspect.checks import _assignments, _group, _versions
 
 CHECKS: Final[Mapping[str, tuple[Severity, Check]]] = {
+    "not-described": (Severity.PROBLEM, _group.not_described),
+    "not-ready": (Severity.PROBLEM, _group.not_ready),
     "not-classic": (Severity.NOTICE, _group.not_classic),
     "not-streams": (Severity.NOTICE, _group.not_streams),
     "unsettled": (Severity.NOTICE, _group.unstable),
@@ -30,6 +32,9 @@ CHECKS: Final[Mapping[str, tuple[Severity, Check]]] = {
     "too-large": (Severity.PROBLEM, _group.too_large_metadata),
 }
 """By code. The codes are part of ``group --json`` and do not change."""
+
+TRANSIENT: Final = frozenset({"could-speak-more", "not-ready"})
+"""Codes of problems that end by themselves while a group works; they need action if they last."""
 
 
 def run_checks(view: GroupView) -> tuple[Finding, ...]:

@@ -7,9 +7,8 @@ from typing import Any, TypeVar
 
 from assignor.inspect import standbys
 from assignor.inspect.check import GroupView, Match, names_of
-from assignor.inspect.described_group import STABLE
+from assignor.inspect.described_group import CLASSIC, STABLE
 from assignor.inspect.member import InspectedMember, task_order
-from subscription_codec import EARLIEST_PROBEABLE_VERSION
 
 T = TypeVar("T")
 
@@ -23,8 +22,8 @@ def error_codes(view: GroupView) -> Iterator[Match]:
 
 
 def missing_assignment(view: GroupView) -> Iterator[Match]:
-    """Members of a stable group without an assignment."""
-    if view.described_group.state == STABLE:
+    """Members of a stable classic group without an assignment."""
+    if view.described_group.state == STABLE and view.described_group.type == CLASSIC:
         names = names_of([member for member in view.members if not member.described.assignment])
         if names:
             yield Match({"names": names}, names)
@@ -62,23 +61,19 @@ def being_moved(view: GroupView) -> Iterator[Match]:
 
 
 def _rebalance_pending(view: GroupView) -> bool:
-    return any(map(_will_rejoin, view.members))
+    return any(member.is_about_to_rejoin for member in view.members)
 
 
-def _will_rejoin(member: InspectedMember) -> bool:
-    """Return whether a member is about to rejoin: on request, to change its version, or to revoke partitions."""
-    sent, got = member.subscription, member.assignment
-    if got.next_rebalance_ms == 0 or not {*sent.owned_partitions} <= {*got.partitions}:
-        return True
-    used, version = sent.used_version or 0, got.used_version or 0
-    return version >= EARLIEST_PROBEABLE_VERSION and (version < used or (got.supported_version or 0) > used)
+def _has_assignment(member: InspectedMember) -> bool:
+    return bool(member.described.assignment or member.described.broker_assignment)
 
 
 def _unassigned(view: GroupView) -> Iterator[dict[str, Any]]:
-    if view.described_group.state != STABLE or not any(member.described.assignment for member in view.members):
+    if view.described_group.state != STABLE or not any(map(_has_assignment, view.members)):
         return
     active = standbys.owners_by_task(view.members)
-    tasks = {task for member in view.members for task in member.assignment.standbys if task not in active}
+    replicas = {task for member in view.members for task in (*member.assignment.standbys, *member.assignment.warm_ups)}
+    tasks = {task for task in replicas if task not in active}
     if tasks:
         yield {"tasks": [*map(str, sorted(tasks, key=task_order))]}
     if partitions := standbys.unassigned_partitions(view.members, view.described_group.partition_counts):

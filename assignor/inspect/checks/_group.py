@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from typing import Final
 
 from assignor.inspect import record_size
 from assignor.inspect.check import GroupView, Match
@@ -13,9 +14,30 @@ from assignor.inspect.described_group import (
     DEAD,
     DEFAULT_MAX_MESSAGE_BYTES,
     EMPTY,
+    NOT_READY,
     REBALANCING,
+    STABLE,
+    WITHOUT_METADATA,
 )
 from assignor.protocol import PROTOCOL_NAME
+
+_WITH_MEMBERS: Final = frozenset({STABLE, NOT_READY, *REBALANCING}) - {*WITHOUT_METADATA}
+"""States of a group with at least one member. A rebalance of a classic group may begin with members without an id."""
+
+
+def not_described(view: GroupView) -> Iterator[Match]:
+    """A group whose members the broker does not show, so that it could have any problem."""
+    raw = view.described_group
+    if raw.error:
+        yield Match({"error": raw.error})
+    elif raw.state in _WITH_MEMBERS and not raw.members:
+        yield Match({"state": raw.state})
+
+
+def not_ready(view: GroupView) -> Iterator[Match]:
+    """A group of KIP-1071 to which the broker assigns no task, because topics are missing."""
+    if view.described_group.state == NOT_READY:
+        yield Match({})
 
 
 def not_classic(view: GroupView) -> Iterator[Match]:
@@ -29,12 +51,12 @@ def not_streams(view: GroupView) -> Iterator[Match]:
     raw = view.described_group
     if raw.type == CLASSIC and raw.protocol_type not in ("", CONSUMER_PROTOCOL):
         yield Match({"protocol_type": raw.protocol_type})
-    elif raw.protocol not in ("", PROTOCOL_NAME):
+    elif raw.type == CLASSIC and raw.protocol not in ("", PROTOCOL_NAME):
         yield Match({"protocol": raw.protocol})
 
 
 def unstable(view: GroupView) -> Iterator[Match]:
-    """A state in which the broker shows no metadata."""
+    """A state in which the assignment is not complete, or there are no members."""
     if view.described_group.state in (*REBALANCING, EMPTY, DEAD):
         yield Match({"state": view.described_group.state})
 
@@ -69,6 +91,8 @@ def too_large_metadata(view: GroupView) -> Iterator[Match]:
 
 
 def _metadata_size(view: GroupView, above: float, at_most: float) -> Iterator[Match]:
+    if view.described_group.type != CLASSIC:
+        return  # stored in one record per member
     size = record_size.group_record_bytes(view.described_group)
     limit = view.described_group.max_message_bytes or DEFAULT_MAX_MESSAGE_BYTES
     if above < size / limit <= at_most:

@@ -9,7 +9,7 @@ and later).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from heapq import heapify, heappop, heappush, heapreplace
 
 from attrs import define, field
@@ -68,15 +68,15 @@ def _assign_by_tags(
     assignment: PartialAssignment, processes: _ProcessesByTags, task: int, standbys: int, values: dict[str, set[str]]
 ) -> int:
     """Assign the standbys of a task to processes with different tags; return how many are left."""
-    taken: dict[str, set[str]] = {}
+    rejected: dict[str, set[int]] = {}
     last = assignment.active[task]
     for used in range(1, standbys + 1):
-        for key in values.keys() & assignment.processes[last].client_tags.keys():
+        for key, value in processes.tags[processes.group_of[last]].items():
             if len(values[key]) > used:
-                taken.setdefault(key, set()).add(assignment.processes[last].client_tags[key])
+                rejected.setdefault(key, set()).update(processes.having[key, value])
             else:
-                taken.pop(key, None)  # every value is in use, so it cannot differ any more
-        found = processes.assign_standby(task, lambda tags: all(tags.get(key) not in taken[key] for key in taken))
+                rejected.pop(key, None)  # every value is in use, so it cannot differ any more
+        found = processes.assign_standby(task, set().union(*rejected.values()))
         if found is None:
             return standbys + 1 - used
         last = found
@@ -90,6 +90,10 @@ class _ProcessesByTags:
     assignment: PartialAssignment
     tags: list[dict[str, str]]
     groups: list[list[tuple[float, int]]]
+    group_of: list[int]
+    """The group of each process."""
+    having: dict[tuple[str, str], list[int]] = field(init=False)
+    """The groups that have a tag."""
     heap: list[tuple[float, int, int]] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -98,18 +102,28 @@ class _ProcessesByTags:
             heapify(group)
         self.heap = [(*group[0], number) for number, group in enumerate(self.groups)]
         heapify(self.heap)
+        self.having = {}
+        for number, tags in enumerate(self.tags):
+            for tag in tags.items():
+                self.having.setdefault(tag, []).append(number)
 
     @classmethod
     def of(cls, assignment: PartialAssignment, keys: Collection[str]) -> _ProcessesByTags:
         """Group the processes by their values of some tags."""
-        groups: dict[frozenset[tuple[str, str]], list[tuple[float, int]]] = {}
-        for number, process in enumerate(assignment.processes):
-            tags = frozenset((key, value) for key, value in process.client_tags.items() if key in keys)
-            groups.setdefault(tags, []).append((assignment.load(number), number))
-        return cls(assignment, [dict(tags) for tags in groups], list(groups.values()))
+        numbers: dict[frozenset[tuple[str, str]], int] = {}
+        groups: list[list[tuple[float, int]]] = []
+        group_of = []
+        for process, state in enumerate(assignment.processes):
+            tags = frozenset((key, value) for key, value in state.client_tags.items() if key in keys)
+            number = numbers.setdefault(tags, len(groups))
+            if number == len(groups):
+                groups.append([])
+            groups[number].append((assignment.load(process), process))
+            group_of.append(number)
+        return cls(assignment, [dict(tags) for tags in numbers], groups, group_of)
 
-    def assign_standby(self, task: int, accept: Callable[[dict[str, str]], bool]) -> int | None:
-        """Assign a standby to the least loaded process without the task and with accepted tags; return the process."""
+    def assign_standby(self, task: int, rejected: Collection[int]) -> int | None:
+        """Assign a standby to the least loaded process without the task whose group is not rejected; return it."""
         others: list[tuple[float, int, int]] = []
         aside = []
         found = None
@@ -120,7 +134,7 @@ class _ProcessesByTags:
                 continue  # outdated: its load has changed
             if others and others[-1] == (load, process, number):
                 continue  # there twice
-            if not accept(self.tags[number]):
+            if number in rejected:
                 others.append((load, process, number))
             elif self.assignment.has(process, task):
                 aside.append((heappop(group), number))

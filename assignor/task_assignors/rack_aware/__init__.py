@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from itertools import chain, takewhile
 from math import ceil
 from typing import Final
@@ -210,11 +209,8 @@ class _TaskReplicas:
         tags = self._tags(replicas)
         for process in sorted({*self.standbys} - self.pinned):
             others = replicas - {process}
-            may = partial(self._keeps_tags, self._tags(others), len(tags))
-            yield TaskPlacement(self.task, [process], self.locality, others, allows=may)
-
-    def _keeps_tags(self, others: Tags, least: int, sort: int) -> bool:
-        return len(others | self.classes.tags[sort]) >= least
+            losing = self.classes.losing_tags(self._tags(others), len(tags))
+            yield TaskPlacement(self.task, [process], self.locality, others, excluded_classes=losing)
 
     def _tags(self, processes: Collection[int]) -> Tags:
         return frozenset().union(*(self.classes.tags[self.classes.class_of[process]] for process in processes))

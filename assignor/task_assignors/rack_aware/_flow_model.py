@@ -10,11 +10,13 @@ Of the assignments with the least cost, one with the fewest moves is wanted: a c
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import chain
 from typing import Final
 
-from attrs import field, frozen
+from attrs import define, field, frozen
 
 from assignor.task_assignors.rack_aware._min_cost_flow import UNLIMITED
 from assignor.task_assignors.rack_aware.racks import RackAwareCosts
@@ -51,8 +53,8 @@ class TaskPlacement:
     """Other processes that it must not move to."""
     group: int = 0
     """Its subtopology, if the capacity depends on that."""
-    allows: Callable[[int], bool] | None = None
-    """Whether it may move to a class of processes; None if it may move to all."""
+    excluded_classes: Collection[int] | None = None
+    """The classes of processes that it must not move to, in order; None if client tags do not count."""
 
 
 @frozen
@@ -65,6 +67,86 @@ class ProcessClasses:
     """The rack of each class."""
     tags: Sequence[Tags]
     """The client tags of each class; empty if they do not count."""
+    _losing: dict[tuple[Tags, int], Sequence[int]] = field(factory=dict, init=False)
+
+    @cached_property
+    def _classes_by_tag(self) -> Mapping[tuple[str, str], Sequence[int]]:
+        found: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+        for number, tags in enumerate(self.tags):
+            for tag in tags:
+                found[tag].append(number)
+        return found
+
+    @cached_property
+    def _classes_by_size(self) -> Sequence[Sequence[int]]:
+        """The classes with each number of tags."""
+        sizes = [len(tags) for tags in self.tags]
+        return [[number for number, size in enumerate(sizes) if size == each] for each in range(max(sizes) + 1)]
+
+    def losing_tags(self, others: Tags, least: int) -> Sequence[int]:
+        """Return the classes, in order, that have fewer than ``least`` tags together with the tags of others."""
+        key = others, least
+        if key not in self._losing:
+            wanted = least - len(others)  # so many tags have to be new
+            common = Counter(chain.from_iterable(self._classes_by_tag.get(tag, ()) for tag in others))
+            few = chain.from_iterable(self._classes_by_size[: max(wanted, 0)])
+            losing = {number for number, many in common.items() if len(self.tags[number]) - many < wanted}
+            self._losing[key] = sorted(losing.union(few))
+        return self._losing[key]
+
+
+@define(eq=False)
+class EntryCosts:
+    """The entries of tasks with equal costs, if no class of processes is excluded."""
+
+    targets: list[int]
+    """The entries, in order; the first ones are one for each class."""
+    costs: list[int]
+    """The cost of each."""
+    relative: dict[int, list[int]] = field(factory=dict)
+    rooms: list[int] = field(factory=list)
+    """How many tasks may take each entry, if no slot is forbidden; empty until needed."""
+    places: dict[int, int] = field(factory=dict)
+    """The place of each entry in these columns, likewise."""
+
+    def relative_costs(self, least: int) -> list[int]:
+        """Return the costs without the part ``least``, which all of them have. Not to be changed."""
+        if least not in self.relative:
+            self.relative[least] = [cost - least for cost in self.costs]
+        return self.relative[least]
+
+
+@frozen
+class Entries:
+    """The entries that some tasks may move through."""
+
+    shared: EntryCosts
+    excluded: Collection[int] = ()
+    """The places in ``shared`` of those that they must not, in order."""
+
+    def without_excluded(self, column: list[int]) -> list[int]:
+        """Return a column of ``shared`` without the excluded entries. Not to be changed."""
+        if not self.excluded:
+            return column
+        column = column.copy()
+        for place in reversed([*self.excluded]):
+            del column[place]
+        return column
+
+    @property
+    def targets(self) -> list[int]:
+        """The entries, in order."""
+        return self.without_excluded(self.shared.targets)
+
+    @property
+    def costs(self) -> list[int]:
+        """The cost of each."""
+        return self.without_excluded(self.shared.costs)
+
+    @property
+    def distinct_costs(self) -> set[int]:
+        """All costs, without duplicates."""
+        return {*self.costs}
 
 
 @frozen
@@ -74,8 +156,8 @@ class FlowGroup:
     tasks: Sequence[int]
     current: Sequence[tuple[int, int]]
     """Its slots, with the cost of staying in each."""
-    entries: Sequence[tuple[int, int]]
-    """The entries that it may move through, with the cost."""
+    entries: Entries
+    """The entries that it may move through."""
     forbidden: frozenset[int]
     """The slots that it must not move to: no process takes two replicas of a task."""
 
@@ -97,6 +179,7 @@ class FlowModel:
     """The rack groups behind each hub."""
     scale: int = field(init=False)
     """What a cost of 1 counts; a move counts 1."""
+    _entry_costs: dict[tuple[int, int, bool], EntryCosts] = field(factory=dict, init=False)
 
     @rack_group_of.default
     def _rack_group_of(self) -> dict[int, int]:
@@ -149,7 +232,7 @@ class FlowModel:
         """Group the tasks that are alike."""
         alike: dict[tuple[int, ...], list[TaskPlacement]] = {}
         for task in tasks:
-            alone = bool(task.excluded) or len(task.processes) > 1 or task.allows is not None
+            alone = bool(task.excluded) or len(task.processes) > 1 or task.excluded_classes is not None
             key = (task.task, task.processes[0]) if alone else (task.group, task.processes[0], id(task.locality))
             alike.setdefault(key, []).append(task)
         return [self._group(each) for each in alike.values()]
@@ -164,15 +247,21 @@ class FlowModel:
         ]
         free = len(current) == 1 and not one.excluded
         forbidden = () if free else (base + process for process in (*one.excluded, *one.processes))
-        return FlowGroup([task.task for task in tasks], current, [*self._entries(one)], frozenset(forbidden))
+        return FlowGroup([task.task for task in tasks], current, self._entries(one), frozenset(forbidden))
 
-    def _entries(self, task: TaskPlacement) -> Iterator[tuple[int, int]]:
+    def _entries(self, task: TaskPlacement) -> Entries:
+        key = task.group, id(task.locality), task.excluded_classes is None
+        if key not in self._entry_costs:
+            pairs = list(self._all_entries(task))
+            self._entry_costs[key] = EntryCosts([entry for entry, _ in pairs], [cost for _, cost in pairs])
+        return Entries(self._entry_costs[key], task.excluded_classes or ())
+
+    def _all_entries(self, task: TaskPlacement) -> Iterator[tuple[int, int]]:
         rack, locality = self.classes.rack, task.locality
         # Where a replica in the rack saves something, the way through the hub costs no less than the direct way.
-        by_hub = task.allows is None and len(rack) >= HUB_MIN_RACKS and self.costs.traffic >= 0
+        by_hub = task.excluded_classes is None and len(rack) >= HUB_MIN_RACKS and self.costs.traffic >= 0
         for number in locality.local_partitions if by_hub else range(len(rack)):
-            if task.allows is None or task.allows(number):
-                yield task.group * len(rack) + number, self._cost(locality.remote_partitions(rack[number]), 1)
+            yield task.group * len(rack) + number, self._cost(locality.remote_partitions(rack[number]), 1)
         if by_hub:
             yield len(self.rack_groups) + task.group, self._cost(locality.partitions, 1)
 

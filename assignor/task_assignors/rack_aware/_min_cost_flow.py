@@ -11,8 +11,9 @@ a time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from heapq import heappop, heappush
+from operator import neg
 from typing import Final
 
 UNLIMITED: Final = 1 << 62
@@ -46,6 +47,24 @@ class Network:
         self._out[head].append(number + 1)
         return number
 
+    def arcs(self, tail: int, heads: Sequence[int], capacities: Sequence[int], costs: Sequence[int]) -> int:
+        """Add an arc to each of the heads, in this order, and return the number of the first; see ``flows``."""
+        first, size = len(self._to), 2 * len(heads)
+        columns = [tail] * size, [0] * size, [0] * size
+        columns[0][0::2], columns[1][0::2], columns[2][0::2] = heads, capacities, costs
+        columns[2][1::2] = map(neg, costs)
+        for attribute, column in zip((self._to, self._residual, self._cost), columns, strict=True):
+            attribute += column
+        self._out[tail] += range(first, first + size, 2)
+        out = self._out
+        for head, number in zip(heads, range(first + 1, first + size, 2), strict=True):
+            out[head].append(number)
+        return first
+
+    def flows(self, first: int, number: int) -> list[int]:
+        """Return the flows through so many arcs that ``arcs`` has added."""
+        return self._residual[first + 1 : first + 2 * number : 2]
+
     def flow(self, arc: int) -> int:
         """Return the flow through an arc."""
         return self._residual[arc + 1]
@@ -75,10 +94,10 @@ class Network:
                 if rise[node] < now:
                     continue  # there was a cheaper path
                 missing.discard(node)
-                price = prices[node]
+                price, soonest = prices[node], now + 1
                 for arc in out[node]:
-                    if left[arc ^ 1]:
-                        before = to[arc]
+                    before = to[arc]
+                    if rise[before] > soonest and left[arc ^ 1]:  # no path is shorter than that
                         then = now + 1 + (price - cost[arc] - prices[before] << _STEPS)
                         if then < rise[before]:
                             rise[before] = then

@@ -11,7 +11,7 @@ everything is solved again with an arc from that task to each single slot.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
 
 from attrs import field, frozen
@@ -68,14 +68,22 @@ def _solve(groups: Sequence[FlowGroup], model: FlowModel, expanded: Collection[i
     processes = slots + len(model.slot_capacity)
     sink = processes + model.processes
     network = Network(sink + 1)
-    stays, enters = [], []
+    stays: list[list[int]] = []
+    enters: list[tuple[list[int], int]] = []  # the targets of the arcs, and the number of the first arc
     for number, group in enumerate(groups):
         # Every task takes one of these arcs, so the least cost of them can be subtracted from all.
-        least = min(cost for _, cost in (*group.current, *group.entries))
+        least = min([*(cost for _, cost in group.current), *group.entries.distinct_costs])
         size = len(group.tasks)
-        base, arcs = (slots, _slot_arcs(group, model)) if number in expanded else (entries, _entry_arcs(group, model))
         stays.append([network.arc(number, slots + slot, size, cost - least) for slot, cost in group.current])
-        enters.append([(to, network.arc(number, base + to, room, cost - least)) for to, room, cost in arcs])
+        if number in expanded:
+            cheapest = _slot_costs(group, model)
+            targets, costs = [*cheapest], [cost - least for cost in cheapest.values()]
+            enters.append((targets, network.arcs(number, [slots + to for to in targets], [1] * len(targets), costs)))
+        else:
+            targets = group.entries.targets
+            costs = group.entries.without_excluded(group.entries.shared.relative_costs(least))
+            heads = [entries + to for to in targets]
+            enters.append((targets, network.arcs(number, heads, _entry_rooms(group, model), costs)))
     behind = [*((slots, group) for group in model.rack_groups), *((entries, hub) for hub in model.hubs)]
     forwards = [
         [(to, network.arc(entries + entry, base + to)) for to in targets]
@@ -88,7 +96,7 @@ def _solve(groups: Sequence[FlowGroup], model: FlowModel, expanded: Collection[i
     network.send_flow({number: len(group.tasks) * len(group.current) for number, group in enumerate(groups)}, sink)
     return _Flow(
         [[network.flow(arc) for arc in arcs] for arcs in stays],
-        [_flows(network, arcs) for arcs in enters],
+        [_entered(network, targets, first) for targets, first in enters],
         [_flows(network, arcs) for arcs in forwards],
     )
 
@@ -97,23 +105,37 @@ def _flows(network: Network, arcs: Sequence[tuple[int, int]]) -> _Flows:
     return [(to, flow) for to, arc in arcs if (flow := network.flow(arc))]
 
 
-def _entry_arcs(group: FlowGroup, model: FlowModel) -> Iterator[tuple[int, int, int]]:
-    """Return the entries of a group, each with the number of tasks that may take it and its cost."""
+def _entered(network: Network, targets: Sequence[int], first: int) -> _Flows:
+    flows = network.flows(first, len(targets))
+    return [(to, flow) for to, flow in zip(targets, flows, strict=True) if flow] if any(flows) else []
+
+
+def _entry_rooms(group: FlowGroup, model: FlowModel) -> list[int]:
+    """Return how many tasks of a group may take each of its entries."""
+    shared = group.entries.shared
     closed = [model.rack_group_of.get(slot) for slot in group.forbidden]
-    for entry, cost in group.entries:
-        limited = closed and entry < len(model.rack_groups)
-        yield entry, len(model.rack_groups[entry]) - closed.count(entry) if limited else UNLIMITED, cost
+    if not closed:
+        return [UNLIMITED] * (len(shared.targets) - len(group.entries.excluded))
+    if not shared.rooms:
+        sizes = [*map(len, model.rack_groups)]
+        shared.rooms += [sizes[entry] if entry < len(sizes) else UNLIMITED for entry in shared.targets]
+        shared.places.update(zip(shared.targets, range(len(shared.targets)), strict=True))
+    rooms = shared.rooms.copy()
+    for entry in closed:
+        if entry is not None and entry in shared.places:
+            rooms[shared.places[entry]] -= 1
+    return group.entries.without_excluded(rooms)
 
 
-def _slot_arcs(group: FlowGroup, model: FlowModel) -> Iterator[tuple[int, int, int]]:
-    """Return every slot of a group likewise: once, at the lowest cost of the entries that it is behind."""
+def _slot_costs(group: FlowGroup, model: FlowModel) -> dict[int, int]:
+    """Return the slots that a group may take: each at the lowest cost of the entries that it is behind."""
     cheapest: dict[int, int] = {}
-    for entry, cost in group.entries:
+    for entry, cost in zip(group.entries.targets, group.entries.costs, strict=True):
         for slot in model.slots_behind(entry):
             # A second arc to a slot, by way of a hub, would let two replicas of the task into it.
             if slot not in group.forbidden:
                 cheapest[slot] = min(cost, cheapest.get(slot, cost))
-    return ((slot, 1, cost) for slot, cost in cheapest.items())
+    return cheapest
 
 
 @frozen

@@ -5,18 +5,19 @@ import json
 import socket
 import subprocess
 import sys
+import time
 
 import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
 from assignor.cli import _group as command
-from assignor.cli import _group_tables
+from assignor.cli import _group_tables, _group_watch
 from assignor.errors import MissingExtraError
-from assignor.inspect import DescribedGroupMember, NoSuchGroup, inspect_group
+from assignor.inspect import ClusterGroups, DescribedGroupMember, NoSuchGroup, inspect_group
 from spark_sim.cli.main import cli
 from subscription_codec import TaskId, TopicPartition
-from tests.assignor.inspect.described_groups import group, member, of_range
+from tests.assignor.inspect.described_groups import broker_assigned, group, member, of_range
 from upgrade.features.client.errors import ApiError, Unreachable
 
 BROKER = ("--bootstrap-servers", "a:1")
@@ -45,7 +46,9 @@ class Lookup:
 
     def groups(self):
         answer = self.group(None)
-        return answer if isinstance(answer, list) else [answer]
+        if isinstance(answer, ClusterGroups):
+            return answer
+        return ClusterGroups(groups=tuple(answer if isinstance(answer, list) else [answer]))
 
 
 @pytest.fixture(name="lookup", autouse=True)
@@ -62,8 +65,8 @@ def fixture_run():
     """Runs the command itself."""
     from assignor.cli._group import group as it
 
-    def run(*arguments, width="100"):
-        return CliRunner(env={"COLUMNS": width}).invoke(it, arguments)
+    def run(*arguments, width="100", environment=None):
+        return CliRunner(env={"COLUMNS": width, "KAFKA_BOOTSTRAP_SERVERS": environment}).invoke(it, arguments)
 
     return run
 
@@ -81,7 +84,9 @@ def test_it_shows_a_group(run, lookup):
 def test_json_is_the_object_of_the_guide(run):
     found = json.loads(run("app", *BROKER, "--json").stdout)
 
+    progress = found.pop("progress")
     assert inspect_group(GOOD).as_json() == found
+    assert "all 2 members on 3.4.0 to 4.3.1; no rebalance is due" == progress["text"]
 
 
 def test_all_groups_are_a_table_or_a_list(run, lookup):
@@ -214,7 +219,7 @@ def test_watching_as_json_prints_a_line_per_refresh(run, lookup):
 
     first, away, second = map(json.loads, done.stdout.splitlines())
     assert 1 == done.exit_code, "as of the last refresh"
-    assert {"time", *inspect_group(GOOD).as_json()} == set(first) == set(second)
+    assert {"time", "progress", *inspect_group(GOOD).as_json()} == set(first) == set(second)
     assert {"time", "error", "message"} == set(away)
     assert ("Unreachable", "a:1: no answer") == (away["error"], away["message"])
 
@@ -223,14 +228,18 @@ def test_all_groups_as_json_are_in_one_object_a_line(run, lookup):
     lookup.answers = ([GOOD], STOP)
 
     (line,) = run("--all", *BROKER, "--watch", "--json").stdout.splitlines()
-    assert [inspect_group(GOOD).as_json()] == json.loads(line)["groups"]
+    assert [inspect_group(GOOD).as_json()] == [without_progress(each) for each in json.loads(line)["groups"]]
+
+
+def without_progress(found):
+    return {key: value for key, value in found.items() if key != "progress"}
 
 
 def test_a_terminal_is_redrawn_with_the_changes_below():
     console = Console(force_terminal=True, width=80, height=40, record=True, legacy_windows=False)
     with _group_tables.live_display(console) as draw:
-        draw(_group_tables.render_group(inspect_group(GOOD)), ["one"])
-        draw(_group_tables.render_group(inspect_group(BAD)), ["two"])
+        draw(_group_tables.render_group(inspect_group(GOOD), "well"), ["one"])
+        draw(_group_tables.render_group(inspect_group(BAD), "not well"), ["two"])
     shown = console.export_text()
 
     assert shown.index("one") < shown.index("two")
@@ -264,12 +273,293 @@ def test_a_silent_broker_is_an_error_after_the_timeout(client, which):
     assert 1 == len(done.stderr.splitlines())
 
 
+# -- monitoring must not be green when blind --------------------------------------------------------------------------
+
+HIDDEN = group(name="hidden", protocol="", error="GROUP_AUTHORIZATION_FAILED: Not authorized to access group")
+
+
+@pytest.mark.parametrize("flags", [(), ("--check",)])
+def test_a_listed_group_without_description_is_a_problem(run, lookup, flags):
+    """It was "Stable, 0 members, 0 problems" with status 0."""
+    lookup.answers = ([GOOD, HIDDEN],)
+
+    done = run("--all", *BROKER, *flags)
+
+    assert 1 == done.exit_code
+    row = next(line.split() for line in done.stdout.splitlines() if "hidden" in line)
+    assert ["hidden", "Stable", "consumer", "?", "1", "0"] == row
+
+
+def test_a_stable_group_without_members_is_a_problem(run, lookup):
+    lookup.answers = (group(type="consumer", protocol=""),)
+
+    done = run("app", *BROKER, "--check")
+
+    assert 1 == done.exit_code
+    assert "! not described: the broker lists the group as Stable and shows no members" in done.stdout
+
+
+@pytest.mark.parametrize("flags", [(), ("--check",), ("--json", "--check")])
+def test_one_unreachable_broker_does_not_hide_the_groups_of_others(run, lookup, flags):
+    lookup.answers = (ClusterGroups(groups=(GOOD,), failures=("broker 2: b:2: refused",)),)
+
+    done = run("list", *BROKER, *flags)
+
+    assert (1, "note: broker 2: b:2: refused; its groups are not shown\n") == (done.exit_code, done.stderr)
+    assert "app" in done.stdout
+
+
+@pytest.mark.parametrize(("flags", "status"), [((), 0), (("--check",), 1)])
+def test_watching_that_never_reached_a_broker_is_not_green(run, lookup, flags, status):
+    lookup.answers = (Unreachable("a:1: no answer"), STOP)
+
+    assert status == run("app", *BROKER, "--watch", *flags).exit_code
+
+
+def test_watching_that_lost_its_broker_is_not_green(run, lookup):
+    lookup.answers = (GOOD, Unreachable("a:1: no answer"), STOP)
+
+    assert 1 == run("app", *BROKER, "--watch", "--check").exit_code
+
+
+def test_watching_names_the_problems_that_check_exits_for(run, lookup):
+    lookup.answers = (GOOD, BAD, REBALANCING, BAD, GOOD, BAD, STOP)
+
+    done = run("app", *BROKER, "--watch", "--check")
+
+    problems = [line.partition("  ")[2] for line in done.stdout.splitlines() if "active twice" in line]
+    twice = "task 0_0 is active twice, on 61000000 and 62000000"
+    assert [f"problem: {twice}", f"solved: {twice}", f"problem: {twice}"] == problems
+    assert 1 == done.exit_code
+
+
+def test_watching_all_names_brokers_that_do_not_answer(run, lookup):
+    failing = ClusterGroups(groups=(GOOD,), failures=("broker 2: refused",))
+    lookup.answers = (failing, failing, [GOOD], STOP)
+
+    lines = [line[10:] for line in run("--all", *BROKER, "--watch", "--check").stdout.splitlines()]
+
+    assert ["app: Stable with 2 members", "problem: broker 2: refused", "solved: broker 2: refused"] == lines
+
+
+LAST_STEP = group(member("a", 9, 11, active="0_0", answered=9), member("b", 9, 11, active="0_1", answered=9))
+
+
+def test_a_transient_problem_that_ends_is_no_problem(run, lookup):
+    """The last step of an upgrade takes one rebalance."""
+    lookup.answers = (LAST_STEP, LAST_STEP, REBALANCING, GOOD)
+
+    done = run("app", *BROKER, "--check")
+
+    assert 0 == done.exit_code
+    assert "PreparingRebalance" in done.stdout, "the last look"
+
+
+def test_a_transient_problem_that_lasts_is_a_problem(run, lookup, monkeypatch):
+    monkeypatch.setattr(_group_watch, "CONFIRM_SECONDS", 0.2)
+    lookup.answers = (LAST_STEP,)
+
+    done = run("app", *BROKER, "--check", "--interval", "0.1")
+
+    assert 1 == done.exit_code
+    assert 3 <= len(lookup.last.asked)
+
+
+# -- is my upgrade stuck? --------------------------------------------------------------------------------------------
+
+NEW = member("a", 9, 11, active="0_0", next_ms=int(1000 * time.time()) + 245_000, instance="pod-1")
+OLD = member("b", 9, 9, active="0_1", envelope=1, instance="pod-7")
+MIXED = group(NEW, OLD)
+
+
+def test_the_first_line_answers_whether_an_upgrade_is_stuck(run, lookup):
+    lookup.answers = (MIXED,)
+
+    first = run("app", *BROKER).stdout.splitlines()[0]
+
+    assert "app: 1 of 2 members on 3.4.0 to 4.3.1; waiting for pod-7; next rebalance in 4 min (probing)" == first
+
+
+def test_it_waits_until_the_group_is_stable(run, lookup):
+    lookup.answers = (NoSuchGroup("no group 'app'"), REBALANCING, LAST_STEP, GOOD)
+
+    done = run("app", *BROKER, "--wait", "stable", "--timeout", "10m")
+
+    assert (0, "") == (done.exit_code, done.stderr)
+    assert [
+        "waiting for app to be stable: no group 'app'",
+        "waiting for app to be stable: rebalancing (PreparingRebalance) with 0 members; versions are shown when it is "
+        "stable",
+        "app is stable: all 2 members on 3.4.0 to 4.3.1; no rebalance is due",
+    ] == [line for line in done.stdout.splitlines() if "follows" not in line]
+
+
+@pytest.mark.parametrize("last", [group(state="Empty", protocol=""), NoSuchGroup("no group 'app'")])
+def test_it_waits_until_the_group_is_empty(run, lookup, last):
+    """A group without members and committed offsets does not exist."""
+    lookup.answers = (GOOD, last)
+
+    done = run("app", *BROKER, "--wait", "empty", "--check")
+
+    assert 0 == done.exit_code
+    assert "app is empty: no " in done.stdout
+
+
+def test_it_waits_until_all_members_are_on_a_release(run, lookup):
+    lookup.answers = (MIXED, GOOD)
+
+    done = run("app", *BROKER, "--wait", "release=4.3")
+
+    assert 0 == done.exit_code
+    assert done.stdout.startswith("waiting for app to be on 4.3.1: 1 of 2 members on 4.3.1; waiting for pod-7; ")
+    assert "app is on 4.3.1: all 2 members on 4.3.1; no rebalance is due" == done.stdout.splitlines()[-1]
+    assert done.stderr.startswith("note: members of 3.4 to 4.3 send the same metadata, so it does not show which ")
+
+
+def test_a_wait_that_times_out_is_status_124(run, lookup):
+    lookup.answers = (MIXED,)
+
+    done = run("app", *BROKER, "--wait", "release=4.3.1", "--timeout", "0.3s", "--interval", "0.1")
+
+    assert 124 == done.exit_code
+    assert done.stderr.startswith("Error: app is not on 4.3.1 after 0 s: 1 of 2 members on 4.3.1; waiting for pod-7")
+
+
+@pytest.mark.parametrize(
+    ("answer", "output"),
+    [
+        (
+            ApiError(30, "GROUP_AUTHORIZATION_FAILED", "No."),
+            "GROUP_AUTHORIZATION_FAILED: No. (describing a group needs DESCRIBE on it)",
+        ),
+        (
+            group(of_range("a", [0]), protocol="range"),
+            "expected a group of Kafka Streams, whose metadata shows releases, got app with assignor range",
+        ),
+    ],
+)
+def test_a_wait_that_cannot_succeed_is_status_1(run, lookup, answer, output):
+    lookup.answers = (answer,)
+
+    done = run("app", *BROKER, "--wait", "release=4.3.1")
+
+    assert (1, f"Error: {output}\n") == (done.exit_code, done.stderr)
+
+
+@pytest.mark.parametrize(("flags", "status"), [((), 0), (("--check",), 1)])
+def test_waiting_with_json_prints_the_group_at_the_end(run, lookup, flags, status):
+    lookup.answers = (REBALANCING, BAD)
+
+    done = run("app", *BROKER, "--wait", "stable", "-o", "json", *flags)
+
+    assert "app is stable: all 2 members on 3.4.0 to 4.3.1; no rebalance is due; 2 problems" in done.stderr
+    assert (status, "Stable") == (done.exit_code, json.loads(done.stdout)["state"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "output"),
+    [
+        (("app", "--wait", "release=9.9"), "9.9"),
+        (("app", "--wait", "ready"), "expected stable, empty or release=RELEASE, got 'ready'"),
+        (("--all", "--wait", "stable"), "expected --wait with the NAME of one group and without --watch"),
+        (("app", "--wait", "stable", "--watch"), "expected --wait with the NAME of one group and without --watch"),
+        (("app", "--watch", "-o", "markdown"), "expected -o table, json or yaml with --watch, got markdown"),
+        (("app", "--json", "-o", "yaml"), "expected either --json or -o yaml"),
+        (("app", "--timeout", "soon"), "expected a duration such as 90s, 10m or 1h30m, got 'soon'"),
+        (("app", "--timeout", "1.2.3s"), "expected a duration such as 90s, 10m or 1h30m, got '1.2.3s'"),
+        (("app", "--timeout", "8d"), "expected a duration such as 90s, 10m or 1h30m, got '8d'"),
+        (("app", "--timeout", "200h"), "expected 0.1 to 604800 seconds, got '200h'"),
+        (("app", "--interval", "0"), "expected 0.1 to 3600 seconds, got '0'"),
+        (("list", "app"), "expected either the NAME of a group or --all"),
+        (("describe", "app", "other"), "expected either the NAME of a group or --all"),
+    ],
+)
+def test_wrong_usage_of_waiting_and_output_is_an_error(run, arguments, output):
+    done = run(*arguments, *BROKER)
+
+    assert 2 == done.exit_code
+    assert output in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "asked"), [(["list"], None), (["describe", "app"], "app"), (["describe", "list"], "list")]
+)
+def test_list_and_describe_are_accepted(run, lookup, words, asked):
+    assert 0 == run(*words, *BROKER).exit_code
+    assert [asked] == lookup.last.asked
+
+
+def test_bootstrap_servers_may_be_in_the_environment(run, lookup, tmp_path):
+    """A file that was named on the command line comes first."""
+    file = tmp_path / "client.properties"
+    file.write_text("bootstrap.servers=b:2\n")
+
+    assert 0 == run("app", environment="e:9").exit_code
+    assert "e:9" == lookup.last.to[0]
+    assert 0 == run("app", "--command-config", str(file), environment="e:9").exit_code
+    assert "b:2" == lookup.last.to[0]
+    assert 0 == run("app", *BROKER, environment="e:9").exit_code
+    assert "a:1" == lookup.last.to[0]
+
+
+def test_yaml_has_the_keys_and_values_of_json(run, lookup):
+    yaml = pytest.importorskip("yaml")
+    lookup.answers = (FULL,)
+    written, plain = (run("app", *BROKER, "-o", form).stdout for form in ("yaml", "json"))
+
+    assert json.loads(plain) == yaml.safe_load(written)
+
+
+def test_markdown_is_a_section_with_a_table(run, lookup):
+    lookup.answers = (BAD,)
+
+    lines = run("app", *BROKER, "-o", "markdown").stdout.splitlines()
+
+    assert "## app" == lines[0]
+    assert (
+        "| 61000000 | app-a-consumer | 10.0.0.1 | 11 / 11 | 3.4.0 to 4.3.1 or streams-assignor | 0_0 |  |  |" in lines
+    )
+    assert "- **problem** `owned-twice`: task 0_0 is active twice, on 61000000 and 62000000" in lines
+    assert "| app | Stable | stream | 2 | 2 | " in run("list", *BROKER, "-o", "markdown").stdout
+
+
+def test_a_group_of_kip_1071_shows_members_and_tasks(run, lookup):
+    """It was "Stable with 0 members"."""
+    lookup.answers = (
+        group(
+            broker_assigned("a", active="0_0 0_1", warm_up="0_2", process_id="1b4e28ba-2fa1-11d2-883f-0016d3cca427"),
+            broker_assigned("b", active="0_2", standby="0_1", is_target=False),
+            type="streams",
+            protocol_type="streams",
+            protocol="",
+            state="Reconciling",
+        ),
+    )
+
+    done = run("app", *BROKER, "--check")
+
+    assert 0 == done.exit_code
+    assert "app: rebalancing (Reconciling); 2 members (streams); waiting for b" == done.stdout.splitlines()[0]
+    for output in ("active 0_0–1", "warm-up 0_2", "standby 0_1", "process 1b4e28ba…"):
+        assert output in done.stdout
+
+
+def test_a_group_of_kip_1071_without_topics_is_a_problem_if_it_lasts(run, lookup, monkeypatch):
+    monkeypatch.setattr(_group_watch, "CONFIRM_SECONDS", 0.0)
+    lookup.answers = (group(broker_assigned("a"), type="streams", protocol="", state="NotReady"),)
+
+    done = run("app", *BROKER, "--check")
+
+    assert 1 == done.exit_code
+    assert "! the broker assigns no task (NotReady)" in done.stdout
+
+
 # -- tables ----------------------------------------------------------------------------------------------------------
 
 
 def drawn(raw, width=80):
     console = Console(width=width, record=True, file=io.StringIO())
-    console.print(_group_tables.render_group(inspect_group(raw)))
+    console.print(_group_tables.render_group(inspect_group(raw), "well"))
     return console.export_text()
 
 

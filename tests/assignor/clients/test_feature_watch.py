@@ -1,5 +1,6 @@
 """A leader inside a real ``KafkaConsumer`` polls features, and its group carries them (rows G3, G4, G6 and G7)."""
 
+import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from threading import Event, Thread
@@ -55,10 +56,10 @@ class Features:
 
 
 class Watcher(Running):
-    """A consumer whose member watches a feature and asks its own idea of the cluster, often."""
+    """A consumer whose member watches a feature and asks the cluster, or its own idea of it, often."""
 
-    def __init__(self, cluster: MockCluster, level: int = 0) -> None:
-        self.features = Features(level)
+    def __init__(self, cluster: MockCluster, level: int = 0, features: Features | None = None) -> None:
+        self.features = features or Features(level)
         self.received_levels: list[Levels] = []
         watching: dict[str, Any] = {"watches": [FEATURE], "features": self.features, "features_every_seconds": 0.05}
         self.events: list[events.Event] = []
@@ -97,8 +98,8 @@ def come_to_rest(leader: Watcher, *others: Watcher) -> None:
 def fixture_start(cluster: MockCluster) -> Iterator[Start]:
     with ExitStack() as closing:
 
-        def start(level: int = 0) -> Watcher:
-            closing.callback((watcher := Watcher(cluster, level)).close)
+        def start(level: int = 0, features: Features | None = None) -> Watcher:
+            closing.callback((watcher := Watcher(cluster, level, features)).close)
             return watcher
 
         yield start
@@ -120,10 +121,10 @@ def test_g3_only_the_leader_polls_features(start: Start) -> None:
 def test_g4_one_rebalance_carries_a_raise_to_every_member(start: Start) -> None:
     leader = start(1)
     eventually(lambda: leader.level == 1)
-    follower = start()
+    follower = start(features=leader.features)
     eventually(lambda: bool(follower.active) and owned([leader, follower]) == TASKS)
+    eventually(lambda: follower.level == 1)
     come_to_rest(leader, follower)
-    assert 1 == follower.level
     before = leader.joins_for_features
     leader.features.level = 2
     eventually(lambda: leader.level == follower.level == 2)
@@ -137,14 +138,14 @@ def test_g4_one_rebalance_carries_a_raise_to_every_member(start: Start) -> None:
 def test_g7_neither_a_stale_broker_nor_a_new_leader_lowers_a_level(start: Start) -> None:
     leader = start(2)
     eventually(lambda: leader.level == 2)
-    follower = start(1)  # this is what it will see
+    follower = start(2)  # a broker of its own
     eventually(lambda: follower.level == 2 and owned([leader, follower]) == TASKS)
-    leader.features.level = 1
+    leader.features.level = follower.features.level = 1
     leader.features.was_asked()
     leader.close()
     eventually(lambda: follower.active == TASKS)
     follower.features.was_asked()
-    again = start()
+    again = start(2)
     eventually(lambda: again.level == 2)
 
     assert [{FEATURE: 2}] == leader.received_levels == follower.received_levels == again.received_levels
@@ -204,16 +205,72 @@ def as_metadata(encoded: bytes) -> SimpleNamespace:
     return SimpleNamespace(topics=["orders"], encode=lambda: encoded)
 
 
-def test_g6_a_new_leader_does_not_poll_immediately_for_carried_levels() -> None:
-    ahead, leader, first = Alone(), Alone(), Alone()
+def test_g6_a_new_leader_believes_carried_levels_once_the_cluster_confirms_them() -> None:
+    """It passes them on and asks immediately; a confirmed level needs no further rebalance."""
+    ahead, leader = Alone(), Alone()
     ahead._observed_levels = {FEATURE: 2}
     ahead.rebalance()
     leader.rebalance(ahead)
-    first.rebalance()
+    assert {} == leader.assignor.member.feature_levels
+    assert [0.0] == leader.planned
+    leader._on_levels_observed({FEATURE: 2})
+    leader.plan.pop()()
 
     assert {FEATURE: 2} == leader.assignor.member.feature_levels
-    assert [60.0] == leader.planned
-    assert [0.0] == first.planned
+    assert 0 == leader.rejoins
+    leader.rebalance(ahead)
+    assert [0.0, 0.0] == leader.planned  # the poll and the answer, and no second poll
+
+
+def test_a_member_with_a_client_does_not_believe_a_level_that_the_cluster_has_not_answered() -> None:
+    """A hostile member wrote 32767 once, and the group believed it for ever."""
+    hostile, leader, follower = Alone(), Alone(on_levels=lambda levels: announced.append(dict(levels))), Alone()
+    announced: list[Levels] = []
+    hostile._observed_levels = {FEATURE: 32767}
+    hostile.rebalance()
+    follower.follow(hostile)
+    rejoins = follower.rejoins  # for tasks that it waits for
+    assert {} == follower.assignor.member.feature_levels
+    follower._on_levels_observed({FEATURE: 2})  # up to what is finalized
+    follower.plan.pop()()
+    assert {FEATURE: 2} == follower.assignor.member.feature_levels
+    assert {FEATURE: 32767} == follower.assignor.member.unconfirmed_levels
+    assert rejoins == follower.rejoins
+
+    leader.rebalance()
+    leader._on_levels_observed({FEATURE: 2})
+    leader.rebalance(hostile)
+    assert {FEATURE: 2} == leader.assignor.member.feature_levels
+    assert {} == leader.assignor.member.unconfirmed_levels  # it did not pass the level on
+    assert [{FEATURE: 2}] == announced
+
+
+def test_a_follower_asks_until_the_cluster_confirms_a_level() -> None:
+    """A stale broker delays a level; it does not lose it. After that only the leader polls (KIP-584)."""
+    leader, follower = Alone(), Alone()
+    leader._observed_levels = {FEATURE: 2}
+    leader.rebalance()
+    follower.follow(leader)
+    rejoins = follower.rejoins  # for tasks that it waits for
+    assert [0.0] == follower.planned
+    assert follower._feature_watch is not None
+    for level, polling in ((1, True), (2, False)):
+        follower._on_levels_observed({FEATURE: level})
+        follower.plan.pop()()
+        assert {FEATURE: level} == follower.assignor.member.feature_levels
+        assert polling == follower._feature_watch.running
+
+    assert rejoins == follower.rejoins
+
+
+def test_a_closed_member_ignores_a_late_answer() -> None:
+    member = Alone()
+    member.rebalance()
+    member._on_levels_observed({FEATURE: 2})
+    asyncio.run(member.on_close())
+    member.plan.pop()()
+
+    assert (0, {}) == (member.rejoins, member.assignor.member.feature_levels)
 
 
 def test_g4_a_leader_rejoins_until_the_group_carries_the_levels() -> None:

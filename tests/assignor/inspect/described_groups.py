@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from assignor.inspect import DescribedGroup, DescribedGroupMember
+from assignor.inspect import BrokerAssignment, DescribedGroup, DescribedGroupMember
 from subscription_codec import (
     LATEST_OFFSET,
     NO_FOLLOW_UP,
@@ -118,6 +118,17 @@ def group(*members, **facts):
         "max_message_bytes": 1_048_588,
     }
     return DescribedGroup(**{**usual, "members": members, **facts})
+
+
+def broker_assigned(name, *, active="", standby="", warm_up="", **facts):
+    """A member of a group whose broker assigns."""
+    assigned = {"active": active, "standby": standby, "warm_up": warm_up}
+    return DescribedGroupMember(
+        member_id=name,
+        client_id=f"app-{name}-consumer",
+        host="/10.0.0.1",
+        broker_assignment=BrokerAssignment(**{key: tuple(tasks(text)) for key, text in assigned.items()}, **facts),
+    )
 
 
 def of_range(name, own, topic=TOPIC):

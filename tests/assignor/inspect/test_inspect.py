@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from assignor.inspect import (
     DEFAULT_MAX_MESSAGE_BYTES,
+    BrokerAssignment,
     DescribedGroup,
     DescribedGroupMember,
     Severity,
@@ -24,6 +25,7 @@ from assignor.inspect import (
 from assignor.inspect._messages import TEMPLATES
 from assignor.inspect._release_detection import KAFKA_RELEASES, CandidateReleases, find_candidates
 from assignor.inspect.checks import CHECKS
+from assignor.inspect.described_group import with_topic_metadata
 from assignor.inspect.member import OffsetSumTotals
 from assignor.inspect.standbys import StandbyKind
 from assignor.inspect.upgrade_status import Stage
@@ -161,6 +163,8 @@ def test_the_json_of_a_member():
         "error_code": 0,
         "next_rebalance_ms": None,
         "levels": {"group.version": 1},
+        "epoch": None,
+        "has_target": None,
         "metadata_bytes": found_member["metadata_bytes"],
         "problem": None,
     } == found_member
@@ -242,6 +246,21 @@ def test_topics_are_those_of_readable_members():
     members = [DescribedGroupMember(member_id="", subscription=each, assignment=b"") for each in (*text, b"?")]
 
     assert {"a", "b", "both"} == subscribed_topics(members)
+
+
+def test_topics_of_a_member_without_metadata_are_those_that_the_broker_assigned():
+    assigned = DescribedGroupMember(member_id="", broker_assignment=BrokerAssignment(topics=("a", "b")))
+
+    assert {"a", "b"} == subscribed_topics([assigned])
+
+
+def test_a_group_gets_the_counts_of_the_topics_that_it_subscribes_to_as_far_as_they_are_known():
+    encoded = encode_consumer_subscription(ConsumerSubscription(("a", "unknown"), b""))
+    described = group(DescribedGroupMember(member_id="", subscription=encoded))
+
+    (found,) = with_topic_metadata([described], {"a": 3, "other": 1}, 4096)
+
+    assert ({"a": 3}, 4096) == (found.partition_counts, found.max_message_bytes)
 
 
 @pytest.mark.parametrize("end", range(0, 120, 7))

@@ -1,5 +1,6 @@
 """The group carries levels of features (KIP-584, "Use case: group_coordinator feature flag"): rows G1, G2, G4 to G9."""
 
+import tracemalloc
 from uuid import UUID
 from zlib import crc32
 
@@ -10,7 +11,14 @@ from hypothesis import strategies as st
 
 from assignor import StreamsAssignor, Subtopology, Topology
 from assignor.cluster import ClusterSnapshot
-from assignor.protocol.feature_levels import MAGIC, MAX_LEVEL, VERSION, decode_levels, encode_levels
+from assignor.protocol.feature_levels import (
+    MAGIC,
+    MAX_FEATURES,
+    MAX_LEVEL,
+    VERSION,
+    decode_levels,
+    encode_levels,
+)
 from subscription_codec import decode_assignment, decode_subscription, encode_assignment, encode_subscription
 from subscription_codec.consumer_protocol import (
     decode_consumer_assignment,
@@ -182,7 +190,8 @@ def test_g8_a_lowered_level_changes_nothing_until_all_clients_are_started_anew()
     assert {"a": 1, "b": 1} == anew.levels
 
 
-def test_a_member_carries_what_it_watches_and_the_leader_passes_on_what_others_do():
+def test_a_member_carries_and_a_leader_passes_on_only_what_it_watches():
+    """A leader passed on all levels that any member wrote: 0.9 MB in, 45 MB out for 51 members."""
     group = Watching("a")
     group.add("b", watches=(COORDINATOR, OTHER))
     group.sees(group_coordinator=1, transaction_coordinator=1).rebalance(leader="b")
@@ -190,8 +199,45 @@ def test_a_member_carries_what_it_watches_and_the_leader_passes_on_what_others_d
 
     group.add("c", watches=(OTHER,))
     group.sees(group_coordinator=2, transaction_coordinator=2).rebalance(leader="a")
-    assert {OTHER: 1} == group.members["c"].member.feature_levels
+    assert {} == group.members["c"].member.feature_levels
     assert {COORDINATOR: 2, OTHER: 1} == group.members["b"].member.feature_levels
+
+
+def test_a_leader_passes_on_no_level_above_the_answer_of_the_cluster():
+    group = Watching("a", "b")
+    group.sees(group_coordinator=32767).rebalance(leader="b")
+    group.add("a")
+    group.cluster = evolve(group.cluster, feature_levels={COORDINATOR: 2}, feature_levels_complete=True)
+    received = group.rebalance(leader="a")
+
+    assert {COORDINATOR: 2} == received["a"].feature_levels
+    assert {"a": 2, "b": 32767} == group.levels  # levels never fall
+
+
+def test_a_member_that_watches_nothing_does_not_read_levels(monkeypatch):
+    """1 MB of them cost each follower six seconds, watching or not."""
+    group = Watching("a")
+    group.add("b", watches=())
+    monkeypatch.setattr("assignor.protocol.member.decode_levels", lambda trailing: calls.append(trailing) or {})
+    calls = []
+    group.sees(group_coordinator=1).rebalance(leader="a")
+
+    assert 1 == len(calls)
+
+
+def test_more_levels_than_a_member_can_watch_are_none():
+    """Any member can write them, with a right sum; time and memory do not depend on their number."""
+    full = {f"{number:03}" * 85: 1 for number in range(MAX_FEATURES)}
+    assert full == decode_levels(encode_levels(full))
+    assert {} == decode_levels(encode_levels({f"{number:03}": 1 for number in range(MAX_FEATURES + 1)}))
+
+    huge = encode_levels({str(number): 1 for number in range(100_000)})
+    tracemalloc.start()
+    try:
+        assert {} == decode_levels(huge)
+        assert tracemalloc.get_traced_memory()[1] < 20_000
+    finally:
+        tracemalloc.stop()
 
 
 # -- bytes ---------------------------------------------------------------------------------------------------------
@@ -382,6 +428,7 @@ def test_g7_no_history_lowers_a_level_and_every_member_gets_the_highest(history)
         ([""], "got ''"),
         ([1], "got 1"),
         (["ä" * 128], "each of 1 to 255 bytes"),
+        (map(str, range(MAX_FEATURES + 1)), "at most 64 features to watch, got 65"),
     ],
 )
 def test_it_refuses_names_that_no_feature_can_have(watches, message):

@@ -153,3 +153,14 @@ def test_a_missing_offset_is_named():
 
     with pytest.raises(FatalError, match="Could not get end offset for table-0"):
         end_offset_sums(TOPOLOGY, ClusterSnapshot(partitions=PARTITIONS, end_offsets=offsets), TASKS)
+
+
+@pytest.mark.parametrize("version", [6, 7, 11])
+def test_a_subscription_of_any_version_has_the_offset_sums_of_its_tasks(version):
+    stated = (
+        {"prev_tasks": (TaskId(0, 1),), "standby_tasks": (TaskId(0, 0),)}
+        if version < 7
+        else {"task_offset_sums": (TaskOffsetSum(TaskId(0, 1), LATEST_OFFSET), TaskOffsetSum(TaskId(0, 0), -3))}
+    )
+
+    assert {TaskId(0, 1): LATEST_OFFSET, TaskId(0, 0): -3} == Subscription(version, **stated).offset_sums_by_task()

@@ -511,3 +511,15 @@ def test_stateless_tasks_move_for_any_partition_that_is_nearer():
     assign_sticky(clients, ids, [], config=config, racks=racks)
 
     assert [{ids[1]}, {ids[0]}] == [client.active for client in clients]
+
+
+tags_ = st.frozensets(st.tuples(st.sampled_from("ab"), st.sampled_from("xyz")), max_size=3)
+
+
+@given(st.lists(tags_, min_size=1, max_size=8), tags_, st.integers(0, 5))
+def test_the_classes_that_lose_tags_are_those_with_fewer_in_total(tags, others, least):
+    classes = _flow_model.ProcessClasses(range(len(tags)), [0] * len(tags), tags)
+
+    assert [number for number, own in enumerate(tags) if len(others | own) < least] == classes.losing_tags(
+        others, least
+    )

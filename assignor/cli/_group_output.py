@@ -1,0 +1,206 @@
+"""The forms of output of ``streams-assignor group``: tables, JSON, YAML and Markdown."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, Protocol
+
+import click
+
+from assignor.cli._group_watch import ChangeTracker, Look, ProblemClock, error_text
+from assignor.formats.block_yaml import to_yaml
+from assignor.formats.text import printable
+from assignor.inspect import InspectedGroup, Severity, finding_text, group_progress, progress_text
+
+
+class Output(Protocol):
+    """A form of output."""
+
+    def show(self, groups: Sequence[InspectedGroup]) -> None:
+        """Show groups once."""
+        ...
+
+    def watch(self, results: Iterator[Look], problems: ProblemClock, nothing: str) -> None:
+        """Show each look until Ctrl-C; ``nothing`` is shown until there is a first group."""
+        ...
+
+
+def summary(group: InspectedGroup) -> str:
+    """Return one line on how far a group is."""
+    return progress_text(group_progress(group), int(1000 * time.time()))
+
+
+def group_document(group: InspectedGroup) -> dict[str, Any]:
+    """Return a group as plain values; docs/guide/group.md lists the keys."""
+    progress = group_progress(group)
+    return {
+        **group.as_json(),
+        "progress": {
+            "text": summary(group),
+            "members": progress.members,
+            "on_releases": progress.on_releases,
+            "releases": progress.releases or None,
+            "waiting_for": [*progress.waiting_for, *progress.unconfirmed],
+            "next_rebalance": progress.next_rebalance.value if progress.next_rebalance else None,
+            "next_rebalance_ms": progress.next_rebalance_ms,
+        },
+    }
+
+
+# -- for programs ----------------------------------------------------------------------------------------------------
+
+
+class DocumentOutput:
+    """One group as an object, all groups as a list; when watching, an object per refresh with the time."""
+
+    def __init__(self, everything: bool, write: Callable[[Any], str], write_refresh: Callable[[Any], str]) -> None:
+        self._everything = everything
+        self._write = write
+        self._write_refresh = write_refresh
+
+    def show(self, groups: Sequence[InspectedGroup]) -> None:
+        documents = [group_document(each) for each in groups]
+        click.echo(self._write(documents if self._everything else documents[0]), nl=False)
+
+    def watch(self, results: Iterator[Look], problems: ProblemClock, _nothing: str) -> None:
+        for found in results:
+            problems.update(found.groups)
+            refresh = {"time": round(time.time(), 3), **self._refresh(found)}
+            click.echo(self._write_refresh(refresh), nl=False)
+            sys.stdout.flush()
+
+    def _refresh(self, found: Look) -> dict[str, Any]:
+        if found.error:
+            return {"error": type(found.error).__name__, "message": error_text(found.error)}
+        documents = [group_document(each) for each in found.groups]
+        return {"groups": documents, "failures": [*found.failures]} if self._everything else documents[0]
+
+
+# -- for people ------------------------------------------------------------------------------------------------------
+
+
+class TableOutput:
+    """Tables; when watching, a terminal redraws them, and other output shows only the changes."""
+
+    def __init__(self, everything: bool) -> None:
+        from rich.console import Console
+
+        self._everything = everything
+        self._console = Console(highlight=False)
+
+    def show(self, groups: Sequence[InspectedGroup]) -> None:
+        self._console.print(self._render(groups))
+
+    def watch(self, results: Iterator[Look], problems: ProblemClock, nothing: str) -> None:
+        from assignor.cli import _group_tables
+
+        tracker = ChangeTracker(self._everything)
+        with _group_tables.live_display(self._console) as draw:
+            for found in results:
+                problems.update(found.groups)
+                news = tracker.update(found, problems.lasting)
+                picture = self._render(tracker.groups) if tracker.groups else nothing
+                draw(picture, news)
+
+    def _render(self, groups: Sequence[InspectedGroup]) -> Any:
+        from assignor.cli import _group_tables
+
+        if self._everything:
+            return _group_tables.render_overview(groups)
+        return _group_tables.render_group(groups[0], summary(groups[0]))
+
+
+# -- for tickets and run books ---------------------------------------------------------------------------------------
+
+
+class MarkdownOutput:
+    """A section with tables for one group, one table for all groups."""
+
+    def __init__(self, everything: bool) -> None:
+        self._everything = everything
+
+    def show(self, groups: Sequence[InspectedGroup]) -> None:
+        click.echo(_overview_markdown(groups) if self._everything else _group_markdown(groups[0]))
+
+    def watch(self, _results: Iterator[Look], _problems: ProblemClock, _nothing: str) -> None:
+        raise click.UsageError("expected -o table, json or yaml with --watch, got markdown")
+
+
+def _overview_markdown(groups: Sequence[InspectedGroup]) -> str:
+    rows = [
+        (
+            each.described.name,
+            each.described.state,
+            each.described.protocol or each.described.type,
+            "?" if each.described.error else str(len(each.members)),
+            str(len(each.problems)),
+            summary(each),
+        )
+        for each in groups
+    ]
+    return _table(("group", "state", "protocol", "members", "problems", "summary"), rows)
+
+
+def _group_markdown(group: InspectedGroup) -> str:
+    lines = [f"## {_escape(group.described.name)}", "", _escape(summary(group)), ""]
+    if group.members:
+        lines += [_table(_MEMBER_COLUMNS, [_member_row(group, number) for number in range(len(group.members))]), ""]
+    lines += [
+        f"- {'**problem**' if each.severity is Severity.PROBLEM else 'notice'} `{each.code}`: "
+        f"{_escape(finding_text(each))}"
+        for each in group.findings
+    ]
+    return "\n".join(lines).rstrip()
+
+
+_MEMBER_COLUMNS: Final = ("member", "client", "host", "sends / supports", "releases", "active", "standby", "warm-up")
+
+
+def _member_row(group: InspectedGroup, number: int) -> tuple[str, ...]:
+    shown = group.as_json()["members"][number]
+    sent = shown["used_version"]
+    supported = "?" if shown["supported_version"] is None else shown["supported_version"]
+    return (
+        shown["name"],
+        shown["client_id"],
+        shown["host"].removeprefix("/"),
+        "" if sent is None else f"{sent} / {supported}",
+        shown["releases"] or "",
+        " ".join(shown["active"] or shown["partitions"]),
+        " ".join(shown["standby"]),
+        " ".join((*shown["warm_up"], *shown["standby_or_warm_up"])),
+    )
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [columns, ["---"] * len(columns), *([_escape(cell) for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _escape(text: str) -> str:
+    r"""Escape what Markdown reads as mark-up; task ids contain underscores, which it leaves alone inside a word.
+
+    >>> print(_escape("a|b_c <d>"))
+    a\|b_c \<d\>
+    """
+    return "".join(f"\\{each}" if each in "\\`*[]<>|#" else each for each in printable(text))
+
+
+def _write_json(value: Any) -> str:
+    return json.dumps(value, indent=2) + "\n"
+
+
+def _write_json_line(value: Any) -> str:
+    return json.dumps(value) + "\n"
+
+
+OUTPUTS: Final[Mapping[str, Callable[[bool], Output]]] = {
+    "table": TableOutput,
+    "json": lambda everything: DocumentOutput(everything, _write_json, _write_json_line),
+    "yaml": lambda everything: DocumentOutput(everything, to_yaml, lambda value: f"---\n{to_yaml(value)}"),
+    "markdown": MarkdownOutput,
+}
+"""By the value of ``--output``; called with whether all groups are shown."""

@@ -1,0 +1,162 @@
+"""Repeated looks at groups: which problems count, what is news, and waiting for a state.
+
+A problem that ends by itself while a group works counts only if it lasts ``CONFIRM_SECONDS``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final
+
+from attrs import field, frozen
+
+from assignor.inspect import (
+    TRANSIENT,
+    Finding,
+    InspectedGroup,
+    change_text,
+    find_changes,
+    finding_text,
+)
+from assignor.inspect.described_group import WITHOUT_METADATA
+from upgrade.features.client.errors import ApiError, ClusterError
+
+CONFIRM_SECONDS: Final = 10.0
+"""How long a transient problem has to last until it counts: above the usual heartbeat interval of 3 s."""
+
+_HINTS: Final = {
+    "GROUP_AUTHORIZATION_FAILED": " (describing a group needs DESCRIBE on it)",
+    "CLUSTER_AUTHORIZATION_FAILED": " (listing groups needs DESCRIBE on the cluster)",
+}
+
+
+@frozen(kw_only=True)
+class Look:
+    """What one look has found."""
+
+    groups: tuple[InspectedGroup, ...] = ()
+
+    failures: tuple[str, ...] = ()
+    """One line for each part of the cluster whose groups may be missing."""
+
+    error: ClusterError | None = field(default=None, eq=False)
+    """Why there is nothing."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every group was found and described."""
+        return self.error is None and not self.failures and not any(each.described.error for each in self.groups)
+
+
+def error_text(error: ClusterError) -> str:
+    """Render an error in one line."""
+    if isinstance(error, ApiError):
+        return f"{error.name}: {error.message}{_HINTS.get(error.name, '')}"
+    return str(error)
+
+
+# -- problems --------------------------------------------------------------------------------------------------------
+
+
+class ProblemClock:
+    """Decides which problems count: transient ones only after they have lasted for some time."""
+
+    def __init__(self, confirm_seconds: float | None = None) -> None:
+        self._confirm_seconds = CONFIRM_SECONDS if confirm_seconds is None else confirm_seconds
+        self._since: Mapping[tuple[str, str], float] = {}
+        self.lasting: Mapping[tuple[str, str], Finding] = {}
+        """The problems that count, by group and text."""
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether some problem does not count yet."""
+        return len(self._since) > len(self.lasting)
+
+    def update(self, groups: Sequence[InspectedGroup]) -> None:
+        """Note the problems of a look."""
+        now = time.monotonic()
+        found = {(each.described.name, finding_text(problem)): problem for each in groups for problem in each.problems}
+        self._since = {key: self._since.get(key, now) for key in found}
+        self.lasting = {key: problem for key, problem in found.items() if self._counts(problem, now - self._since[key])}
+
+    def _counts(self, problem: Finding, lasted: float) -> bool:
+        return problem.code not in TRANSIENT or lasted >= self._confirm_seconds
+
+
+# -- news ------------------------------------------------------------------------------------------------------------
+
+
+class ChangeTracker:
+    """Turns looks into lines of news; with ``several`` groups each line begins with the name of its group."""
+
+    def __init__(self, several: bool) -> None:
+        self.groups: Sequence[InspectedGroup] = ()
+        self._several = several
+        self._last_decoded: dict[str, InspectedGroup] = {}  # each group at its last refresh with metadata
+        self._failures: tuple[str, ...] = ()
+        self._problems: set[tuple[str, str]] = set()
+        self._last_error = ""
+
+    def update(self, look: Look, problems: Mapping[tuple[str, str], Finding]) -> list[str]:
+        """Return the news of a look, whose lasting problems are given."""
+        if look.error:
+            before, self._last_error = self._last_error, error_text(look.error)
+            return [self._last_error] if before != self._last_error else []
+        self._last_error = ""
+        known = {each.described.name: each for each in self.groups}
+        news = [
+            self._named(each.described.name, text)
+            for each in look.groups
+            for text in self._changes(known.get(each.described.name), each)
+        ]
+        self._last_decoded |= {each.described.name: each for each in look.groups if each.described.protocol}
+        self.groups = look.groups
+        gone = known.keys() - {each.described.name for each in look.groups}
+        return [
+            *news,
+            *(f"{name}: gone" for name in sorted(gone)),
+            *self._problem_news(look, set(problems)),
+            *self._failure_news(look.failures),
+        ]
+
+    def _changes(self, before: InspectedGroup | None, after: InspectedGroup) -> list[str]:
+        found = find_changes(before, after, self._last_decoded.get(after.described.name))
+        return list(map(change_text, found))
+
+    def _problem_news(self, look: Look, now: set[tuple[str, str]]) -> Iterator[str]:
+        """Report problems that begin and end; while metadata is hidden, none ends."""
+        hidden = {each.described.name for each in look.groups if each.described.state in WITHOUT_METADATA}
+        kept = {(name, text) for name, text in self._problems if name in hidden}
+        yield from (self._named(name, f"problem: {text}") for name, text in sorted(now - self._problems))
+        yield from (self._named(name, f"solved: {text}") for name, text in sorted(self._problems - now - kept))
+        self._problems = now | kept
+
+    def _failure_news(self, failures: tuple[str, ...]) -> Iterator[str]:
+        yield from (f"problem: {each}" for each in failures if each not in self._failures)
+        yield from (f"solved: {each}" for each in self._failures if each not in failures)
+        self._failures = failures
+
+    def _named(self, group: str, text: str) -> str:
+        return f"{group}: {text}" if self._several else text
+
+
+# -- repetition ------------------------------------------------------------------------------------------------------
+
+
+def looks(look: Callable[[], Look], interval: float) -> Iterator[Look]:
+    """Look again and again; a look begins ``interval`` seconds after the one before, or when that has ended."""
+    while True:
+        started = time.monotonic()
+        yield look()
+        time.sleep(max(0.0, interval - (time.monotonic() - started)))
+
+
+def look_until_decided(look: Callable[[], Look], interval: float) -> tuple[Look, ProblemClock]:
+    """Look until every problem counts or has ended; at most about ``CONFIRM_SECONDS``."""
+    clock = ProblemClock()
+    for found in looks(look, interval):
+        clock.update(found.groups)
+        if clock.lasting or not clock.is_undecided:
+            return found, clock
+    raise AssertionError("looks do not end")

@@ -1,0 +1,54 @@
+"""Plain values as YAML 1.2 in block style, which is easier to read and to compare than JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+_PLAIN: Final = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*")
+_RESERVED: Final = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
+"""Words that a reader of YAML 1.1 takes for something else."""
+
+
+def to_yaml(value: Any) -> str:
+    r"""Write dicts with string keys, lists, strings, numbers, booleans and None.
+
+    >>> print(to_yaml({"group": "billing", "members": [{"name": "a: b", "active": ["0_0"]}], "findings": []}), end="")
+    group: billing
+    members:
+      - name: "a: b"
+        active:
+          - "0_0"
+    findings: []
+    """
+    return "".join(f"{line}\n" for line in _lines(value))
+
+
+def _lines(value: Any) -> Iterator[str]:
+    if isinstance(value, dict) and value:
+        for key, each in value.items():
+            if _is_block(each):
+                yield f"{_scalar(key)}:"
+                yield from (f"  {line}" for line in _lines(each))
+            else:
+                yield f"{_scalar(key)}: {_scalar(each)}"
+    elif isinstance(value, list) and value:
+        for each in value:
+            first, *rest = _lines(each)
+            yield f"- {first}"
+            yield from (f"  {line}" for line in rest)
+    else:
+        yield _scalar(value)
+
+
+def _is_block(value: Any) -> bool:
+    return isinstance(value, dict | list) and bool(value)
+
+
+def _scalar(value: Any) -> str:
+    if isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _RESERVED:
+        return value
+    written = json.dumps(value, ensure_ascii=False)
+    return "".join(each if each.isprintable() else f"\\U{ord(each):08x}" for each in written)

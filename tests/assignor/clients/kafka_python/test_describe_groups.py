@@ -1,0 +1,245 @@
+"""Describing groups through scripted brokers: partial results and retries; tests/integration has real ones."""
+
+from contextlib import contextmanager
+from types import SimpleNamespace as Answer
+
+import pytest
+
+from assignor.clients.kafka_python import describe_groups
+from assignor.clients.kafka_python._describe_requests import REQUESTS, described_group
+from assignor.clients.kafka_python.describe_groups import GroupLookup
+from assignor.inspect import NoSuchGroup
+from upgrade.features.client.connection import ClusterNodes
+from upgrade.features.client.errors import ApiError, Unreachable
+
+LOADING, NOT_AUTHORIZED, NOT_FOUND = 14, 30, 69
+
+
+def listed(name, state="Stable", group_type="classic"):
+    return Answer(group_id=name, group_state=state, group_type=group_type, protocol_type="consumer")
+
+
+def described(name, error=0, state="Stable"):
+    return Answer(
+        group_id=name,
+        error_code=error,
+        error_message=None,
+        group_state="" if error else state,
+        protocol_type="consumer",
+        protocol_data="range",
+        members=[],
+    )
+
+
+class Broker:
+    """Answers each kind of request with the next of its answers, and then always with the last one."""
+
+    def __init__(self, address, **answers):
+        self.server = address
+        self.answers = {"Metadata": [Answer(topics=[])], "DescribeConfigs": [Answer(results=[])], **answers}
+        self.requests = []
+
+    def describe_brokers(self, _deadline):
+        return ClusterNodes({1: "a:1", 2: "b:2"}, 1)
+
+    def send(self, request, _deadline, **_fields):
+        name = request.__name__.removesuffix("Request")
+        self.requests.append(name)
+        answers = self.answers[name]
+        answer = answers.pop(0) if len(answers) > 1 else answers[0]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+def groups_of(*names, error=0, **facts):
+    return Answer(error_code=error, error_message=None, groups=[listed(name, **facts) for name in names])
+
+
+@pytest.fixture(name="cluster", autouse=True)
+def fixture_cluster(monkeypatch):
+    """Brokers by address; an address without a broker refuses connections."""
+    brokers = {}
+
+    @contextmanager
+    def connect(_self, address, _deadline):
+        if address not in brokers:
+            raise Unreachable(f"{address}: refused")
+        yield brokers[address]
+
+    monkeypatch.setattr(GroupLookup, "_connect", connect)
+    monkeypatch.setattr(describe_groups, "_RETRY_SECONDS", 0.01)
+    return brokers
+
+
+def broker(cluster, address, **answers):
+    cluster[address] = Broker(address, **answers)
+    return cluster[address]
+
+
+def of_class(answer):
+    return Answer(groups=[answer])
+
+
+def test_an_unreachable_broker_does_not_hide_the_groups_of_others(cluster):
+    broker(cluster, "a:1", ListGroups=[groups_of("x")], DescribeGroups=[of_class(described("x"))])
+
+    found = GroupLookup("a:1").groups()
+
+    assert (["x"], ("broker 2: b:2: refused",)) == ([group.name for group in found.groups], found.failures)
+
+
+def test_without_any_answer_it_is_an_error(cluster):
+    broker(cluster, "a:1", ListGroups=[Unreachable("a:1: closed")])
+
+    with pytest.raises(Unreachable, match="broker 1: a:1: closed; broker 2: b:2: refused"):
+        GroupLookup("a:1").groups()
+
+
+def test_a_group_that_the_user_may_not_describe_has_an_error(cluster):
+    for address, name in (("a:1", "x"), ("b:2", "y")):
+        answers = of_class(described(name, NOT_AUTHORIZED if name == "y" else 0))
+        broker(cluster, address, ListGroups=[groups_of(name)], DescribeGroups=[answers])
+
+    fine, hidden = GroupLookup("a:1").groups().groups
+
+    assert ("x", "") == (fine.name, fine.error)
+    assert ("y", "Stable") == (hidden.name, hidden.state)
+    assert hidden.error.startswith("GROUP_AUTHORIZATION_FAILED: ")
+
+
+def test_groups_that_are_being_loaded_are_asked_for_again(cluster):
+    """A broker that has just become the coordinator reads its part of the offsets topic."""
+    loading = broker(
+        cluster,
+        "a:1",
+        ListGroups=[groups_of(error=LOADING), groups_of("x")],
+        DescribeGroups=[of_class(described("x", LOADING)), of_class(described("x"))],
+    )
+    other = broker(cluster, "b:2", ListGroups=[groups_of()])
+
+    found = GroupLookup("a:1").groups()
+
+    assert (["x"], [""], ()) == (
+        [group.name for group in found.groups],
+        [group.error for group in found.groups],
+        found.failures,
+    )
+    assert (3, 1) == (loading.requests.count("ListGroups"), other.requests.count("ListGroups"))
+
+
+def test_groups_that_are_loaded_too_slowly_are_a_failure(cluster):
+    broker(cluster, "a:1", ListGroups=[groups_of(error=LOADING)])
+    broker(cluster, "b:2", ListGroups=[groups_of("y")], DescribeGroups=[of_class(described("y", LOADING))])
+
+    found = GroupLookup("a:1", timeout_seconds=0.2).groups()
+
+    assert [("y", True)] == [(group.name, "COORDINATOR_LOAD" in group.error) for group in found.groups]
+    assert 1 == len(found.failures)
+    assert found.failures[0].startswith("broker 1: a:1: COORDINATOR_LOAD_IN_PROGRESS: ")
+
+
+def test_a_group_that_is_deleted_in_the_meantime_is_left_out(cluster):
+    broker(cluster, "a:1", ListGroups=[groups_of("x")], DescribeGroups=[of_class(described("x", NOT_FOUND))])
+    broker(cluster, "b:2", ListGroups=[groups_of()])
+
+    assert ((), ()) == (GroupLookup("a:1").groups().groups, GroupLookup("a:1").groups().failures)
+
+
+@pytest.mark.parametrize(
+    ("answer", "output"),
+    [(Unreachable("b:2: no answer"), "b:2: no answer"), (ApiError(35, "UNSUPPORTED_VERSION", "No."), "No.")],
+)
+def test_groups_whose_description_is_lost_have_an_error(cluster, answer, output):
+    broker(cluster, "a:1", ListGroups=[groups_of()])
+    broker(cluster, "b:2", ListGroups=[groups_of("y")], DescribeGroups=[answer])
+
+    assert [("y", output)] == [(group.name, group.error) for group in GroupLookup("a:1").groups().groups]
+
+
+def test_a_group_of_an_unknown_type_has_an_error(cluster):
+    broker(cluster, "a:1", ListGroups=[groups_of("x", group_type="Quorum")])
+    broker(cluster, "b:2", ListGroups=[groups_of()])
+
+    (found,) = GroupLookup("a:1").groups().groups
+    assert "expected a group of type classic, consumer, share, streams, got quorum" == found.error
+
+
+def test_partitions_of_the_offsets_topic_without_a_leader_are_a_failure(cluster):
+    """No broker lists their groups."""
+    partitions = [Answer(leader_id=leader) for leader in (1, -1, 1)]
+    offsets = Answer(topics=[Answer(partitions=partitions)])
+    for address in ("a:1", "b:2"):
+        broker(cluster, address, ListGroups=[groups_of()], Metadata=[offsets])
+
+    assert ("1 of 3 partitions of __consumer_offsets have no leader",) == GroupLookup("a:1").groups().failures
+
+
+COORDINATOR = Answer(coordinators=[Answer(error_code=0, host="b", port=2)])
+
+
+def test_a_coordinator_that_does_not_answer_is_asked_for_again(cluster):
+    """Its broker restarts, and another one becomes the coordinator."""
+    moved = Answer(coordinators=[Answer(error_code=0, host="a", port=1)])
+    broker(cluster, "a:1", FindCoordinator=[COORDINATOR, moved], DescribeGroups=[of_class(described("x"))])
+
+    assert "x" == GroupLookup("a:1").group("x").name
+
+
+def test_a_coordinator_that_never_answers_is_an_error(cluster):
+    broker(cluster, "a:1", FindCoordinator=[COORDINATOR])
+
+    with pytest.raises(Unreachable, match="b:2: refused"):
+        GroupLookup("a:1", timeout_seconds=0.1).group("x")
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        (of_class(described("x", NOT_FOUND)), NoSuchGroup),
+        (of_class(described("x", NOT_AUTHORIZED)), ApiError),
+    ],
+)
+def test_a_group_of_kip_848_that_cannot_be_described(cluster, answer, error):
+    broker(
+        cluster,
+        "a:1",
+        FindCoordinator=[Answer(coordinators=[Answer(error_code=0, host="a", port=1)])],
+        DescribeGroups=[of_class(described("x", NOT_FOUND))],
+        ListGroups=[groups_of("x", group_type="Consumer")],
+        ConsumerGroupDescribe=[answer],
+    )
+
+    with pytest.raises(error):
+        GroupLookup("a:1").group("x")
+
+
+def test_the_requests_are_made_of_kafkas_schemas():
+    assert {"consumer": 69, "share": 77, "streams": 89} == {kind: each.API_KEY for kind, each in REQUESTS.items()}
+
+
+def test_members_of_kip_1071_have_tasks():
+    tasks = [Answer(subtopology_id="0", partitions=[1, 0]), Answer(subtopology_id="left", partitions=[2])]
+    none = Answer(active_tasks=[], standby_tasks=[], warmup_tasks=[])
+    member = Answer(
+        member_id="m",
+        member_epoch=3,
+        instance_id=None,
+        rack_id="r",
+        client_id="c",
+        client_host="/10.0.0.1",
+        process_id="p",
+        user_endpoint=Answer(host="h", port=7),
+        client_tags=[Answer(key="zone", value="z")],
+        assignment=Answer(active_tasks=tasks, standby_tasks=[], warmup_tasks=[]),
+        target_assignment=none,
+    )
+    group = described_group(Answer(group_id="x", group_state="Stable", members=[member]), "streams")
+
+    (found,) = group.members
+    assert ["0_0", "0_1", "left__0_2"] == [str(task) for task in found.broker_assignment.active]
+    assert (False, "h:7", {"zone": "z"}) == (
+        found.broker_assignment.is_target,
+        found.broker_assignment.end_point,
+        found.broker_assignment.client_tags,
+    )
