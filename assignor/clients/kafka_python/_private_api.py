@@ -77,6 +77,7 @@ PRIVATE_NAMES: Final = (
     "_coordinator._on_join_prepare_async",
     "_coordinator._process_sync_group_response",
     "_coordinator._send_heartbeat_request",
+    "_coordinator._send_offset_commit_request",
     "_coordinator.commit_offsets_async",
     "_coordinator.completed_offset_commits.appendleft",
     "_coordinator.completed_offset_commits.popleft",
