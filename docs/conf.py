@@ -7,7 +7,7 @@ author = "the streams-assignor contributors"
 release = metadata.version("streams-assignor")
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinxcontrib.mermaid"]
-exclude_patterns = ["_build", "changelog.d"]
+exclude_patterns = ["_build", "changelog.d", "upstream"]
 
 html_theme = "furo"
 html_title = f"{project} {release}"

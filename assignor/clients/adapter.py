@@ -30,10 +30,11 @@ from attrs import evolve, frozen
 import probing
 from assignor import streams_assignor
 from assignor.clients._listener_notifier import ListenerNotifier
+from assignor.clients._session import Session, fenced
 from assignor.clients.feature_watch import POLL_SECONDS, FeatureSource, FeatureWatch
 from assignor.clients.leader_lookup import Admin, snapshot_cluster
 from assignor.cluster import ClusterSnapshot
-from assignor.errors import UsageError
+from assignor.errors import FatalError, UsageError
 from assignor.observability import event_log
 from assignor.observability.events import (
     AssignmentComputed,
@@ -150,7 +151,9 @@ class ClientAdapter(ABC):
         """The generation of that assignment; None before the first."""
         self.failure: Exception | None = None
         """The exception that terminated the member."""
-        self._failure_reported = self._closed = False
+        self.session = Session()
+        """Whether the member certainly owns its tasks."""
+        self._failure_reported = self._closed = self._fenced = False
         self._pending_assignment: ReceivedAssignment | None = None
         self._standbys_are_warmups = not config.num_standby_replicas
         self._observe = combine_observers(event_log.log_observer(self.identity), *filter(None, [observer]))
@@ -326,6 +329,7 @@ class ClientAdapter(ABC):
         if self._feature_watch:
             self._feature_watch.stop()
         self._closed = True
+        lost = lost or self._fenced
         self._observe(MemberClosed(lost))
         await self._notifier.close(lost=lost)
 
@@ -334,6 +338,24 @@ class ClientAdapter(ABC):
         if not self._failure_reported:
             self._failure_reported = True
             self._observe(MemberFailed(error))
+
+    def on_fenced(self, instance_id: str | None) -> None:
+        """Another member has the same ``group.instance.id``: this one fails, and may read nothing more."""
+        self._fenced = True
+        self.session.suspend()
+        self._fail(fenced(instance_id))
+
+    def raise_failure(self) -> None:
+        """Raise the exception that terminated the member; doubt that lasts too long terminates it, too."""
+        if self.failure is None and (error := self.session.excessive_doubt()):
+            self._fail(error)
+        if self.failure:
+            raise self.failure
+
+    def _fail(self, error: FatalError) -> None:
+        if self.failure is None:
+            self.failure = error
+            self.on_failure(error)
 
     # -- 7: follow-up rebalances --------------------------------------------------------------------------------------
 

@@ -1,13 +1,19 @@
-"""Records per second of a ``StreamsConsumer`` and of a plain ``confluent_kafka.Consumer``, side by side on one broker.
+"""``StreamsConsumer`` beside a plain ``confluent_kafka.Consumer``: records per second and what is buffered.
 
-    python tests/bench/bench_confluent.py [BOOTSTRAP] [RECORDS] [ROUNDS]
+    python tests/bench/bench_confluent.py [--broker ADDRESS | --mock] [--rounds 5] [--row PART_OF_A_NAME] [--scale 1.0]
 
-Without an address (or with ``-``) it starts a broker of its own. Each round reads all RECORDS (default 400,000 of 100
-bytes, six partitions) with each consumer in turn, each time in a new group; the clock runs from the first record to the
-last. ``ratio`` is the median over the rounds of StreamsConsumer / Consumer; ``tuned`` the same against a Consumer with
-the one setting of librdkafka that StreamsConsumer sets for its users. One machine, one moment, broker included.
+Without an address it starts a broker of its own. Both consumers have the same settings (also the one that
+``StreamsConsumer`` sets for its users, ``fetch.queue.backoff.ms``) and loop over ``poll``. In each round they run
+alternately, each in a new group, from the first record to the last. Records have 100 bytes, in six partitions.
+
+``ratio`` is the median over the rounds of StreamsConsumer / Consumer, in records per second; ``CPU`` is the same for
+records per second of CPU time of this process, which a busy machine disturbs less. The last row reads 20 records per
+second with auto-commit; its figures are the largest numbers of records in a queue of librdkafka (``fetchq_cnt`` of one
+partition, with ``queued.min.messages`` 1,000) and in the consumer's own buffer.
 """
 
+import argparse
+import json
 import statistics
 import sys
 import time
@@ -15,7 +21,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from uuid import uuid4
 
-from confluent_kafka import Consumer, Producer
+from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -23,95 +29,240 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from assignor import Subtopology, Topology
 from assignor.clients.confluent import StreamsConsumer
 from assignor.clients.confluent._settings import FETCH_BACKOFF
+from assignor.clients.mock_cluster import MockCluster, delay_leader
 from tests.integration.brokers import a_broker
 
 PARTITIONS = 6
 SIZE = 100
+WAIT = 10
 BATCH = 500
+SLOW_SECONDS = 15
+SLOW_PAUSE = 1 / 20
+SLOW = {
+    "enable.auto.commit": True,
+    "auto.commit.interval.ms": 1000,
+    "queued.min.messages": 1000,
+    "statistics.interval.ms": 500,
+}
 
 
-def fill(broker, topic, records):
-    admin = AdminClient({"bootstrap.servers": broker})
-    admin.create_topics([NewTopic(topic, PARTITIONS, 1)])[topic].result(60)
-    producer = Producer({"bootstrap.servers": broker, "linger.ms": 50, "queue.buffering.max.messages": records + 1})
+class Target:
+    """A cluster with a filled topic."""
+
+    def __init__(self, settings, topic, output):
+        self.settings = settings
+        self.topic = topic
+        self.output = output
+
+    def config(self, **settings):
+        return {
+            "bootstrap.servers": self.settings["bootstrap.servers"],
+            "group.id": f"bench-{uuid4().hex[:8]}",
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+            "log_level": 0,
+            **FETCH_BACKOFF,
+            **settings,
+        }
+
+    def plain(self, **settings):
+        consumer = Consumer(self.config(**settings))
+        consumer.subscribe([self.topic])
+        return consumer
+
+    def streams(self, **settings):
+        topology = Topology.of(Subtopology(sources=[self.topic]))
+        consumer = StreamsConsumer({**self.config(**settings), **self.settings}, topology, admin=False)
+        if "main.consumer.api_version" in self.settings:
+            delay_leader(consumer.streams)
+        return consumer
+
+    def producer(self):
+        producer = Producer(
+            {
+                "bootstrap.servers": self.settings["bootstrap.servers"],
+                "transactional.id": f"bench-{uuid4().hex[:8]}",
+                "log_level": 0,
+            }
+        )
+        producer.init_transactions(60)
+        return producer
+
+
+def fill(settings, topic, records):
+    producer = Producer({**settings, "linger.ms": 50, "queue.buffering.max.messages": records + 1, "log_level": 0})
     for number in range(records):
         producer.produce(topic, b"x" * SIZE, partition=number % PARTITIONS)
-    assert producer.flush(120) == 0
+    assert producer.flush(300) == 0
 
 
-def config(broker):
-    return {
-        "bootstrap.servers": broker,
-        "group.id": f"bench-{uuid4().hex[:8]}",
-        "auto.offset.reset": "earliest",
-        "enable.auto.commit": False,
-        "log_level": 0,
-    }
+# -- what is done with each record -------------------------------------------------------------------------------------
 
 
-def plain(broker, topic, **settings):
-    consumer = Consumer({**config(broker), **settings})
-    consumer.subscribe([topic])
-    return consumer
+def poll_only(_target, consumer, records):
+    poll = consumer.poll
+    for _ in range(records):
+        while poll(WAIT) is None:
+            pass
 
 
-def tuned(broker, topic):
-    return plain(broker, topic, **FETCH_BACKOFF)
-
-
-def streams(broker, topic):
-    return StreamsConsumer(config(broker), Topology.of(Subtopology(sources=[topic])))
-
-
-def by_poll(consumer, records):
-    poll, left = consumer.poll, records - 1
-    while poll(10) is None:
-        pass
-    begun = time.perf_counter()
+def consume_only(_target, consumer, records):
+    left = records
     while left:
-        if poll(10) is not None:
-            left -= 1
-    return (records - 1) / (time.perf_counter() - begun)
+        left -= len(consumer.consume(min(BATCH, left), WAIT))
 
 
-def by_batches(consumer, records):
-    while not (first := consumer.consume(1, 10)):
-        pass
-    left = records - len(first)
-    begun = time.perf_counter()
-    while left:
-        left -= len(consumer.consume(min(BATCH, left), 10))
-    return (records - 1) / (time.perf_counter() - begun)
+def commit_each(_target, consumer, records):
+    poll, commit = consumer.poll, consumer.commit
+    for _ in range(records):
+        while poll(WAIT) is None:
+            pass
+        commit()
 
 
-def rate(read, make, broker, topic, records):
-    consumer = make(broker, topic)
+def commit_message(_target, consumer, records):
+    poll, commit = consumer.poll, consumer.commit
+    for _ in range(records):
+        while (message := poll(WAIT)) is None:
+            pass
+        commit(message)
+
+
+def commit_synchronously(_target, consumer, records):
+    poll, commit = consumer.poll, consumer.commit
+    for number in range(records):
+        while poll(WAIT) is None:
+            pass
+        if number % 100 == 99:
+            commit(asynchronous=False)
+
+
+def transactions(size):
+    def run(target, consumer, records):
+        producer, poll = target.producer(), consumer.poll
+        for _ in range(records // size):
+            ends = {}
+            producer.begin_transaction()
+            for _ in range(size):
+                while (message := poll(WAIT)) is None:
+                    pass
+                producer.produce(target.output, message.value())
+                ends[message.partition()] = message.offset() + 1
+            offsets = [TopicPartition(target.topic, *end) for end in ends.items()]
+            producer.send_offsets_to_transaction(offsets, consumer.consumer_group_metadata())
+            producer.commit_transaction()
+
+    return run
+
+
+ROWS = {
+    "no commit": (poll_only, 800_000, {}),
+    f"no commit, consume({BATCH})": (consume_only, 800_000, {}),
+    "commit() per record": (commit_each, 100_000, {}),
+    "commit() per record, on_commit": (commit_each, 100_000, {"on_commit": lambda *_: None}),
+    "commit(message) per record": (commit_message, 100_000, {}),
+    "commit(asynchronous=False) per 100": (commit_synchronously, 40_000, {}),
+    "auto-commit each second": (poll_only, 800_000, {"enable.auto.commit": True, "auto.commit.interval.ms": 1000}),
+    "transactions of 100": (transactions(100), 20_000, {}),
+    "transactions of 1,000": (transactions(1000), 60_000, {}),
+}
+
+
+# -- measurement -------------------------------------------------------------------------------------------------------
+
+
+def rates(run, target, consumer, records):
+    """Records per second, and per second of CPU time."""
     try:
-        return read(consumer, records)
+        while consumer.poll(WAIT) is None:
+            pass
+        begun, cpu = time.perf_counter(), time.process_time()
+        run(target, consumer, records)
+        return records / (time.perf_counter() - begun), records / (time.process_time() - cpu)
     finally:
         consumer.close()
 
 
-def main(broker="-", records=400_000, rounds=7):
-    records, rounds = int(records), int(rounds)
+def compare(target, run, records, settings, rounds):
+    makes = (target.plain, target.streams)
+    found = {make: [] for make in makes}
+    for number in range(rounds):
+        for make in makes[:: 1 if number % 2 else -1]:  # neither is always the last one
+            found[make].append(rates(run, target, make(**settings), records))
+    return tuple(list(zip(*found[make], strict=True)) for make in makes)
+
+
+def row(name, plain, ours):
+    wall, cpu = (
+        statistics.median(our / their for our, their in zip(ours[kind], plain[kind], strict=True)) for kind in (0, 1)
+    )
+    medians = "".join(f"{statistics.median(each[0]):>20,.0f}" for each in (plain, ours))
+    print(f"{name:<36}{medians}{wall:>8.2f}{cpu:>8.2f}", flush=True)
+
+
+def buffered(make):
+    """Read slowly; return the largest numbers of records queued in librdkafka, per partition, and outside of it."""
+    queued = [0]
+
+    def on_statistics(text):
+        topics = json.loads(text)["topics"].values()
+        queued.extend(each["fetchq_cnt"] for topic in topics for each in topic["partitions"].values())
+
+    consumer, own = make(stats_cb=on_statistics, **SLOW), 0
+    try:
+        while consumer.poll(WAIT) is None:
+            pass
+        end = time.monotonic() + SLOW_SECONDS
+        while time.monotonic() < end:
+            consumer.poll(0.05)
+            time.sleep(SLOW_PAUSE)
+            own = max(own, len(consumer._fetcher.buffer.ready) if isinstance(consumer, StreamsConsumer) else 0)
+    finally:
+        consumer.close()
+    return max(queued), own
+
+
+def cluster(stack, options):
+    """Settings of a cluster, and the most records that a topic of it can have."""
+    if options.mock:
+        mock = stack.enter_context(MockCluster(initial_rebalance_delay_ms=100))
+        for name in ("bench", "bench-output"):
+            mock.create_topic(name, PARTITIONS)
+        return mock.confluent_settings(), "bench", "bench-output", 200_000
+    broker = options.broker or stack.enter_context(a_broker())
+    topic = f"bench-{uuid4().hex[:8]}"
+    admin = AdminClient({"bootstrap.servers": broker, "log_level": 0})
+    names = [topic, f"{topic}-output"]
+    for created in admin.create_topics([NewTopic(name, PARTITIONS, 1) for name in names]).values():
+        created.result(60)
+    return {"bootstrap.servers": broker}, *names, 10**9
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--broker")
+    parser.add_argument("--mock", action="store_true")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--row", default="")
+    parser.add_argument("--scale", type=float, default=1.0)
+    options = parser.parse_args()
     with ExitStack() as stack:
-        broker = stack.enter_context(a_broker()) if broker == "-" else broker
-        topic = f"bench-{uuid4().hex[:8]}"
-        fill(broker, topic, records)
-        print(f"{records:,} records of {SIZE} bytes, {PARTITIONS} partitions, median of {rounds} rounds")
-        print(f"{'':<14}{'Consumer/s':>12}{'tuned/s':>12}{'StreamsConsumer/s':>20}{'ratio':>8}{'tuned':>8}")
-        for name, read in (("poll", by_poll), (f"consume({BATCH})", by_batches)):
-            found = {make: [] for make in (plain, tuned, streams)}
-            for number in range(rounds):
-                for make in list(found)[:: 1 if number % 2 else -1]:  # nobody is always the last one
-                    found[make].append(rate(read, make, broker, topic, records))
-            rates = "".join(f"{statistics.median(found[make]):>{12 if make != streams else 20},.0f}" for make in found)
-            print(f"{name:<14}{rates}{ratio(found, plain):>8.2f}{ratio(found, tuned):>8.2f}", flush=True)
-
-
-def ratio(found, of):
-    return statistics.median(ours / theirs for ours, theirs in zip(found[streams], found[of], strict=True))
+        settings, topic, output, limit = cluster(stack, options)
+        largest = max(min(limit, int(records * options.scale)) for _, records, _ in ROWS.values())
+        fill({"bootstrap.servers": settings["bootstrap.servers"]}, topic, largest + 1)
+        target = Target(settings, topic, output)
+        print(f"{SIZE} bytes, {PARTITIONS} partitions, median of {options.rounds} rounds")
+        print(f"{'':<36}{'Consumer/s':>20}{'StreamsConsumer/s':>20}{'ratio':>8}{'CPU':>8}")
+        for name, (run, records, more) in ROWS.items():
+            if options.row in name:
+                records = min(largest, int(records * options.scale)) // 1000 * 1000
+                row(name, *compare(target, run, records, more, options.rounds))
+        if options.row in (name := "auto-commit, 20 records/s: buffered"):
+            numbers = "".join(
+                f"{f'{queue:,} + {own:,}':>20}" for queue, own in map(buffered, (target.plain, target.streams))
+            )
+            print(f"{name:<36}{numbers}")
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

@@ -3,15 +3,18 @@
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from assignor import FatalError, Subtopology, Topology
+from assignor.clients.confluent import StreamsConsumer
 from assignor.demo.load_generator import LoadGenerator
-from tests.integration.applications import PARTITIONS, Application, partitions, settle
+from tests.assignor.clients.recording_listener import RecordingListener
+from tests.integration.applications import PARTITIONS, SESSION_MS, Application, partitions, settle
 from tests.integration.clusters import Cluster
 from tests.integration.confluent_members import ConfluentMember, read_behind_a_commit, read_by, wait_until_stable
 from tests.integration.subprocesses import TIMEOUT_SECONDS, JavaStreams, wait_until
@@ -171,6 +174,53 @@ def read_committed(broker: str, topic: str, at_least: int, start: int = 0) -> li
                 found.append(message.key().decode())
     finally:
         reader.close()
+
+
+def poll_on(consumer: StreamsConsumer, *, commits: bool) -> None:
+    deadline = time.monotonic() + TIMEOUT_SECONDS
+    while time.monotonic() < deadline:
+        consumer.poll(0)
+        if commits:
+            with suppress(KafkaException):
+                consumer.commit()
+
+
+@pytest.mark.parametrize("by", ["heartbeat", "commit"])
+def test_a_second_member_with_the_same_instance_id_ends_the_first(application: Application, by: str) -> None:
+    """It read 268 more records beside the second one, and then returned None for ever."""
+    application.send(200)
+
+    def member(listener: RecordingListener | None = None) -> StreamsConsumer:
+        config = {
+            "bootstrap.servers": application._broker,
+            "group.id": application.name,
+            "group.instance.id": "one",
+            "session.timeout.ms": SESSION_MS,
+            "heartbeat.interval.ms": 100 if by == "heartbeat" else SESSION_MS - 1,
+            "log_level": 0,
+        }
+        topology = Topology.of(Subtopology(sources=[application.source]))
+        return StreamsConsumer(config, topology, listener=listener, admin=False)
+
+    listener = RecordingListener()
+    first, second = member(listener), None
+    try:
+        while first.poll(0.1) is None:
+            pass
+        second = member()
+        while (message := second.poll(0.1)) is None:
+            pass
+        with pytest.raises(FatalError, match="another member of the group has the same") as fenced:
+            poll_on(first, commits=by == "commit")
+        assert "FencedInstanceIdException" == fenced.value.kafka_exception
+        with pytest.raises(FatalError):
+            first.poll(0)
+        assert ["assigned", "lost"] == listener.callback_names
+        assert second.commit(message, asynchronous=False)
+    finally:
+        first.close()
+        if second is not None:
+            second.close()
 
 
 @pytest.mark.java

@@ -12,6 +12,7 @@ in ``assignor.clients.adapter``:
   (aiokafka issue 1187). A member without partitions blocks none, so it counts as polled for as long.
 * aiokafka turns every exception of an assignor into a ``KafkaError`` and raises it once; it only logs exceptions of
   listeners. The consumer's methods are wrapped to raise the original exceptions instead.
+* Its heartbeats have no instance id, so a broker could not fence a static member: `bind` adds it.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import ExitStack
 from functools import wraps
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
-from aiokafka import AIOKafkaConsumer
+from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import KafkaError
 
 from assignor.clients._settings_check import check_heartbeat, check_login, hide_secrets
@@ -30,7 +31,10 @@ from assignor.clients.adapter import ClientAdapter, ClusterMetadata, partition_c
 from assignor.clients.aiokafka import _private_api
 from assignor.clients.hooks import AsyncCall, run_before
 from assignor.cluster import ClusterSnapshot
-from assignor.errors import UsageError
+from assignor.errors import FatalError, UsageError
+
+DOUBT_POLL_SECONDS: Final = 0.05
+"""Time between two looks at the session while ownership is in doubt."""
 
 
 class StreamsPartitionAssignor(ClientAdapter):
@@ -63,14 +67,16 @@ class StreamsPartitionAssignor(ClientAdapter):
                 "expected a consumer with this assignor, and no other, as its partition_assignment_strategy, "
                 f"got {strategy}"
             )
+        _private_api.check_private_names(consumer)
         check_heartbeat(*_private_api.session_and_heartbeat_ms(consumer))
         check_login(login := _private_api.login(consumer))
         hide_secrets(login)  # in the logs of aiokafka
         self.warn_of_reset(_private_api.auto_offset_reset(consumer))
         self.consumer = consumer
+        self.session.timeout_seconds = _private_api.session_seconds(consumer)
         consumer.start = self._raising_failure(consumer.start, self._before_start)
-        consumer.getone = self._raising_failure(consumer.getone)
-        consumer.getmany = self._raising_failure(consumer.getmany)
+        consumer.getone = self._getone(consumer.getone)
+        consumer.getmany = self._raising_failure(self._getmany(consumer.getmany))
         consumer.stop = run_before(self._before_stop, consumer.stop)
 
     # -- called by aiokafka -------------------------------------------------------------------------------------------
@@ -85,6 +91,14 @@ class StreamsPartitionAssignor(ClientAdapter):
                 on_join_prepare=self._on_join_prepare,
                 on_elected_leader=self._on_elected_leader,
                 on_join_complete=self._on_join_complete,
+            )
+            _private_api.hook_session(
+                self.consumer,
+                now=self.session.now,
+                on_joined=self.session.begin,
+                on_confirmed=self.session.confirm,
+                on_lost=self._on_lost,
+                on_fenced=self._on_fenced,
             )
             self._callbacks_hooked = True
         return self.subscription(topics)
@@ -120,7 +134,18 @@ class StreamsPartitionAssignor(ClientAdapter):
 
     # -- hooks of the coordinator (steps 1, 3 and 6) ------------------------------------------------------------------
 
+    def _on_lost(self) -> None:
+        self.session.suspend()
+        _private_api.stop_delivery(self.consumer)
+
+    def _on_fenced(self) -> None:
+        self.on_fenced(_private_api.instance_id(self.consumer))
+        _private_api.stop_delivery(self.consumer)
+        _private_api.abort_waiters(self.consumer, KafkaError("this member is fenced"))
+
     async def _on_join_prepare(self) -> None:
+        self.session.suspend()
+        _private_api.stop_delivery(self.consumer)
         lost = _private_api.is_generation_lost(self.consumer)
         async with self._callback_lock:
             await self._run_callback(self.on_join_prepare(lost=lost))
@@ -150,6 +175,7 @@ class StreamsPartitionAssignor(ClientAdapter):
 
     async def _before_start(self) -> None:
         self._loop = asyncio.get_running_loop()
+        self._watch_doubt()
         # The coordinator, which has the hooks, exists only after the first JoinGroup, which needs the offset sums.
         await self.on_join_prepare(lost=False)
         if self._admin and self.assignor.topology.repartition_topics:
@@ -162,6 +188,62 @@ class StreamsPartitionAssignor(ClientAdapter):
             self._fetch_context.close()
             _private_api.consume_pending_error(self.consumer)
             await self.on_close(lost=_private_api.is_generation_lost(self.consumer))
+
+    def _getone(self, original: AsyncCall) -> AsyncCall:
+        is_certain = self.session.is_certain
+
+        @wraps(original)
+        async def getone(*partitions: Any) -> Any:  # per record: one look at the clock
+            while True:
+                if self.failure is not None or self._listener_error is not None:
+                    self._raise_failure()
+                try:
+                    record = await original(*partitions)
+                except KafkaError:
+                    self._raise_failure()
+                    raise
+                if is_certain():
+                    return record
+                _private_api.unread(self.consumer, {TopicPartition(record.topic, record.partition): record.offset})
+                await self._wait_in_doubt(DOUBT_POLL_SECONDS)
+
+        return getone
+
+    def _getmany(self, original: AsyncCall) -> AsyncCall:
+        @wraps(original)
+        async def getmany(*partitions: Any, timeout_ms: int = 0, max_records: int | None = None) -> Any:
+            deadline = self.session.now() + timeout_ms / 1000
+            while self.session.in_doubt:
+                if (left := deadline - self.session.now()) <= 0:
+                    self._raise_failure()
+                    return {}
+                await self._wait_in_doubt(min(left, DOUBT_POLL_SECONDS))
+            left_ms = max(0.0, deadline - self.session.now()) * 1000 if timeout_ms else timeout_ms
+            batch = await original(*partitions, timeout_ms=left_ms, max_records=max_records)
+            if not batch or self.session.is_certain():
+                return batch
+            _private_api.unread(self.consumer, {partition: records[0].offset for partition, records in batch.items()})
+            return {}
+
+        return getmany
+
+    async def _wait_in_doubt(self, seconds: float) -> None:
+        """Wait for the answer to the next heartbeat."""
+        _private_api.check_errors(self.consumer)
+        self._raise_failure()
+        await asyncio.sleep(seconds)
+
+    def _watch_doubt(self) -> None:
+        """End the calls that wait for records when ownership has been in doubt for too long."""
+        if self._closed or self.failure:
+            return
+        try:
+            self.raise_failure()
+        except FatalError as error:
+            _private_api.stop_delivery(self.consumer)
+            _private_api.abort_waiters(self.consumer, KafkaError(str(error)))
+        else:
+            self.call_later(min(1.0, self.session.timeout_seconds / 4), self._watch_doubt)
 
     def _raising_failure(self, original: AsyncCall, first: Callable[[], Awaitable[None]] | None = None) -> AsyncCall:
         """Wrap a method: instead of aiokafka's error it raises the failure of the member or of the listener."""
@@ -180,8 +262,8 @@ class StreamsPartitionAssignor(ClientAdapter):
         return wrapper
 
     def _raise_failure(self) -> None:
-        if self.failure:
+        if self.failure is not None:
             raise self.failure
-        error, self._listener_error = self._listener_error, None
-        if error:
+        if self._listener_error is not None:
+            error, self._listener_error = self._listener_error, None
             raise error

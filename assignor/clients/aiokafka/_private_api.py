@@ -1,19 +1,30 @@
 """All private names of aiokafka (0.14) that are used, and nothing else.
 
-Verified with 0.14.0. ``PRIVATE_NAMES`` lists the attributes; a test looks each of them up on a real consumer, so that a
-release that renames one fails there and not in a rebalance.
+``PRIVATE_NAMES`` and ``COORDINATOR_NAMES`` list the attributes. ``bind`` looks each of them up, so that a release that
+renames one is refused there and does not fail in a rebalance.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager, suppress
+from functools import wraps
+from types import FunctionType
 from typing import Any, Final, Protocol, cast
 
-from aiokafka.errors import KafkaError
+# Modules without documentation.
+from aiokafka.consumer.group_coordinator import GroupCoordinator
+from aiokafka.errors import IllegalStateError, KafkaError
+from aiokafka.protocol.api import RequestStruct, Response
+from aiokafka.protocol.group import HeartbeatRequest, JoinGroupRequest, SyncGroupRequest
+from aiokafka.protocol.types import Int16, Int32, Schema, String
 
+from assignor.clients._library_names import missing_names, unsupported_library
 from assignor.clients.adapter import ClusterMetadata, MemberAssignment, MemberGeneration
 from assignor.clients.hooks import run_before
+
+TESTED_VERSIONS: Final = "0.13.0 to 0.14.0"
+"""The lowest and the newest release that the tests were run with (``tox -e clients-lowest,clients-newest``)."""
 
 PRIVATE_NAMES: Final = (
     "_auto_offset_reset",
@@ -21,22 +32,48 @@ PRIVATE_NAMES: Final = (
     "_client._sasl_plain_password",
     "_client._sasl_plain_username",
     "_client._security_protocol",
-    "_coordinator._cluster.partitions_for_topic",
-    "_coordinator._on_join_complete",
-    "_coordinator._on_join_prepare",
-    "_coordinator._perform_assignment",
-    "_coordinator.check_errors",
-    "_coordinator.generation",
-    "_coordinator.maybe_leave_group",
-    "_coordinator.member_id",
-    "_coordinator.request_rejoin",
+    "_coordinator",
+    "_group_instance_id",
     "_heartbeat_interval_ms",
     "_partition_assignment_strategy",
     "_session_timeout_ms",
     "_subscription.abort_waiters",
+    "_subscription.begin_reassignment",
     "_subscription.fetch_context",
 )
-"""Attributes of a started ``AIOKafkaConsumer``."""
+"""Attributes of an ``AIOKafkaConsumer`` that is not started."""
+
+COORDINATOR_NAMES: Final = (
+    "_cluster",
+    "_on_join_complete",
+    "_on_join_prepare",
+    "_perform_assignment",
+    "_send_req",
+    "check_errors",
+    "generation",
+    "group_id",
+    "maybe_leave_group",
+    "member_id",
+    "request_rejoin",
+    "reset_generation",
+)
+"""Attributes of its coordinator, which exists only after the start: `bind` looks for them in its class."""
+
+
+def check_private_names(consumer: Any) -> None:
+    """Raise ``UsageError`` if this release of aiokafka lacks one of the names: a rebalance would go wrong."""
+    missing = missing_names(consumer, PRIVATE_NAMES)
+    missing += [f"_coordinator.{name}" for name in COORDINATOR_NAMES if not _assigns(GroupCoordinator, name)]
+    if missing:
+        raise unsupported_library("aiokafka", TESTED_VERSIONS, "AIOKafkaConsumer", missing)
+
+
+def _assigns(kind: type, name: str) -> bool:
+    """Whether instances of a class have an attribute: one of the class, or one that a constructor mentions."""
+    constructors = (vars(each).get("__init__") for each in kind.__mro__)
+    return hasattr(kind, name) or any(
+        name in each.__code__.co_names for each in constructors if isinstance(each, FunctionType)
+    )
 
 
 class AiokafkaAssignment(MemberAssignment, Protocol):
@@ -81,6 +118,26 @@ def generation(consumer: Any) -> MemberGeneration:
 def is_generation_lost(consumer: Any) -> bool:
     """Whether the group does not know the consumer, or not any more."""
     return consumer._coordinator is not None and generation(consumer).generation_id < 0
+
+
+def instance_id(consumer: Any) -> str | None:
+    """Return the ``group_instance_id`` of a static member, otherwise None."""
+    return cast("str | None", consumer._group_instance_id)
+
+
+def session_seconds(consumer: Any) -> float:
+    """Return the session timeout."""
+    return float(consumer._session_timeout_ms) / 1000
+
+
+def check_errors(consumer: Any) -> None:
+    """Raise the pending error of the coordinator, as every call that fetches records does."""
+    consumer._coordinator.check_errors()
+
+
+def stop_delivery(consumer: Any) -> None:
+    """Return no more records until the next assignment; 0.14.0 does so only after ``on_join_prepare``."""
+    consumer._subscription.begin_reassignment()
 
 
 def request_rejoin(consumer: Any) -> None:
@@ -141,3 +198,110 @@ def hook_rebalance_callbacks(
     coordinator._on_join_prepare = run_before(on_join_prepare, coordinator._on_join_prepare)
     coordinator._perform_assignment = performing
     coordinator._on_join_complete = completing
+
+
+# -- the requests of the coordinator -----------------------------------------------------------------------------------
+
+_ACCEPTED: Final = frozenset({0, 27})
+"""Error codes of a heartbeat of a member that the group knows: none, REBALANCE_IN_PROGRESS."""
+_FENCED_INSTANCE_ID: Final = 82
+
+
+class _HeartbeatResponse_v3(Response):  # type: ignore[misc]  # untyped; named as those of aiokafka
+    API_KEY = 12
+    API_VERSION = 3
+    SCHEMA = Schema(("throttle_time_ms", Int32), ("error_code", Int16))
+
+
+class _HeartbeatRequest_v3(RequestStruct):  # type: ignore[misc]  # as above
+    API_KEY = 12
+    API_VERSION = 3
+    RESPONSE_TYPE = _HeartbeatResponse_v3
+    SCHEMA = Schema(
+        ("group", String("utf-8")),
+        ("generation_id", Int32),
+        ("member_id", String("utf-8")),
+        ("group_instance_id", String("utf-8")),
+    )
+
+
+class _StaticHeartbeat(HeartbeatRequest):  # type: ignore[misc]  # untyped
+    """A heartbeat with the instance id (KIP-345), which 0.14.0 does not send: only so a broker fences a member.
+
+    Without it a fenced member gets UNKNOWN_MEMBER_ID, joins again, and fences the member that has fenced it.
+    """
+
+    def __init__(self, group: str, generation_id: int, member_id: str, instance_id: str) -> None:
+        super().__init__(group, generation_id, member_id)
+        self._fields = group, generation_id, member_id, instance_id
+
+    def prepare(self, versions: Mapping[int, tuple[int, int]]) -> Any:
+        """Return the request in version 3; older brokers (before 2.3) have no static members."""
+        lowest, newest = versions.get(self.API_KEY, (0, 0))
+        with_instance = lowest <= _HeartbeatRequest_v3.API_VERSION <= newest
+        return _HeartbeatRequest_v3(*self._fields) if with_instance else super().prepare(versions)
+
+
+def hook_session(
+    consumer: Any,
+    *,
+    now: Callable[[], float],
+    on_joined: Callable[[float], None],
+    on_confirmed: Callable[[float], None],
+    on_lost: Callable[[], None],
+    on_fenced: Callable[[], None],
+) -> None:
+    """Call ``on_joined`` and ``on_confirmed`` with the time at which an accepted SyncGroup or heartbeat was sent.
+
+    ``on_lost`` and ``on_fenced`` report that the group has removed the member, or that another member has its instance
+    id.
+    """
+    coordinator = consumer._coordinator
+    send, reset = coordinator._send_req, coordinator.reset_generation
+    static = instance_id(consumer)
+    last = generation(consumer)
+
+    def heartbeat() -> _StaticHeartbeat:
+        return _StaticHeartbeat(coordinator.group_id, last.generation_id, last.member_id, static or "")
+
+    async def is_fenced() -> bool:
+        """Whether another member has taken the instance id since this one was removed from the group."""
+        if static is None or not last.member_id:
+            return False
+        return bool((await send(heartbeat())).error_code == _FENCED_INSTANCE_ID)
+
+    @wraps(send)
+    async def sending(request: Any) -> Any:
+        nonlocal last
+        if isinstance(request, JoinGroupRequest) and not coordinator.member_id and await is_fenced():
+            on_fenced()
+            raise KafkaError("this member is fenced")
+        beats = isinstance(request, HeartbeatRequest)
+        if beats and static is not None:
+            request = heartbeat()
+        sent_at, current = now(), generation(consumer)
+        response = await send(request)
+        code = getattr(response, "error_code", None)
+        if code == _FENCED_INSTANCE_ID:
+            on_fenced()
+        elif beats and code in _ACCEPTED:
+            on_confirmed(sent_at)
+        elif isinstance(request, SyncGroupRequest) and code == 0:
+            last = current
+            on_joined(sent_at)
+        return response
+
+    @wraps(reset)
+    def resetting() -> None:
+        on_lost()
+        reset()
+
+    coordinator._send_req = sending
+    coordinator.reset_generation = resetting
+
+
+def unread(consumer: Any, offsets: Mapping[Any, int]) -> None:
+    """Make these offsets, which were fetched and not delivered, the next ones of their partitions."""
+    for partition, offset in offsets.items():
+        with suppress(IllegalStateError):  # not assigned any more
+            consumer.seek(partition, offset)

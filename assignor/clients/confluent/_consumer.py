@@ -17,8 +17,10 @@ from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 from assignor.clients.adapter import ClientAdapter
 from assignor.clients.confluent._errors import as_kafka_error, authentication_exception, kafka_exception
 from assignor.clients.confluent._fetcher import WAIT_SECONDS, RecordFetcher, partition_key
-from assignor.clients.confluent._membership import MemberAssignor, Membership, Offsets
+from assignor.clients.confluent._membership import MemberAssignor, Membership
 from assignor.clients.confluent._private_api import encode_group_metadata
+from assignor.clients.confluent._record_buffer import Offsets
+from assignor.clients.confluent._session import LONG_DOUBT, now
 from assignor.clients.confluent._settings import ConsumerSettings
 from assignor.clients.feature_watch import POLL_SECONDS, FeatureSource
 from assignor.clients.kafka_python import KafkaPythonAdmin
@@ -90,7 +92,10 @@ class StreamsConsumer:
         self._error_cb = settings.fetcher_settings.get("error_cb")
         reading = {**settings.fetcher_settings, "error_cb": self._on_error}
         self._fetcher = RecordFetcher(
-            reading, check_listener(listener), before_revocation=self._commit_before_revocation
+            reading,
+            check_listener(listener),
+            before_revocation=self._commit_before_revocation,
+            finish_commits=self._finish_commits,
         )
         self._admin = KafkaPythonAdmin(settings.group_id, **settings.admin_settings) if admin is True else None
 
@@ -114,6 +119,7 @@ class StreamsConsumer:
             settings.member_settings,
             new_assignor,
             self._fetcher,
+            buffer=self._fetcher.buffer,
             has_tasks=self._fetcher.has_tasks,
             progress=self._fetcher.progress,
             session_seconds=settings.session_seconds,
@@ -123,7 +129,9 @@ class StreamsConsumer:
             else None,
         )
         self._callbacks = self._membership.callbacks
-        self._fetched = self._fetcher.fetched
+        self._committer = self._membership.committer
+        self._session = self._membership.session
+        self._ready = self._fetcher.buffer.ready
         self._lock = RLock()  # one thread at a time: `close` may be another one
         self._in_callback = self._closing = self._closed = False
         self._polling_thread = get_ident()
@@ -146,8 +154,8 @@ class StreamsConsumer:
 
         Calls the `listener`. An error of a partition is returned as a message, as ``Consumer`` does.
         """
-        if self._fetched and not self._callbacks and not self._closing:
-            return self._fetched.popleft()
+        if self._ready and not self._callbacks and not self._closing and now() < self._session.expires_at:
+            return self._ready.popleft()
         return self._poll_until(timeout)
 
     def consume(self, num_messages: int = 1, timeout: float = -1) -> list[Message]:
@@ -156,7 +164,7 @@ class StreamsConsumer:
         deadline = _deadline(timeout)
         while True:
             with self._lock:
-                if found and (self._callbacks or self._closing or self._membership.maybe_fenced):
+                if found and (self._callbacks or self._closing or self._session.in_doubt):
                     return found
                 # Never both: a callback would commit records that this call has not returned yet.
                 if found or self._run_callbacks():
@@ -186,8 +194,8 @@ class StreamsConsumer:
             with self._lock:
                 if self._run_callbacks():
                     self._fetcher.fetch(_remaining(deadline))
-                    if self._fetched:
-                        return self._fetched.popleft()
+                    if self._ready and now() < self._session.expires_at:
+                        return self._ready.popleft()
             if time.monotonic() >= deadline:
                 return None
 
@@ -205,9 +213,16 @@ class StreamsConsumer:
             if self._closing:
                 self._close_now()
         self._check_open()
-        if in_doubt := self._membership.maybe_fenced:
-            self._fetcher.idle(WAIT_SECONDS / 5)
-        return not in_doubt
+        if not self._session.in_doubt or not self._fetcher.tasks:
+            return True
+        if self._session.in_long_doubt:
+            raise kafka_exception(
+                KafkaError._TIMED_OUT,
+                f"group {self._group}: no heartbeat was answered for {LONG_DOUBT:g} session timeouts of "
+                f"{self._session.seconds:g} s after the member may have been removed, so no record is returned",
+            )
+        self._fetcher.idle(WAIT_SECONDS / 5)
+        return False
 
     def _on_error(self, error: KafkaError) -> None:
         """Handle an error of librdkafka; kafka-python retries a wrong password without reporting it."""
@@ -235,57 +250,74 @@ class StreamsConsumer:
                 them, REBALANCE_IN_PROGRESS if a rebalance does not end, _NO_OFFSET for a synchronous commit of nothing.
             UsageError: if ``message`` and ``offsets`` are given.
         """
-        wanted = self._offsets_to_commit(message, offsets)
-        if not wanted and not asynchronous:
-            raise kafka_exception(KafkaError._NO_OFFSET, "nothing has been read since the tasks were assigned")
-        if not wanted:
-            return None
-        try:
-            if asynchronous:
-                self._membership.commit_async(_kafka_python_offsets(wanted), partial(self._on_committed, wanted))
-                return None
-            self._membership.commit(_kafka_python_offsets(wanted), self._request_seconds)
-        except kafka.errors.KafkaError as error:
-            raise KafkaException(as_kafka_error(error)) from error
-        return wanted
-
-    def _offsets_to_commit(
-        self, message: Message | None, offsets: Iterable[TopicPartition] | None
-    ) -> list[TopicPartition]:
         if message is not None and offsets is not None:
             raise UsageError("expected message or offsets, got both")
-        with self._lock:
-            self._check_open()
-            if message is not None:
-                offsets = [_next_offset(message)]
-            wanted = list(self._fetcher.positions() if offsets is None else offsets)
-            for partition in wanted:
-                if partition_key(partition) not in self._fetcher.tasks:
-                    raise kafka_exception(
-                        KafkaError.ILLEGAL_GENERATION,
-                        f"{partition.topic}-{partition.partition} is not assigned to this member (any more)",
-                    )
-            return wanted
+        answered = self._queue_on_commit if self._on_commit else None
+        try:
+            self._check_can_commit()
+            if message is None and offsets is None:
+                if asynchronous:
+                    self._committer.commit_returned(answered)
+                    return None
+                wanted = self._committer.uncommitted()
+            else:
+                wanted = self._require_assigned(_next_offset(message) if message is not None else _offsets(offsets))
+            if not asynchronous:
+                return self._commit_and_wait(wanted)
+            if wanted:
+                self._membership.require_joined()
+                self._committer.commit(wanted, answered)
+        except kafka.errors.KafkaError as error:
+            raise KafkaException(as_kafka_error(error)) from error
+        return None
 
-    def _on_committed(self, partitions: list[TopicPartition], error: BaseException | None) -> None:
-        kafka_error = None if error is None else as_kafka_error(error)
+    def _check_can_commit(self) -> None:
+        if self._closing:
+            with self._lock:  # until `close` has ended
+                self._check_open()
+        if failure := self._membership.failure or self._membership.fenced:
+            raise failure
+
+    def _commit_and_wait(self, wanted: Offsets) -> list[TopicPartition]:
+        if not wanted:
+            raise kafka_exception(KafkaError._NO_OFFSET, "nothing has been read since the tasks were assigned")
+        self._membership.commit(wanted, self._request_seconds)
+        return _topic_partitions(wanted)
+
+    def _require_assigned(self, wanted: Offsets) -> Offsets:
+        for topic, number in wanted.keys() - self._fetcher.tasks.keys():
+            raise kafka_exception(
+                KafkaError.ILLEGAL_GENERATION, f"{topic}-{number} is not assigned to this member (any more)"
+            )
+        return wanted
+
+    def _queue_on_commit(self, wanted: Offsets, error: BaseException | None) -> None:
+        """Call ``on_commit`` in the next `poll`; on the I/O thread."""
+        self._callbacks.append(partial(self._call_on_commit, wanted, error))
+
+    def _call_on_commit(self, wanted: Offsets, error: BaseException | None) -> None:
         if self._on_commit:
-            self._on_commit(kafka_error, partitions)
-        elif kafka_error:
-            log.warning("group %s: an asynchronous commit has failed: %s", self._group, kafka_error)
+            self._on_commit(None if error is None else as_kafka_error(error), _topic_partitions(wanted))
+        elif error is not None:
+            log.warning("group %s: a commit has failed: %s", self._group, as_kafka_error(error))
 
     def _auto_commit_now(self) -> None:
-        self.commit(asynchronous=True)
+        self._committer.commit_returned(self._queue_on_commit if self._on_commit else None)
 
     def _commit_before_revocation(self) -> None:
         """Commit before tasks are revoked, if auto commit is on; records whose commit fails are read again."""
         if self._closed and self._polling_thread != get_ident():
             return  # closed by another thread: the polling thread may still process its last record
-        if self._auto_commit_interval and (wanted := self._offsets_to_commit(None, None)):
+        if self._auto_commit_interval and (wanted := self._committer.uncommitted()):
             try:
-                self._membership.commit(_kafka_python_offsets(wanted), self._request_seconds)
+                self._membership.commit(wanted, self._request_seconds)
             except kafka.errors.KafkaError as error:
-                self._on_committed(wanted, error)
+                self._call_on_commit(wanted, error)
+
+    def _finish_commits(self, *, lost: bool) -> None:
+        """Let no commit outlive the ownership of its partitions."""
+        error = kafka.errors.CommitFailedError("the partitions are not assigned to this member any more")
+        self._committer.finish(0 if lost else self._request_seconds, error)
 
     def consumer_group_metadata(self) -> bytes:
         """Return this member and its generation for ``Producer.send_offsets_to_transaction`` (KIP-447).
@@ -392,6 +424,10 @@ class StreamsConsumer:
                     break
         finally:
             self._membership.discard_callbacks()
+            self._callbacks.clear()
+            self._finish_commits(lost=True)
+            while self._callbacks:  # `on_commit` for each of them
+                self._callbacks.popleft()()
             self._fetcher.close()
             if self._admin:
                 self._admin.close()
@@ -414,17 +450,19 @@ def _remaining(deadline: float) -> float:
     return max(0.0, deadline - time.monotonic())  # librdkafka waits without limit for a negative timeout
 
 
-def _next_offset(message: Message) -> TopicPartition:
+def _next_offset(message: Message) -> Offsets:
     topic, number, offset = message.topic(), message.partition(), message.offset()
     if message.error() is not None or topic is None or number is None or offset is None:
         raise ValueError(f"expected a record to commit, got the error {message.error()}")
-    return TopicPartition(topic, number, offset + 1)
+    return {(topic, number): (offset + 1, "")}
 
 
-def _kafka_python_offsets(partitions: Iterable[TopicPartition]) -> Offsets:
-    return {
-        kafka.TopicPartition(partition.topic, partition.partition): kafka.OffsetAndMetadata(
-            partition.offset, partition.metadata or "", -1
-        )
-        for partition in partitions
-    }
+def _offsets(partitions: Iterable[TopicPartition] | None) -> Offsets:
+    return {partition_key(each): (each.offset, each.metadata or "") for each in partitions or ()}
+
+
+def _topic_partitions(offsets: Offsets) -> list[TopicPartition]:
+    return [
+        TopicPartition(*name, offset, metadata) if metadata else TopicPartition(*name, offset)
+        for name, (offset, metadata) in offsets.items()
+    ]

@@ -28,6 +28,13 @@ _AUTHENTICATION_EXCEPTIONS: Final[Mapping[int, str]] = MappingProxyType(
     {KafkaError._AUTHENTICATION: "SaslAuthenticationException", KafkaError._SSL: "SslAuthenticationException"}
 )
 
+_REMEDIES: Final[Mapping[type[Exception], str]] = MappingProxyType(
+    {
+        kafka.errors.FencedInstanceIdError: "another member of the group has the same group.instance.id: "
+        "give each process its own"
+    }
+)
+
 
 def as_kafka_error(error: BaseException) -> KafkaError:
     """Return the error that a plain ``Consumer`` reports in the same situation."""
@@ -59,10 +66,11 @@ def as_fatal_error(error: Exception) -> FatalError:
     java = f"{name.removesuffix('Error').removesuffix('Failed')}Exception"
     if not isinstance(error, kafka.errors.KafkaError):
         java = name
-    return FatalError(f"the membership has ended: {error}", java)
+    reason = f"{error}; {_REMEDIES[type(error)]}" if type(error) in _REMEDIES else str(error)
+    return FatalError(f"the membership has ended: {reason}", java)
 
 
-def is_retriable(error: Exception) -> bool:
+def is_retriable(error: BaseException) -> bool:
     """Whether the member polls again after this error.
 
     InvalidRequestError: on the mock cluster a leader's SyncGroup can arrive before a follower's.

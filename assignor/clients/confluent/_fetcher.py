@@ -1,14 +1,12 @@
 """Reads the records of a member's tasks with a ``confluent_kafka.Consumer`` that never joins a group.
 
-It has the group id only to look up committed offsets. Everything here runs on the user's thread. Records are fetched in
-batches and returned one by one, which keeps the overhead of Python small.
+It has the group id only to look up committed offsets. Everything here runs on the user's thread.
 """
 
 from __future__ import annotations
 
 import time
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from types import MappingProxyType
 from typing import Any, Final
@@ -25,12 +23,12 @@ from confluent_kafka import (
 )
 
 from assignor.clients.confluent._errors import kafka_exception
+from assignor.clients.confluent._record_buffer import PartitionKey, RecordBuffer, message_partition
 from assignor.clients.confluent._settings import RESET, closest_keys
 from assignor.rebalance_listener import OffsetSums, PartitionsByTask, TaskRebalanceListener, require_synchronous
 from subscription_codec import TaskId
 from upgrade import ConfigException
 
-_BATCH_SIZE: Final = 500
 WAIT_SECONDS: Final = 0.05
 """How long to wait for records before the callbacks of the group are checked again."""
 
@@ -43,8 +41,8 @@ _RESETS: Final[Mapping[str, int]] = MappingProxyType(
 _GROUP_ERRORS: Final = frozenset({KafkaError.GROUP_AUTHORIZATION_FAILED})
 """Errors of the group, which the member receives too and raises as ``FatalError``."""
 
-PartitionKey = tuple[str, int]
-"""Topic and partition number."""
+_QUEUE_LIMIT: Final = "queued.min.messages"
+_DEFAULT_QUEUE_LIMIT: Final = 100_000
 
 
 def partition_key(partition: TopicPartition) -> PartitionKey:
@@ -59,18 +57,23 @@ class RecordFetcher(TaskRebalanceListener):
     """
 
     def __init__(
-        self, config: Mapping[str, Any], listener: TaskRebalanceListener, before_revocation: Callable[[], None]
+        self,
+        config: Mapping[str, Any],
+        listener: TaskRebalanceListener,
+        *,
+        before_revocation: Callable[[], None],
+        finish_commits: Callable[..., None],
     ) -> None:
         self.tasks: dict[PartitionKey, TaskId] = {}
         """The task that reads each assigned partition."""
-        self.fetched: deque[Message] = deque()
-        """Records that are fetched but not returned yet."""
         self.fetch_count = 0
         """Number of calls that asked for records."""
         self.consumer: Final = new_consumer(config)
+        self.buffer: Final = RecordBuffer(int(config.get(_QUEUE_LIMIT, _DEFAULT_QUEUE_LIMIT)), self._positions)
+        """Records that are fetched but not returned yet."""
         self._listener = listener
         self._before_revocation = before_revocation
-        self._paused: dict[PartitionKey, list[Message]] = {}  # with the records fetched before
+        self._finish_commits = finish_commits
         self._reset = _RESETS[config[RESET]]
         # Assigned, but not read yet: the offset to start at, None as long as it is unknown.
         self._unpositioned: dict[PartitionKey, int | None] = {}
@@ -93,10 +96,12 @@ class RecordFetcher(TaskRebalanceListener):
             self._before_revocation()
             require_synchronous(self._listener.on_tasks_revoked(tasks))
         finally:
+            self._finish_commits(lost=False)
             self._unassign(tasks)
 
     def on_tasks_lost(self, tasks: PartitionsByTask) -> None:
         """Stop reading, then call the user's listener."""
+        self._finish_commits(lost=True)
         self._unassign(tasks)
         require_synchronous(self._listener.on_tasks_lost(tasks))
 
@@ -115,10 +120,9 @@ class RecordFetcher(TaskRebalanceListener):
     def _unassign(self, tasks: PartitionsByTask) -> None:
         gone = {name for name, task in self.tasks.items() if task in tasks}
         self.tasks = {name: task for name, task in self.tasks.items() if name not in gone}
-        self._discard_fetched(gone)
+        self.buffer.forget(gone)
         read = gone - self._unpositioned.keys()
         for name in gone:
-            self._paused.pop(name, None)
             self._unpositioned.pop(name, None)
         self.consumer.incremental_unassign([TopicPartition(*name) for name in read])
 
@@ -138,26 +142,32 @@ class RecordFetcher(TaskRebalanceListener):
             return
         self._unpositioned = {name: None for name in self._unpositioned if name not in placed}
         self.consumer.incremental_assign([TopicPartition(*name, offset) for name, offset in placed.items()])
-        if paused := [TopicPartition(*name) for name in placed if name in self._paused]:
+        if paused := [TopicPartition(*name) for name in self.buffer.paused & placed.keys()]:
             self.consumer.pause(paused)
 
     # -- records ------------------------------------------------------------------------------------------------------
 
     def fetch(self, seconds: float) -> None:
-        """Fetch more records; wait up to ``seconds`` or ``WAIT_SECONDS`` for the first one."""
+        """Fetch more records once all are returned; wait up to ``seconds`` or ``WAIT_SECONDS`` for the first one."""
         self.fetch_count += 1
         self._assign_remaining()
-        self.fetched.extend(_without_group_errors(self.consumer.consume(_BATCH_SIZE, 0)))
-        if not self.fetched and (message := self.consumer.poll(min(seconds, WAIT_SECONDS))) is not None:
-            self.fetched.extend(_without_group_errors([message]))
+        if self.buffer.ready:
+            return
+        found = _without_group_errors(self.consumer.consume(self.buffer.batch_size, 0))
+        if not found and (message := self.consumer.poll(min(seconds, WAIT_SECONDS))) is not None:
+            found = _without_group_errors([message])
+        if found:
+            self.buffer.fill(found)
 
     def consume(self, number: int, seconds: float) -> list[Message]:
         """Return at most ``number`` records: those fetched already, otherwise those of the next ``WAIT_SECONDS``."""
         self.fetch_count += 1
         self._assign_remaining()
-        if not self.fetched:
-            return _without_group_errors(self.consumer.consume(number, min(seconds, WAIT_SECONDS)))
-        return [self.fetched.popleft() for _ in range(min(number, len(self.fetched)))]
+        if self.buffer.ready:
+            return self.buffer.take(number)
+        found = _without_group_errors(self.consumer.consume(number, min(seconds, WAIT_SECONDS)))
+        self.buffer.returned(found)
+        return found
 
     def _assign_remaining(self) -> None:
         if self._unpositioned:
@@ -174,34 +184,24 @@ class RecordFetcher(TaskRebalanceListener):
 
     def progress(self) -> object:
         """Return a value that changes whenever the user asks for records. From any thread."""
-        return self.fetch_count, len(self.fetched)
+        return self.fetch_count, len(self.buffer.ready)
 
     def task_of(self, message: Message) -> TaskId:
         """Return the task that reads the partition of this record."""
-        return self.tasks[_message_partition(message)]
-
-    def positions(self) -> Iterator[TopicPartition]:
-        """Yield the next offset of every partition of which a record was returned."""
-        waiting = self._first_unconsumed_offsets()
-        for partition in self.consumer.position([TopicPartition(*name) for name in self.tasks]):
-            offset = waiting.get(partition_key(partition), partition.offset)
-            if offset >= 0:
-                yield TopicPartition(partition.topic, partition.partition, offset)
+        return self.tasks[message_partition(message)]
 
     def position(self, partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
         """Return what ``Consumer.position`` does, without the records that are fetched but not returned."""
-        waiting = self._first_unconsumed_offsets()
         found = self.consumer.position(list(partitions))
+        offsets = self.buffer.overlaid({partition_key(partition): partition.offset for partition in found})
         for partition in found:
-            partition.offset = waiting.get(partition_key(partition), partition.offset)
+            partition.offset = offsets[partition_key(partition)]
         return found
 
-    def _first_unconsumed_offsets(self) -> dict[PartitionKey, int]:
-        first: dict[PartitionKey, int] = {}
-        for message in (*self.fetched, *(message for held in self._paused.values() for message in held)):
-            if message.error() is None and (offset := message.offset()) is not None:
-                first.setdefault(_message_partition(message), offset)
-        return first
+    def _positions(self) -> dict[PartitionKey, int]:
+        """Return the next offset of each partition that librdkafka has read; negative before its first record."""
+        found = self.consumer.position([TopicPartition(*name) for name in self.tasks])
+        return {partition_key(partition): partition.offset for partition in found}
 
     def seek(self, partition: TopicPartition) -> None:
         """Continue at another offset; in ``on_tasks_assigned``: start there."""
@@ -210,40 +210,25 @@ class RecordFetcher(TaskRebalanceListener):
             self._unpositioned[name] = partition.offset
             return
         self.consumer.seek(partition)
-        self._discard_fetched({name})
+        self.buffer.discard({name})
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
         """Return no record of these partitions until `resume`; records fetched already are kept."""
         names = self._require_assigned(partitions)
         self.consumer.pause([TopicPartition(*name) for name in names - self._unpositioned.keys()])
-        for name in names:
-            self._paused.setdefault(name, [])
-        waiting = list(self.fetched)
-        self.fetched.clear()
-        for message in waiting:
-            (
-                self._paused[_message_partition(message)] if _message_partition(message) in names else self.fetched
-            ).append(message)
+        self.buffer.pause(names)
 
     def resume(self, partitions: Iterable[TopicPartition]) -> None:
         """Return records of these partitions again."""
         names = self._require_assigned(partitions)
         self.consumer.resume([TopicPartition(*name) for name in names - self._unpositioned.keys()])
-        for name in names:
-            self.fetched.extendleft(reversed(self._paused.pop(name, [])))
+        self.buffer.resume(names)
 
     def _require_assigned(self, partitions: Iterable[TopicPartition]) -> set[PartitionKey]:
         names = {partition_key(partition) for partition in partitions}
         for topic, number in names - self.tasks.keys():
             raise kafka_exception(KafkaError._UNKNOWN_PARTITION, f"{topic}-{number} is not assigned to this member")
         return names
-
-    def _discard_fetched(self, names: set[PartitionKey]) -> None:
-        kept = [message for message in self.fetched if _message_partition(message) not in names]
-        self.fetched.clear()
-        self.fetched.extend(kept)
-        for name in names & self._paused.keys():
-            self._paused[name] = []
 
     def close(self) -> None:
         """Stop reading."""
@@ -264,8 +249,3 @@ def new_consumer(config: Mapping[str, Any]) -> Consumer:
 def _without_group_errors(messages: list[Message]) -> list[Message]:
     """Return the messages without errors of the group."""
     return [each for each in messages if (error := each.error()) is None or error.code() not in _GROUP_ERRORS]
-
-
-def _message_partition(message: Message) -> PartitionKey:
-    """Return the partition of a record; an error message may have none."""
-    return message.topic() or "", message.partition() or 0

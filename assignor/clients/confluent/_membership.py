@@ -9,7 +9,7 @@ Threads:
   ``on_tasks_revoked`` or ``on_tasks_lost`` has returned.
 
 If the user does not poll for ``max.poll.interval.ms``, the member leaves the group, as a Java member does, and joins
-again at the next poll. ``maybe_fenced`` stops reading when no heartbeat was answered for a session timeout.
+again at the next poll. ``session`` stops reading when other members may own the tasks.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ from kafka import ConsumerRebalanceListener, KafkaConsumer
 from kafka.future import Future
 
 from assignor.clients.adapter import MemberAssignment, MemberGeneration
+from assignor.clients.confluent._committer import Committer
 from assignor.clients.confluent._errors import as_fatal_error, as_kafka_error, is_retriable
+from assignor.clients.confluent._record_buffer import Offsets, RecordBuffer
+from assignor.clients.confluent._session import Session
 from assignor.clients.kafka_python import StreamsPartitionAssignor
 from assignor.errors import FatalError
 from assignor.rebalance_listener import OffsetSums, PartitionsByTask, TaskRebalanceListener
@@ -36,13 +39,11 @@ from assignor.rebalance_listener import OffsetSums, PartitionsByTask, TaskRebala
 log = logging.getLogger(__name__)
 
 Call = Callable[[], None]
-Offsets = Mapping[kafka.TopicPartition, kafka.OffsetAndMetadata]
 
 _CLOSE_MS: Final = 5000
 _STOP_TIMEOUT_SECONDS: Final = 5.0
 _LIVENESS_CHECK_SECONDS: Final = 1.0
-_FENCED_CHECK_SECONDS: Final = 0.01
-_RETRY_SECONDS: Final = 0.05
+_TICKS_PER_SESSION: Final = 5
 _MEMBER_DEFAULTS: Final[Mapping[str, Any]] = MappingProxyType({"enable_auto_commit": False, "metrics_enabled": False})
 _READS_NOTHING: Final = MappingProxyType({"auto_offset_reset": "earliest"})  # else `bind` warns of what it would skip
 
@@ -54,6 +55,7 @@ class Membership:
         settings: those of the kafka-python consumer.
         assignor_factory: returns the assignor with the given listener.
         listener: called on the user's thread, which runs ``callbacks``.
+        buffer: what the user's thread has received.
         has_tasks: whether the user's thread owns any task.
         progress: a value that changes whenever the user polls.
         session_seconds: the session timeout.
@@ -67,6 +69,7 @@ class Membership:
         assignor_factory: Callable[[TaskRebalanceListener], MemberAssignor],
         listener: TaskRebalanceListener,
         *,
+        buffer: RecordBuffer,
         has_tasks: Callable[[], bool],
         progress: Callable[[], object],
         session_seconds: float,
@@ -79,16 +82,19 @@ class Membership:
         """The error that terminated the membership."""
         self.leave_count = 0
         """How often the member has left because the user did not poll."""
-        self.maybe_fenced = False
-        """No heartbeat was answered for a session timeout: other members may own the tasks, so nothing may be read."""
+        self.session: Final = Session(session_seconds)
+        """Until when the member owns its tasks; afterwards nothing may be read."""
+        self.committer: Final = Committer(buffer, self._send_commit, self._on_commit_failed)
         self.adapter = assignor_factory(_UserThreadListener(self, listener))
         self.adapter.membership = self
         self._settings = settings
         self._poll_watchdog = _PollWatchdog(progress, max_poll_seconds)
         self._has_tasks = has_tasks
-        self._session_seconds = session_seconds
+        self.fenced: Exception | None = None
+        """The error of the broker if another member has the same identity; it soon becomes the `failure`."""
         self._stopped_at = 0.0
         self._periodic_call = periodic_call
+        self._client: Any = None
         self._consumer: Any = None
         self._stopping = Event()
         self._callbacks_discarded = False
@@ -104,11 +110,13 @@ class Membership:
         """Start to leave the group, which queues the last callbacks. From any thread."""
         self._stopped_at = time.monotonic()
         self._stopping.set()
+        if self._consumer is None and self._client is not None:
+            self.adapter.interrupt_bootstrap(self._client)
 
     def is_alive(self, seconds: float) -> bool:
-        """Wait up to ``seconds`` for the end; return whether a member that has reached a broker still has to leave."""
+        """Wait up to ``seconds`` for the end; return whether the member still has to leave."""
         self._thread.join(seconds)
-        return self._thread.is_alive() and self._consumer is not None
+        return self._thread.is_alive()
 
     def discard_callbacks(self) -> None:
         """Complete all pending callbacks: the user's thread runs none any more."""
@@ -124,49 +132,64 @@ class Membership:
         return self.adapter.generation
 
     def commit(self, offsets: Offsets, seconds: float) -> None:
-        """Commit as this member in this generation; ``kafka.errors.KafkaError`` if the broker refuses.
+        """Commit as this member in this generation; ``kafka.errors.KafkaError`` if the broker refuses."""
+        self.require_joined()
+        self.committer.commit_and_wait(offsets, seconds, self._stop_deadline_passed)
 
-        During a cooperative rebalance the commit waits for its end.
-        """
-        deadline = time.monotonic() + seconds
-        while True:
-            try:
-                self._require_joined().commit(
-                    dict(offsets), timeout_ms=max(1, int(1000 * (deadline - time.monotonic())))
-                )
-                return
-            except kafka.errors.RebalanceInProgressError:
-                if time.monotonic() + _RETRY_SECONDS > deadline or self._stop_deadline_passed():
-                    raise
-                time.sleep(_RETRY_SECONDS)
-
-    def commit_async(self, offsets: Offsets, done: Callable[[BaseException | None], None]) -> None:
-        """Commit without waiting; ``done`` is called on the user's thread, with the error or None."""
-
-        def answered(_: object, answer: object) -> None:
-            self.callbacks.append(partial(done, answer if isinstance(answer, BaseException) else None))
-
-        self._require_joined().commit_async(dict(offsets), callback=answered)
-
-    def _require_joined(self) -> Any:
-        if self.failure:
-            raise self.failure
+    def require_joined(self) -> None:
+        """Raise the failure, or ``CommitFailedError`` before the first assignment."""
+        if failure := self.failure or self.fenced:
+            raise failure
         if self._consumer is None or self.generation is None:
             raise kafka.errors.CommitFailedError("this member has not joined its group yet")
-        return self._consumer
+
+    def _send_commit(
+        self, offsets: Offsets, answered: Callable[[BaseException | None], None], allowed: Callable[[], bool]
+    ) -> None:
+        def received(error: BaseException | None) -> None:
+            if isinstance(error, kafka.errors.FencedInstanceIdError):
+                self._on_fenced(error)
+            answered(error)
+
+        named = {
+            kafka.TopicPartition(*name): kafka.OffsetAndMetadata(offset, metadata, -1)
+            for name, (offset, metadata) in offsets.items()
+        }
+        self.adapter.send_commit(named, received, allowed)
+
+    def _on_commit_failed(self, error: BaseException) -> None:
+        log.warning(
+            "group %s: an asynchronous commit has failed: %s", self._settings["group_id"], as_kafka_error(error)
+        )
 
     # -- on the member's thread -----------------------------------------------------------------------------------
 
     def _run(self) -> None:
         try:
-            settings = {**_READS_NOTHING, **self._settings}
-            self._consumer = KafkaConsumer(partition_assignment_strategy=[self.adapter], **_MEMBER_DEFAULTS, **settings)
+            self._consumer = self._connect()
             try:
                 self._poll_loop(self._consumer)
             finally:
                 self._consumer.close(timeout_ms=_CLOSE_MS)
         except Exception as error:
-            self.fail(as_fatal_error(error), error)
+            if self._consumer is not None or not self._stopping.is_set():
+                self.fail(as_fatal_error(error), error)
+
+    def _connect(self) -> Any:
+        """Return a consumer that has reached a broker; `stop` interrupts it."""
+        settings = {**_READS_NOTHING, **_MEMBER_DEFAULTS, **self._settings, "kafka_client": self._new_client}
+        try:
+            return KafkaConsumer(partition_assignment_strategy=[self.adapter], **settings)
+        except BaseException:
+            if self._client is not None:  # kafka-python leaves its thread and sockets to nobody
+                self._client.close()
+            raise
+
+    def _new_client(self, **settings: Any) -> Any:
+        self._client = KafkaConsumer.DEFAULT_CONFIG["kafka_client"](**settings)
+        if self._stopping.is_set():
+            raise kafka.errors.KafkaConnectionError("closed before it reached a broker")
+        return self._client
 
     def fail(self, failure: FatalError, cause: Exception | None = None) -> None:
         """Terminate the membership: every later poll of the user raises the failure. The first failure counts."""
@@ -179,10 +202,15 @@ class Membership:
     def _poll_loop(self, consumer: Any) -> None:
         self.adapter.bind(consumer)
         consumer.subscribe(self.adapter.assignor.topology.source_topics, listener=_PausingListener(consumer))
+        self.adapter.watch_heartbeats(
+            sent=self.session.heartbeat_sent, answered=self.session.heartbeat_answered, fenced=self._on_fenced
+        )
         self.adapter.call_soon(self._check_liveness)
         if self._periodic_call:
             self.adapter.call_soon(partial(self._enqueue_periodically, *self._periodic_call))
         while not self._can_leave():
+            if self.fenced:
+                raise self.fenced
             try:
                 consumer.poll(timeout_ms=self.adapter.poll_timeout_ms)
             except Exception as error:
@@ -217,22 +245,19 @@ class Membership:
             )
             self.leave_count += 1
             self.adapter.leave_and_join()
-        self.maybe_fenced = self._is_maybe_fenced()
-        if self.maybe_fenced and not self.callbacks:
-            self.callbacks.append(
-                _no_op
-            )  # with a callback queued, poll checks `maybe_fenced` before it returns a record
-        often = min(_LIVENESS_CHECK_SECONDS, self._poll_watchdog.max_poll_seconds / 4)
-        self.adapter.call_later(_FENCED_CHECK_SECONDS if self.maybe_fenced else often, self._check_liveness)
+        self.session.tick(joining=self.adapter.joining)
+        seconds = min(_LIVENESS_CHECK_SECONDS, self._poll_watchdog.max_poll_seconds / 4)
+        self.adapter.call_later(min(seconds, self.session.seconds / _TICKS_PER_SESSION), self._check_liveness)
 
-    def _is_maybe_fenced(self) -> bool:
-        """Whether a session timeout has passed since the last heartbeat, as when this process was suspended."""
-        return not self.adapter.joining and self.has_lost_membership(self.adapter.assigned_at)
+    def _on_fenced(self, error: Exception) -> None:
+        """End the membership: the member's thread raises the error as soon as it polls again."""
+        self.fenced = error
+        self.session.fence()
 
-    def has_lost_membership(self, since: float) -> bool:
-        """Whether the group has removed the member, or no heartbeat succeeded for a session timeout after ``since``."""
-        last = max(self.adapter.last_heartbeat, since)
-        return self.adapter.is_generation_lost or time.monotonic() - last > self._session_seconds
+    @property
+    def owns_tasks(self) -> bool:
+        """Whether this member still owns the tasks that it was assigned: no other one has got them."""
+        return not self.adapter.is_generation_lost and not self.session.in_doubt
 
     def _enqueue_periodically(self, seconds: float, call: Call) -> None:
         """Queue a call for the user's thread, now and after each interval."""
@@ -273,19 +298,18 @@ class MemberAssignor(StreamsPartitionAssignor):
     """The assignor of a `Membership`: it does not rejoin while the user does not poll."""
 
     membership: Membership
-    assigned_at = 0.0
-    """Time of the last assignment, in seconds of ``time.monotonic()``."""
 
     async def on_join_prepare(self, *, lost: bool) -> None:
         """Revoke tasks, and wait for the user's thread."""
         await super().on_join_prepare(lost=lost)
         if self.membership.poll_interval_exceeded:
             await self.membership.run_on_user_thread(_no_op)
+        self.membership.session.join_began(lost=lost)
 
     def on_assignment(self, assignment: MemberAssignment, generation: int) -> None:
         """Take the assignment; from now on commits name this generation."""
         super().on_assignment(assignment, generation)
-        self.assigned_at = time.monotonic()
+        self.membership.session.assigned()
 
 
 class _UserThreadListener(TaskRebalanceListener):
@@ -299,11 +323,11 @@ class _UserThreadListener(TaskRebalanceListener):
         return self._forward(lambda: self._listener.on_tasks_assigned(tasks))
 
     def on_tasks_revoked(self, tasks: PartitionsByTask) -> Awaitable[None]:
-        before, now = self._membership.leave_count, time.monotonic()
+        before = self._membership.leave_count
 
         def revoke_or_lose() -> Any:
             # The user may poll so late that the member is out of the group, and other members own these tasks.
-            late = self._membership.leave_count > before or self._membership.has_lost_membership(now)
+            late = self._membership.leave_count > before or not self._membership.owns_tasks
             return self._listener.on_tasks_lost(tasks) if late else self._listener.on_tasks_revoked(tasks)
 
         return self._forward(revoke_or_lose)

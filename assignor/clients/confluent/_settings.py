@@ -50,7 +50,7 @@ _MEMBER_KEYS: Final[Mapping[str, tuple[str, Callable[[Any], Any]]]] = MappingPro
 )
 """Keys that the member uses too: name in kafka-python, and converter."""
 
-_ADMIN_KEYS: Final = ("bootstrap_servers", "client_id", "request_timeout_ms", "retry_backoff_ms")
+_ADMIN_KEYS: Final = ("bootstrap_servers", "client_id", "request_timeout_ms", "retry_backoff_ms", "api_version")
 
 _CONSUMER_KEYS: Final = ("enable.auto.commit", "auto.commit.interval.ms", "on_commit", "group.protocol")
 _NOT_FOR_FETCHER: Final = ("group.instance.id", *_CONSUMER_KEYS)

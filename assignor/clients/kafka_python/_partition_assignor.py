@@ -9,15 +9,19 @@ Exceptions (3.0.12): an exception of `metadata`, `assign` or `on_assignment` is 
 the next ``poll`` continues as if nothing had happened. A failed member must not, so ``ClientAdapter`` stores the
 failure, and every later ``poll`` raises it again.
 
+Session (3.0.12): kafka-python continues to deliver when a heartbeat is fenced, and after a pause beyond the session
+timeout. Here every round of ``poll`` raises the failure of a fenced member, and no record is delivered in doubt.
+
 Known bug (3.0.12): a join that completes *between* two polls is dropped and started again, so short polls with pauses
 never get an assignment. Poll with ``poll_timeout_ms``, without pauses.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
 
+import kafka
 from kafka import KafkaConsumer
 
 from assignor.clients._settings_check import check_login, hide_secrets
@@ -37,6 +41,9 @@ JOINING_POLL_MS: Final = 1000
 
 STABLE_POLL_MS: Final = 200
 
+ASK_SECONDS: Final = 0.1
+"""Time between two heartbeats of a member whose ownership is in doubt."""
+
 
 class StreamsPartitionAssignor(ClientAdapter, _private_api.AbstractPartitionAssignor):  # type: ignore[misc]  # untyped
     """The Streams assignor for one consumer: pass it as ``partition_assignment_strategy=[streams]``, then call `bind`.
@@ -48,6 +55,7 @@ class StreamsPartitionAssignor(ClientAdapter, _private_api.AbstractPartitionAssi
 
     joining = True
     """Whether a join is under way."""
+    _asked_at = float("-inf")
 
     def supported_protocols(self) -> list[_private_api.RebalanceProtocol]:
         """Return COOPERATIVE if this member keeps its partitions while it rejoins (KIP-429), otherwise EAGER."""
@@ -62,6 +70,7 @@ class StreamsPartitionAssignor(ClientAdapter, _private_api.AbstractPartitionAssi
         """
         if self not in consumer.config["partition_assignment_strategy"]:
             raise UsageError("expected a consumer with this assignor in its partition_assignment_strategy")
+        _private_api.check_private_names(consumer)
         if self.assignor.topology.repartition_topics:
             if consumer.subscription():
                 raise UsageError(
@@ -73,6 +82,16 @@ class StreamsPartitionAssignor(ClientAdapter, _private_api.AbstractPartitionAssi
         consumer.config.update(hide_secrets(consumer.config))
         self.warn_of_reset(consumer.config["auto_offset_reset"])
         self.consumer = consumer
+        self.session.timeout_seconds = _private_api.session_seconds(consumer)
+        _private_api.hook_session(
+            consumer,
+            now=self.session.now,
+            on_joined=self.session.begin,
+            on_confirmed=self.session.confirm,
+            on_lost=self.session.suspend,
+            on_fenced=lambda: self.on_fenced(consumer.config["group_instance_id"]),
+        )
+        _private_api.hook_delivery(consumer, before_poll=self._before_poll, may_deliver=self.session.is_certain)
         _private_api.hook_rebalance_callbacks(
             consumer,
             on_join_prepare=lambda: self.on_join_prepare(lost=self.is_generation_lost),
@@ -103,7 +122,17 @@ class StreamsPartitionAssignor(ClientAdapter, _private_api.AbstractPartitionAssi
     async def on_join_prepare(self, *, lost: bool) -> None:
         """1: see ``ClientAdapter``; from here to the assignment a join is under way."""
         self.joining = True
+        self.session.suspend()
         await super().on_join_prepare(lost=lost)
+
+    # -- called by poll, on the user's thread -------------------------------------------------------------------------
+
+    def _before_poll(self) -> None:
+        """Raise the failure of the member; while ownership is in doubt, ask the coordinator."""
+        self.raise_failure()
+        if self.session.in_doubt and self._asked_at + ASK_SECONDS <= (now := self.session.now()):
+            self._asked_at = now
+            _private_api.send_heartbeat(self.consumer)
 
     # -- called by kafka-python, on its I/O thread --------------------------------------------------------------------
 
@@ -143,3 +172,25 @@ class StreamsPartitionAssignor(ClientAdapter, _private_api.AbstractPartitionAssi
     def call_later(self, seconds: float, call: Callable[[], None]) -> None:
         """Call something on the I/O thread after so many seconds."""
         _private_api.call_later(self.consumer, seconds, call)
+
+    # -- for a caller that uses the consumer as a member only ---------------------------------------------------------
+
+    @staticmethod
+    def interrupt_bootstrap(client: Any) -> None:
+        """Make a consumer whose constructor waits for a broker fail; ``client`` is its ``kafka_client``."""
+        _private_api.interrupt_bootstrap(client)
+
+    def watch_heartbeats(
+        self, *, sent: Callable[[], None], answered: Callable[[], None], fenced: Callable[[Exception], None]
+    ) -> None:
+        """Call these on the I/O thread: for each heartbeat, each one that confirms the membership, and if fenced."""
+        _private_api.hook_heartbeats(self.consumer, sent=sent, answered=answered, fenced=fenced)
+
+    def send_commit(
+        self,
+        offsets: Mapping[kafka.TopicPartition, kafka.OffsetAndMetadata],
+        answered: Callable[[BaseException | None], None],
+        allowed: Callable[[], bool],
+    ) -> None:
+        """Commit if ``allowed`` still holds when the coordinator is known; the I/O thread reports the error or None."""
+        _private_api.send_commit(self.consumer, offsets, answered, allowed)

@@ -1,21 +1,33 @@
 """All names of kafka-python (3.x) that are private or undocumented, and nothing else.
 
-Verified with 3.0.12. ``PRIVATE_NAMES`` lists the attributes; a test looks each of them up on a real consumer, so that a
-release that renames one fails there and not in a rebalance.
+``PRIVATE_NAMES`` lists the attributes. ``bind`` looks each of them up, so that a release that renames one is refused
+there and does not fail in a rebalance.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from functools import wraps
+from threading import Lock
 from typing import Any, Final, Protocol
 
 # Modules without documentation.
 from kafka.coordinator.assignors.abstract import AbstractPartitionAssignor, RebalanceProtocol
+from kafka.errors import (
+    CommitFailedError,
+    FencedInstanceIdError,
+    KafkaConnectionError,
+    KafkaError,
+    RebalanceInProgressError,
+)
 from kafka.protocol.admin import DescribeConfigsRequest, DescribeGroupsRequest, ListGroupsRequest
 from kafka.protocol.api_message import ApiMessage
 from kafka.protocol.metadata import FindCoordinatorRequest, MetadataRequest
 
-from assignor.clients.hooks import run_after, run_before
+from assignor.clients._library_names import missing_names, unsupported_library
+from assignor.clients.hooks import AsyncCall, run_after, run_before
 
 __all__ = [
     "PRIVATE_NAMES",
@@ -30,33 +42,68 @@ __all__ = [
     "RebalanceProtocol",
     "call_later",
     "call_soon",
+    "check_private_names",
     "disable_auto_topic_creation",
+    "hook_delivery",
+    "hook_heartbeats",
     "hook_rebalance_callbacks",
+    "hook_session",
+    "interrupt_bootstrap",
     "is_generation_lost",
     "last_heartbeat",
     "leave_group",
     "request_rejoin",
+    "send_commit",
+    "send_heartbeat",
+    "session_seconds",
 ]
 
+TESTED_VERSIONS: Final = "3.0.0 to 3.0.12"
+"""The lowest and the newest release that the tests were run with (``tox -e clients-lowest,clients-newest``)."""
+
 PRIVATE_NAMES: Final = (
+    "_coordinator._do_heartbeat",
+    "_coordinator._do_join_and_sync_async",
     "_coordinator._generation.has_member_id",
     "_coordinator._generation.is_lost",
+    "_coordinator._handle_offset_commit_response",
     "_coordinator._join_task",
     "_coordinator._manager._net.call_later",
     "_coordinator._manager.call_soon",
-    "_coordinator._manager.cluster.config",
+    "_coordinator._manager.cluster.config.allow_auto_create_topics",
     "_coordinator._offset_fetch_futures.clear",
     "_coordinator._on_close_prepare_async",
     "_coordinator._on_join_complete_async",
     "_coordinator._on_join_prepare_async",
+    "_coordinator._process_sync_group_response",
+    "_coordinator._send_heartbeat_request",
+    "_coordinator._send_offset_commit_request",
+    "_coordinator.commit_offsets_async",
+    "_coordinator.completed_offset_commits.appendleft",
+    "_coordinator.completed_offset_commits.popleft",
+    "_coordinator.config.session_timeout_ms",
+    "_coordinator.coordinator_unknown",
     "_coordinator.heartbeat.last_receive",
+    "_coordinator.heartbeat.received_heartbeat",
+    "_coordinator.heartbeat.sent_heartbeat",
+    "_coordinator.lookup_coordinator",
     "_coordinator.maybe_leave_group_async",
     "_coordinator.need_rejoin",
+    "_coordinator.poll",
     "_coordinator.rejoining",
     "_coordinator.request_rejoin",
     "_coordinator.reset_generation",
+    "_coordinator.stable",
+    "_fetcher.fetch_records",
+    "_subscription.is_fetchable",
 )
-"""Attributes of a ``KafkaConsumer``."""
+"""Attributes of a ``KafkaConsumer``, also those that are only assigned; the last name may be a key of a dictionary."""
+
+
+def check_private_names(consumer: Any) -> None:
+    """Raise ``UsageError`` if this release of kafka-python lacks one of the names: a rebalance would go wrong."""
+    if missing := missing_names(consumer, PRIVATE_NAMES):
+        raise unsupported_library("kafka-python", TESTED_VERSIONS, "KafkaConsumer", missing)
 
 
 class _Encodable(Protocol):
@@ -129,6 +176,7 @@ def hook_rebalance_callbacks(
     coordinator = consumer._coordinator
     _prepare_join_after_lost_generation(coordinator)
     _resume_pending_join(coordinator)
+    _call_commit_callbacks_in_order(coordinator)
 
     async def preparing() -> None:
         _clear_offset_fetch_futures(coordinator)
@@ -167,6 +215,183 @@ def _resume_pending_join(coordinator: Any) -> None:
     coordinator.need_rejoin = lambda: coordinator._join_task is not None or original()
 
 
+def _call_commit_callbacks_in_order(coordinator: Any) -> None:
+    """Make the callbacks of ``commit_async`` run in the order of its calls.
+
+    3.0.12 puts each completed commit at the end of the queue from which the next one is taken, so callbacks that wait
+    for the same ``poll`` run in reverse. It also fails a sixth commit at once while five are in flight, so even the
+    order of completion is not that of the calls. Java: ``ConsumerCoordinator.completedOffsetCommits``.
+    """
+    queue = coordinator.completed_offset_commits = _CommitQueue()
+    commit = coordinator.commit_offsets_async
+
+    @wraps(commit)
+    def committing(offsets: Any, callback: Callable[..., object] | None = None) -> Any:
+        if callback is None:
+            return commit(offsets)
+        slot = queue.reserve(callback)
+        try:
+            return commit(offsets, callback=slot)
+        except BaseException:
+            queue.cancel(slot)
+            raise
+
+    coordinator.commit_offsets_async = committing
+
+
+class _Slot:
+    """The place of one commit in the order of calls."""
+
+    __slots__ = ("callback", "completed")
+
+    def __init__(self, callback: Callable[..., object]) -> None:
+        self.callback = callback
+        self.completed: tuple[Any, ...] | None = None
+
+
+class _CommitQueue(deque[Any]):
+    """Completed commits in the order of their calls; those that wait for an earlier one are not in it yet."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._slots: deque[_Slot] = deque()
+        self._lock = Lock()  # a commit completes on the I/O thread, or on the user's thread if it fails at once
+
+    def reserve(self, callback: Callable[..., object]) -> _Slot:
+        """Return the slot that replaces a callback."""
+        self._slots.append(slot := _Slot(callback))
+        return slot
+
+    def cancel(self, slot: _Slot) -> None:
+        """Drop the slot of a commit that was not sent."""
+        with self._lock:
+            self._slots.remove(slot)
+            self._release()
+
+    def appendleft(self, completed: tuple[Any, ...]) -> None:
+        """Take a commit that is complete: its slot or callback, offsets, and result."""
+        slot, *rest = completed
+        if not isinstance(slot, _Slot):  # without a callback of the user
+            self.append(completed)
+            return
+        with self._lock:
+            slot.completed = (slot.callback, *rest)
+            self._release()
+
+    def _release(self) -> None:
+        while self._slots and (completed := self._slots[0].completed):
+            self._slots.popleft()
+            self.append(completed)
+
+
+def session_seconds(consumer: Any) -> float:
+    """Return the session timeout; the default depends on the broker."""
+    return float(consumer._coordinator.config["session_timeout_ms"]) / 1000
+
+
+def hook_session(
+    consumer: Any,
+    *,
+    now: Callable[[], float],
+    on_joined: Callable[[float], None],
+    on_confirmed: Callable[[float], None],
+    on_lost: Callable[[], None],
+    on_fenced: Callable[[], None],
+) -> None:
+    """Call ``on_joined`` and ``on_confirmed`` with the time at which an accepted SyncGroup or heartbeat was sent.
+
+    ``on_lost`` and ``on_fenced`` report that the group has removed the member, or that another member has its instance
+    id. All are called on the I/O thread. 3.0.12 only logs that a heartbeat was fenced, sends no more, and continues to
+    deliver.
+    """
+    coordinator = consumer._coordinator
+    send_heartbeat, reset = coordinator._send_heartbeat_request, coordinator.reset_generation
+    process_sync, handle_commit = coordinator._process_sync_group_response, coordinator._handle_offset_commit_response
+
+    @wraps(send_heartbeat)
+    async def sending_heartbeat() -> None:
+        sent_at = now()
+        try:
+            await send_heartbeat()
+        except RebalanceInProgressError:  # the coordinator knows the member
+            on_confirmed(sent_at)
+            raise
+        on_confirmed(sent_at)
+
+    @wraps(process_sync)
+    def processing_sync(response: Any, sent_at: float) -> Any:
+        assignment = process_sync(response, sent_at)
+        on_joined(sent_at)
+        return assignment
+
+    @wraps(handle_commit)
+    def committed(*arguments: Any) -> None:
+        try:
+            handle_commit(*arguments)
+        except FencedInstanceIdError:
+            on_fenced()
+            raise
+
+    @wraps(reset)
+    def resetting(*arguments: Any, **settings: Any) -> None:
+        on_lost()
+        reset(*arguments, **settings)
+
+    coordinator.reset_generation = resetting
+    coordinator._process_sync_group_response = processing_sync
+    coordinator._send_heartbeat_request = _reporting_fence(sending_heartbeat, on_fenced)
+    coordinator._handle_offset_commit_response = committed
+    coordinator._do_join_and_sync_async = _reporting_fence(coordinator._do_join_and_sync_async, on_fenced)
+
+
+def _reporting_fence(original: AsyncCall, on_fenced: Callable[[], None]) -> AsyncCall:
+    @wraps(original)
+    async def hooked(*arguments: Any, **settings: Any) -> Any:
+        try:
+            return await original(*arguments, **settings)
+        except FencedInstanceIdError:
+            on_fenced()
+            raise
+
+    return hooked
+
+
+def hook_delivery(consumer: Any, *, before_poll: Callable[[], None], may_deliver: Callable[[], bool]) -> None:
+    """Call ``before_poll`` in every round of ``poll``, and return no record unless ``may_deliver``.
+
+    A record that is not returned stays the next one of its partition. ``may_deliver`` is also asked after a poll has
+    waited, and for every record of an iterator.
+    """
+    coordinator, fetcher, subscription = consumer._coordinator, consumer._fetcher, consumer._subscription
+    poll, fetch, is_fetchable = coordinator.poll, fetcher.fetch_records, subscription.is_fetchable
+
+    @wraps(poll)
+    def polling(*arguments: Any, **settings: Any) -> Any:
+        before_poll()
+        try:
+            return poll(*arguments, **settings)
+        except KafkaError:
+            before_poll()  # a failure of the member explains the error
+            raise
+
+    @wraps(fetch)
+    def fetching(*arguments: Any, **settings: Any) -> Any:
+        if not may_deliver():
+            return {}, True  # "idle": poll waits for a moment
+        return fetch(*arguments, **settings)
+
+    coordinator.poll = polling
+    fetcher.fetch_records = fetching
+    subscription.is_fetchable = lambda partition: may_deliver() and is_fetchable(partition)
+
+
+def send_heartbeat(consumer: Any) -> None:
+    """Send a heartbeat now, whatever the interval; from any thread."""
+    coordinator = consumer._coordinator
+    if coordinator.stable():
+        call_soon(consumer, coordinator._do_heartbeat)
+
+
 def _clear_offset_fetch_futures(coordinator: Any) -> None:
     """Drop responses about committed offsets that arrived after their ``poll`` had ended.
 
@@ -174,3 +399,72 @@ def _clear_offset_fetch_futures(coordinator: Any) -> None:
     started 79 s back.
     """
     coordinator._offset_fetch_futures.clear()
+
+
+def hook_heartbeats(
+    consumer: Any,
+    *,
+    sent: Callable[[], None],
+    answered: Callable[[], None],
+    fenced: Callable[[Exception], None],
+) -> None:
+    """Call three functions on the I/O thread: for each heartbeat, for each that confirms the membership, if fenced.
+
+    3.0.12 only logs FENCED_INSTANCE_ID and sends no heartbeat any more: the member would read on until it is removed,
+    beside the one that has its identity. Java: ``AbstractCoordinator.HeartbeatThread`` raises from the next poll.
+    """
+    coordinator = consumer._coordinator
+    heartbeat, send = coordinator.heartbeat, coordinator._send_heartbeat_request
+    originals = heartbeat.sent_heartbeat, heartbeat.received_heartbeat
+
+    def sent_heartbeat() -> None:
+        originals[0]()
+        sent()
+
+    def received_heartbeat() -> None:
+        originals[1]()
+        answered()
+
+    async def send_heartbeat_request() -> Any:
+        try:
+            return await send()
+        except FencedInstanceIdError as error:
+            fenced(error)
+            raise
+
+    heartbeat.sent_heartbeat, heartbeat.received_heartbeat = sent_heartbeat, received_heartbeat
+    coordinator._send_heartbeat_request = send_heartbeat_request
+
+
+def interrupt_bootstrap(client: Any) -> None:
+    """Make the constructor of a consumer that waits for a broker raise; ``client`` is what ``kafka_client`` returned.
+
+    ``client.close()`` would wait for the I/O thread, for ever if that is about to start.
+    """
+    with suppress(RuntimeError):  # it is closed
+        client._manager.call_soon(client._manager.close)
+
+
+def send_commit(
+    consumer: Any, offsets: Any, answered: Callable[[BaseException | None], None], allowed: Callable[[], bool]
+) -> None:
+    """Send one commit unless ``allowed`` has become false; ``answered`` is called on the I/O thread, with the error.
+
+    The public ``commit_async`` reports the result in a later ``poll``, the latest first, and may send the offsets of
+    one generation in the next one if the coordinator has moved.
+    """
+    coordinator = consumer._coordinator
+
+    async def send() -> None:
+        if coordinator.coordinator_unknown():
+            await coordinator.lookup_coordinator()
+        if not allowed():
+            raise CommitFailedError("the partitions are not assigned to this member any more")
+        await coordinator._send_offset_commit_request(offsets)
+
+    try:
+        future = coordinator._manager.call_soon(send)
+    except RuntimeError as closed:
+        answered(KafkaConnectionError(str(closed)))
+        return
+    future.add_both(lambda result: answered(result if isinstance(result, BaseException) else None))

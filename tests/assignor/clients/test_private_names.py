@@ -1,10 +1,15 @@
 """Private names of the client libraries are used in the modules ``_private_api`` alone."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
+
+from assignor.clients.aiokafka import _private_api as aiokafka
+from assignor.clients.kafka_python import _private_api as kafka_python
 
 CLIENTS = Path(__file__).parents[3] / "assignor" / "clients"
 MODULES = [path for path in sorted(CLIENTS.rglob("*.py")) if path.name != "_private_api.py"]
@@ -28,13 +33,24 @@ def test_a_module_uses_no_private_attribute(path: Path) -> None:
 @pytest.mark.parametrize("library", ["aiokafka", "kafka_python"])
 def test_the_list_has_every_private_attribute(library: str) -> None:
     source = (CLIENTS / library / "_private_api.py").read_text()
-    listed = source.partition("PRIVATE_NAMES: Final = (")[2].partition("\n)")[0]
+    tables = re.findall(r"_NAMES: Final = (\(.*?\n\))", source, re.DOTALL)
+    listed = [name for table in tables for name in ast.literal_eval(table)]
     used = {each.rpartition(".")[2] for each in private_attributes(source)}
 
     assert used
-    assert [] == [name for name in sorted(used) if name not in listed]
-    assert [] == [name for name in ast.literal_eval(f"({listed})") if name.rpartition(".")[2] not in source]
+    assert set() == used - {part for name in listed for part in name.split(".")}
+    assert [] == [name for name in listed if name.rpartition(".")[2] not in source]
 
 
 def test_a_private_attribute_is_found() -> None:
     assert ["consumer._coordinator"] == list(private_attributes("consumer._coordinator.heartbeat(self._consumer)"))
+
+
+@pytest.mark.parametrize(("library", "private_api"), [("kafka-python", kafka_python), ("aiokafka", aiokafka)])
+def test_the_metadata_and_tox_have_the_tested_range(library: str, private_api: ModuleType) -> None:
+    lowest, newest = private_api.TESTED_VERSIONS.split(" to ")
+    setup = (CLIENTS.parents[1] / "setup.cfg").read_text()
+
+    assert f"    {library}>={lowest},<" in setup
+    assert f"    lowest: {library}=={lowest}\n" in setup
+    assert f"    newest: {library}=={newest}\n" in setup

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import operator
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -11,7 +10,7 @@ from threading import Event
 from typing import Any
 
 import pytest
-from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRebalanceListener
 from aiokafka.errors import KafkaError
 
 from assignor.clients.aiokafka import StreamsPartitionAssignor, _private_api
@@ -527,14 +526,145 @@ def test_bind_is_required_and_checks_for_a_single_assignor(cluster: MockCluster)
     run(scenario())
 
 
-def test_every_private_name_exists(cluster: MockCluster) -> None:
-    """A release of aiokafka that renames one of them fails here."""
+@pytest.mark.parametrize(
+    ("names", "missing"),
+    [("PRIVATE_NAMES", r"_subscription\.gone"), ("COORDINATOR_NAMES", r"_coordinator\._subscription\.gone")],
+)
+def test_bind_refuses_a_release_without_a_private_name(
+    cluster: MockCluster, monkeypatch: pytest.MonkeyPatch, names: str, missing: str
+) -> None:
+    monkeypatch.setattr(_private_api, names, (*getattr(_private_api, names), "_subscription.gone"))
+
+    async def scenario() -> None:
+        streams = StreamsPartitionAssignor(TOPOLOGY)
+        consumer = a_consumer(cluster, streams)
+        with pytest.raises(
+            UsageError, match=rf"^aiokafka [\d.]+ has no AIOKafkaConsumer\.{missing}, which .*: install"
+        ):
+            streams.bind(consumer)
+        await consumer.stop()
+
+    run(scenario())
+
+
+def test_the_names_of_a_coordinator_are_those_of_a_started_one(cluster: MockCluster) -> None:
+    """`bind` reads them from the class; a release that assigns one elsewhere fails here."""
 
     async def scenario() -> None:
         member = Running(cluster)
         await eventually(lambda: member.active == TASKS)
-        for name in _private_api.PRIVATE_NAMES:
-            operator.attrgetter(name)(member.consumer)
+        coordinator = member.consumer._coordinator
+        assert [] == [name for name in _private_api.COORDINATOR_NAMES if not hasattr(coordinator, name)]
         await member.stop()
+
+    run(scenario())
+
+
+class Doubt:
+    """A clock that jumps: requests count as sent long ago, and heartbeats are not answered meanwhile."""
+
+    def __init__(self, streams: StreamsPartitionAssignor) -> None:
+        self._streams = streams
+        self._seconds = 0.0
+        streams.session._clock = self
+        streams.session.confirm = self._confirm  # type: ignore[method-assign]
+        self._theirs = type(streams.session).confirm
+
+    def __call__(self) -> float:
+        return time.monotonic() + self._seconds
+
+    def _confirm(self, sent_at: float) -> None:
+        if not self._seconds:
+            self._theirs(self._streams.session, sent_at)
+
+    def begin(self) -> None:
+        self._seconds = 3.0
+
+    def end(self) -> None:
+        self._seconds = 0.0
+
+
+@asynccontextmanager
+async def a_reader(
+    cluster: MockCluster,
+) -> AsyncIterator[tuple[AIOKafkaConsumer, Doubt, Callable[[], Awaitable[object]]]]:
+    """A consumer that has joined, its doubt, and a function that sends ten records."""
+    streams = StreamsPartitionAssignor(TOPOLOGY)
+    delay_leader(streams)
+    consumer = a_consumer(cluster, streams)
+    doubt = Doubt(streams)
+    streams.bind(consumer)
+    producer = AIOKafkaProducer(**cluster.aiokafka_settings())
+    await producer.start()
+    await consumer.start()
+    await eventually(lambda: bool(consumer.assignment()) and streams.session.is_certain())
+
+    async def send() -> None:
+        for _ in range(10):
+            await producer.send_and_wait("orders", b"", partition=0)
+
+    yield consumer, doubt, send
+    await consumer.stop()
+    await producer.stop()
+
+
+async def read_rest(consumer: AIOKafkaConsumer, read: list[int]) -> list[int]:
+    while len(read) < 10:
+        for records in (await consumer.getmany(timeout_ms=500)).values():
+            read += [record.offset for record in records]
+    return read
+
+
+def test_nothing_is_delivered_while_ownership_is_in_doubt(cluster: MockCluster) -> None:
+    """Those that were not delivered come when the coordinator has confirmed the member."""
+
+    async def scenario() -> None:
+        async with a_reader(cluster) as (consumer, doubt, send):
+            await send()
+            read = [(await consumer.getone()).offset]
+            doubt.begin()
+            assert [{}] * 21 == [await consumer.getmany() for _ in range(20)] + [await consumer.getmany(timeout_ms=300)]
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(consumer.getone(), 0.3)
+            doubt.end()
+            read.append((await consumer.getone()).offset)
+            assert list(range(10)) == await read_rest(consumer, read)
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("method", ["getone", "getmany"])
+def test_a_call_that_was_suspended_delivers_nothing_while_ownership_is_in_doubt(
+    cluster: MockCluster, method: str
+) -> None:
+    async def scenario() -> None:
+        async with a_reader(cluster) as (consumer, doubt, send):
+            waiting = asyncio.create_task(
+                consumer.getone() if method == "getone" else consumer.getmany(timeout_ms=30_000)
+            )
+            await asyncio.sleep(0.3)
+            doubt.begin()
+            await send()
+            await asyncio.sleep(0.3)
+            assert waiting.done() == (method == "getmany")
+            doubt.end()
+            read = [(await waiting).offset] if method == "getone" else []
+            assert not await waiting or read
+            assert list(range(10)) == await read_rest(consumer, read)
+
+    run(scenario())
+
+
+def test_a_call_that_waits_raises_when_doubt_lasts_too_long(cluster: MockCluster) -> None:
+    async def scenario() -> None:
+        async with a_reader(cluster) as (consumer, doubt, _):
+            waiting = asyncio.create_task(consumer.getone())
+            await asyncio.sleep(0.1)
+            doubt.begin()
+            for call in (waiting, consumer.getmany()):
+                with pytest.raises(
+                    FatalError, match=r"TimeoutException: .*no heartbeat for more than 3 session timeouts"
+                ):
+                    await call
 
     run(scenario())

@@ -1,11 +1,14 @@
 """``StreamsConsumer`` on librdkafka's mock cluster: one thread that polls, like a user's."""
 
+import gc
 import logging
+import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, suppress
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +18,7 @@ from assignor import FatalError, Subtopology, Topology
 from assignor.clients.adapter import MemberGeneration, partition_counts
 from assignor.clients.confluent import StreamsConsumer
 from assignor.clients.confluent._private_api import encode_group_metadata
+from assignor.clients.confluent._session import LONG_DOUBT, now
 from assignor.clients.kafka_python import _partition_assignor
 from assignor.clients.mock_cluster import MockCluster, delay_leader
 from assignor.rebalance_listener import PartitionsByTask
@@ -24,6 +28,7 @@ from upgrade import release_named
 
 pytestmark = pytest.mark.slow
 
+README = Path(__file__).parents[4] / "README.md"
 TASKS = [TaskId(0, partition) for partition in range(4)]
 TOPOLOGY = Topology.of(Subtopology(sources=["orders"], changelogs=["totals-changelog"]))
 SECONDS = 60.0
@@ -367,19 +372,36 @@ def test_a_member_that_does_not_poll_leaves_and_rejoins(make: Make) -> None:
     assert ["assigned", ["lost", "assigned"]] == [first, then[:2]]
 
 
-def test_no_record_is_returned_while_the_member_may_be_fenced(make: Make) -> None:
+def test_no_record_is_returned_while_the_member_may_be_fenced(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     consumer = make()
     first = consumer.poll(SECONDS)
     assert first is not None
-    membership = consumer._membership
-    membership._session_seconds = -1.0
+    session = consumer._session
+    with monkeypatch.context() as without_proof:
+        without_proof.setattr(session, "_prolong", lambda _: None)
+        session.expires_at = now()
+        assert [None] * 10 == [consumer.poll(0) for _ in range(10)]
+        assert consumer.poll(0.1) is None
+        assert [] == consumer.consume(10, 0.1)
+    assert consumer.poll(SECONDS) is not None
+
+
+def test_a_long_doubt_is_an_error_as_long_as_it_lasts(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fenced member returned None for ever."""
+    consumer = make()
+    assert consumer.poll(SECONDS) is not None
+    session = consumer._session
+    with monkeypatch.context() as without_proof:
+        without_proof.setattr(session, "_prolong", lambda _: None)
+        session.expires_at = now() - LONG_DOUBT * session.seconds - 1
+        for _ in range(2):
+            with pytest.raises(KafkaException, match="no heartbeat was answered") as raised:
+                consumer.poll(0)
+            assert KafkaError._TIMED_OUT == code(raised)
     deadline = time.monotonic() + SECONDS
-    while not membership.maybe_fenced:
+    while session.in_doubt:
         assert time.monotonic() < deadline
         time.sleep(0.01)
-    assert consumer.poll(0.1) is None
-    assert [] == consumer.consume(10, 0.1)
-    membership._session_seconds = 60.0
     assert consumer.poll(SECONDS) is not None
 
 
@@ -393,10 +415,9 @@ def test_a_revocation_after_the_session_timeout_is_a_loss(make: Make) -> None:
     while not membership._pending:
         assert time.monotonic() < deadline
         time.sleep(0.01)
-    membership._session_seconds = -1.0
+    membership.session.expires_at = now()
     consumer.poll(0)
     assert ["assigned", "lost"] == recorder.callback_names
-    membership._session_seconds = 60.0
     poll_until(lambda: ["assigned", "lost", "assigned"] == recorder.callback_names, consumer)
 
 
@@ -528,3 +549,75 @@ def test_poll_raises_fatal_error_without_a_broker(caplog: pytest.LogCaptureFixtu
     with pytest.raises(FatalError, match="the membership has ended"):
         consumer.poll(SECONDS)
     consumer.close()
+
+
+def descriptors() -> int:
+    gc.collect()  # a refused connection is part of a reference cycle
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def test_attempts_during_an_outage_leave_nothing_behind(caplog: pytest.LogCaptureFixture) -> None:
+    """Five left five threads and 32 descriptors."""
+    caplog.set_level(logging.CRITICAL)
+    config = {"bootstrap.servers": "127.0.0.1:1", "group.id": "billing", "log_level": 0}
+
+    def attempt() -> None:
+        with (
+            pytest.raises(FatalError, match="the membership has ended"),
+            StreamsConsumer({**config, "main.consumer.bootstrap_timeout_ms": 100}, TOPOLOGY) as consumer,
+        ):
+            consumer.poll(SECONDS)
+
+    attempt()
+    threads, files = threading.active_count(), descriptors()
+    for _ in range(5):
+        attempt()
+    assert threading.active_count() <= threads
+    assert descriptors() <= files
+
+
+@pytest.mark.parametrize("waits", [0.0, 0.3])
+def test_close_interrupts_the_search_for_a_broker(caplog: pytest.LogCaptureFixture, waits: float) -> None:
+    """It went on for half a minute."""
+    caplog.set_level(logging.CRITICAL)
+    before = set(threading.enumerate())
+    config = {"bootstrap.servers": "127.0.0.1:1", "group.id": "billing", "log_level": 0}
+    consumer = StreamsConsumer({**config, "main.consumer.bootstrap_timeout_ms": 3_600_000}, TOPOLOGY)
+    assert consumer.poll(waits) is None
+    consumer.close()
+
+    assert before == set(threading.enumerate())
+    with pytest.raises(RuntimeError, match="Consumer closed"):
+        consumer.poll(0)
+
+
+def test_on_commit_is_called_for_each_commit_in_order(make: Make) -> None:
+    """Also for those that were in flight when the consumer was closed."""
+    commits: list[Any] = []
+    consumer = make({"on_commit": lambda error, partitions: commits.append((error, offsets(partitions)))})
+    for number in range(EACH * len(TASKS)):
+        if (message := consumer.poll(SECONDS)) is not None:
+            consumer.commit(offsets=[TopicPartition("orders", message.partition(), number)])
+    consumer.close()
+
+    assert [(None, [number]) for number in range(EACH * len(TASKS))] == commits
+
+
+def test_a_commit_per_record_fetches_no_record_ahead(make: Make) -> None:
+    """Each answer made the next poll fetch 500 more: 90,606 were buffered after 237."""
+    consumer = make({"queued.min.messages": 10, "on_commit": lambda *_: None})
+    most = 0
+    for _ in range(EACH * len(TASKS)):
+        assert consumer.poll(SECONDS) is not None
+        consumer.commit()
+        most = max(most, len(consumer._fetcher.buffer.ready))
+    assert most < 10
+
+
+def test_the_example_of_the_readme_reads_on_the_embedded_cluster(capsys: pytest.CaptureFixture[str]) -> None:
+    """It failed after 31 s, as the admin client did not get the `api_version`."""
+    blocks = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
+    example, embedded = (next(block for block in blocks if word in block) for word in ("settings = {", "MockCluster("))
+    exec(example.partition("with confluent")[0] + embedded, {})
+
+    assert "b'one order'" in capsys.readouterr().out

@@ -16,6 +16,19 @@ TASKS = {TaskId(0, number): frozenset({Partition("data", number)}) for number in
 UNSTABLE = KafkaError(KafkaError.UNSTABLE_OFFSET_COMMIT)
 
 
+class Refusal:
+    """A message that is an error."""
+
+    def __init__(self, code: int) -> None:
+        self._code = code
+
+    def __len__(self) -> int:
+        return 0
+
+    def error(self) -> KafkaError:
+        return KafkaError(self._code)
+
+
 class Consumer:
     """As much of a ``confluent_kafka.Consumer`` as is asked for."""
 
@@ -59,7 +72,12 @@ class Consumer:
 
 def records(*answers: Any, listener: TaskRebalanceListener | None = None) -> tuple[RecordFetcher, Consumer]:
     """Records of a member whose group answers so when it is asked what it has committed."""
-    made = RecordFetcher({"group.id": "g", "auto.offset.reset": "earliest"}, listener or NoOpListener(), lambda: None)
+    made = RecordFetcher(
+        {"group.id": "g", "auto.offset.reset": "earliest"},
+        listener or NoOpListener(),
+        before_revocation=lambda: None,
+        finish_commits=lambda **_: None,
+    )
     made.consumer.close()
     consumer = Consumer(*answers)
     made.consumer = consumer  # type: ignore[misc,assignment]
@@ -114,17 +132,14 @@ def test_a_seek_skips_the_lookup_of_committed_offsets() -> None:
 
 def test_errors_of_the_group_are_no_records() -> None:
     """It could come out of ``poll`` before the ``FatalError`` that says the same."""
-    denied, gone = (
-        SimpleNamespace(error=lambda code=code: KafkaError(code))
-        for code in (KafkaError.GROUP_AUTHORIZATION_FAILED, KafkaError._ALL_BROKERS_DOWN)
-    )
+    denied, gone = (Refusal(code) for code in (KafkaError.GROUP_AUTHORIZATION_FAILED, KafkaError._ALL_BROKERS_DOWN))
     reading, consumer = records()
     consumer.says = [denied, gone]
 
     reading.fetch(0)
-    assert [] == list(reading.fetched)
+    assert [] == list(reading.buffer.ready)
     reading.fetch(0)
-    assert [gone] == list(reading.fetched)
+    assert [gone] == list(reading.buffer.ready)
 
 
 def test_a_partition_revoked_before_it_was_read_is_dropped() -> None:

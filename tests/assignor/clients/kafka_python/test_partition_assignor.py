@@ -5,8 +5,8 @@ import operator
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager
-from itertools import groupby
-from threading import Event, Thread
+from itertools import groupby, islice
+from threading import Event, Thread, Timer, current_thread
 from types import SimpleNamespace
 from typing import Any
 
@@ -492,11 +492,131 @@ def test_only_topics_with_known_partitions_are_passed_on() -> None:
     assert TASKS[:3] == sorted(streams.assignor.on_assignment(plan["m"]).active)
 
 
-def test_every_private_name_exists(cluster: MockCluster) -> None:
-    """A release of kafka-python that renames one of them fails here."""
-    with closing(a_consumer(cluster, an_assignor())) as consumer:
-        for name in _private_api.PRIVATE_NAMES:
-            operator.attrgetter(name)(consumer)
+@pytest.mark.parametrize(
+    "name", ["_coordinator.rejoining", "_coordinator._join_task", "_coordinator._offset_fetch_futures"]
+)
+def test_bind_refuses_a_release_without_a_private_attribute(cluster: MockCluster, name: str) -> None:
+    """Also one that is only assigned: the fix against two owners would have no effect."""
+    streams = an_assignor()
+    with closing(a_consumer(cluster, streams)) as consumer:
+        owner, _, attribute = name.rpartition(".")
+        kept = vars(operator.attrgetter(owner)(consumer)).pop(attribute)
+        try:
+            with pytest.raises(
+                UsageError, match=rf"^kafka-python [\d.]+ has no KafkaConsumer\.{name}\S*, which .*: install"
+            ):
+                streams.bind(consumer)
+        finally:
+            vars(operator.attrgetter(owner)(consumer))[attribute] = kept
+
+
+def test_bind_looks_up_every_private_name(cluster: MockCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    streams = an_assignor()
+    monkeypatch.setattr(_private_api, "PRIVATE_NAMES", (*_private_api.PRIVATE_NAMES, "_fetcher.gone", "gone"))
+    refused = pytest.raises(UsageError, match=r"has no KafkaConsumer\._fetcher\.gone, KafkaConsumer\.gone, which")
+    with closing(a_consumer(cluster, streams)) as consumer, refused:
+        streams.bind(consumer)
+
+
+def test_commit_callbacks_are_called_in_order(cluster: MockCluster) -> None:
+    """Callbacks of commits that were answered between two polls were called in reverse: 5 4 3 2 1 12 11 ... 6.
+
+    kafka-python fails the sixth commit in flight, before the first five are answered.
+    """
+    partition = KafkaTopicPartition("orders", 0)
+    streams = an_assignor()
+    called: list[int] = []
+    with closing(a_consumer(cluster, streams)) as consumer:
+        consumer.subscribe(["orders"])
+        streams.bind(consumer)
+        eventually(lambda: bool(consumer.poll(timeout_ms=1500) or consumer.assignment()))
+        with pytest.raises(TypeError):
+            consumer.commit_async({"orders": 0}, lambda *_: called.append(-1))
+        for number in range(12):
+            consumer.commit_async(
+                {partition: OffsetAndMetadata(number, "", -1)}, lambda *_, number=number: called.append(number)
+            )
+        eventually(lambda: bool(consumer.poll(timeout_ms=100)) or len(called) == 12)
+    assert list(range(12)) == called
+
+
+class Doubt:
+    """A clock by which all requests of the I/O thread were sent long ago, as seen by the user's thread."""
+
+    def __init__(self, streams: StreamsPartitionAssignor) -> None:
+        self._seconds = 0.0
+        self._user = current_thread()
+        streams.session._clock = self
+
+    def __call__(self) -> float:
+        return time.monotonic() + (self._seconds if current_thread() is self._user else 0)
+
+    def begin(self) -> None:
+        self._seconds = 3.0
+
+    def end(self) -> None:
+        self._seconds = 0.0
+
+
+@contextmanager
+def a_reader(cluster: MockCluster) -> Iterator[tuple[KafkaConsumer, Doubt, Callable[[], None]]]:
+    """A consumer that has joined, its doubt, and a function that sends ten records."""
+    streams = an_assignor()
+    producer = KafkaProducer(**cluster.kafka_python_settings())
+    with closing(a_consumer(cluster, streams, max_poll_records=3, consumer_timeout_ms=300)) as consumer:
+        consumer.subscribe(["orders"])
+        streams.bind(consumer)
+        eventually(lambda: bool(consumer.poll(timeout_ms=1500) or consumer.assignment()))
+        yield (
+            consumer,
+            Doubt(streams),
+            lambda: [producer.send("orders", b"", partition=0) for _ in range(10)][-1].get(9),
+        )
+    producer.close()
+
+
+def read_rest(consumer: KafkaConsumer, read: list[int]) -> list[int]:
+    eventually(lambda: bool(read.extend(each.offset for each in consumer)) or len(read) >= 10)
+    return read
+
+
+def test_a_poll_without_timeout_delivers_nothing_while_ownership_is_in_doubt(cluster: MockCluster) -> None:
+    """Those that were not delivered come when the coordinator has confirmed the member."""
+    with a_reader(cluster) as (consumer, doubt, send):
+        send()
+        read = [each.offset for records in consumer.poll(timeout_ms=9000).values() for each in records]
+        doubt.begin()
+        assert [{}] * 20 == [consumer.poll(timeout_ms=0) for _ in range(20)]
+        doubt.end()
+        assert list(range(10)) == read_rest(consumer, read)
+
+
+def test_an_iterator_stops_in_the_middle_of_a_batch_while_ownership_is_in_doubt(cluster: MockCluster) -> None:
+    with a_reader(cluster) as (consumer, doubt, send):
+        send()
+        read: list[int] = []
+        eventually(lambda: bool(read.extend(each.offset for each in islice(consumer, 1)) or read))
+        doubt.begin()
+        assert [] == list(consumer)
+        doubt.end()
+        assert list(range(10)) == read_rest(consumer, read)
+
+
+def test_a_poll_that_was_suspended_delivers_nothing_while_ownership_is_in_doubt(cluster: MockCluster) -> None:
+    with a_reader(cluster) as (consumer, doubt, send):
+        Timer(0.3, lambda: (doubt.begin(), send())).start()  # type: ignore[func-returns-value]  # two calls
+        assert {} == consumer.poll(timeout_ms=1500)
+        doubt.end()
+        assert list(range(10)) == read_rest(consumer, [])
+
+
+def test_a_poll_raises_when_doubt_lasts_too_long(cluster: MockCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_private_api, "send_heartbeat", lambda _: None)
+    with a_reader(cluster) as (consumer, doubt, send):
+        send()
+        doubt.begin()
+        with pytest.raises(FatalError, match=r"TimeoutException: .*no heartbeat for more than 3 session timeouts"):
+            consumer.poll(timeout_ms=SECONDS * 1000)
 
 
 def test_private_methods_do_what_their_names_say(cluster: MockCluster) -> None:

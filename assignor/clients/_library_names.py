@@ -1,0 +1,34 @@
+"""Checks that a client library still has the private names that its adapter uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import reduce
+from importlib.metadata import version
+
+from assignor.errors import UsageError
+
+
+def missing_names(root: object, names: Iterable[str]) -> list[str]:
+    """Return the dotted names that ``root`` does not have; a name may be a key of a dictionary."""
+    return [name for name in names if not _has(root, name)]
+
+
+def unsupported_library(library: str, tested: str, root: str, missing: Iterable[str]) -> UsageError:
+    """Return the error for a release of a library that lacks private names of ``root``."""
+    return UsageError(
+        f"{library} {version(library)} has no {', '.join(f'{root}.{name}' for name in missing)}, which the adapter "
+        f"needs for safe rebalances: install {library} {tested}, or a newer streams-assignor"
+    )
+
+
+def _has(root: object, name: str) -> bool:
+    try:
+        reduce(_step, name.split("."), root)
+    except (AttributeError, KeyError):
+        return False
+    return True
+
+
+def _step(value: object, name: str) -> object:
+    return value[name] if isinstance(value, Mapping) and name in value else getattr(value, name)

@@ -1,0 +1,218 @@
+"""Commits are merged behind the one in flight, and every one is answered in order."""
+
+from collections.abc import Callable
+from typing import Any
+
+import kafka
+import pytest
+
+from assignor.clients.confluent._committer import Committer
+from assignor.clients.confluent._record_buffer import Offsets, RecordBuffer
+
+LOST = kafka.errors.CommitFailedError("lost")
+
+
+class Record:
+    """As much of a ``Message`` as is asked for."""
+
+    def __init__(self, partition: int, offset: int, *, error: object = None) -> None:
+        self._partition, self._offset, self._error = partition, offset, error
+        self.looked_at = 0
+
+    def __len__(self) -> int:
+        return 100
+
+    def error(self) -> object:
+        self.looked_at += 1
+        return self._error
+
+    def topic(self) -> str:
+        return "data"
+
+    def partition(self) -> int:
+        return self._partition
+
+    def offset(self) -> int:
+        return self._offset
+
+
+class Group:
+    """What is sent, until it is answered."""
+
+    def __init__(self) -> None:
+        self.buffer = RecordBuffer(100_000, dict)
+        self.sent: list[dict[int, int]] = []
+        self.failures: list[BaseException] = []
+        self.answer: Callable[[BaseException | None], None] = lambda _: None
+        self.allowed: Callable[[], bool] = lambda: True
+        self.committer = Committer(self.buffer, self._send, self.failures.append)
+
+    def _send(self, offsets: Offsets, answered: Any, allowed: Any) -> None:
+        self.sent.append({number: offset for (_, number), (offset, _) in offsets.items()})
+        self.answer, self.allowed = answered, allowed
+
+    def read(self, *records: tuple[int, int]) -> list[Record]:
+        """Fetch a batch, and return all of it."""
+        messages = [Record(*record) for record in records]
+        self.fetch(*messages)
+        self.buffer.take(len(messages))
+        return messages
+
+    def fetch(self, *messages: Record) -> None:
+        self.buffer.fill(list(messages))  # type: ignore[arg-type]
+
+
+def storing(answers: list[Any]) -> Callable[[Offsets, BaseException | None], None]:
+    return lambda offsets, error: answers.append(({n: offset for (_, n), (offset, _) in offsets.items()}, error))
+
+
+@pytest.fixture(name="group")
+def fixture_group() -> Group:
+    made = Group()
+    made.buffer.start_counting()
+    return made
+
+
+def test_commits_behind_one_in_flight_are_one_request(group: Group) -> None:
+    for offset in range(100):
+        group.read((0, offset))
+        group.committer.commit_returned()
+    assert [{0: 1}] == group.sent
+
+    group.answer(None)
+    assert [{0: 1}, {0: 100}] == group.sent
+    group.answer(None)
+    assert [{0: 1}, {0: 100}] == group.sent
+
+
+def test_every_commit_is_answered_in_order_with_its_own_offsets(group: Group) -> None:
+    answers: list[Any] = []
+    for number in (0, 1, 0):
+        group.read((number, len(answers) + 10))
+        group.committer.commit_returned(storing(answers))
+    group.committer.commit({("data", 2): (7, "")}, storing(answers))
+    assert [] == answers
+
+    group.answer(None)
+    assert [({0: 11}, None)] == answers
+    assert {0: 11, 1: 11, 2: 7} == group.sent[-1]
+    group.answer(LOST)
+    assert [({0: 11}, None), ({1: 11}, LOST), ({0: 11}, LOST), ({2: 7}, LOST)] == answers
+
+
+def test_a_commit_looks_at_each_returned_record_once_and_at_no_other(group: Group) -> None:
+    """`commit()` walked everything that was buffered: 123 records per second."""
+    messages = [Record(0, offset) for offset in range(500)]
+    group.fetch(*messages)
+    for _ in range(100):
+        group.buffer.take(1)
+        group.committer.commit_returned()
+        group.answer(None)
+
+    assert [1] * 100 + [0] * 400 == [message.looked_at for message in messages]
+    assert {0: 100} == group.sent[-1]
+
+
+def test_a_commit_has_the_records_returned_when_it_was_called(group: Group) -> None:
+    """The request is made later, when the user has received more."""
+    group.committer.commit({("data", 9): (1, "")})
+    group.fetch(*(Record(0, offset) for offset in range(4)))
+    group.buffer.take(2)
+    group.committer.commit_returned()
+    group.buffer.take(2)
+    group.read((0, 4))
+    group.answer(None)
+
+    assert {0: 2} == group.sent[-1]
+
+
+def test_what_was_not_committed_is_part_of_the_next_commit(group: Group) -> None:
+    group.read((0, 5))
+    group.committer.commit_returned()
+    group.answer(LOST)
+    assert [LOST] == group.failures
+    group.read((1, 6))
+    group.committer.commit_returned()
+
+    assert {0: 6, 1: 7} == group.sent[-1]
+
+
+def test_a_commit_of_nothing_new_commits_all_again(group: Group) -> None:
+    answers: list[Any] = []
+    group.committer.commit_returned(storing(answers))
+    assert [] == group.sent
+    group.read((0, 5))
+    for _ in range(2):
+        group.committer.commit_returned(storing(answers))
+        group.answer(None)
+
+    assert [{0: 6}, {0: 6}] == group.sent
+    assert 2 == len(answers)
+
+
+def test_no_commit_outlives_the_ownership(group: Group) -> None:
+    """It could overwrite what the next owner has committed."""
+    answers: list[Any] = []
+    group.read((0, 5))
+    group.committer.commit_returned(storing(answers))
+    late, still_allowed = group.answer, group.allowed
+    group.read((0, 6))
+    group.committer.commit_returned(storing(answers))
+    assert still_allowed()
+    group.committer.finish(0, LOST)
+
+    assert [({0: 6}, LOST), ({0: 7}, LOST)] == answers
+    assert not still_allowed()
+    late(None)
+    assert 1 == len(group.sent)
+    assert 2 == len(answers)
+    group.committer.commit({("data", 1): (3, "")})
+    assert {1: 3} == group.sent[-1]
+
+
+def test_a_synchronous_commit_retries_until_the_rebalance_has_ended(group: Group) -> None:
+    errors: list[BaseException | None] = [
+        kafka.errors.RebalanceInProgressError(),
+        kafka.errors.NotCoordinatorError(),
+        None,
+    ]
+
+    def send(_offsets: Offsets, answered: Any, _allowed: Any) -> None:
+        answered(errors.pop(0))
+
+    committer = Committer(group.buffer, send, group.failures.append)
+    committer.commit_and_wait({("data", 0): (1, "")}, 10, lambda: False)
+    assert [] == errors
+
+    for refusal, given_up in ((LOST, False), (kafka.errors.RebalanceInProgressError(), True)):
+        errors.append(refusal)
+        with pytest.raises(type(refusal)):
+            committer.commit_and_wait({("data", 0): (1, "")}, 10, lambda given_up=given_up: given_up)  # type: ignore[misc]
+
+
+def test_a_synchronous_commit_without_an_answer_times_out(group: Group) -> None:
+    with pytest.raises(kafka.errors.KafkaTimeoutError):
+        group.committer.commit_and_wait({("data", 0): (1, "")}, 0, lambda: False)
+
+
+def test_errors_are_no_records(group: Group) -> None:
+    group.fetch(Record(0, 5), Record(0, 6, error="end"))
+    group.buffer.take(2)
+
+    assert {("data", 0): (6, "")} == group.committer.uncommitted()
+
+
+def test_a_batch_of_large_records_is_small() -> None:
+    """Each batch had 500 records of any size."""
+
+    class Large(Record):
+        def __len__(self) -> int:
+            return 400_000
+
+    group = Group()
+    group.fetch(Large(0, 0))
+    assert 2 == group.buffer.batch_size
+    group.buffer.take(1)
+    group.read((0, 1))
+    assert 500 == group.buffer.batch_size
+    assert 7 == RecordBuffer(7, dict).batch_size
