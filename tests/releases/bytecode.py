@@ -75,7 +75,9 @@ def class_changes(old: Mapping[str, Methods], new: Mapping[str, Methods], names:
 def disassemble(jar: Path) -> dict[str, Methods]:
     """Return the members of each of ``CLASSES`` in a jar."""
     with ZipFile(jar) as archive:
-        names = [name.removesuffix(".class").replace("/", ".") for name in archive.namelist() if CLASSES.fullmatch(name)]
+        names = [
+            name.removesuffix(".class").replace("/", ".") for name in archive.namelist() if CLASSES.fullmatch(name)
+        ]
     command = [program("javap"), "-J-XX:+UseSerialGC", "-J-XX:TieredStopAtLevel=1", "-p", "-c", "-constants"]
     done = subprocess.run([*command, "-cp", str(jar), *names], capture_output=True, text=True, timeout=300, check=True)
     return dict(_classes(done.stdout))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from attrs import fields, frozen
@@ -92,4 +93,14 @@ def _lines(found: Derivation) -> Iterator[str]:
 def _members(change: ClassChange) -> str:
     if change.only_in:
         return f" (only in {change.only_in})"
-    return "".join(f"\n    {member}" for member in change.members)
+    return "".join(f"\n    {short(member)}" for member in change.members)
+
+
+def short(signature: str) -> str:
+    """Leave the packages and the modifiers out of a signature.
+
+    >>> short("private static java.util.Map<java.lang.Integer, int> f(java.io.Closeable) throws java.io.IOException;")
+    'Map<Integer, int> f(Closeable)'
+    """
+    plain = re.sub(r"(?:\w+\.)+(?=\w)", "", signature.removesuffix(";"))
+    return re.sub(r"\b(?:public|private|protected|static|final|synchronized) | throws .*", "", plain)

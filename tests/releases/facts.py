@@ -1,4 +1,4 @@
-"""What the jars of a release state, as columns of ``upgrade.release_behaviour``; and the row of the table beside them."""
+"""What the jars of a release state, as columns of ``upgrade.release_behaviour``, beside the row of the table."""
 
 from __future__ import annotations
 
@@ -110,14 +110,20 @@ def _protocols(offered: Iterable[str]) -> tuple[RebalanceProtocol, ...]:
 
 def derived_row(release: str, columns: Columns) -> ReleaseBehaviour:
     """Return the row that columns imply: all others are those of the release before."""
-    kept = {each.name: getattr(behaviour_of(line_number(before(release))), each.name) for each in fields(ReleaseBehaviour)}
+    kept = {
+        each.name: getattr(behaviour_of(line_number(before(release))), each.name) for each in fields(ReleaseBehaviour)
+    }
     return ReleaseBehaviour(**(kept | dict(columns) | {"since": line_number(release)}))
 
 
 def differences(release: str, columns: Columns) -> list[TableDifference]:
     """List the columns in which the table differs, for a release that the table has or would guess."""
     row = behaviour_of(line_number(release))
-    return [TableDifference(name, value, getattr(row, name)) for name, value in columns.items() if value != getattr(row, name)]
+    return [
+        TableDifference(name, value, getattr(row, name))
+        for name, value in columns.items()
+        if value != getattr(row, name)
+    ]
 
 
 def before(release: str) -> str:
@@ -151,7 +157,9 @@ def row_source(release: str, row: ReleaseBehaviour) -> str:
     ''
     """
     old, new = asdict(behaviour_of(line_number(before(release)))), asdict(row)
-    changes = {name: value for name, value in new.items() if name not in {"since", "upgrade_from"} and value != old[name]}
+    changes = {
+        name: value for name, value in new.items() if name not in {"since", "upgrade_from"} and value != old[name]
+    }
     accepts = tuple(value for value in row.upgrade_from if value not in old["upgrade_from"])
     rejects = tuple(value for value in old["upgrade_from"] if value not in row.upgrade_from)
     changes |= {name: values for name, values in (("accepts", accepts), ("rejects", rejects)) if values}

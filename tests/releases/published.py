@@ -65,7 +65,7 @@ def published_releases() -> tuple[str, ...]:
 def versions_of(metadata: str) -> list[str]:
     """Read the releases in a ``maven-metadata.xml``.
 
-    >>> versions_of("<metadata><versioning><versions><version>4.2.2</version><version>4.3.0-rc1</version></versions></versioning></metadata>")
+    >>> versions_of("<versions><version>4.2.2</version><version>4.3.0-rc1</version></versions>")
     ['4.2.2']
     """
     names = [element.text or "" for element in ElementTree.fromstring(metadata).iter("version")]
