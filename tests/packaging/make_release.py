@@ -12,7 +12,6 @@ import subprocess
 import sys
 import tempfile
 from configparser import ConfigParser
-from datetime import date
 from pathlib import Path
 from typing import Final
 
@@ -72,8 +71,7 @@ def require_releasable(root: Path, version: str) -> None:
 def write_release(root: Path, version: str) -> None:
     """Set the version, collect the changelog, build and check the distributions, commit and tag."""
     set_version(root, version)
-    # scriv asks for the remote of the tree only to link issues; its date is that of the day.
-    _run(root, sys.executable, "-m", "scriv", "collect", "--date", f"{date.today():%Y-%m-%d}")
+    _run(root, sys.executable, "-m", "scriv", "collect")
     _git(root, "add", "--all", "setup.cfg", "docs/changelog.md", "docs/changelog.d")
     with tempfile.TemporaryDirectory(prefix="release-") as folder:
         _run(root, sys.executable, "-m", "build", "--outdir", folder, str(root))
