@@ -26,7 +26,7 @@ COMMANDS: Final = (
     ("--version",),
     ("plan", "2.8", "4.3"),
     ("release", "4.3"),
-    ("explore", "A@2.0.1 B@2.0.1 | bounce A>2.3.1"),
+    ("replay", "A@2.0.1 B@2.0.1 | bounce A>2.3.1"),
 )
 """What a user tries first; each has to end with status 0."""
 
