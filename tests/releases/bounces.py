@@ -63,7 +63,7 @@ def play_bounce(steps: tuple[str, str], brokers: str, folder: Path) -> BounceRes
     with Group(brokers, "stateful", folder) as group:
         try:
             for step, instance in product(steps, range(INSTANCES)):
-                snapshots.append(_restart(group, instance, step))  # noqa: PERF401  # those before a failure count
+                snapshots.append(_restart(group, instance, step))  # those before a failure count
         except ScenarioFailed as failed:
             failure = str(failed)[:500]
         log = generations(brokers, group.topics.application)
