@@ -103,8 +103,8 @@ def members_of(lines: list[str]) -> Methods:
         if _MEMBER.fullmatch(line):
             # Lambdas without their numbers share a name; in the order of the file they are one member.
             code = found.setdefault(_without_choices(line.strip()), [])
-        elif said := _code_of(line):
-            code.append(said)
+        elif instruction := _code_of(line):
+            code.append(instruction)
     return {name: "\n".join(code) for name, code in found.items()}
 
 
