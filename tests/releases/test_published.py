@@ -1,12 +1,18 @@
 """The table beside a list of published releases; the list of the registry itself with ``-m java``."""
 
+import re
+from configparser import ConfigParser
+from pathlib import Path
+
 import pytest
 
 from tests.integration.kafka_jars import Unavailable
 from tests.releases import published
+from tests.releases.__main__ import main
 from tests.releases.published import difference, published_releases
 from upgrade.releases import RELEASES
 
+ROOT = Path(__file__).parents[2]
 KNOWN = [name for name, release in RELEASES.items() if release.is_released]
 
 
@@ -44,3 +50,15 @@ def test_the_registry_lists_the_releases_of_the_table():
         pytest.skip(f"no list of releases: {missing}")
 
     assert () == difference(listed).unpublished
+
+
+def test_the_scheduled_check_runs_an_environment_of_tox():
+    workflow = (ROOT / ".github/workflows/kafka-releases.yml").read_text()
+    configuration = ConfigParser()
+    configuration.read(ROOT / "setup.cfg")
+
+    environment, command = re.search(r"run: tox -e (\w+) -- (\w+)", workflow).groups()
+
+    assert configuration[f"testenv:{environment}"]["commands"].startswith("python -m tests.releases")
+    assert command in main.commands
+    assert "cron:" in workflow
