@@ -70,7 +70,7 @@ def _lines(found: Derivation) -> Iterator[str]:
     yield f"kafka-streams {found.release}, beside {older}"
     yield "\nderived from the jars:"
     for name, value in found.columns.items():
-        yield f"  {name:26} {', '.join(map(str, value)) if isinstance(value, tuple) else value}"
+        yield f"  {name:26} {', '.join(map(str, value)) or 'none' if isinstance(value, tuple) else value}"
     kept = [each.name for each in fields(ReleaseBehaviour) if each.name not in {*found.columns, "since"}]
     yield f"\nnot derived, taken from {older}; the changed methods decide whether that is right:"
     yield f"  {', '.join(kept)}"
