@@ -1,0 +1,79 @@
+"""``python -m tests.releases``: follow the releases of Kafka Streams (docs/guide/following-kafka.md)."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import click
+
+from tests.integration.kafka_jars import Unavailable
+from tests.releases.derive import as_text, derive
+from tests.releases.published import difference, published_releases
+from upgrade.release_names import parse_release_name
+from upgrade.releases import NEWEST, RELEASES
+
+
+@click.group
+def main() -> None:
+    """Compare the table of releases with what Kafka has published."""
+
+
+@main.command("published")
+def compare_published() -> None:
+    """Compare the table with the releases that Maven lists. Status 1 if they differ, 2 without a list."""
+    published = published_releases()
+    if differs := difference(published):
+        click.echo(differs)
+        sys.exit(1)
+    click.echo(f"the table has all {len(published)} releases of kafka-streams up to {published[-1]}")
+
+
+@main.command("derive")
+@click.argument("name", metavar="RELEASE")
+@click.option("--bounce", is_flag=True, help="Also bounce real groups from and to the neighbours (a minute each).")
+@click.option(
+    "--captures", type=click.Path(file_okay=False, path_type=Path), help="Store the captures of the bounces here."
+)
+def derive_row(name: str, *, bounce: bool, captures: Path | None) -> None:
+    """Derive the row of a release from its jars. Status 1 if the table differs, 2 without the jars.
+
+    With --bounce, status 1 also if a group did not come through, or the simulation differs from it.
+    """
+    spelling = parse_release_name(name)
+    if spelling is None or spelling.number.count(".") < 2:
+        raise click.BadParameter(f"expected a release such as {NEWEST}, got {name!r}", param_hint="RELEASE")
+    if spelling.number == next(iter(RELEASES)):
+        raise click.BadParameter(f"expected a release with one before it, got {name!r}", param_hint="RELEASE")
+    found = derive(spelling.number)
+    click.echo(as_text(found))
+    agrees = [found.agrees, *(_bounces_agree(spelling.number, captures) if bounce else ())]
+    sys.exit(0 if all(agrees) else 1)
+
+
+def _bounces_agree(release: str, captures: Path | None) -> Iterator[bool]:
+    """Bounce groups on a broker of the newest release, and print each outcome."""
+    from tests.integration.clusters import NEWEST as BROKER
+    from tests.integration.every_release import broker_of
+    from tests.releases.bounces import neighbour_bounces, play_bounces
+
+    click.echo(f"\nbounces of three instances on a {BROKER} broker, and the simulation:")
+    with tempfile.TemporaryDirectory(prefix="bounces-") as scratch, ExitStack() as stack:
+        brokers = broker_of(BROKER, Path(scratch), stack)
+        for found in play_bounces(neighbour_bounces(release), brokers, Path(scratch)):
+            click.echo(f"  {found}")
+            if captures:
+                captures.mkdir(parents=True, exist_ok=True)
+                (captures / f"{'-to-'.join(found.steps)}.json").write_text(found.capture + "\n")
+            yield found.agrees
+
+
+if __name__ == "__main__":
+    try:
+        main(standalone_mode=True)
+    except Unavailable as missing:
+        click.echo(f"error: {missing}", err=True)
+        sys.exit(2)
