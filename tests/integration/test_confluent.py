@@ -69,13 +69,13 @@ def test_no_record_is_lost_when_members_start_stop_crash_and_freeze(application:
 
     read = read_by(members)
     assert {(partition, offset) for partition, count in produced.items() for offset in range(count)} == set(read)
-    told = [line.split() for line in sleeper.lines[asleep:] if not line.startswith(("read", "committed"))]
-    assert ["lost", *sorted(dreams)] in told, told
-    in_doubt = sleeper.lines[asleep : sleeper.lines.index(" ".join(["lost", *sorted(dreams)]), asleep)]
-    assert sum(line.startswith("read") for line in in_doubt) <= 1  # the one that it had when it fell asleep
+    reported = [line.split() for line in sleeper.lines[asleep:] if not line.startswith(("read", "committed"))]
+    assert ["lost", *sorted(dreams)] in reported, reported
     twice = {record for record, count in read.items() if count > 1}
     assert twice <= read_by(member for member in members if member is killed or member.maybe_fenced).keys()
     assert set() == read_behind_a_commit(members)
+    in_doubt = sleeper.lines[asleep : sleeper.lines.index(" ".join(["lost", *sorted(dreams)]), asleep)]
+    assert sum(line.startswith("read") for line in in_doubt) <= 1  # the one that it had when it fell asleep
     refused = [len(member.output_lines("refused")) for member in members]
     print(f"produced {sum(produced.values())}, lost 0, twice {len(twice)}, refused commits {refused}")
 
