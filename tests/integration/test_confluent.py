@@ -74,6 +74,8 @@ def test_no_record_is_lost_when_members_start_stop_crash_and_freeze(application:
     twice = {record for record, count in read.items() if count > 1}
     assert twice <= read_by(member for member in members if member is killed or member.maybe_fenced).keys()
     assert set() == read_behind_a_commit(members)
+    in_doubt = sleeper.lines[asleep : sleeper.lines.index(" ".join(["lost", *sorted(dreams)]), asleep)]
+    assert sum(line.startswith("read") for line in in_doubt) <= 1  # the one that it had when it fell asleep
     refused = [len(member.output_lines("refused")) for member in members]
     print(f"produced {sum(produced.values())}, lost 0, twice {len(twice)}, refused commits {refused}")
 

@@ -57,7 +57,8 @@ class Committer:
             if answered is None and last is not None and last.answered is None and last.end is not None:
                 last.end = self._buffer.end
                 return
-            self._buffer.start_counting()
+            if not self._buffer.counting:
+                self._buffer.start_counting()
             self._add(_Commit({}, answered, self._buffer.end))
 
     def commit(self, offsets: Offsets, answered: Answered | None = None) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
 from threading import RLock, get_ident
 from types import TracebackType
 from typing import Any, Final, Self
@@ -132,6 +132,7 @@ class StreamsConsumer:
         self._committer = self._membership.committer
         self._session = self._membership.session
         self._ready = self._fetcher.buffer.ready
+        self._answers: deque[tuple[Offsets, BaseException | None]] = deque()  # for `on_commit`
         self._lock = RLock()  # one thread at a time: `close` may be another one
         self._in_callback = self._closing = self._closed = False
         self._polling_thread = get_ident()
@@ -293,7 +294,17 @@ class StreamsConsumer:
 
     def _queue_on_commit(self, wanted: Offsets, error: BaseException | None) -> None:
         """Call ``on_commit`` in the next `poll`; on the I/O thread."""
-        self._callbacks.append(partial(self._call_on_commit, wanted, error))
+        self._answers.append((wanted, error))
+        if len(self._answers) == 1:  # otherwise a queued call takes this answer too
+            self._callbacks.append(self._call_on_commits)
+
+    def _call_on_commits(self) -> None:
+        try:
+            while self._answers:
+                self._call_on_commit(*self._answers.popleft())
+        finally:
+            if self._answers:  # one has raised
+                self._callbacks.appendleft(self._call_on_commits)
 
     def _call_on_commit(self, wanted: Offsets, error: BaseException | None) -> None:
         if self._on_commit:

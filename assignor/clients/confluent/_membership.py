@@ -181,7 +181,7 @@ class Membership:
         try:
             return KafkaConsumer(partition_assignment_strategy=[self.adapter], **settings)
         except BaseException:
-            if self._client is not None:  # kafka-python leaves its thread and sockets to nobody
+            if self._client is not None:  # kafka-python closes neither its thread nor its sockets
                 self._client.close()
             raise
 

@@ -75,6 +75,11 @@ class RecordBuffer:
         """How many records of the batch were returned."""
         return len(self._batch) - len(self.ready)
 
+    @property
+    def counting(self) -> bool:
+        """Whether offsets are kept."""
+        return self._offsets is not None
+
     def start_counting(self) -> None:
         """Keep the offsets of returned records from now on: a user that never asks for them does not pay for it."""
         if self._offsets is None:
