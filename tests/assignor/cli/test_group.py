@@ -367,7 +367,7 @@ def test_a_transient_problem_that_lasts_is_a_problem(run, lookup, monkeypatch):
 
 # -- is my upgrade stuck? --------------------------------------------------------------------------------------------
 
-NEW = member("a", 9, 11, active="0_0", next_ms=int(1000 * time.time()) + 245_000, instance="pod-1")
+NEW = member("a", 9, 11, active="0_0", next_ms=int(1000 * time.time()) + 86_400_000 * 3, instance="pod-1")
 OLD = member("b", 9, 9, active="0_1", envelope=1, instance="pod-7")
 MIXED = group(NEW, OLD)
 
@@ -377,7 +377,7 @@ def test_the_first_line_answers_whether_an_upgrade_is_stuck(run, lookup):
 
     first = run("app", *BROKER).stdout.splitlines()[0]
 
-    assert "app: 1 of 2 members on 3.4.0 to 4.3.1; waiting for pod-7; next rebalance in 4 min (probing)" == first
+    assert "app: 1 of 2 members on 3.4.0 to 4.3.1; waiting for pod-7; next rebalance in 3 d (probing)" == first
 
 
 def test_it_waits_until_the_group_is_stable(run, lookup):
