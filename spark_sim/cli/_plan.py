@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -20,7 +21,8 @@ from upgrade import Advice, Plan, Release, UpgradeError, advise
 from upgrade.brokers.planner import advise_brokers
 from upgrade.brokers.protocol_versions import MetadataMode, broker_release, version_named
 from upgrade.brokers.steps import BrokerAdvice
-from upgrade.planner import documented_hops
+from upgrade.hazards import TopologyChange, compare_topologies, parse_described_topology, static_downgrade
+from upgrade.planner import PlanStep, documented_hops
 from upgrade.releases import ResolvedRelease, resolve_release
 
 if TYPE_CHECKING:
@@ -50,6 +52,13 @@ GROUP_OPTIONS: Final = ("members", "tasks", "standbys", "static", "session_timeo
     metavar="SECONDS",
     help="session.timeout.ms, in seconds.",
 )
+@click.option(
+    "--topologies",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    nargs=2,
+    metavar="OLD NEW",
+    help="Two files with Topology#describe() texts: which task ids and changelogs change.",
+)
 @click.option("--brokers", is_flag=True, help="Plan for the brokers of a cluster instead of a Streams group.")
 @click.option(
     "--zookeeper", "mode", flag_value=MetadataMode.ZOOKEEPER.value, help="The brokers run with ZooKeeper now."
@@ -70,6 +79,7 @@ def plan(
     mode: str | None,
     level: str | None,
     assume: str | None,
+    topologies: tuple[Path, Path] | None,
     as_json: bool,
     **of_a_group: Any,
 ) -> None:
@@ -90,6 +100,7 @@ def plan(
       streams-assignor plan 1.1 2.0 --offline
       streams-assignor plan 2.0.1 simulated-4 --json
       streams-assignor plan 2.3 4.3 --members 12 --tasks 48 --standbys 1 --session-timeout 45
+      streams-assignor plan 3.9 4.3 --topologies old.txt new.txt
       streams-assignor plan --brokers 2.8 4.3
       streams-assignor plan --brokers 3.9 4.3 --kraft
       streams-assignor plan --brokers 4.3 4.2 --level 4.2
@@ -100,6 +111,8 @@ def plan(
         raise click.UsageError("--brokers excludes --explored, --members and the other options about a group")
     if brokers and offline:
         raise click.UsageError("--offline is for a Streams group; brokers are restarted one by one")
+    if brokers and topologies:
+        raise click.UsageError("--topologies is for a Streams group; brokers have none")
     if not brokers and (mode or level):
         raise click.UsageError("--zookeeper, --kraft and --level need --brokers")
     try:
@@ -107,7 +120,9 @@ def plan(
             _print_broker_plan(_advise_brokers(from_release, to_release, mode, level), as_json=as_json)
         else:
             ends = resolve_release(from_release, assume), resolve_release(to_release, assume)
-            _print_group_plan(*ends, of_a_group | {"offline": offline} if about_group else None, offline, as_json)
+            change = _compare_topologies(*topologies) if topologies else None
+            group = of_a_group | {"offline": offline} if about_group else None
+            _print_group_plan(*ends, group, change, offline, as_json)
     except UpgradeError as error:
         raise click.UsageError(str(error)) from error
 
@@ -119,22 +134,48 @@ def _print_broker_plan(advice: BrokerAdvice, *, as_json: bool) -> None:
 
 
 def _print_group_plan(
-    origin: ResolvedRelease, target: ResolvedRelease, group: Mapping[str, Any] | None, offline: bool, as_json: bool
+    origin: ResolvedRelease,
+    target: ResolvedRelease,
+    group: Mapping[str, Any] | None,
+    change: TopologyChange | None,
+    offline: bool,
+    as_json: bool,
 ) -> None:
     """Print the plan, then what a group of this size sees of it; `group` is None if its size is not given."""
     advice = advise(origin.release, target.release, offline=offline)
+    checked = advice.checked.with_topologies() if change else advice.checked
     notes = [*origin.notes, *target.notes]
     if not as_json:  # first: the simulation of a large group takes minutes
+        if group and group["static"] and not offline:
+            click.echo("".join(_static_verdict(origin.release, target.release)), nl=False)
         click.echo(_advice_text(advice, notes))
     impact = _estimate_impact(origin.release, target.release, **group) if group else None
     if as_json:
-        click.echo(
-            json.dumps(advice.as_json() | {"notes": notes} | ({"group": impact.as_json()} if impact else {}), indent=2)
-        )
-    elif impact:
-        click.echo("\n" + "\n".join(_impact_lines(impact)))
+        further: dict[str, Any] = {"notes": notes, **checked.as_json()}
+        further |= {"topologies": change.as_json()} if change else {}
+        further |= {"group": impact.as_json()} if impact else {}
+        click.echo(json.dumps(advice.as_json() | further, indent=2))
+    else:
+        parts = (change.lines() if change else (), _impact_lines(impact) if impact else (), (str(checked),))
+        click.echo("\n" + "\n\n".join("\n".join(lines) for part in parts if (lines := list(part))))
     if impact and not impact.safe:
         sys.exit(1)
+
+
+def _static_verdict(origin: Release, target: Release) -> Iterator[str]:
+    """Write what a rolling downgrade does to static members, before everything else."""
+    if static := static_downgrade(origin, target):
+        yield f"static members: {static.symptom}; {static.remedy}\n\n"
+
+
+def _compare_topologies(old: Path, new: Path) -> TopologyChange:
+    """Read two files and compare them.
+
+    Raises:
+        UpgradeError: One of them is no description of a topology.
+    """
+    texts = (parse_described_topology(path.read_text(errors="replace"), str(path)) for path in (old, new))
+    return compare_topologies(*texts)
 
 
 def _estimate_impact(
@@ -213,10 +254,17 @@ def _advice_text(advice: Advice, notes: Iterable[str]) -> str:
         title = f"{_NUMBERS[len(advice.steps)]} rolling bounces, through {', '.join(advice.via)}"
     lines = [f"{advice.origin} to {advice.target}: {title}", ""]
     for number, step in enumerate(advice.steps, 1):
-        lines += [f"{number}. {step.do}", f"   why:        {step.why}", f"   if skipped: {step.if_skipped}", ""]
+        lines += [f"{number}. {step.do}", f"   why:        {step.why}", f"   if skipped: {step.if_skipped}"]
+        lines += [f"   way back:   {step.way_back}", f"   source:     {_sources(step)}", ""]
     if advice.plan is not Plan.OFFLINE:
         lines += ["or, if the group may stop: stop everything, then start everything (--offline)", ""]
-    return _with_warnings(lines, [*notes, *advice.warnings])
+    hazards = ["", "hazards beyond the metadata:", *(line for hazard in advice.hazards for line in hazard.lines())]
+    return "\n".join([_with_warnings(lines, [*notes, *advice.warnings]), *(hazards if advice.hazards else [])])
+
+
+def _sources(step: PlanStep) -> str:
+    """Name what requires a step, and then what its way back rests on besides."""
+    return ", ".join(dict.fromkeys(f"{step.source}, {step.way_back.source}".split(", ")))
 
 
 _MODES = {MetadataMode.ZOOKEEPER: "with ZooKeeper", MetadataMode.KRAFT: "in KRaft mode"}

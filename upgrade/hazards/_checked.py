@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from upgrade.hazards._hazard import Hazard
 
-_CHECKED = (
+_CHECKED: Final = (
     "metadata versions",
     "rebalance protocols",
     "upgrade.from",
     "record formats",
     "known bugs of both releases",
 )
-_NOT_CHECKED = (
+_TOPOLOGY: Final = "whether the topology stays the same"
+_NOT_CHECKED: Final = (
     "your code and configuration",
-    "whether the topology stays the same",
+    _TOPOLOGY,
     "your brokers and Java",
     "how long stores take to restore",
 )
@@ -29,6 +31,11 @@ class CheckedScope:
 
     checked: tuple[str, ...]
     not_checked: tuple[str, ...]
+
+    def with_topologies(self) -> CheckedScope:
+        """Return the scope of a plan for which two topologies were compared."""
+        open_questions = tuple(each for each in self.not_checked if each != _TOPOLOGY)
+        return evolve(self, checked=(*self.checked, "task ids and changelogs"), not_checked=open_questions)
 
     def as_json(self) -> dict[str, list[str]]:
         """Return plain values."""

@@ -70,7 +70,9 @@ class Hazard:
     source: str
     """The KIP, issue or upgrade guide that says so."""
     seen: tuple[str, ...] = ()
-    """The releases whose jars showed it; empty: nobody ran it here."""
+    """The releases whose jars showed it; empty: it was not run."""
+    mixed_only: bool = False
+    """Only a rolling bounce meets it, in which members of both releases are in the group."""
 
     def concerns(self, origin: Release, target: Release) -> bool:
         """Whether an upgrade from one release to the other meets it."""
@@ -95,5 +97,10 @@ class Hazard:
             "evidence": self.evidence,
         }
 
-    def __str__(self) -> str:
-        return f"{self.applies_to}: {self.symptom}; {self.remedy} ({self.source}; {self.evidence})"
+    def lines(self) -> tuple[str, ...]:
+        """Write it as a list item: the symptom, then what to do and how it is known."""
+        return (
+            f"- {self.applies_to}: {self.symptom}",
+            f"    remedy: {self.remedy}",
+            f"    source: {self.source}; {self.evidence}",
+        )

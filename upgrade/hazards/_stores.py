@@ -87,7 +87,7 @@ STORE_FORMATS: Final = (
     ),
     StoreFormat(
         since=(4, 3),
-        change='offsets are in a column family of their own, whatever upgrade.from is',
+        change="offsets are in a column family of their own, whatever upgrade.from is",
         failure='RocksDBException "Column families not opened: offsets"',
         source="KIP-1035, upgrade guide of 4.3",
         seen=("4.2.1", "4.3.1"),

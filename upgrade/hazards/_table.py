@@ -10,6 +10,7 @@ from typing import Final
 
 from upgrade.hazards._hazard import Hazard, HazardSubject, ReleaseRange
 from upgrade.hazards._stores import STORE_FORMATS
+from upgrade.plans import Plan
 from upgrade.releases import Release
 
 _BEFORE_3_0: Final = ReleaseRange(before=(3, 0))
@@ -36,11 +37,23 @@ _CHANGELOGS: Final = (
         origins=ReleaseRange((2, 1), (2, 5, 1)),
         targets=ReleaseRange((2, 5, 1)),
         applies_to="suppress() with a changelog",
-        symptom="members that are still of the old release fail when a task comes back to them, or on its standby: they "
-        "cannot restore what a new member buffered",
-        remedy="none is lost: finish the bounce, or stop the group instead (--offline)",
+        symptom="members that are still of the old release fail when a task comes back to them, or on its standby: "
+        "they cannot restore what a new member buffered",
+        remedy="nothing is lost: finish the bounce, or stop the group instead (--offline)",
         source="KAFKA-10336",
         seen=("2.5.1", "2.4.1"),
+        mixed_only=True,
+    ),
+    Hazard(
+        name="suppress-changelog-of-2.3-misread",
+        about=HazardSubject.CHANGELOGS,
+        origins=ReleaseRange((2, 3), (2, 4)),
+        targets=ReleaseRange((2, 4), (2, 5, 1)),
+        applies_to="suppress() with a changelog",
+        symptom="members misread what 2.3 buffered: BufferUnderflowException",
+        remedy="take 2.5.1 or later",
+        source="KAFKA-10173",
+        seen=("2.3.1", "2.4.1"),
     ),
     Hazard(
         name="suppress-changelog-of-2.3",
@@ -99,8 +112,8 @@ _CONFIGURATION: Final = (
         origins=_BEFORE_3_0,
         targets=_SINCE_3_0,
         applies_to="no session.timeout.ms of its own",
-        symptom="the default is 45 s instead of 10 s: a member that fails, or is closed and not started again, keeps its "
-        "tasks that much longer",
+        symptom="the default is 45 s instead of 10 s: a member that fails, or is closed and not started again, keeps "
+        "its tasks that much longer",
         remedy="set session.timeout.ms if tasks must move earlier",
         source="KIP-735, upgrade guide of 3.0",
         seen=("2.8.2", "3.0.2"),
@@ -281,16 +294,17 @@ HAZARDS: Final = tuple(
 """Every row, in the order of a plan."""
 
 
-def hazards_between(origin: Release, target: Release) -> Iterator[Hazard]:
-    """Yield what an upgrade from one release to the other meets; static members come first.
+def hazards_between(origin: Release, target: Release, plan: Plan) -> Iterator[Hazard]:
+    """Yield what one hop from one release to the other meets; static members come first.
 
     >>> from upgrade.releases import release_named
-    >>> [each.name for each in hazards_between(release_named("4.1.1"), release_named("4.3.0"))][-1]
+    >>> [each.name for each in hazards_between(release_named("4.1.1"), release_named("4.3.0"), Plan.ONE_BOUNCE)][-1]
     'leak-of-4.3.0'
     """
-    if static := static_downgrade(origin, target):
+    mixed = plan is not Plan.OFFLINE
+    if (static := static_downgrade(origin, target)) and mixed:
         yield static
-    yield from (hazard for hazard in HAZARDS if hazard.concerns(origin, target))
+    yield from (hazard for hazard in HAZARDS if hazard.concerns(origin, target) and mixed >= hazard.mixed_only)
 
 
 def static_downgrade(origin: Release, target: Release) -> Hazard | None:

@@ -108,7 +108,7 @@ def parse_described_topology(text: str, name: str = "the text") -> tuple[Describ
             _read_node(line.strip(), current)
     if not found:
         raise UpgradeError(
-            f"{name}: expected a Topology#describe() text with a line 'Sub-topology: 0', received {quote_input(text[:80])}"
+            f"{name}: expected a Topology#describe() text with a line 'Sub-topology: 0', received {quote_input(text)}"
         )
     return tuple(
         DescribedSubtopology(number, *(frozenset(each[key]) for key in ("sources", "sinks", "stores")))
@@ -159,7 +159,8 @@ def _counterparts(
     """Pair subtopologies that have something in common, the most alike first."""
 
     def likeness(old: DescribedSubtopology, new: DescribedSubtopology) -> int:
-        return 2 * len(old.stores & new.stores) + len(old.sources & new.sources) + len(old.sinks & new.sinks)
+        same = 2 * len(old.stores & new.stores) + len(old.sources & new.sources) + len(old.sinks & new.sinks)
+        return 4 * same + len(_without_counts(old) & _without_counts(new))
 
     scored = sorted(
         ((likeness(old, new), old.number == new.number, -old.number, old, new) for old in before for new in after),
@@ -171,6 +172,11 @@ def _counterparts(
         if alike and all(old is not one and new is not other for one, other in pairs):
             pairs.append((old, new))
     return pairs
+
+
+def _without_counts(one: DescribedSubtopology) -> set[str]:
+    """Return its names without the counts in generated ones, which change with every operator before them."""
+    return {_GENERATED.sub("-", name) for names in (one.sources, one.sinks, one.stores) for name in names}
 
 
 def _changelog(store: str) -> str:

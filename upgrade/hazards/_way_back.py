@@ -46,7 +46,7 @@ class WayBack:
         return {"verdict": self.verdict.value, "how": self.how, "source": self.source}
 
     def __str__(self) -> str:
-        return f"{self.verdict.value}: {self.how} ({self.source})"
+        return f"{self.verdict.value}: {self.how}"
 
 
 class StepKind(enum.Enum):
@@ -88,16 +88,18 @@ def way_back(hop: Upgrade, kind: StepKind) -> WayBack:
     if kind is StepKind.STOPPED:
         return WayBack(WayBackVerdict.OPEN, f"start every member as {origin} again", "KIP-268")
     if kind is StepKind.HELD_BACK:
-        return WayBack(WayBackVerdict.OPEN, f"remove upgrade.from and bounce every member, still as {origin}", "KIP-268")
+        return WayBack(
+            WayBackVerdict.OPEN, f"remove upgrade.from and bounce every member, still as {origin}", "KIP-268"
+        )
     formats = unreadable_formats(origin, target)
     plan = Plan.ONE_BOUNCE if kind is StepKind.PINNED else documented_plan(target, origin)
     words = [_return_by(plan, origin, target, pinned=kind is StepKind.PINNED)]
     sources = [source_of(Upgrade(target, origin, plan))]
     if formats:
-        lines = " and ".join(each.line for each in formats)
+        lines = ", ".join(each.line for each in formats)
         words.append(f"{origin} cannot open the stores of {lines}: {EMPTY_DIRECTORY}")
         sources += [each.source for each in formats]
-    if static := static_downgrade(target, origin):
+    if (static := static_downgrade(target, origin)) and plan is not Plan.OFFLINE:
         words.append("a static member waits until its session has timed out")
         sources.append(static.source)
     verdict = WayBackVerdict.LOSSY if formats else WayBackVerdict.OPEN
