@@ -1,6 +1,7 @@
 """The table of hazards: one row per fact, with its source, and with the releases whose jars showed it.
 
-``tests/integration/test_hazards.py`` and ``tests/upgrade/test_hazards_java.py`` rerun every row that says "seen".
+``tests/integration/test_state_directories.py`` and ``tests/upgrade/hazards/test_settings_java.py`` rerun every row that
+says "seen".
 """
 
 from __future__ import annotations

@@ -99,7 +99,8 @@ def way_back(hop: Upgrade, kind: StepKind) -> WayBack:
         lines = ", ".join(each.line for each in formats)
         words.append(f"{origin} cannot open the stores of {lines}: {EMPTY_DIRECTORY}")
         sources += [each.source for each in formats]
-    if (static := static_downgrade(target, origin)) and plan is not Plan.OFFLINE:
+    lowers = plan is not Plan.OFFLINE and not (kind is StepKind.PINNED and target.pinned_version(hop.upgrade_from))
+    if lowers and (static := static_downgrade(target, origin)):
         words.append("a static member waits until its session has timed out")
         sources.append(static.source)
     verdict = WayBackVerdict.LOSSY if formats else WayBackVerdict.OPEN
