@@ -38,7 +38,7 @@ def jars(release):
 
 
 @cache
-def said(release):
+def printed(release):
     command = [*jvm(jars(release), "128m", "off"), str(PROGRAM), *GUARANTEES]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert 0 == done.returncode, done.stdout + done.stderr
@@ -46,12 +46,12 @@ def said(release):
 
 
 def outcome(release, setting):
-    (found,) = (line.partition(" ")[2] for line in said(release) if line.startswith(f"{setting} "))
+    (found,) = (line.partition(" ")[2] for line in printed(release) if line.startswith(f"{setting} "))
     return found
 
 
 def has(release, name):
-    return f"name {name}" in said(release)
+    return f"name {name}" in printed(release)
 
 
 def java_of(release):
@@ -84,8 +84,8 @@ def test_the_default_session_timeout_changes():
     old, new = SEEN["session-timeout-45-s"]
 
     assert (new, old) == SEEN["session-timeout-10-s"]
-    assert "default session.timeout.ms 10000" in said(old)
-    assert "default session.timeout.ms 45000" in said(new)
+    assert "default session.timeout.ms 10000" in printed(old)
+    assert "default session.timeout.ms 45000" in printed(new)
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def test_stores_of_a_newer_format_are_lost_on_the_way_back(origin, target, line)
 
 
 def test_upgrade_from_does_not_keep_the_stores_of_4_3_readable():
-    """Seen with 4.3.1 and 4.2.1: with the value, files of offsets are written, and stores are unreadable all the same."""
+    """Seen with 4.3.1 and 4.2.1: the column family of the offsets is there with the value too."""
     pinned, _ = ways_back("2.8", "4.3")
 
     assert WayBackVerdict.LOSSY is pinned.verdict
