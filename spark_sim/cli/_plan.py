@@ -17,12 +17,19 @@ from rich.console import Console
 
 from assignor.cli.params import Seconds
 from assignor.formats.text import count
+from spark_sim.cli._plan_hazards import (
+    compare_topology_files,
+    hazard_lines,
+    static_verdict_lines,
+    topologies_option,
+    way_back_lines,
+)
 from upgrade import Advice, Plan, Release, UpgradeError, advise
 from upgrade.brokers.planner import advise_brokers
 from upgrade.brokers.protocol_versions import MetadataMode, broker_release, version_named
 from upgrade.brokers.steps import BrokerAdvice
-from upgrade.hazards import TopologyChange, compare_topologies, parse_described_topology, static_downgrade
-from upgrade.planner import PlanStep, documented_hops
+from upgrade.hazards import TopologyChange
+from upgrade.planner import documented_hops
 from upgrade.releases import ResolvedRelease, resolve_release
 
 if TYPE_CHECKING:
@@ -52,13 +59,7 @@ GROUP_OPTIONS: Final = ("members", "tasks", "standbys", "static", "session_timeo
     metavar="SECONDS",
     help="session.timeout.ms, in seconds.",
 )
-@click.option(
-    "--topologies",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    nargs=2,
-    metavar="OLD NEW",
-    help="Two files with Topology#describe() texts: which task ids and changelogs change.",
-)
+@topologies_option
 @click.option("--brokers", is_flag=True, help="Plan for the brokers of a cluster instead of a Streams group.")
 @click.option(
     "--zookeeper", "mode", flag_value=MetadataMode.ZOOKEEPER.value, help="The brokers run with ZooKeeper now."
@@ -120,7 +121,7 @@ def plan(
             _print_broker_plan(_advise_brokers(from_release, to_release, mode, level), as_json=as_json)
         else:
             ends = resolve_release(from_release, assume), resolve_release(to_release, assume)
-            change = _compare_topologies(*topologies) if topologies else None
+            change = compare_topology_files(*topologies) if topologies else None
             group = of_a_group | {"offline": offline} if about_group else None
             _print_group_plan(*ends, group, change, offline, as_json)
     except UpgradeError as error:
@@ -147,7 +148,7 @@ def _print_group_plan(
     notes = [*origin.notes, *target.notes]
     if not as_json:  # first: the simulation of a large group takes minutes
         if group and group["static"] and not offline:
-            click.echo("".join(_static_verdict(origin.release, target.release)), nl=False)
+            click.echo("\n".join([*static_verdict_lines(origin.release, target.release), ""]), nl=False)
         click.echo(_advice_text(advice, notes))
     impact = _estimate_impact(origin.release, target.release, **group) if group else None
     if as_json:
@@ -160,22 +161,6 @@ def _print_group_plan(
         click.echo("\n" + "\n\n".join("\n".join(lines) for part in parts if (lines := list(part))))
     if impact and not impact.safe:
         sys.exit(1)
-
-
-def _static_verdict(origin: Release, target: Release) -> Iterator[str]:
-    """Write what a rolling downgrade does to static members, before everything else."""
-    if static := static_downgrade(origin, target):
-        yield f"static members: {static.symptom}; {static.remedy}\n\n"
-
-
-def _compare_topologies(old: Path, new: Path) -> TopologyChange:
-    """Read two files and compare them.
-
-    Raises:
-        UpgradeError: One of them is no description of a topology.
-    """
-    texts = (parse_described_topology(path.read_text(errors="replace"), str(path)) for path in (old, new))
-    return compare_topologies(*texts)
 
 
 def _estimate_impact(
@@ -255,16 +240,10 @@ def _advice_text(advice: Advice, notes: Iterable[str]) -> str:
     lines = [f"{advice.origin} to {advice.target}: {title}", ""]
     for number, step in enumerate(advice.steps, 1):
         lines += [f"{number}. {step.do}", f"   why:        {step.why}", f"   if skipped: {step.if_skipped}"]
-        lines += [f"   way back:   {step.way_back}", f"   source:     {_sources(step)}", ""]
+        lines += [*way_back_lines(step), ""]
     if advice.plan is not Plan.OFFLINE:
         lines += ["or, if the group may stop: stop everything, then start everything (--offline)", ""]
-    hazards = ["", "hazards beyond the metadata:", *(line for hazard in advice.hazards for line in hazard.lines())]
-    return "\n".join([_with_warnings(lines, [*notes, *advice.warnings]), *(hazards if advice.hazards else [])])
-
-
-def _sources(step: PlanStep) -> str:
-    """Name what requires a step, and then what its way back rests on besides."""
-    return ", ".join(dict.fromkeys(f"{step.source}, {step.way_back.source}".split(", ")))
+    return "\n".join([_with_warnings(lines, [*notes, *advice.warnings]), *hazard_lines(advice)])
 
 
 _MODES = {MetadataMode.ZOOKEEPER: "with ZooKeeper", MetadataMode.KRAFT: "in KRaft mode"}
