@@ -1,7 +1,7 @@
 """The table of hazards: one row per fact, with its source, and with the releases whose jars showed it.
 
-``tests/integration/test_state_directories.py`` and ``tests/upgrade/hazards/test_settings_java.py`` rerun every row that
-says "seen".
+``test_state_directories.py`` and ``test_old_brokers.py`` in ``tests/integration`` and
+``tests/upgrade/hazards/test_settings_java.py`` rerun every row that says "seen".
 """
 
 from __future__ import annotations
@@ -210,14 +210,28 @@ _REST: Final = (
         source="upgrade guide of 2.3",
     ),
     Hazard(
+        name="brokers-before-2.4",
+        about=HazardSubject.BROKERS,
+        origins=_BEFORE_3_0,
+        targets=_SINCE_3_0,
+        applies_to="brokers before 2.4, and no replication.factor of its own",
+        symptom="new internal topics cannot be created: StreamsException \"brokers don't support configuration "
+        'replication.factor=-1"',
+        remedy="set replication.factor, or upgrade the brokers first",
+        source="KIP-733, upgrade guide of 3.0",
+        seen=("2.8.2", "3.9.2"),
+    ),
+    Hazard(
         name="brokers-before-2.1",
         about=HazardSubject.BROKERS,
         origins=_BEFORE_4_0,
         targets=_SINCE_4_0,
         applies_to="brokers before 2.1; with exactly-once processing, before 2.5",
-        symptom="UnsupportedVersionException: the release has no version of a request that these brokers know",
+        symptom="not supported: a request of which these brokers know no version fails (UnsupportedVersionException), "
+        "even if members start (4.3.1 does on a broker of 1.0.2)",
         remedy="upgrade the brokers first (plan --brokers)",
         source="KIP-896, upgrade guide of 4.0",
+        seen=("3.9.2", "4.3.1"),
     ),
     Hazard(
         name="clients-before-2.1",

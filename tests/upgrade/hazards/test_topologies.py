@@ -89,6 +89,16 @@ def test_a_subtopology_that_is_new_or_gone_is_named():
     assert ("clicks-store",) == change(both, alone).orphaned
 
 
+def test_every_change_is_a_line():
+    alone = ONE.format(orders=0, clicks=1).partition("   Sub-topology: 1")[0]
+    moved = ONE.format(orders=1, clicks=0)
+
+    assert any("tasks 0_* become 1_*" in line for line in change(alone, moved).lines())
+    assert "topologies: tasks 0_* are new" in change(alone, moved).lines()
+    assert "topologies: tasks 0_* have no counterpart" in change(moved, alone).lines()
+    assert any("store orders-store is restored" in line for line in change(alone, moved).lines())
+
+
 def test_a_text_of_another_kind_is_refused():
     with pytest.raises(UpgradeError, match=r"old.txt: expected a Topology#describe\(\) text .* received '\{\}'"):
         parse_described_topology("{}", "old.txt")
