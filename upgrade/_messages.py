@@ -74,21 +74,6 @@ class MessageCode(enum.Enum):
         "KAFKA-9335: 2.4.0 gives repartition topics that feed each other a wrong number of partitions, or fails; "
         "take 2.4.1"
     )
-    STORES_UNREADABLE = (
-        "{target} cannot open the stores of {origin} ({reasons}): start each member with an empty state directory, "
-        "and it restores from the changelogs"
-    )
-    STORES_WITH_TIMESTAMPS = "their values have timestamps since 2.3, KIP-258"
-    STORES_OF_3_0 = "RocksDB changed its files with 3.0"
-    STORES_OF_4_0 = "RocksDB changed its files with 4.0"
-    STORES_MAY_BE_UNREADABLE = (
-        "going back: {target} may not be able to read the state that {origin} leaves on disk; a member with an empty "
-        "state directory restores from the changelogs"
-    )
-    STORE_OFFSETS_UNREADABLE = (
-        '{target} does not find the offsets of {origin}; with upgrade.from="{target.line}" set for a while before '
-        "that, {origin} writes .checkpoint files too (KIP-1035)"
-    )
     BRIDGE = "{bridge} is a bridge release: through it the group can be rolled"
     VALUE_IGNORED = '{ahead} does not know upgrade.from="{behind.line}" (KAFKA-6054), so it cannot be rolled{remedy}'
     VALUE_REFUSED = '{ahead} does not accept upgrade.from="{behind.line}" ({exception}), so it cannot be rolled{remedy}'

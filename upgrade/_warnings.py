@@ -1,4 +1,4 @@
-"""Warnings beside the steps of a plan: bugs on the way, state and records that are left, releases that help.
+"""Warnings beside the steps of a plan: bugs on the way, records that are left, releases that help.
 
 Sources: Kafka's issues, as numbered, and the code of the releases that have or fix them; the upgrade guides.
 """
@@ -29,13 +29,6 @@ from upgrade.release_behaviour import ReportedTasks
 from upgrade.releases import RELEASES, Release
 from upgrade.upgrade_from import StartupOutcome, UpgradeFromEffect
 
-_STORE_FORMAT_CHANGES: Final = {
-    (2, 3): MessageCode.STORES_WITH_TIMESTAMPS,
-    (3, 0): MessageCode.STORES_OF_3_0,
-    (4, 0): MessageCode.STORES_OF_4_0,
-}
-"""The first release whose stores no older release can open, and why."""
-_STORES_HOLD_OFFSETS_SINCE: Final = (4, 3)
 _KAFKA_14646_LINE: Final = (3, 3)
 """KAFKA-14646: the line that reads no records of foreign-key joins but those that it writes itself."""
 _KAFKA_14646_UPGRADE_FROM: Final = "3.4"
@@ -100,7 +93,6 @@ def plan_warnings(origin: Release, target: Release, plan: Plan) -> Iterator[Mess
     hop = _Hop(origin, target, plan)
     for warnings in (
         _release_warnings,
-        _state_store_warnings,
         _offline_warnings,
         _record_format_warnings,
         _kafka_14646_warnings,
@@ -117,20 +109,6 @@ def _release_warnings(hop: _Hop) -> Iterator[Message]:
             yield hop.message(MessageCode.RELEASE_NOTE, release=release)
     if hop.target.name in _RELEASE_BUGS:
         yield hop.message(_RELEASE_BUGS[hop.target.name])
-
-
-def _state_store_warnings(hop: _Hop) -> Iterator[Message]:
-    """Warn of files that an older release cannot read."""
-    origin, target = hop.origin, hop.target
-    if target.number >= origin.number or origin.line == target.line or not (origin.kafka_name and target.kafka_name):
-        return
-    reasons = [why for since, why in _STORE_FORMAT_CHANGES.items() if target.number < since <= origin.number]
-    if reasons:
-        yield hop.message(MessageCode.STORES_UNREADABLE, reasons=MessageList.of(reasons, {}))
-        return
-    yield hop.message(MessageCode.STORES_MAY_BE_UNREADABLE)
-    if target.number < _STORES_HOLD_OFFSETS_SINCE <= origin.number:
-        yield hop.message(MessageCode.STORE_OFFSETS_UNREADABLE)
 
 
 def _offline_warnings(hop: _Hop) -> Iterator[Message]:

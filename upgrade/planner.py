@@ -14,6 +14,7 @@ from attrs import fields, frozen
 from upgrade._messages import Message, MessageCode, MessageList
 from upgrade._warnings import plan_warnings
 from upgrade.errors import UpgradeError
+from upgrade.hazards import CheckedScope, Hazard, StepKind, WayBack, hazards_between, scope_of, source_of, way_back
 from upgrade.plans import (
     RECORD_FORMAT_CHANGES,
     Obstacle,
@@ -37,6 +38,16 @@ class PlanStep:
     why: Message | MessageList
     if_skipped: Message | MessageList
     """What follows if the step is skipped."""
+    way_back: WayBack
+    """How to return to the release before it."""
+    source: str
+    """The documents that require it."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain values; all but the way back are texts."""
+        return {each.name: str(getattr(self, each.name)) for each in fields(PlanStep)} | {
+            "way_back": self.way_back.as_json()
+        }
 
 
 @frozen
@@ -53,6 +64,13 @@ class Advice:
     warnings: tuple[Message, ...] = ()
     via: tuple[str, ...] = ()
     """The bridge releases, in order."""
+    hazards: tuple[Hazard, ...] = ()
+    """What the upgrade meets beyond the metadata."""
+
+    @property
+    def checked(self) -> CheckedScope:
+        """What the plan was checked for, and what it was not."""
+        return scope_of(self.hazards)
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values in the names of ``matrix.json``; ``via`` only if there is a bridge release."""
@@ -61,8 +79,10 @@ class Advice:
             "to": self.target,
             "plan": self.plan.value,
             "upgrade_from": self.upgrade_from,
-            "steps": [{each.name: str(getattr(step, each.name)) for each in fields(PlanStep)} for step in self.steps],
+            "steps": [step.as_json() for step in self.steps],
             "warnings": [str(warning) for warning in self.warnings],
+            "hazards": [hazard.as_json() for hazard in self.hazards],
+            **self.checked.as_json(),
         }
         return plain | ({"via": self.via} if self.via else {})
 
@@ -94,6 +114,7 @@ def advise(origin: Release, target: Release, *, offline: bool = False) -> Advice
         tuple(step for hop in hops for step in _steps(hop)),
         tuple(dict.fromkeys(text for hop in hops for text in plan_warnings(hop.origin, hop.target, hop.plan))),
         tuple(hop.target.name for hop in hops[:-1]),
+        tuple(dict.fromkeys(hazard for hop in hops for hazard in hazards_between(hop.origin, hop.target, hop.plan))),
     )
 
 
@@ -163,10 +184,20 @@ def _steps(hop: Upgrade) -> tuple[PlanStep, ...]:
     def text(code: MessageCode, **further: MessageList) -> Message:
         return Message.of(code, {**params, **further})
 
+    def step(kind: StepKind, do: Message, why: Message | MessageList, if_skipped: Message | MessageList) -> PlanStep:
+        return PlanStep(do, why, if_skipped, way_back(hop, kind), source_of(hop))
+
     if hop.plan is Plan.OFFLINE:
         return (
-            PlanStep(text(MessageCode.STOP), text(MessageCode.NEVER_MEET), text(MessageCode.MEMBERS_MEET)),
-            PlanStep(text(MessageCode.START), text(MessageCode.STARTS_ANEW), text(MessageCode.NOTHING_PROCESSED)),
+            step(
+                StepKind.STOPPED, text(MessageCode.STOP), text(MessageCode.NEVER_MEET), text(MessageCode.MEMBERS_MEET)
+            ),
+            step(
+                StepKind.DONE,
+                text(MessageCode.START),
+                text(MessageCode.STARTS_ANEW),
+                text(MessageCode.NOTHING_PROCESSED),
+            ),
         )
     if hop.plan is Plan.ONE_BOUNCE:
         same = hop.origin.supported_version == hop.target.supported_version
@@ -175,7 +206,7 @@ def _steps(hop: Upgrade) -> tuple[PlanStep, ...]:
             if same
             else (MessageCode.VERSION_PROBING, MessageCode.LOWER_VERSION)
         )
-        return (PlanStep(text(MessageCode.BOUNCE), text(why), text(skipped)),)
+        return (step(StepKind.DONE, text(MessageCode.BOUNCE), text(why), text(skipped)),)
     found = obstacles(hop.origin, hop.target)
     effects = [_EFFECTS[each] for each in found]
     with_value = text(MessageCode.WITH_VALUE, effects=MessageList.of([each.with_value for each in effects], params))
@@ -184,12 +215,15 @@ def _steps(hop: Upgrade) -> tuple[PlanStep, ...]:
         drains = not RECORD_FORMAT_CHANGES.keys().isdisjoint(found)
         hold_back = MessageCode.HOLD_BACK_AND_DRAIN if drains else MessageCode.HOLD_BACK
         return (
-            PlanStep(text(hold_back), with_value, without),
-            PlanStep(text(MessageCode.BOUNCE_BACK), text(MessageCode.NOTHING_NEW), text(MessageCode.ONE_STAYS)),
+            step(StepKind.HELD_BACK, text(hold_back), with_value, without),
+            step(
+                StepKind.DONE, text(MessageCode.BOUNCE_BACK), text(MessageCode.NOTHING_NEW), text(MessageCode.ONE_STAYS)
+            ),
         )
     return (
-        PlanStep(text(MessageCode.BOUNCE_PINNED), with_value, without),
-        PlanStep(
+        step(StepKind.PINNED, text(MessageCode.BOUNCE_PINNED), with_value, without),
+        step(
+            StepKind.DONE,
             text(MessageCode.BOUNCE_AGAIN),
             MessageList.of([each.removed for each in effects], params),
             MessageList.of([each.kept for each in effects], params),

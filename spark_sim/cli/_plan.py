@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -16,10 +17,18 @@ from rich.console import Console
 
 from assignor.cli.params import Seconds
 from assignor.formats.text import count, format_seconds
+from spark_sim.cli._plan_hazards import (
+    compare_topology_files,
+    hazard_lines,
+    static_verdict_lines,
+    topologies_option,
+    way_back_lines,
+)
 from upgrade import Advice, Plan, Release, UpgradeError, advise
 from upgrade.brokers.planner import advise_brokers
 from upgrade.brokers.protocol_versions import MetadataMode, broker_release, version_named
 from upgrade.brokers.steps import BrokerAdvice
+from upgrade.hazards import TopologyChange
 from upgrade.planner import documented_hops
 from upgrade.releases import ResolvedRelease, resolve_release
 
@@ -50,6 +59,7 @@ GROUP_OPTIONS: Final = ("members", "tasks", "standbys", "static", "session_timeo
     metavar="SECONDS",
     help="session.timeout.ms, in seconds.",
 )
+@topologies_option
 @click.option("--brokers", is_flag=True, help="Plan for the brokers of a cluster instead of a Streams group.")
 @click.option(
     "--zookeeper", "mode", flag_value=MetadataMode.ZOOKEEPER.value, help="The brokers run with ZooKeeper now."
@@ -70,6 +80,7 @@ def plan(
     mode: str | None,
     level: str | None,
     assume: str | None,
+    topologies: tuple[Path, Path] | None,
     as_json: bool,
     **of_a_group: Any,
 ) -> None:
@@ -90,6 +101,7 @@ def plan(
       streams-assignor plan 1.1 2.0 --offline
       streams-assignor plan 2.0.1 simulated-4 --json
       streams-assignor plan 2.3 4.3 --members 12 --tasks 48 --standbys 1 --session-timeout 45
+      streams-assignor plan 3.9 4.3 --topologies old.txt new.txt
       streams-assignor plan --brokers 2.8 4.3
       streams-assignor plan --brokers 3.9 4.3 --kraft
       streams-assignor plan --brokers 4.3 4.2 --level 4.2
@@ -100,6 +112,8 @@ def plan(
         raise click.UsageError("--brokers excludes --explored, --members and the other options about a group")
     if brokers and offline:
         raise click.UsageError("--offline is for a Streams group; brokers are restarted one by one")
+    if brokers and topologies:
+        raise click.UsageError("--topologies is for a Streams group; brokers have none")
     if not brokers and (mode or level):
         raise click.UsageError("--zookeeper, --kraft and --level need --brokers")
     try:
@@ -107,7 +121,9 @@ def plan(
             _print_broker_plan(_advise_brokers(from_release, to_release, mode, level), as_json=as_json)
         else:
             ends = resolve_release(from_release, assume), resolve_release(to_release, assume)
-            _print_group_plan(*ends, of_a_group | {"offline": offline} if about_group else None, offline, as_json)
+            change = compare_topology_files(*topologies) if topologies else None
+            group = of_a_group | {"offline": offline} if about_group else None
+            _print_group_plan(*ends, group, change, offline, as_json)
     except UpgradeError as error:
         raise click.UsageError(str(error)) from error
 
@@ -119,20 +135,30 @@ def _print_broker_plan(advice: BrokerAdvice, *, as_json: bool) -> None:
 
 
 def _print_group_plan(
-    origin: ResolvedRelease, target: ResolvedRelease, group: Mapping[str, Any] | None, offline: bool, as_json: bool
+    origin: ResolvedRelease,
+    target: ResolvedRelease,
+    group: Mapping[str, Any] | None,
+    change: TopologyChange | None,
+    offline: bool,
+    as_json: bool,
 ) -> None:
     """Print the plan, then what a group of this size sees of it; `group` is None if its size is not given."""
     advice = advise(origin.release, target.release, offline=offline)
+    checked = advice.checked.with_topologies() if change else advice.checked
     notes = [*origin.notes, *target.notes]
     if not as_json:  # first: the simulation of a large group takes minutes
+        if group and group["static"] and not offline:
+            click.echo("\n".join([*static_verdict_lines(origin.release, target.release), ""]), nl=False)
         click.echo(_advice_text(advice, notes))
     impact = _estimate_impact(origin.release, target.release, **group) if group else None
     if as_json:
-        click.echo(
-            json.dumps(advice.as_json() | {"notes": notes} | ({"group": impact.as_json()} if impact else {}), indent=2)
-        )
-    elif impact:
-        click.echo("\n" + "\n".join(_impact_lines(impact)))
+        further: dict[str, Any] = {"notes": notes, **checked.as_json()}
+        further |= {"topologies": change.as_json()} if change else {}
+        further |= {"group": impact.as_json()} if impact else {}
+        click.echo(json.dumps(advice.as_json() | further, indent=2))
+    else:
+        parts = (change.lines() if change else (), _impact_lines(impact) if impact else (), (str(checked),))
+        click.echo("\n" + "\n\n".join("\n".join(lines) for part in parts if (lines := list(part))))
     if impact and not impact.safe:
         sys.exit(1)
 
@@ -219,10 +245,11 @@ def _advice_text(advice: Advice, notes: Iterable[str]) -> str:
         title = f"{_NUMBERS[len(advice.steps)]} rolling bounces, through {', '.join(advice.via)}"
     lines = [f"{advice.origin} to {advice.target}: {title}", ""]
     for number, step in enumerate(advice.steps, 1):
-        lines += [f"{number}. {step.do}", f"   why:        {step.why}", f"   if skipped: {step.if_skipped}", ""]
+        lines += [f"{number}. {step.do}", f"   why:        {step.why}", f"   if skipped: {step.if_skipped}"]
+        lines += [*way_back_lines(step), ""]
     if advice.plan is not Plan.OFFLINE:
         lines += ["or, if the group may stop: stop everything, then start everything (--offline)", ""]
-    return _with_warnings(lines, [*notes, *advice.warnings])
+    return "\n".join([_with_warnings(lines, [*notes, *advice.warnings]), *hazard_lines(advice)])
 
 
 _MODES = {MetadataMode.ZOOKEEPER: "with ZooKeeper", MetadataMode.KRAFT: "in KRaft mode"}

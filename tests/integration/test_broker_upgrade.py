@@ -96,7 +96,10 @@ class WithZooKeeper:
     def _start(self, name: str, release: str, main: str, reported: dict[str, Any], ready: str) -> Subprocess:
         properties = self._folder / f"{name}.properties"
         properties.write_text("".join(f"{key}={value}\n" for key, value in reported.items()))
-        command = [*_UNTIL_END_OF_INPUT, *jvm(jars(release), "256m", "info"), main, str(properties)]
+        (self._folder / "log4j.properties").write_text(LOG4J)
+        java, *more = jvm(jars(release), "256m", "info")
+        log4j = f"-Dlog4j.configuration=file:{self._folder}/log4j.properties"
+        command = [*_UNTIL_END_OF_INPUT, java, log4j, *more, main, str(properties)]
         child = self._stack.enter_context(Subprocess(name, command))
         wait_until(lambda: any(ready in line or "] started" in line for line in child.lines), child)
         return child

@@ -25,10 +25,10 @@ def texts(origin, target, *, offline=False):
 
 @pytest.mark.parametrize("code", MessageCode, ids=lambda code: code.name)
 def test_every_template_renders_with_its_parameters(code):
-    part = MessageList((Message(MessageCode.STORES_OF_3_0), Message(MessageCode.STORES_OF_4_0)))
+    part = MessageList((Message(MessageCode.FOREIGN_KEY_JOINS), Message(MessageCode.REPARTITIONED_TABLES)))
     releases = dict.fromkeys(["origin", "target", "behind", "ahead", "newer", "fixed", "bridge"], RELEASES["2.1.1"])
     releases["release"] = RELEASES["2.6.0"]
-    lists = dict.fromkeys(["effects", "formats", "reasons"], part)
+    lists = dict.fromkeys(["effects", "formats"], part)
     text = str(Message.of(code, {**releases, **lists, "value": "1.1", "exception": "E", "remedy": ""}))
 
     assert text
@@ -224,40 +224,3 @@ def test_kafka_10455_causes_a_warning():
 def test_kafka_9335_causes_a_warning():
     assert warnings("2.3", "2.4.0", "KAFKA_9335")
     assert not warnings("2.3", "2.4", "KAFKA_9335")
-
-
-# -- state -----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("origin", "target", "why"),
-    [("2.3.1", "2.0", "KIP-258"), ("3.0", "2.8", "with 3.0"), ("4.0", "3.9", "with 4.0")],
-)
-def test_stores_that_cannot_be_opened_cause_a_warning(origin, target, why):
-    (text,) = warnings(origin, target, "STORES_UNREADABLE")
-
-    assert f"{why}): start each member with an empty state directory" in text
-
-
-def test_other_stores_may_be_read():
-    (text,) = warnings("3.9", "3.5", "STORES_")
-
-    assert "may not be able to read" in text
-
-
-def test_stores_of_the_same_line_cause_no_warning():
-    """A downgrade to 3.9.1 does not need empty state directories."""
-    assert not advice("3.9.2", "3.9.1").warnings
-
-
-def test_going_back_over_4_3_names_the_checkpoint_files():
-    assert 'with upgrade.from="4.2" set for a while before' in texts("4.3", "4.2")[-1]
-
-
-def test_checkpoint_files_are_not_named_where_the_stores_cannot_be_opened():
-    assert not warnings("4.3", "3.9", "STORE_OFFSETS")
-
-
-def test_no_warning_about_stores_that_our_own_members_do_not_have():
-    assert not warnings("simulated-4", "2.0", "STORES_")
-    assert not warnings("3.9.2", "simulated-4", "STORE")

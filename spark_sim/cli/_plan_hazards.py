@@ -1,0 +1,53 @@
+"""The part of ``plan`` beyond the metadata: ways back, hazards, compared topologies, and what was checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from upgrade import Advice, Release
+from upgrade.hazards import TopologyChange, compare_topologies, parse_described_topology, static_downgrade
+from upgrade.planner import PlanStep
+
+topologies_option = click.option(
+    "--topologies",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    nargs=2,
+    metavar="OLD NEW",
+    help="Two files with Topology#describe() texts: which task ids and changelogs change.",
+)
+
+
+def compare_topology_files(old: Path, new: Path) -> TopologyChange:
+    """Read two files and compare them.
+
+    Raises:
+        UpgradeError: One of them is no description of a topology.
+    """
+    texts = (parse_described_topology(path.read_text(errors="replace"), str(path)) for path in (old, new))
+    return compare_topologies(*texts)
+
+
+def way_back_lines(step: PlanStep) -> Iterator[str]:
+    """Write the way back of a step, and all sources: what requires the step, then what its way back rests on."""
+    sources = dict.fromkeys(f"{step.source}, {step.way_back.source}".split(", "))
+    yield f"   way back:   {step.way_back}"
+    yield f"   source:     {', '.join(sources)}"
+
+
+def static_verdict_lines(origin: Release, target: Release) -> Iterator[str]:
+    """Write what a rolling downgrade does to static members; it stands before everything else."""
+    if static := static_downgrade(origin, target):
+        yield f"static members: {static.symptom}; {static.remedy}"
+        yield ""
+
+
+def hazard_lines(advice: Advice) -> Iterator[str]:
+    """Write the hazards after the notes of a plan."""
+    if advice.hazards:
+        yield ""
+        yield "hazards beyond the metadata:"
+        for hazard in advice.hazards:
+            yield from hazard.lines()

@@ -1,0 +1,98 @@
+"""``plan``: the way back, hazards, compared topologies, and what was checked."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from spark_sim.cli import _plan
+from spark_sim.cli._plan import plan
+from tests.upgrade.hazards.test_topologies import REPARTITIONED
+
+
+class StubImpact:
+    """A group that was not simulated."""
+
+    safe = True
+
+    def as_json(self):
+        return {}
+
+
+def run(*arguments):
+    return CliRunner().invoke(plan, [str(argument) for argument in arguments], terminal_width=100)
+
+
+@pytest.fixture(name="topologies")
+def fixture_topologies(tmp_path):
+    old, new = tmp_path / "old.txt", tmp_path / "new.txt"
+    old.write_text(REPARTITIONED)
+    new.write_text(REPARTITIONED.replace("0000000002", "0000000007"))
+    return old, new
+
+
+@pytest.mark.parametrize("arguments", [("2.8", "4.3"), ("4.3", "2.8"), ("1.1", "2.0", "--offline"), ("3.9.1", "3.9.2")])
+def test_every_plan_ends_with_what_was_checked_and_what_was_not(arguments):
+    last = run(*arguments).output.splitlines()[-1]
+
+    assert last.startswith("checked: metadata versions, ")
+    assert "; not checked: your code and configuration, " in last
+
+
+def test_every_step_has_its_way_back_and_its_source():
+    lines = run("2.8", "4.3").output.splitlines()
+
+    assert 2 == sum(line.startswith("   way back:   lossy: ") for line in lines)
+    assert 2 == sum(line.startswith("   source:     KAFKA-13769, KIP-904, upgrade guide of 4.3, ") for line in lines)
+
+
+def test_a_hazard_has_its_remedy_and_its_evidence():
+    output = run("4.2", "4.3.0").output
+
+    assert "- stores on disk (RocksDB): memory outside the heap grows with every task that is closed\n" in output
+    assert "    remedy: take 4.3.1\n    source: KAFKA-20616, KAFKA-20688; read, not run\n" in output
+
+
+def test_compared_topologies_name_the_changelogs_that_are_left(topologies):
+    output = run("3.9", "4.3", "--topologies", *topologies).output
+
+    assert "topologies: APPLICATION-KSTREAM-AGGREGATE-STATE-STORE-0000000002-changelog is orphaned" in output
+    assert "task ids and changelogs; not checked: " in output.splitlines()[-1]
+
+
+def test_compared_topologies_are_a_key_of_the_object(topologies):
+    found = json.loads(run("3.9", "4.3", "--json", "--topologies", topologies[0], topologies[0]).output)
+
+    assert found["topologies"]["compatible"]
+    assert "task ids and changelogs" in found["checked"]
+
+
+def test_a_file_that_is_no_topology_is_named(topologies):
+    topologies[1].write_text("")
+    done = run("3.9", "4.3", "--topologies", *topologies)
+
+    assert 2 == done.exit_code
+    assert "new.txt: expected a Topology#describe() text" in " ".join(done.output.split())
+
+
+def test_brokers_have_no_topologies(topologies):
+    done = run("--brokers", "3.9", "4.3", "--kraft", "--topologies", *topologies)
+
+    assert 2 == done.exit_code
+    assert "--topologies is for a Streams group" in done.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "first"),
+    [
+        (("2.8", "2.5", "--static"), "static members: unsafe while a session lasts: "),
+        (("2.8", "2.5", "--static", "--offline"), "2.8.2 to 2.5.1: offline"),
+        (("2.5", "2.8", "--static"), "2.5.1 to 2.8.2: one rolling bounce"),
+        (("2.8", "2.5"), "2.8.2 to 2.5.1: one rolling bounce"),
+    ],
+)
+def test_a_downgrade_with_static_members_states_its_verdict_first(arguments, first, monkeypatch):
+    monkeypatch.setattr(_plan, "_estimate_impact", lambda *_, **__: StubImpact())
+    monkeypatch.setattr(_plan, "_impact_lines", lambda _: ())
+
+    assert run(*arguments).output.splitlines()[0].startswith(first)

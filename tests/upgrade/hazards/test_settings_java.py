@@ -1,0 +1,113 @@
+"""Rows about configuration and Java, asked of Kafka's own jars; no broker is needed."""
+
+import os
+import subprocess
+import zipfile
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.integration.kafka_jars import Unavailable, class_path, jvm
+from upgrade.hazards import HAZARDS
+
+PROGRAM = Path(__file__).parents[1] / "java/Settings.java"
+GUARANTEES = [f"processing.guarantee={value}" for value in ("exactly_once", "exactly_once_beta", "exactly_once_v2")]
+SEEN = {row.name: row.seen for row in HAZARDS}
+CLASS_OF_JAVA = {7: 51, 8: 52, 11: 55}
+TESTED = {
+    "exactly-once-removed",
+    "exactly-once-v2-unknown",
+    "session-timeout-45-s",
+    "session-timeout-10-s",
+    "names-removed-in-3.0",
+    "names-removed-in-4.0",
+    "java-8",
+    "java-11",
+}
+
+pytestmark = [pytest.mark.java, pytest.mark.slow]
+
+
+@cache
+def jars(release):
+    try:
+        return class_path(f"org.apache.kafka:kafka-streams:{release}")
+    except Unavailable as missing:
+        pytest.skip(f"no Kafka Streams {release}: {missing}")
+
+
+@cache
+def printed(release):
+    command = [*jvm(jars(release), "128m", "off"), str(PROGRAM), *GUARANTEES]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert 0 == done.returncode, done.stdout + done.stderr
+    return done.stdout.splitlines()
+
+
+def outcome(release, setting):
+    (found,) = (line.partition(" ")[2] for line in printed(release) if line.startswith(f"{setting} "))
+    return found
+
+
+def has(release, name):
+    return f"name {name}" in printed(release)
+
+
+def java_of(release):
+    """The major version of the class files."""
+    (jar,) = (path for path in jars(release).split(os.pathsep) if path.endswith(f"kafka-streams-{release}.jar"))
+    with zipfile.ZipFile(jar) as archive:
+        return int.from_bytes(archive.read("org/apache/kafka/streams/StreamsConfig.class")[4:8], "big")
+
+
+def test_exactly_once_is_removed():
+    old, new = SEEN["exactly-once-removed"]
+    (symptom,) = (row.symptom for row in HAZARDS if row.name == "exactly-once-removed")
+
+    for setting in GUARANTEES[:2]:
+        assert "OK" == outcome(old, setting)
+    exception, _, text = outcome(new, GUARANTEES[0]).partition(" ")
+    assert f'{exception} "{text}"' in symptom
+    assert outcome(new, GUARANTEES[1]).startswith("ConfigException Invalid value exactly_once_beta")
+    assert "OK" == outcome(old, GUARANTEES[2]) == outcome(new, GUARANTEES[2])
+
+
+def test_exactly_once_v2_is_unknown():
+    new, old = SEEN["exactly-once-v2-unknown"]
+
+    assert "OK" == outcome(new, GUARANTEES[2])
+    assert outcome(old, GUARANTEES[2]).startswith("ConfigException Invalid value exactly_once_v2")
+
+
+def test_the_default_session_timeout_changes():
+    old, new = SEEN["session-timeout-45-s"]
+
+    assert (new, old) == SEEN["session-timeout-10-s"]
+    assert "default session.timeout.ms 10000" in printed(old)
+    assert "default session.timeout.ms 45000" in printed(new)
+
+
+@pytest.mark.parametrize(
+    ("row", "removed"),
+    [
+        (
+            "names-removed-in-3.0",
+            ("partition.grouper", "default.windowed.key.serde.inner", "default.windowed.value.serde.inner"),
+        ),
+        ("names-removed-in-4.0", ("retries", "auto.include.jmx.reporter")),
+    ],
+)
+def test_names_are_removed(row, removed):
+    old, new = SEEN[row]
+
+    for name in removed:
+        assert has(old, name)
+        assert not has(new, name)
+
+
+@pytest.mark.parametrize(("row", "before", "after"), [("java-8", 7, 8), ("java-11", 8, 11)])
+def test_classes_are_of_a_newer_java(row, before, after):
+    old, new = SEEN[row]
+
+    assert (CLASS_OF_JAVA[before], CLASS_OF_JAVA[after]) == (java_of(old), java_of(new))

@@ -1,0 +1,121 @@
+"""The table of hazards: its rows are complete, unambiguous and sourced."""
+
+import re
+from itertools import permutations
+
+import pytest
+
+from tests.integration.test_old_brokers import TESTED_WITH_BROKERS
+from tests.integration.test_state_directories import PAIRS
+from tests.upgrade.hazards.test_settings_java import TESTED
+from upgrade import advise, release_named
+from upgrade.hazards import HAZARDS, NOT_RUN, STORE_FORMATS, hazards_between
+from upgrade.plans import Plan
+from upgrade.releases import NEWEST_OF_LINE, RELEASES
+
+KAFKA = [release for release in RELEASES.values() if release.is_released]
+LINES = [release for release in NEWEST_OF_LINE.values() if release.is_released]
+each_row = pytest.mark.parametrize("row", HAZARDS, ids=lambda row: row.name)
+
+
+def names(origin, target, plan=Plan.ONE_BOUNCE):
+    return [each.name for each in hazards_between(release_named(origin), release_named(target), plan)]
+
+
+def test_names_are_unique():
+    assert len(HAZARDS) == len({row.name for row in HAZARDS})
+
+
+@each_row
+def test_a_row_names_a_source(row):
+    assert re.fullmatch(
+        r"(KIP-\d+|KAFKA-\d+|upgrade guide of \d\.\d)(, (KIP-\d+|KAFKA-\d+|upgrade guide of \d\.\d))*", row.source
+    )
+
+
+@each_row
+def test_a_row_says_what_to_do_in_one_line(row):
+    for text in (row.applies_to, row.symptom, row.remedy):
+        assert text == text.strip()
+        assert text
+        assert "\n" not in text
+        assert not text.endswith(".")
+
+
+@each_row
+def test_a_row_limits_what_it_concerns(row):
+    some = [pair for pair in permutations(LINES, 2) if row.concerns(*pair)]
+
+    assert len(some) < len(LINES) * (len(LINES) - 1)
+    assert some or row.targets.since > LINES[-1].number or row.targets.before[2:]
+
+
+@each_row
+def test_a_row_that_was_seen_names_releases_that_it_concerns(row):
+    if not row.seen:
+        assert NOT_RUN == row.evidence
+        return
+    origin, target = (release_named(name) for name in row.seen)
+    assert (origin.name, target.name) == row.seen
+    assert row.concerns(origin, target) or (row.mixed_only and row.concerns(target, origin))
+
+
+def test_every_row_that_was_seen_is_rerun_by_a_test():
+    assert {row.name for row in HAZARDS if row.seen} == {*PAIRS, *TESTED, *TESTED_WITH_BROKERS}
+
+
+def test_every_row_is_shown_in_some_plan():
+    shown = {hazard.name for pair in permutations(KAFKA, 2) for hazard in hazards_between(*pair, Plan.ONE_BOUNCE)}
+    newer = {row.name for row in HAZARDS if row.targets.since > LINES[-1].number}
+
+    assert {row.name for row in HAZARDS} - newer == shown - {"static-members-keep-newer-assignments"}
+
+
+def test_stores_are_named_in_both_directions():
+    for each in STORE_FORMATS:
+        old, new = each.seen
+        assert f"stores-converted-by-{each.line}" in names(old, new)
+        assert f"stores-of-{each.line}-unreadable" in names(new, old)
+
+
+def test_stores_of_the_same_format_are_no_hazard():
+    assert not [name for name in names("3.9", "3.5") if name.startswith("stores-")]
+    assert not names("3.9.2", "3.9.1")
+
+
+def test_our_own_members_have_no_stores_of_kafka():
+    assert [] == names("simulated-4", "2.0")
+    assert [] == names("3.9.2", "simulated-4")
+
+
+def test_static_members_come_first_in_a_rolling_downgrade():
+    assert "static-members-keep-newer-assignments" == names("2.8", "2.5")[0]
+    assert "static-members-keep-newer-assignments" not in names("2.8", "2.5", Plan.OFFLINE)
+    assert "static-members-keep-newer-assignments" not in names("4.3", "3.9")
+
+
+def test_members_of_both_releases_at_once_are_no_hazard_offline():
+    assert "suppress-changelog-rolling-to-2.5.1" in names("2.4", "3.9")
+    assert "suppress-changelog-rolling-to-2.5.1" not in names("2.4", "3.9", Plan.OFFLINE)
+
+
+def test_leaks_concern_the_release_that_has_them():
+    assert "leak-of-4.1.0" in names("4.0", "4.1.0")
+    assert "leak-of-4.1.0" not in names("4.0", "4.1.1")
+    assert "leak-of-4.3.0" in names("4.2", "4.3.0")
+
+
+def test_a_plan_names_the_hazards_of_every_hop_once():
+    found = [hazard.name for hazard in advise(release_named("2.3"), release_named("4.3")).hazards]
+
+    assert len(found) == len(set(found))
+    assert {"session-timeout-45-s", "exactly-once-removed", "stores-converted-by-4.3"} <= set(found)
+
+
+def test_a_plan_counts_what_was_seen_and_what_was_not():
+    advice = advise(release_named("4.1"), release_named("4.3"))
+
+    assert "the table of hazards (3 apply: 1 seen with real jars, 2 read, not run)" == advice.checked.checked[-1]
+    assert "whether the topology stays the same" in advice.checked.not_checked
+    assert "whether the topology stays the same" not in advice.checked.with_topologies().not_checked
+    assert advice.as_json()["checked"] == list(advice.checked.checked)

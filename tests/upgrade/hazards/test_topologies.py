@@ -1,0 +1,104 @@
+"""Two descriptions of a topology: which task ids and changelogs change."""
+
+import pytest
+
+from upgrade import UpgradeError
+from upgrade.hazards import compare_topologies, parse_described_topology
+
+REPARTITIONED = """\
+Topologies:
+   Sub-topology: 0
+    Source: KSTREAM-SOURCE-0000000000 (topics: [data])
+      --> KSTREAM-KEY-SELECT-0000000001
+    Processor: KSTREAM-KEY-SELECT-0000000001 (stores: [])
+      --> KSTREAM-SINK-0000000003
+      <-- KSTREAM-SOURCE-0000000000
+    Sink: KSTREAM-SINK-0000000003 (topic: KSTREAM-AGGREGATE-STATE-STORE-0000000002-repartition)
+      <-- KSTREAM-KEY-SELECT-0000000001
+
+  Sub-topology: 1
+    Source: KSTREAM-SOURCE-0000000004 (topics: [KSTREAM-AGGREGATE-STATE-STORE-0000000002-repartition])
+      --> KSTREAM-AGGREGATE-0000000005
+    Processor: KSTREAM-AGGREGATE-0000000005 (stores: [KSTREAM-AGGREGATE-STATE-STORE-0000000002])
+      --> none
+      <-- KSTREAM-SOURCE-0000000004
+
+"""
+"""As ``Topology#describe()`` of 2.8.2 and 4.3.1 prints ``selectKey().groupByKey().count()``."""
+
+ONE = """\
+Topologies:
+   Sub-topology: {orders}
+    Source: orders-source (topics: [orders])
+      --> orders-count
+    Processor: orders-count (stores: [orders-store])
+      --> none
+   Sub-topology: {clicks}
+    Source: clicks-source (topics: [clicks, views])
+      --> clicks-count
+    Processor: clicks-count (stores: [clicks-store])
+      --> none
+   Sub-topology: 2 for global store (will not generate tasks)
+    Source: global-source (topics: [global])
+      --> global
+    Processor: global (stores: [global-store])
+      --> none
+"""
+
+
+def change(before, after):
+    return compare_topologies(parse_described_topology(before), parse_described_topology(after))
+
+
+def test_the_same_topology_is_compatible():
+    found = change(REPARTITIONED, REPARTITIONED)
+
+    assert found.is_compatible
+    assert ["topologies: the same tasks, changelogs and internal topics"] == list(found.lines())
+
+
+def test_global_stores_have_no_tasks():
+    assert [0, 1] == [each.number for each in parse_described_topology(ONE.format(orders=0, clicks=1))]
+
+
+def test_subtopologies_that_change_places_renumber_their_tasks():
+    found = change(ONE.format(orders=0, clicks=1), ONE.format(orders=1, clicks=0))
+
+    assert {0: 1, 1: 0} == found.renumbered
+    assert ("clicks-store", "orders-store") == found.misplaced
+    assert not found.orphaned
+
+
+def test_a_generated_name_with_another_count_orphans_its_changelog():
+    found = change(REPARTITIONED, REPARTITIONED.replace("0000000002", "0000000007"))
+
+    assert not found.renumbered
+    assert not found.removed
+    assert ["APPLICATION-KSTREAM-AGGREGATE-STATE-STORE-0000000002-changelog"] == found.as_json()["orphaned_changelogs"]
+    assert ("KSTREAM-AGGREGATE-STATE-STORE-0000000007",) == found.empty
+    assert ("KSTREAM-AGGREGATE-STATE-STORE-0000000002-repartition",) == found.topics
+    assert any("its name is generated, so name the store" in line for line in found.lines())
+
+
+def test_a_subtopology_that_is_new_or_gone_is_named():
+    alone = ONE.format(orders=0, clicks=1).partition("   Sub-topology: 1")[0]
+    both = ONE.format(orders=0, clicks=1)
+
+    assert (1,) == change(alone, both).added
+    assert (1,) == change(both, alone).removed
+    assert ("clicks-store",) == change(both, alone).orphaned
+
+
+def test_every_change_is_a_line():
+    alone = ONE.format(orders=0, clicks=1).partition("   Sub-topology: 1")[0]
+    moved = ONE.format(orders=1, clicks=0)
+
+    assert any("tasks 0_* become 1_*" in line for line in change(alone, moved).lines())
+    assert "topologies: tasks 0_* are new" in change(alone, moved).lines()
+    assert "topologies: tasks 0_* have no counterpart" in change(moved, alone).lines()
+    assert any("store orders-store is restored" in line for line in change(alone, moved).lines())
+
+
+def test_a_text_of_another_kind_is_refused():
+    with pytest.raises(UpgradeError, match=r"old.txt: expected a Topology#describe\(\) text .* received '\{\}'"):
+        parse_described_topology("{}", "old.txt")

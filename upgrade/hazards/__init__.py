@@ -1,0 +1,33 @@
+"""What an upgrade meets beyond the metadata of the group: stores, configuration, Java, brokers; and the way back.
+
+Facts are rows of one table, each with its source and with what was run. A hazard is information: it changes no verdict.
+"""
+
+from upgrade.hazards._checked import CheckedScope, scope_of
+from upgrade.hazards._hazard import NOT_RUN, Hazard, HazardSubject, ReleaseRange
+from upgrade.hazards._stores import STORE_FORMATS, StoreFormat
+from upgrade.hazards._table import HAZARDS, hazards_between, static_downgrade
+from upgrade.hazards._topologies import TopologyChange, compare_topologies, parse_described_topology
+from upgrade.hazards._way_back import StepKind, WayBack, WayBackVerdict, source_of, way_back
+
+__all__ = [
+    "HAZARDS",
+    "NOT_RUN",
+    "STORE_FORMATS",
+    "CheckedScope",
+    "Hazard",
+    "HazardSubject",
+    "ReleaseRange",
+    "StepKind",
+    "StoreFormat",
+    "TopologyChange",
+    "WayBack",
+    "WayBackVerdict",
+    "compare_topologies",
+    "hazards_between",
+    "parse_described_topology",
+    "scope_of",
+    "source_of",
+    "static_downgrade",
+    "way_back",
+]

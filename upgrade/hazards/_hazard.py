@@ -1,0 +1,106 @@
+"""One hazard: a fact about upgrades that has nothing to do with the metadata of the group."""
+
+from __future__ import annotations
+
+import enum
+from typing import Any, Final
+
+from attrs import frozen
+
+from upgrade.releases import Release
+
+NOT_RUN: Final = "read, not run"
+
+
+class HazardSubject(enum.Enum):
+    """What a hazard is about, in the order of a plan."""
+
+    MEMBERSHIP = "membership"
+    STORES = "stores"
+    CHANGELOGS = "changelogs"
+    CONFIGURATION = "configuration"
+    CODE = "code"
+    JAVA = "java"
+    BROKERS = "brokers"
+    MEMORY = "memory"
+    TASK_IDS = "task ids"
+
+
+@frozen
+class ReleaseRange:
+    """Releases of Kafka from ``since`` to before ``before``; empty tuples are no limits."""
+
+    since: tuple[int, ...] = ()
+    before: tuple[int, ...] = ()
+
+    def __contains__(self, release: Release) -> bool:
+        """Whether a release of Kafka is one of these; our own are none of Kafka's."""
+        return (
+            release.kafka_name is not None
+            and self.since <= release.number
+            and (not self.before or release.number < self.before)
+        )
+
+    def __str__(self) -> str:
+        """Name the limits.
+
+        >>> print(ReleaseRange(before=(4, 0)), ReleaseRange((4, 0)), ReleaseRange((4, 1), (4, 1, 1)), sep=", ")
+        before 4.0, 4.0 and later, 4.1 to before 4.1.1
+        """
+        since, before = (".".join(map(str, number)) for number in (self.since, self.before))
+        if self.since and self.before:
+            return f"{since} to before {before}"
+        return f"{since} and later" if since else f"before {before}" if before else "any"
+
+
+@frozen(kw_only=True)
+class Hazard:
+    """A row: from which releases to which, what happens then, and what to do about it."""
+
+    name: str
+    """Unique; stays the same when the wording changes."""
+    about: HazardSubject
+    origins: ReleaseRange = ReleaseRange()
+    targets: ReleaseRange = ReleaseRange()
+    applies_to: str
+    """The applications that it concerns."""
+    symptom: str
+    """What is observed; an exception is named verbatim."""
+    remedy: str
+    source: str
+    """The KIP, issue or upgrade guide that says so."""
+    seen: tuple[str, ...] = ()
+    """The releases whose jars showed it; empty: it was not run."""
+    mixed_only: bool = False
+    """Only a rolling bounce meets it, in which members of both releases are in the group."""
+
+    def concerns(self, origin: Release, target: Release) -> bool:
+        """Whether an upgrade from one release to the other meets it."""
+        return origin in self.origins and target in self.targets
+
+    @property
+    def evidence(self) -> str:
+        """Whether real jars showed it, and which."""
+        return f"seen with {' and '.join(self.seen)}" if self.seen else NOT_RUN
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {
+            "name": self.name,
+            "about": self.about.value,
+            "from": str(self.origins),
+            "to": str(self.targets),
+            "applies_to": self.applies_to,
+            "symptom": self.symptom,
+            "remedy": self.remedy,
+            "source": self.source,
+            "evidence": self.evidence,
+        }
+
+    def lines(self) -> tuple[str, ...]:
+        """Write it as a list item: the symptom, then what to do and how it is known."""
+        return (
+            f"- {self.applies_to}: {self.symptom}",
+            f"    remedy: {self.remedy}",
+            f"    source: {self.source}; {self.evidence}",
+        )

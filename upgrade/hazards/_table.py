@@ -1,0 +1,344 @@
+"""The table of hazards: one row per fact, with its source, and with the releases whose jars showed it.
+
+``test_state_directories.py`` and ``test_old_brokers.py`` in ``tests/integration`` and
+``tests/upgrade/hazards/test_settings_java.py`` rerun every row that says "seen".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from upgrade.hazards._hazard import Hazard, HazardSubject, ReleaseRange
+from upgrade.hazards._stores import STORE_FORMATS
+from upgrade.plans import Plan
+from upgrade.releases import Release
+
+_BEFORE_3_0: Final = ReleaseRange(before=(3, 0))
+_SINCE_3_0: Final = ReleaseRange((3, 0))
+_BEFORE_4_0: Final = ReleaseRange(before=(4, 0))
+_SINCE_4_0: Final = ReleaseRange((4, 0))
+
+_CHANGELOGS: Final = (
+    Hazard(
+        name="suppress-changelog-of-2.5.1",
+        about=HazardSubject.CHANGELOGS,
+        origins=ReleaseRange((2, 5, 1)),
+        targets=ReleaseRange((2, 1), (2, 5, 1)),
+        applies_to="suppress() with a changelog",
+        symptom='members fail with IllegalArgumentException "Restoring apparently invalid changelog record" while they '
+        "restore what the newer release buffered",
+        remedy="stop, and start the older release only when the buffers are empty, or reset the application",
+        source="KAFKA-10336, KAFKA-10173",
+        seen=("2.5.1", "2.4.1"),
+    ),
+    Hazard(
+        name="suppress-changelog-rolling-to-2.5.1",
+        about=HazardSubject.CHANGELOGS,
+        origins=ReleaseRange((2, 1), (2, 5, 1)),
+        targets=ReleaseRange((2, 5, 1)),
+        applies_to="suppress() with a changelog",
+        symptom="members that are still of the old release fail when a task comes back to them, or on its standby: "
+        "they cannot restore what a new member buffered",
+        remedy="nothing is lost: finish the bounce, or stop the group instead (--offline)",
+        source="KAFKA-10336",
+        seen=("2.5.1", "2.4.1"),
+        mixed_only=True,
+    ),
+    Hazard(
+        name="suppress-changelog-of-2.3-misread",
+        about=HazardSubject.CHANGELOGS,
+        origins=ReleaseRange((2, 3), (2, 4)),
+        targets=ReleaseRange((2, 4), (2, 5, 1)),
+        applies_to="suppress() with a changelog",
+        symptom="members misread what 2.3 buffered: BufferUnderflowException",
+        remedy="take 2.5.1 or later",
+        source="KAFKA-10173",
+        seen=("2.3.1", "2.4.1"),
+    ),
+    Hazard(
+        name="suppress-changelog-of-2.3",
+        about=HazardSubject.CHANGELOGS,
+        origins=ReleaseRange((2, 3), (2, 5, 1)),
+        targets=ReleaseRange((2, 1), (2, 3)),
+        applies_to="suppress() with a changelog",
+        symptom='members fail with IllegalArgumentException "Restoring apparently invalid changelog record" while they '
+        "restore what the newer release buffered",
+        remedy="stop, and start the older release only when the buffers are empty, or reset the application",
+        source="KAFKA-10336, KAFKA-8199",
+        seen=("2.3.1", "2.2.2"),
+    ),
+    Hazard(
+        name="suppress-changelog-between-2.3-and-2.4",
+        about=HazardSubject.CHANGELOGS,
+        origins=ReleaseRange((2, 4), (2, 5, 1)),
+        targets=ReleaseRange((2, 3), (2, 4)),
+        applies_to="suppress() with a changelog",
+        symptom="2.4 wrote another format under the same version number, so that 2.3 misreads it: "
+        "NullPointerException in KTableSuppressProcessor",
+        remedy="stop, and start the older release only when the buffers are empty, or reset the application",
+        source="KAFKA-10173",
+        seen=("2.4.1", "2.3.1"),
+    ),
+)
+
+_CONFIGURATION: Final = (
+    Hazard(
+        name="exactly-once-removed",
+        about=HazardSubject.CONFIGURATION,
+        origins=_BEFORE_4_0,
+        targets=_SINCE_4_0,
+        applies_to="processing.guarantee=exactly_once or exactly_once_beta",
+        symptom='members do not start: ConfigException "Invalid value exactly_once for configuration '
+        'processing.guarantee: String must be one of: at_least_once, exactly_once_v2"',
+        remedy="bounce with exactly_once_v2 on 3.0 to 3.9 first; it needs brokers of 2.5 or later",
+        source="KIP-732, upgrade guide of 4.0",
+        seen=("3.9.2", "4.3.1"),
+    ),
+    Hazard(
+        name="exactly-once-v2-unknown",
+        about=HazardSubject.CONFIGURATION,
+        origins=_SINCE_3_0,
+        targets=_BEFORE_3_0,
+        applies_to="processing.guarantee=exactly_once_v2",
+        symptom='members do not start: ConfigException "Invalid value exactly_once_v2 for configuration '
+        'processing.guarantee"',
+        remedy="set exactly_once_beta for 2.6 to 2.8; before 2.6, bounce with exactly_once first",
+        source="KIP-732, upgrade guide of 3.0",
+        seen=("3.0.2", "2.8.2"),
+    ),
+    Hazard(
+        name="session-timeout-45-s",
+        about=HazardSubject.CONFIGURATION,
+        origins=_BEFORE_3_0,
+        targets=_SINCE_3_0,
+        applies_to="no session.timeout.ms of its own",
+        symptom="the default is 45 s instead of 10 s: a member that fails, or is closed and not started again, keeps "
+        "its tasks that much longer",
+        remedy="set session.timeout.ms if tasks must move earlier",
+        source="KIP-735, upgrade guide of 3.0",
+        seen=("2.8.2", "3.0.2"),
+    ),
+    Hazard(
+        name="session-timeout-10-s",
+        about=HazardSubject.CONFIGURATION,
+        origins=_SINCE_3_0,
+        targets=_BEFORE_3_0,
+        applies_to="no session.timeout.ms of its own",
+        symptom="the default is 10 s instead of 45 s: a restart that takes longer moves the member's tasks",
+        remedy="set session.timeout.ms",
+        source="KIP-735",
+        seen=("3.0.2", "2.8.2"),
+    ),
+    Hazard(
+        name="names-removed-in-3.0",
+        about=HazardSubject.CONFIGURATION,
+        origins=_BEFORE_3_0,
+        targets=_SINCE_3_0,
+        applies_to="partition.grouper, default.windowed.key.serde.inner or default.windowed.value.serde.inner",
+        symptom="the release has no such configuration and ignores it",
+        remedy="set windowed.inner.class.serde; partition.grouper has no successor",
+        source="upgrade guide of 3.0",
+        seen=("2.8.2", "3.0.2"),
+    ),
+    Hazard(
+        name="names-removed-in-4.0",
+        about=HazardSubject.CONFIGURATION,
+        origins=_BEFORE_4_0,
+        targets=_SINCE_4_0,
+        applies_to="retries or auto.include.jmx.reporter",
+        symptom="the release has no such configuration of Streams and ignores it",
+        remedy="set task.timeout.ms instead of retries (KIP-572); list the JMX reporter in metric.reporters",
+        source="KAFKA-12822, upgrade guide of 4.0",
+        seen=("3.9.2", "4.3.1"),
+    ),
+    Hazard(
+        name="state-directory-lock",
+        about=HazardSubject.CONFIGURATION,
+        origins=ReleaseRange(before=(2, 6, 2)),
+        targets=ReleaseRange((2, 8)),
+        applies_to="several processes of one application with one state.dir",
+        symptom="all but the first process fail to start",
+        remedy="give each process a state.dir of its own",
+        source="upgrade guide of 2.8",
+    ),
+)
+
+_REST: Final = (
+    Hazard(
+        name="deprecated-methods-removed-in-4.0",
+        about=HazardSubject.CODE,
+        origins=_BEFORE_4_0,
+        targets=_SINCE_4_0,
+        applies_to="code that calls what was deprecated up to 3.5: KStream#through, branch, transform, the old "
+        "Processor API",
+        symptom="NoSuchMethodError or NoClassDefFoundError if it is not compiled again, else errors of the compiler",
+        remedy="compile against 3.9 without deprecation warnings first; transformValues to processValues is not safe "
+        "before 4.0.1 with merged repartition topics (KAFKA-19668)",
+        source="KAFKA-12822, upgrade guide of 4.0",
+    ),
+    Hazard(
+        name="java-8",
+        about=HazardSubject.JAVA,
+        origins=ReleaseRange(before=(2, 0)),
+        targets=ReleaseRange((2, 0), (4, 0)),
+        applies_to="Java 7",
+        symptom="UnsupportedClassVersionError: the classes are of Java 8",
+        remedy="change Java before the release",
+        source="KIP-118, upgrade guide of 2.0",
+        seen=("1.1.1", "2.0.1"),
+    ),
+    Hazard(
+        name="java-11",
+        about=HazardSubject.JAVA,
+        origins=_BEFORE_4_0,
+        targets=_SINCE_4_0,
+        applies_to="Java 8 (brokers: before Java 17)",
+        symptom="UnsupportedClassVersionError: the classes are of Java 11",
+        remedy="change Java before the release",
+        source="KIP-750, KIP-1013, upgrade guide of 4.0",
+        seen=("3.9.2", "4.3.1"),
+    ),
+    Hazard(
+        name="brokers-before-0.11",
+        about=HazardSubject.BROKERS,
+        origins=ReleaseRange(before=(2, 2, 1)),
+        targets=ReleaseRange((2, 2, 1), (4, 0)),
+        applies_to="brokers before 0.11, or a message format before 0.11",
+        symptom="members fail to write the headers of their records",
+        remedy="upgrade the brokers first",
+        source="upgrade guide of 2.3",
+    ),
+    Hazard(
+        name="brokers-before-2.4",
+        about=HazardSubject.BROKERS,
+        origins=_BEFORE_3_0,
+        targets=_SINCE_3_0,
+        applies_to="brokers before 2.4, and no replication.factor of its own",
+        symptom="new internal topics cannot be created: StreamsException \"brokers don't support configuration "
+        'replication.factor=-1"',
+        remedy="set replication.factor, or upgrade the brokers first",
+        source="KIP-733, upgrade guide of 3.0",
+        seen=("2.8.2", "3.9.2"),
+    ),
+    Hazard(
+        name="brokers-before-2.1",
+        about=HazardSubject.BROKERS,
+        origins=_BEFORE_4_0,
+        targets=_SINCE_4_0,
+        applies_to="brokers before 2.1; with exactly-once processing, before 2.5",
+        symptom="not supported: a request of which these brokers know no version fails (UnsupportedVersionException), "
+        "even if members start (4.3.1 does on a broker of 1.0.2)",
+        remedy="upgrade the brokers first (plan --brokers)",
+        source="KIP-896, upgrade guide of 4.0",
+        seen=("3.9.2", "4.3.1"),
+    ),
+    Hazard(
+        name="clients-before-2.1",
+        about=HazardSubject.BROKERS,
+        origins=ReleaseRange((2, 1)),
+        targets=ReleaseRange(before=(2, 1)),
+        applies_to="brokers of 4.0 or later",
+        symptom="they do not support clients before 2.1, and have removed requests of 0.10",
+        remedy="keep the brokers at 3.9 as long as members of the older release may come back",
+        source="KIP-896",
+    ),
+    Hazard(
+        name="streams-groups-of-4.2.0",
+        about=HazardSubject.BROKERS,
+        targets=ReleaseRange((4, 2)),
+        applies_to="brokers of 4.2.0, and group.protocol=streams for a group that was a classic one",
+        symptom="records of the migration make the brokers fail to load the group",
+        remedy="upgrade the brokers to 4.2.1 or later before the group changes its protocol",
+        source="KAFKA-20254, upgrade guide of 4.2",
+    ),
+    Hazard(
+        name="leak-of-4.1.0",
+        about=HazardSubject.MEMORY,
+        targets=ReleaseRange((4, 1), (4, 1, 1)),
+        applies_to="range scans, session and sliding windows, joins of streams, foreign-key joins",
+        symptom="memory is not freed",
+        remedy="take 4.1.1",
+        source="KAFKA-19748, upgrade guide of 4.1",
+    ),
+    Hazard(
+        name="leak-of-4.3.0",
+        about=HazardSubject.MEMORY,
+        targets=ReleaseRange((4, 3), (4, 3, 1)),
+        applies_to="stores on disk (RocksDB)",
+        symptom="memory outside the heap grows with every task that is closed",
+        remedy="take 4.3.1",
+        source="KAFKA-20616, KAFKA-20688",
+    ),
+    Hazard(
+        name="offsets-flushed-late",
+        about=HazardSubject.STORES,
+        origins=ReleaseRange(before=(4, 3)),
+        targets=ReleaseRange((4, 3)),
+        applies_to="stores on disk with little traffic, after a member was killed",
+        symptom="the offset on disk can be old: if the changelog no longer has it (OffsetOutOfRangeException, "
+        "TaskCorruptedException), the whole store is restored",
+        remedy="close members in time: a grace period longer than KafkaStreams#close takes",
+        source="KIP-1035, upgrade guide of 4.3",
+    ),
+    Hazard(
+        name="shared-store-builders",
+        about=HazardSubject.TASK_IDS,
+        origins=ReleaseRange(before=(4, 5)),
+        targets=ReleaseRange((4, 5)),
+        applies_to="processors that return the same StoreBuilder from ConnectedStoreProvider#stores()",
+        symptom="they are in one subtopology now: task ids change, and stores are restored",
+        remedy="compare the two Topology#describe() texts (--topologies)",
+        source="KAFKA-20464, upgrade guide of 4.5",
+    ),
+)
+
+_ORDER: Final = {subject: place for place, subject in enumerate(HazardSubject)}
+
+HAZARDS: Final = tuple(
+    sorted(
+        (
+            *(hazard for each in STORE_FORMATS for hazard in each.hazards()),
+            *_CHANGELOGS,
+            *_CONFIGURATION,
+            *_REST,
+        ),
+        key=lambda hazard: _ORDER[hazard.about],
+    )
+)
+"""Every row, in the order of a plan."""
+
+
+def hazards_between(origin: Release, target: Release, plan: Plan) -> Iterator[Hazard]:
+    """Yield what one hop from one release to the other meets; static members come first.
+
+    >>> from upgrade.releases import release_named
+    >>> [each.name for each in hazards_between(release_named("4.1.1"), release_named("4.3.0"), Plan.ONE_BOUNCE)][-1]
+    'leak-of-4.3.0'
+    """
+    mixed = plan is not Plan.OFFLINE
+    if (static := static_downgrade(origin, target)) and mixed:
+        yield static
+    yield from (hazard for hazard in HAZARDS if hazard.concerns(origin, target) and mixed >= hazard.mixed_only)
+
+
+def static_downgrade(origin: Release, target: Release) -> Hazard | None:
+    """Return the hazard of static members in a downgrade to a lower metadata version; None if there is none."""
+    if not (origin.kafka_name and target.kafka_name) or target.supported_version >= origin.supported_version:
+        return None
+    return Hazard(
+        name="static-members-keep-newer-assignments",
+        about=HazardSubject.MEMBERSHIP,
+        origins=_only(origin),
+        targets=_only(target),
+        applies_to="static members (group.instance.id)",
+        symptom="unsafe while a session lasts: a member that is back in time gets its old assignment from the "
+        f"coordinator, in version {origin.supported_version} or what the group used, and {target} cannot read it",
+        remedy="let each session time out before the member starts as the older release, or stop the group (--offline)",
+        source="KIP-345, KIP-268",
+        seen=("2.8.2", "2.5.1"),
+    )
+
+
+def _only(release: Release) -> ReleaseRange:
+    return ReleaseRange(release.number, (*release.number, 0))

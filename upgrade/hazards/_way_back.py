@@ -1,0 +1,123 @@
+"""The way back after a step of a plan: how far a bounce undoes it, and what is lost."""
+
+from __future__ import annotations
+
+import enum
+from typing import Final
+
+from attrs import frozen
+
+from upgrade.hazards._stores import EMPTY_DIRECTORY, unreadable_formats
+from upgrade.hazards._table import static_downgrade
+from upgrade.plans import (
+    RECORD_FORMAT_CHANGES,
+    Obstacle,
+    Plan,
+    Upgrade,
+    documented_plan,
+    is_downgrade,
+    obstacles,
+    upgrade_from_value,
+)
+from upgrade.releases import Release
+
+
+class WayBackVerdict(enum.Enum):
+    """Whether a group can return to the release before a step."""
+
+    OPEN = "open"
+    """A bounce is enough, and nothing is lost."""
+    LOSSY = "lossy"
+    """A bounce is enough, but stores on disk are lost and are restored from the changelogs."""
+    OFFLINE = "offline"
+    """The group has to stop."""
+
+
+@frozen
+class WayBack:
+    """How to return after a step, and until when."""
+
+    verdict: WayBackVerdict
+    how: str
+    source: str
+
+    def as_json(self) -> dict[str, str]:
+        """Return plain values; ``verdict`` and ``how`` as in the plans of brokers."""
+        return {"verdict": self.verdict.value, "how": self.how, "source": self.source}
+
+    def __str__(self) -> str:
+        return f"{self.verdict.value}: {self.how}"
+
+
+class StepKind(enum.Enum):
+    """What the members are after a step."""
+
+    PINNED = "of the new release, with upgrade.from"
+    DONE = "of the new release"
+    HELD_BACK = "of the old release still, with upgrade.from, before a downgrade"
+    STOPPED = "stopped, still of the old release"
+
+
+_OBSTACLE_SOURCES: Final = {
+    Obstacle.VERSION: "KIP-268",
+    Obstacle.OVERSHOT: "KAFKA-8649",
+    Obstacle.PROTOCOL: "KIP-429",
+    Obstacle.FOREIGN_KEY_JOINS: "KAFKA-13769",
+    Obstacle.REPARTITIONING: "KIP-904",
+}
+
+
+def source_of(hop: Upgrade) -> str:
+    """Name the documents that require the steps of a hop.
+
+    >>> from upgrade.plans import documented_upgrade
+    >>> from upgrade.releases import release_named
+    >>> source_of(documented_upgrade(release_named("2.3"), release_named("3.9")))
+    'KIP-429, KIP-904, upgrade guide of 3.9'
+    """
+    found = [_OBSTACLE_SOURCES[each] for each in obstacles(hop.origin, hop.target)]
+    if not found and (hop.origin.supported_version != hop.target.supported_version or not hop.target.kafka_name):
+        found = ["KIP-268"]
+    newest = max(hop.origin, hop.target, key=lambda release: release.number)
+    return ", ".join([*found, *([f"upgrade guide of {newest.line}"] if newest.kafka_name else [])])
+
+
+def way_back(hop: Upgrade, kind: StepKind) -> WayBack:
+    """Return the way back to ``hop.origin`` after a step of this kind."""
+    origin, target = hop.origin, hop.target
+    if kind is StepKind.STOPPED:
+        return WayBack(WayBackVerdict.OPEN, f"start every member as {origin} again", "KIP-268")
+    if kind is StepKind.HELD_BACK:
+        return WayBack(
+            WayBackVerdict.OPEN, f"remove upgrade.from and bounce every member, still as {origin}", "KIP-268"
+        )
+    formats = unreadable_formats(origin, target)
+    plan = Plan.ONE_BOUNCE if kind is StepKind.PINNED else documented_plan(target, origin)
+    words = [_return_by(plan, origin, target, pinned=kind is StepKind.PINNED)]
+    sources = [source_of(Upgrade(target, origin, plan))]
+    if formats:
+        lines = ", ".join(each.line for each in formats)
+        words.append(f"{origin} cannot open the stores of {lines}: {EMPTY_DIRECTORY}")
+        sources += [each.source for each in formats]
+    lowers = plan is not Plan.OFFLINE and not (kind is StepKind.PINNED and target.pinned_version(hop.upgrade_from))
+    if lowers and (static := static_downgrade(target, origin)):
+        words.append("a static member waits until its session has timed out")
+        sources.append(static.source)
+    verdict = WayBackVerdict.LOSSY if formats else WayBackVerdict.OPEN
+    distinct = dict.fromkeys(", ".join(sources).split(", "))
+    return WayBack(WayBackVerdict.OFFLINE if plan is Plan.OFFLINE else verdict, "; ".join(words), ", ".join(distinct))
+
+
+def _return_by(plan: Plan, origin: Release, target: Release, *, pinned: bool) -> str:
+    if pinned:
+        return f"until upgrade.from is removed, bounce every member that has {target} to {origin} again"
+    if plan is Plan.OFFLINE:
+        return f"no bounce leads back: stop every member of {target}, then start every member as {origin}"
+    if plan is Plan.ONE_BOUNCE:
+        return f"at any time, bounce every member that has {target} to {origin} again"
+    value = upgrade_from_value(target, origin)
+    if not is_downgrade(target, origin):
+        return f'bounce every member to {origin} with upgrade.from="{value}", then remove it and bounce again'
+    drains = not RECORD_FORMAT_CHANGES.keys().isdisjoint(obstacles(target, origin))
+    wait = ", wait until the records written before are processed" if drains else ""
+    return f'set upgrade.from="{value}" again and bounce every member, still as {target}{wait}, then bounce to {origin}'
