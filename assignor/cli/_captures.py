@@ -1,6 +1,6 @@
 """Captures: the subscription and assignment of every member of a group in each generation, as rows and as tables.
 
-A capture is a JSON file with the records of ``__consumer_offsets``; docs/guide/conformance.md describes it. This reader
+A capture is a JSON file with the records of ``__consumer_offsets``; docs/how-to/conformance.md describes it. This reader
 shows every member, also beside invalid ones; ``spark_sim.conformance.capture`` is the strict reader.
 """
 
