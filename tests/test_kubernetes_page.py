@@ -1,4 +1,4 @@
-"""The manifests of docs/how-to/kubernetes.md: valid for the API server, and with the relations that the page demands."""
+"""The manifests of docs/how-to/kubernetes.md: valid for the API server, with the relations that the page demands."""
 
 from pathlib import Path
 

@@ -29,11 +29,14 @@ TIMEOUT_SECONDS: Final = 4.0
 
 _RETRY_SECONDS: Final = 0.05
 _NO_LEADER: Final = -1
-_KNOWN_SETTINGS: Final = (
-    inspect.signature(AIOKafkaAdminClient).parameters.keys() & inspect.signature(AIOKafkaConsumer).parameters.keys()
-)
 
 _T = TypeVar("_T")
+
+
+def _known_settings() -> set[str]:
+    """Return the settings that both clients have; not at import, where Sphinx replaces the clients by mocks."""
+    admin, consumer = inspect.signature(AIOKafkaAdminClient), inspect.signature(AIOKafkaConsumer)
+    return admin.parameters.keys() & consumer.parameters.keys()
 
 
 def _run_in_loop(coroutine_function: Callable[..., Coroutine[Any, Any, _T]]) -> Callable[..., _T]:
@@ -72,7 +75,7 @@ class AiokafkaAdmin:
     def __init__(self, group: str, *, replication_factor: int, **settings: Any) -> None:
         if replication_factor < 1:
             raise UsageError(f"expected a replication factor of at least 1, got {replication_factor}")
-        if unknown := unknown_settings(settings, _KNOWN_SETTINGS):
+        if unknown := unknown_settings(settings, _known_settings()):
             raise UsageError(f"expected settings of AIOKafkaAdminClient and AIOKafkaConsumer, got {unknown}")
         check_login({"sasl_mechanism": "PLAIN", **settings})
         settings = hide_secrets(settings)
