@@ -90,7 +90,7 @@ def test_linked_files_exist(page):
 
 
 def test_the_page_about_scenarios_has_every_step_and_every_property():
-    page = (DOCS / "guide/scenarios.md").read_text()
+    page = (DOCS / "reference/scenarios.md").read_text()
     steps = [f"`{verb} {mode}".rstrip() for verb, each in VERBS.items() for mode in each.descriptions]
     promises = [value for name, value in vars(violations).items() if name.isupper() and isinstance(value, str)]
 
@@ -99,6 +99,6 @@ def test_the_page_about_scenarios_has_every_step_and_every_property():
 
 
 def test_the_page_about_plugging_in_has_every_configuration_key():
-    page = (DOCS / "guide/plugging-in.md").read_text()
+    page = (DOCS / "how-to/plugging-in.md").read_text()
 
     assert [] == [key for each in StreamsConfig.__attrs_attrs__ if (key := f"`{each.metadata['key']}`") not in page]

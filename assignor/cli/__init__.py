@@ -49,12 +49,18 @@ def _load_userdata() -> click.Command:
     return userdata
 
 
+PLAN: Final = "Plan an upgrade"
+INSPECT: Final = "Inspect and decode"
+SIMULATE: Final = "Simulate"
+BROKERS: Final = "Brokers"
+RUN: Final = "Run real members"
+
 COMMANDS: Final = {
-    "assign": LazyCommand(_load_assign, "Assign tasks offline, with the assignors of any release."),
-    "bounce": LazyCommand(_load_bounce, "A live rolling bounce (rolling restart) of real member processes."),
-    "features": LazyCommand(_load_features, "Show, raise and lower the feature versions of a cluster."),
-    "group": LazyCommand(_load_group, "A live group: versions, tasks, upgrade status, findings."),
-    "member": LazyCommand(_load_member, "A small real member of a group, printing JSON events."),
-    "userdata": LazyCommand(_load_userdata, "Decode, encode and explain rebalance metadata."),
+    "group": LazyCommand(_load_group, "A live group: versions, tasks, upgrade status, findings.", INSPECT),
+    "userdata": LazyCommand(_load_userdata, "Decode, encode and explain rebalance metadata.", INSPECT),
+    "assign": LazyCommand(_load_assign, "Assign tasks offline, with the assignors of any release.", SIMULATE),
+    "bounce": LazyCommand(_load_bounce, "A live rolling bounce (rolling restart) of real member processes.", RUN),
+    "member": LazyCommand(_load_member, "A small real member of a group, printing JSON events.", RUN),
+    "features": LazyCommand(_load_features, "Show, raise and lower the feature versions of a cluster.", BROKERS),
 }
-"""By name."""
+"""By name, in the order of ``--help``."""

@@ -1,7 +1,7 @@
 """Captures: the subscription and assignment of every member of a group in each generation, as rows and as tables.
 
-A capture is a JSON file with the records of ``__consumer_offsets``; docs/guide/conformance.md describes it. This reader
-shows every member, also beside invalid ones; ``spark_sim.conformance.capture`` is the strict reader.
+A capture is a JSON file with the records of ``__consumer_offsets``; docs/how-to/conformance.md describes it. This
+reader shows every member, also beside invalid ones; ``spark_sim.conformance.capture`` is the strict reader.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ import io
 import os
 import sys
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 import click
@@ -26,6 +27,9 @@ class LazyCommand(NamedTuple):
 
     help: str
     """One line, for ``streams-assignor --help``."""
+
+    section: str = "Commands"
+    """The heading under which ``--help`` lists it."""
 
 
 class LazyGroup(click.Group):
@@ -43,8 +47,27 @@ class LazyGroup(click.Group):
         return command and command.load()
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, command.help) for name, command in sorted(self._lazy_commands.items())])
+        """List the commands by section; sections come in the order of their first commands in the table."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for name, command in self._lazy_commands.items():
+            sections.setdefault(command.section, []).append((name, command.help))
+        width = max(map(len, self._lazy_commands))
+        for section, rows in sections.items():
+            with formatter.section(section):
+                formatter.write_dl([(name.ljust(width), help_line) for name, help_line in rows])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; the error for an unknown one suggests similar names."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            similar = get_close_matches(args[0], self._lazy_commands)
+            if not similar or args[0].startswith("-"):
+                raise
+            names = ", ".join(f"'{name}'" for name in similar)
+            raise click.UsageError(f"{error.message} Did you mean {names}?", ctx) from None
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; click itself would report a closed pipe (head, less) as a failure."""

@@ -85,7 +85,7 @@ class InspectedGroup:
         return (*marked, *(task for task in member.assignment.standbys if self.standby_kinds[task] is kind))
 
     def as_json(self) -> dict[str, Any]:
-        """Return the JSON form; docs/guide/group.md lists the keys."""
+        """Return the JSON form; docs/how-to/group.md lists the keys."""
         raw, status = self.described, self.upgrade_status
         return {
             "group": raw.name,

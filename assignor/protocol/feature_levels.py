@@ -6,7 +6,7 @@ without levels writes no bytes, so a group that watches no features has the same
 Layout: ``MAGIC``, a version, the size of the list (int32); for each feature its name (length in one byte, UTF-8) and
 its level (int16); the CRC-32 of everything before it. The checksum is needed because levels never fall: a level from
 damaged bytes could not be corrected. It protects against damage, not against a hostile member: the trust model is in
-``docs/guide/carried-levels.md``.
+``docs/explanation/carried-levels.md``.
 
 >>> decode_levels(encode_levels({"group.version": 1}) + b"bytes of another implementation")
 {'group.version': 1}

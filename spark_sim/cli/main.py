@@ -50,28 +50,31 @@ def _load_sweep() -> click.Command:
 
 
 COMMANDS: Final = {
+    "plan": LazyCommand(_load_plan, "The steps of a safe upgrade from one release to another.", assignor_cli.PLAN),
+    "release": LazyCommand(_load_release, "What is known about one release.", assignor_cli.PLAN),
     **assignor_cli.COMMANDS,
-    "conform": LazyCommand(_load_conform, "Compare captures of real groups with simulated members."),
-    "plan": LazyCommand(_load_plan, "The steps of a safe upgrade from one release to another."),
-    "release": LazyCommand(_load_release, "What is known about one release."),
-    "replay": LazyCommand(_load_replay, "One simulated scenario, explained step by step."),
-    "report": LazyCommand(_load_report, "Tables and pictures of a finished sweep."),
-    "sweep": LazyCommand(_load_sweep, "Every way an upgrade can go, simulated on Spark."),
+    "replay": LazyCommand(_load_replay, "One simulated scenario, explained step by step.", assignor_cli.SIMULATE),
+    "sweep": LazyCommand(_load_sweep, "Every way an upgrade can go, simulated on Spark.", assignor_cli.SIMULATE),
+    "report": LazyCommand(_load_report, "Tables and pictures of a finished sweep.", assignor_cli.SIMULATE),
+    "conform": LazyCommand(
+        _load_conform, "Compare captures of real groups with simulated members.", assignor_cli.SIMULATE
+    ),
 }
-"""All commands by name."""
+"""All commands by name, in the order of ``--help``."""
 
 
 @click.command(cls=LazyGroup, lazy_commands=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="streams-assignor")
+@click.version_option(None, "-V", "--version", package_name="streams-assignor")
 def cli() -> None:
     """The Kafka Streams rebalance protocol in Python, with version probing (KIP-268).
 
     \b
     Examples:
-      streams-assignor sweep --matrix kip-268 --out sweep-results
-      streams-assignor plan 1.1 2.0
-      streams-assignor replay "A@2.0 B@2.0 C@2.0 | bounce A>simulated-4 B>simulated-4 C>simulated-4"
+      streams-assignor plan 2.8 4.3
+      streams-assignor group billing --bootstrap-servers localhost:9092
+      streams-assignor replay "A@2.8 B@2.8 C@2.8 | bounce A>4.3 B>4.3 C>4.3"
       streams-assignor bounce
+      streams-assignor sweep --matrix kip-268 --out sweep-results
     """  # noqa: D301 - click reads the backspace character
 
 

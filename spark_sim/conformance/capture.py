@@ -1,7 +1,7 @@
 """Reads the capture of a real group: the members of each generation, their subscriptions and their assignments.
 
 The file is JSON. Only ``generations`` is required; ``steps`` and ``snapshots`` describe which release was started when.
-The format is described in docs/guide/conformance.md.
+The format is described in docs/how-to/conformance.md.
 """
 
 from __future__ import annotations

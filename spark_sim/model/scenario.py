@@ -4,8 +4,8 @@
 
 The members stand before the first bar, in the order in which they join; the first one leads. The workload may follow
 (``with threads=2 topology=join``, see ``workload``), and then the steps: ``VERBS`` lists their verbs, and
-``docs/guide/scenarios.md`` describes them. After a step the group settles by itself. Between ``hold`` and ``settle``
-nothing happens except the steps, which may be single protocol actions (``join A``).
+``docs/reference/scenarios.md`` describes them. After a step the group settles by itself. Between ``hold`` and
+``settle`` nothing happens except the steps, which may be single protocol actions (``join A``).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Symmetry-reduced search of every interleaving of the version protocol (``docs/guide/exploring.md``).
+"""Symmetry-reduced search of every interleaving of the version protocol (``docs/explanation/exploring.md``).
 
 ``explore(UpgradeCell(upgrade))`` returns the result for one cell. ``cell`` defines what is explored, ``tables``
 what members and leaders send, ``encoding`` the states and actions as integers, ``bfs`` the search.

@@ -156,7 +156,7 @@ BUGS: Final = (
     KnownBug(
         "B1",
         "KAFKA-6054",
-        "version 2 is sent to leaders, and answered to members, that know only version 1",
+        "members send version 2 to leaders, and leaders answer version 2 to members, that support only version 1",
         SearchMethod.EXHAUSTIVE,
         READABLE_VERSION,
         (
@@ -168,7 +168,7 @@ BUGS: Final = (
     KnownBug(
         "B2",
         "by design",
-        "without upgrade.from, or with a wrong value, leaders before 2.0 get what they cannot read",
+        "without upgrade.from, or with a wrong value, a leader before 2.0 receives a version that it cannot read",
         SearchMethod.EXHAUSTIVE,
         READABLE_VERSION,
         (ReleasePairs(_BEFORE_2_0, _PROBEABLE_AND_EAGER), ReleasePairs(_BEFORE_2_0, _EAGER_AND_COOPERATIVE, "2.0")),
@@ -177,7 +177,7 @@ BUGS: Final = (
     KnownBug(
         "B3",
         "KAFKA-8649",
-        "leaders push members to a version that these do not have",
+        "a leader makes members use a version that they do not support",
         SearchMethod.EXHAUSTIVE,
         NO_MEMBER_FAILS,
         (ReleasePairs(_2_0, _KAFKA_8649),),
@@ -187,7 +187,7 @@ BUGS: Final = (
     KnownBug(
         "B3b",
         "KAFKA-8649 (#7413, #7423)",
-        "members that are ahead rejoin again and again, as long as one that is behind stays alive",
+        "newer members rejoin without end while the group has an older member",
         SearchMethod.EXHAUSTIVE,
         REBALANCING_TERMINATES,
         (ReleasePairs("kip-268", _KAFKA_8649),),
@@ -196,7 +196,7 @@ BUGS: Final = (
     KnownBug(
         "B4",
         "KAFKA-8649, downgrade",
-        "leaders push members that go back to a version that these no longer have",
+        "a leader makes downgraded members use a version that they no longer support",
         SearchMethod.EXHAUSTIVE,
         NO_MEMBER_FAILS,
         (ReleasePairs(_KAFKA_8649, _2_0),),
@@ -206,7 +206,7 @@ BUGS: Final = (
     KnownBug(
         "B5",
         "with KAFKA-8649",
-        "while probing, each thread gets all tasks that its process had",
+        "during version probing, each thread of a process is assigned all previous tasks of the process",
         SearchMethod.COARSE_BFS,
         SINGLE_OWNER,
         (ReleasePairs(_2_0, _KAFKA_8649), ReleasePairs(_KAFKA_8649, _BEFORE_KIP_441, "2.3")),
@@ -216,7 +216,7 @@ BUGS: Final = (
     KnownBug(
         "B6",
         "with KAFKA-8649",
-        "while probing, a task that reads several partitions is named once",
+        "during version probing, an assignment lists a task with several partitions only once",
         SearchMethod.COARSE_BFS,
         NO_MEMBER_FAILS,
         (ReleasePairs(_2_0, _KAFKA_8649), ReleasePairs(_KAFKA_8649, _BEFORE_KIP_441, "2.3")),
@@ -227,7 +227,7 @@ BUGS: Final = (
     KnownBug(
         "B6, silent",
         "with KAFKA-8649",
-        "while probing, tasks of two subtopologies are named in an order that partitions do not have",
+        "during version probing, tasks of two subtopologies and their partitions are in different orders",
         SearchMethod.COARSE_BFS,
         TASK_PARTITIONS_MATCH,
         (ReleasePairs(_2_0, _KAFKA_8649), ReleasePairs(_KAFKA_8649, _BEFORE_KIP_441, "2.3")),
@@ -237,7 +237,7 @@ BUGS: Final = (
     KnownBug(
         "B7",
         "hotfix #7436 (what if)",
-        "members that are held back refuse the answer to what they sent",
+        "members with upgrade.from reject an assignment of the version that they sent",
         SearchMethod.EXHAUSTIVE,
         NO_MEMBER_FAILS,
         (ReleasePairs(_BEFORE_2_0, "what-if-7436", "1.1"),),
@@ -246,7 +246,7 @@ BUGS: Final = (
     KnownBug(
         "B8",
         "KAFKA-9053 (what if)",
-        "leaders send their own version as the one that all members support: KAFKA-8649 again",
+        "a leader announces its own version as the one that all members support, as in KAFKA-8649",
         SearchMethod.EXHAUSTIVE,
         NO_MEMBER_FAILS,
         (ReleasePairs(_EAGER, "what-if-9053", "2.3"),),
@@ -255,7 +255,7 @@ BUGS: Final = (
     KnownBug(
         "B9",
         "KAFKA-8972 (what if)",
-        "cooperative members that are probed do not notice what they were given",
+        "cooperative members do not record the partitions that they receive during version probing",
         SearchMethod.COARSE_BFS,
         ASSIGNED_PARTITIONS_RECORDED,
         (ReleasePairs(_versions(5, 5), "what-if-8972"),),
@@ -274,7 +274,7 @@ BUGS: Final = (
     KnownBug(
         "B12",
         "KAFKA-13439, KAFKA-18839",
-        "eager leaders give away what cooperative members keep",
+        "an eager leader assigns partitions that cooperative members still own to other members",
         SearchMethod.EXHAUSTIVE,
         SINGLE_OWNER,
         (
@@ -288,7 +288,7 @@ BUGS: Final = (
     KnownBug(
         "B13",
         "by design",
-        "upgrade.from that is never removed: the group stays eager, up to 1.1 also at version 2",
+        "upgrade.from is never removed: the group stays eager, with values up to 1.1 also at version 2",
         SearchMethod.TERMINAL_STATES,
         UPGRADE_COMPLETED,
         (
@@ -300,7 +300,7 @@ BUGS: Final = (
     KnownBug(
         "B14",
         "hotfix #14103",
-        "upgrade.from=3.4 is accepted, and then crashes",
+        "upgrade.from=3.4 is accepted, then the member fails at start",
         SearchMethod.EXHAUSTIVE,
         NO_MEMBER_FAILS,
         (ReleasePairs("3.4.0..3.4.1", "3.5.0..3.5.1", "3.4"),),
@@ -310,7 +310,7 @@ BUGS: Final = (
     KnownBug(
         "B15",
         "KAFKA-16139",
-        "upgrade.from=3.5 is refused",
+        "upgrade.from=3.5 is rejected",
         SearchMethod.EXHAUSTIVE,
         NO_MEMBER_FAILS,
         (ReleasePairs("3.5.0..3.5.2", "3.6.0..3.6.1", "3.5"),),
@@ -335,7 +335,7 @@ BUGS: Final = (
     KnownBug(
         "B19",
         "#14149",
-        "a task that is withheld leaves a standby that is not configured",
+        "withholding a task creates a standby although none is configured",
         SearchMethod.COARSE_BFS,
         NO_UNREQUESTED_STANDBY,
         (ReleasePairs(_STANDBY_IF_STATEFUL, "3.5.2"),),
@@ -344,7 +344,7 @@ BUGS: Final = (
     KnownBug(
         "L1",
         "no issue known",
-        "error codes travel in the leader's own version, which members that are behind cannot read",
+        "the leader encodes errors in its own version, which older members cannot read",
         SearchMethod.COARSE_BFS,
         READABLE_VERSION,
         (ReleasePairs(_versions(5, 10), _KIP_708), ReleasePairs(_versions(4, 4), _versions(5, 9), "2.3")),
@@ -353,7 +353,7 @@ BUGS: Final = (
     KnownBug(
         "L2",
         "no issue known",
-        "the wish that all end does not travel below version 9",
+        "a member's request to shut down the application is not encoded below version 9",
         SearchMethod.COARSE_BFS,
         SHUTDOWN_COMPLETES,
         (ReleasePairs(_versions(5, 8), _versions(9)),),
@@ -362,7 +362,7 @@ BUGS: Final = (
     KnownBug(
         "L3",
         "no issue known",
-        "members that are ahead get no answer while a topic is missing",
+        "newer members receive no assignment while a topic is missing",
         SearchMethod.COARSE_BFS,
         EVERY_MEMBER_ASSIGNED,
         (ReleasePairs(_versions(4, 4), _versions(5, 9), "2.3"),),
@@ -371,7 +371,7 @@ BUGS: Final = (
     KnownBug(
         "L4",
         "no issue known",
-        "a copy of unknown position passes for the best one",
+        "the leader treats a copy with unknown offset sum as the most caught-up one",
         SearchMethod.COARSE_BFS,
         CAUGHT_UP_OWNER,
         (ReleasePairs(_BEFORE_KIP_441, _KIP_708),),
@@ -381,7 +381,7 @@ BUGS: Final = (
     KnownBug(
         "L5",
         "no issue known",
-        "because of that the group rebalances without end",
+        "because of L4, the group rebalances without end",
         SearchMethod.COARSE_BFS,
         REBALANCING_TERMINATES,
         (ReleasePairs(_KIP_708, _BEFORE_KIP_441),),
@@ -392,7 +392,7 @@ BUGS: Final = (
     KnownBug(
         "L6",
         "no issue known",
-        "threads of 2.4 and 2.5 are given anything but what they run, and tasks go to and fro without end",
+        "threads of 2.4 and 2.5 are assigned tasks of other threads, and tasks move back and forth without end",
         SearchMethod.COARSE_BFS,
         REBALANCING_TERMINATES,
         (ReleasePairs(_BEFORE_KIP_441, _versions(7)),),
@@ -403,7 +403,7 @@ BUGS: Final = (
     KnownBug(
         "L7",
         "no issue known",
-        "leaders look up how far behind a task without state is, which members up to 2.3 name",
+        "a leader looks up the lag of a stateless task, which members up to 2.3 report",
         SearchMethod.COARSE_BFS,
         NO_MEMBER_FAILS,
         (ReleasePairs(_EAGER, _FAILS_ON_MISSING_LAG, "2.3"),),

@@ -281,7 +281,7 @@ def test_without_groups_there_is_nothing_to_report():
 
 
 def test_the_page_has_every_property():
-    page = (Path(__file__).parents[2] / "docs/guide/task-assignor.md").read_text()
+    page = (Path(__file__).parents[2] / "docs/how-to/task-assignor.md").read_text()
 
     assert [] == [name for name in set(BROKEN.values()) if f"| {name} |" not in page]
 

@@ -1,4 +1,4 @@
-"""``python -m tests.releases``: follow the releases of Kafka Streams (docs/guide/following-kafka.md)."""
+"""``python -m tests.releases``: follow the releases of Kafka Streams (docs/how-to/following-kafka.md)."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class BounceResult:
 
     steps: tuple[str, str]
     capture: str
-    """The group as JSON, as docs/guide/conformance.md describes it."""
+    """The group as JSON, as docs/how-to/conformance.md describes it."""
     verdict: ConformanceVerdict
     failure: str = ""
     """Why the real group did not get through."""

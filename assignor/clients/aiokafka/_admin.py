@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import inspect
-from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence, Set
-from functools import cache, wraps
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
+from functools import wraps
 from typing import Any, Final, TypeVar
 
 import aiokafka
@@ -33,12 +33,10 @@ _NO_LEADER: Final = -1
 _T = TypeVar("_T")
 
 
-@cache
-def _known_settings() -> Set[str]:
-    """Return the settings that both clients take."""
-    return (
-        inspect.signature(AIOKafkaAdminClient).parameters.keys() & inspect.signature(AIOKafkaConsumer).parameters.keys()
-    )
+def _known_settings() -> set[str]:
+    """Return the settings that both clients have; not at import, where Sphinx replaces the clients by mocks."""
+    admin, consumer = inspect.signature(AIOKafkaAdminClient), inspect.signature(AIOKafkaConsumer)
+    return admin.parameters.keys() & consumer.parameters.keys()
 
 
 def _run_in_loop(coroutine_function: Callable[..., Coroutine[Any, Any, _T]]) -> Callable[..., _T]:

@@ -69,7 +69,7 @@ _UNSUPPORTED_KEYS: Final[Mapping[str, str]] = MappingProxyType(
 _NO_AUTO_COMMIT: Final = MappingProxyType({"enable.auto.commit": False, "enable.auto.offset.store": False})
 
 # librdkafka does not fetch a partition for a second once 100,000 of its records are queued. A consumer of batches has
-# read them after a tenth of that: this value triples its throughput (docs/guide/confluent.md).
+# read them after a tenth of that: this value triples its throughput (docs/how-to/confluent.md).
 FETCH_BACKOFF: Final = MappingProxyType({"fetch.queue.backoff.ms": 10})
 # Kafka Streams starts at the beginning where nothing is committed. librdkafka starts at the end, and so skips the
 # records in a new partition of a growing topic before the member reads there.

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
 from spark_sim.cli.main import COMMANDS, cli
@@ -46,8 +47,32 @@ def test_every_command_has_help_with_an_example(name):
     assert "Example" in result.output
 
 
-def test_an_unknown_command_is_a_usage_error():
-    assert 2 == run("sweeep").exit_code
+def test_help_groups_the_commands_by_purpose():
+    output = run("--help").output
+    sections = ["Plan an upgrade", "Inspect and decode", "Simulate", "Run real members", "Brokers"]
+
+    assert sorted(output.index(f"{each}:") for each in sections) == [output.index(f"{each}:") for each in sections]
+    assert "Commands:" not in output
+
+
+def test_the_error_for_a_misspelt_command_names_similar_ones():
+    result = run("sweeep")
+
+    assert 2 == result.exit_code
+    assert "No such command 'sweeep'. Did you mean 'sweep'?" in result.stderr
+    assert "Did you mean" not in run("xyzzy").stderr
+
+
+def test_the_short_option_prints_the_version():
+    assert run("--version").output == run("-V").output
+    assert 0 == run("-V").exit_code
+
+
+@pytest.mark.parametrize(("typed", "completed"), [("pl", {"plan"}), ("re", {"release", "replay", "report"})])
+def test_the_shell_completes_commands(typed, completed):
+    complete = ShellComplete(cli, {}, "streams-assignor", "_STREAMS_ASSIGNOR_COMPLETE")
+
+    assert completed == {each.value for each in complete.get_completions([], typed)}
 
 
 def test_plan_prints_the_steps_in_order():

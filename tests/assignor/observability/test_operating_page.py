@@ -16,7 +16,7 @@ from assignor.observability.metrics import METRICS
 from probing.follow_up import FollowUpReason
 from tests.assignor.observability.test_event_log import EVENTS
 
-PAGE = (Path(__file__).parents[3] / "docs/guide/operating.md").read_text()
+PAGE = (Path(__file__).parents[3] / "docs/how-to/operating.md").read_text()
 PROGRAM = re.compile(r"^```python\n(.+?)^```\n(?:```text\n(.*?)^```)?", re.DOTALL | re.MULTILINE)
 
 

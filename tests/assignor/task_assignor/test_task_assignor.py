@@ -103,7 +103,7 @@ def test_finds_the_error_that_kafka_finds_first(error, shares):
 
 
 def test_the_page_has_every_error():
-    page = (Path(__file__).parents[3] / "docs/guide/task-assignor.md").read_text()
+    page = (Path(__file__).parents[3] / "docs/how-to/task-assignor.md").read_text()
 
     assert [] == [error.name for error in AssignmentError if f"| `{error.name}` | {error.value}" not in page]
 

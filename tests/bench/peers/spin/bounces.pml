@@ -1,4 +1,4 @@
-/* The model of docs/guide/exploring.md for SPIN: 2.0.1 to 2.1.1 in one bounce, members told apart.
+/* The model of docs/explanation/exploring.md for SPIN: 2.0.1 to 2.1.1 in one bounce, members told apart.
  *
  * Give N, CRASHES and LATES to the preprocessor. A move is one atomic step, so that nothing else is a state; `made` and
  * all that is hidden is forgotten between two moves. The state after a death is one, and the state before the first

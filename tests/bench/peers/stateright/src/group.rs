@@ -1,4 +1,4 @@
-//! States and moves of a group: `docs/guide/exploring.md`, "The model, for other tools".
+//! States and moves of a group: `docs/explanation/exploring.md`, "The model, for other tools".
 
 use crate::rules::{answer, reaction, subscription, Version, Word, HEARS_LOWERED};
 use std::hash::{Hash, Hasher};
