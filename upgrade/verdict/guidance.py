@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 
 from attrs import frozen
 
-from upgrade.errors import UpgradeError
 from upgrade.plans import (
     KAFKA_8649_RULE_SET,
     Plan,
@@ -44,11 +43,33 @@ class Guidance:
     """The features that decide: none of them may be in the topology (``SAFE_IF``), or one of them is (``UNSAFE``)."""
     if_met: tuple[Upgrade, ...] = ()
     """The way that is enough if the conditions are met; empty if it is that of ``hops``."""
+    hops_features: tuple[TopologyFeature, ...] = ()
+    """The features with which ``hops`` is unsafe; usually none, because it is the way for any topology."""
 
     @property
     def conditions(self) -> tuple[str, ...]:
         """The conditions of ``SAFE_IF``, and those that are not met of ``UNSAFE``."""
         return tuple(each.condition for each in self.features)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the verdict as plain values; ``if_met`` only if there is a simpler way under the conditions."""
+        plain: dict[str, Any] = {"verdict": self.verdict.value, "conditions": list(self.conditions)}
+        if self.hops_features:
+            plain["steps_conditions"] = [each.condition for each in self.hops_features]
+        if self.if_met:
+            plain["if_met"] = {"plan": plan_of(self.if_met).value, "upgrade_from": value_of(self.if_met)}
+        return plain
+
+
+def plan_of(hops: Iterable[Upgrade]) -> Plan:
+    """Return the plan by which a way of several hops is known: the one that needs a configuration."""
+    plans = [hop.plan for hop in hops]
+    return Plan.TWO_BOUNCES if Plan.TWO_BOUNCES in plans else plans[0]
+
+
+def value_of(hops: Iterable[Upgrade]) -> str | None:
+    """Return the ``upgrade.from`` that a way needs; None if it needs none."""
+    return next((hop.upgrade_from for hop in hops if hop.upgrade_from), None)
 
 
 def guidance(
@@ -70,12 +91,12 @@ def guidance(
     hops = advised_hops(origin, target, facts.absent)
     needed = _needed(hops, facts.absent)
     if broken := tuple(each for each in needed if each in facts.present):
-        return Guidance(hops, Verdict.UNSAFE, broken)
+        return Guidance(hops, Verdict.UNSAFE, broken, hops_features=needed)
     unknown = frozenset(TopologyFeature) - facts.absent - facts.present
     simplest = advised_hops(origin, target, facts.absent | unknown)
     if simplest != hops:
-        return Guidance(hops, Verdict.SAFE_IF, _needed(simplest, facts.absent), simplest)
-    return Guidance(hops, Verdict.SAFE_IF if needed else Verdict.SAFE, needed)
+        return Guidance(hops, Verdict.SAFE_IF, _needed(simplest, facts.absent), simplest, needed)
+    return Guidance(hops, Verdict.SAFE_IF if needed else Verdict.SAFE, needed, hops_features=needed)
 
 
 def advised_hops(
@@ -113,9 +134,3 @@ def is_pushed(origin: Release, target: Release) -> bool:
 def _needed(hops: Iterable[Upgrade], absent: frozenset[TopologyFeature]) -> tuple[TopologyFeature, ...]:
     found = {each for hop in hops for each in topology_conditions(hop)} - absent
     return tuple(each for each in TopologyFeature if each in found)
-
-
-def require_different(origin: Release, target: Release) -> None:
-    """Raise ``UpgradeError`` if the two releases are the same."""
-    if origin == target:
-        raise UpgradeError(f"{origin} is already {target}: nothing to do")
