@@ -57,7 +57,8 @@ class ExploredHop:
         kept = ("from_release", "to_release", "plan", "upgrade_from", "verdict", "members", "faults")
         more = ("states", "transitions", "schedules", "max_rebalances", "property", "message", "example")
         plain = UPGRADE_MATRIX.record(upgrade_result(self.exploration))
-        return {key: plain[key] for key in (*kept, *more)} | {"instead": self.alternative and str(self.alternative)}
+        explored = {"verdict": upgrade_result(self.exploration).explored_verdict}  # the plan has the conditions
+        return {key: plain[key] for key in (*kept, *more)} | explored | {"instead": self.alternative and str(self.alternative)}
 
 
 @frozen

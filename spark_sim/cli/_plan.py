@@ -221,7 +221,7 @@ def _impact_lines(impact: Impact) -> Iterator[str]:
     for each in group["explored"]:
         what = f"{each['from_release']} to {each['to_release']}, {each['plan'].replace('_', ' ')}"
         yield f"explored with {count(each['members'], 'member')}: {what}: {each['verdict']}"
-        if each["verdict"] == "safe":
+        if each["verdict"] == Verdict.SAFE.value:
             yield f"   {each['states']:,} states, every schedule with up to one crash and one late member"
         else:
             yield f"   {each['property']} ({each['message']})"

@@ -17,7 +17,7 @@ from spark_sim.advice.upgrade_guide import (
     guide_differences,
     path_text,
 )
-from spark_sim.search.cell_result import SAFE, UpgradeResult
+from spark_sim.search.cell_result import UpgradeResult
 from upgrade.plans import Plan
 from upgrade.releases import RELEASES, Release
 
@@ -39,7 +39,7 @@ def guide_summary(results: Sequence[UpgradeResult]) -> dict[str, Any]:
         "transitions": sum(each.transitions for each in results),
         "schedules": str(sum(each.schedules or 0 for each in results)),
         "releases": [release.name for release in releases],
-        "signs": ["".join(sign(entries, origin, target) for target in releases) for origin in releases],
+        "signs": [[sign(entries, origin, target) for target in releases] for origin in releases],
         "broken": list(_broken(results)),
         "differences": list(_differences(entries)),
         "unexplained": [
@@ -49,9 +49,9 @@ def guide_summary(results: Sequence[UpgradeResult]) -> dict[str, Any]:
 
 
 def sign(entries: Mapping[Pair, GuideEntry], origin: Release, target: Release) -> str:
-    """Return the number of bounces, or the sign of an offline upgrade."""
+    """Return the number of bounces, or the sign of an offline upgrade; ``1/2`` if the topology decides."""
     entry = entries.get((origin, target))
-    return entry.path.sign if entry else NO_PATH
+    return entry.sign if entry else NO_PATH
 
 
 def _broken(results: Iterable[UpgradeResult]) -> Iterator[dict[str, Any]]:
@@ -59,7 +59,7 @@ def _broken(results: Iterable[UpgradeResult]) -> Iterator[dict[str, Any]]:
     found: dict[str, list[UpgradeResult]] = {}
     for each in results:
         upgrade = each.upgrade
-        if upgrade.plan is Plan.ONE_BOUNCE and upgrade.upgrade_from is None and each.verdict != SAFE:
+        if upgrade.plan is Plan.ONE_BOUNCE and upgrade.upgrade_from is None and not each.holds:
             found.setdefault(str(each.violated), []).append(each)
     for violated, unsafe in sorted(found.items()):
         shortest = min(unsafe, key=lambda each: (len(each.example or ""), each.example or ""))

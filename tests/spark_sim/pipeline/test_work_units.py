@@ -10,10 +10,10 @@ from spark_sim.model.simulation import Simulation
 from spark_sim.model.violations import NO_MEMBER_FAILS
 from spark_sim.packed import ExplorationResult, FaultBudget, UpgradeCell, explore
 from spark_sim.packed.explorer import Counterexample
-from spark_sim.packed.upgrade_result import CONCRETE_REPLAY_DISAGREES, INCOMPLETE, upgrade_result
+from spark_sim.packed.upgrade_result import upgrade_result
 from spark_sim.pipeline.equivalence import representatives, upgrade_class
 from spark_sim.pipeline.work_units import ExhaustiveUnit, SampleUnit, SweepConfig, partition_units
-from spark_sim.search.cell_result import SAFE, UNSAFE
+from spark_sim.search.cell_result import CONCRETE_REPLAY_DISAGREES, INCOMPLETE, SAFE, UNSAFE
 from spark_sim.search.tables import UPGRADE_MATRIX
 from upgrade.plans import Plan, Upgrade, all_upgrades, kip_268_plans, kip_268_upgrades
 from upgrade.releases import release_named
