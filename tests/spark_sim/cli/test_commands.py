@@ -34,6 +34,17 @@ def only_line(text):
     return line
 
 
+@pytest.mark.parametrize("uri", ["s3://bucket/results", "hdfs:/results", "gs+x://a", "file:///tmp/results"])
+def test_a_uri_is_no_folder(uri, tmp_path, monkeypatch):
+    """It became a folder named ``s3:`` in the current one."""
+    monkeypatch.chdir(tmp_path)
+    result = run(sweep, "--from", "1.1", "--to", "2.0", *SMALL, "--out", uri)
+
+    assert 2 == result.exit_code
+    assert f"got the URI '{uri}'" in only_line(result.output)
+    assert [] == list(tmp_path.iterdir())
+
+
 # -- replay ----------------------------------------------------------------------------------------------------------
 
 

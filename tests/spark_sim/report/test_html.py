@@ -107,7 +107,7 @@ def test_runs_that_upgrades_share_are_counted_once(text):
 
 
 def test_all_releases_make_a_light_page(text_of_all):
-    assert 77 * 78 * 3 == len(everything())
+    assert 79 * 78 * 3 == len(everything())
     assert len(text_of_all.encode()) < MOST_BYTES
 
 
@@ -163,7 +163,7 @@ class TestInABrowser:
 
         assert 28 == len(labels)
         assert (
-            "1.1 to 2.0: one bounce unsafe, two bounces with 1.1 safe (documented), offline safe; "
+            "1.1 to 2.0: one bounce unsafe, two bounces with 1.1 safe (Kafka's guide), offline safe; "
             'simplest safe way: two bounces with upgrade.from="1.1" to 2.0.1'
         ) == labels["1.1-to-2.0"]
 
@@ -215,11 +215,11 @@ class TestInABrowser:
         (key,) = seen(browser, "#key")
 
         assert key.text.startswith("1 one bounce · 2 two bounces · o offline")
-        assert "documented plan" in key.text
+        assert "plan of Kafka's guide" in key.text
         assert "bridge" not in key.text
         seen(browser, "label[for=view-guide]")[0].click()
         assert "bridge" in key.text
-        assert "documented plan" not in key.text
+        assert "plan of Kafka's guide" not in key.text
 
     def test_a_command_that_cannot_be_copied_says_so(self, opened):
         """Where a page has no clipboard, as from a server without TLS, the button did nothing."""
@@ -244,6 +244,6 @@ class TestInABrowser:
         browser.get(file.as_uri() + "#2.3.1-to-4.3.1/one_bounce")
         browser.execute_script("document.querySelector('[data-cell=\"1.1.1-to-2.0.1\"]').click()")
 
-        assert 77 * 78 == len(seen(browser, ".cell"))
+        assert 79 * 78 == len(seen(browser, ".cell"))
         assert "1.1.1 to 2.0.1" == seen(browser, "#drill h2")[0].text
         assert seen(browser, "svg.chart")
