@@ -71,6 +71,7 @@ def judge(results: Sequence[UpgradeResult]) -> Judgement:
         results,
         shows_nothing=lambda each: each.expects_probe and each.runs and not each.probes,
         why=f"{VERSION_PROBED}; no probe was ever seen",
+        words=judgement.KAFKAS_GUIDE,
     )
 
 
@@ -122,7 +123,7 @@ def unseen_lines(results: Iterable[UpgradeResult]) -> Iterator[str]:
     pairs = {_pair(each.upgrade): " to ".join(each.upgrade.display_names) for each in results}
     for format_ in RECORD_FORMAT_CHANGES:
         if changing := [title for pair, title in pairs.items() if format_ in obstacles(*pair)]:
-            yield f"safe-if, because a sweep sees no records: {format_.value}: {abbreviated(changing)}"
+            yield f"not seen by a sweep: {format_.value}: {abbreviated(changing)}"
 
 
 def note_lines(results: Iterable[UpgradeResult]) -> Iterator[str]:

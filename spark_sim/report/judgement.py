@@ -22,17 +22,32 @@ class Judgement:
     text: str
 
 
-def judge(results: Sequence[Any], *, shows_nothing: Callable[[Any], bool], why: str) -> Judgement:
+@frozen
+class Promise:
+    """What documentation promises, in words."""
+
+    one: str
+    all: str
+
+
+DOCUMENTED: Final = Promise("documented", "documented plans")
+KAFKAS_GUIDE: Final = Promise("in Kafka's guide", "plans of Kafka's guide")
+
+
+def judge(
+    results: Sequence[Any], *, shows_nothing: Callable[[Any], bool], why: str, words: Promise = DOCUMENTED
+) -> Judgement:
     """Judge a sweep: every documented plan is safe, and every cell shows something.
 
     Args:
         results: The results of all cells.
         shows_nothing: Whether a result proves nothing, although it is safe.
         why: What is missing then.
+        words: How the documented plans are called.
     """
     for verdict in (UNSAFE, ERROR, UNKNOWN):
         if broken := [each.title for each in results if each.is_documented and each.verdict == verdict]:
-            return Judgement(False, f"in Kafka's guide, and yet {verdict}: {abbreviated(broken)}")
+            return Judgement(False, f"{words.one}, and yet {verdict}: {abbreviated(broken)}")
     if vacuous := [each.title for each in results if shows_nothing(each)]:
         return Judgement(False, f"{why}, so nothing is shown: {abbreviated(vacuous)}")
     documented = sum(each.is_documented for each in results)
@@ -40,7 +55,7 @@ def judge(results: Sequence[Any], *, shows_nothing: Callable[[Any], bool], why: 
     promised = f"all {documented} safe" if documented else "none was asked for"
     if conditional:
         promised = f"{documented - conditional} safe, {conditional} {SAFE_IF}"
-    return Judgement(True, f"plans of Kafka's guide: {promised}; others: {_tally(results)}")
+    return Judgement(True, f"{words.all}: {promised}; others: {_tally(results)}")
 
 
 def _tally(results: Sequence[Any]) -> str:

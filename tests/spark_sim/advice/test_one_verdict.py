@@ -15,7 +15,7 @@ from attrs import evolve
 from spark_sim.advice.upgrade_guide import derive_guide, entry_json, path_text
 from spark_sim.report._guide_tables import sign
 from spark_sim.report.html import page_data
-from spark_sim.report.judgement import judge
+from spark_sim.report._terminal import judge
 from spark_sim.search.cell_result import (
     CONCRETE_REPLAY_DISAGREES,
     DETERMINISTIC,
@@ -163,7 +163,7 @@ def test_what_says_nothing_of_the_upgrade_is_not_called_unsafe(violated, verdict
 
     assert verdict == result.verdict == UPGRADE_MATRIX.record(result)["verdict"] == entry.verdict
     assert verdict == parse_upgrade_result(json.loads(json.dumps(UPGRADE_MATRIX.record(result)))).verdict
-    judgement = judge([result], shows_nothing=lambda _: False, why="")
+    judgement = judge([result])
     assert (False, f"in Kafka's guide, and yet {verdict}: 2.0 to 2.3 (one bounce)") == (judgement.good, judgement.text)
 
 

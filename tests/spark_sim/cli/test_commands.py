@@ -173,7 +173,7 @@ def test_a_documented_plan_that_is_unsafe_gives_status_1(tmp_path, monkeypatch):
     result = run(sweep, "--from", "2.0", "--to", "simulated-4", "--out", tmp_path)
 
     assert 1 == result.exit_code
-    assert "documented, and yet unsafe: 2.0 to simulated-4" in result.output
+    assert "in Kafka's guide, and yet unsafe: 2.0 to simulated-4" in result.output
 
 
 WRONG = [
