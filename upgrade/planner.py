@@ -24,7 +24,7 @@ from upgrade.plans import (
     order_by_capability,
 )
 from upgrade.releases import Release
-from upgrade.verdict import UNKNOWN_TOPOLOGY, Guidance, TopologyFacts, TopologyFeature, Verdict, guidance
+from upgrade.verdict import NO_GUIDANCE, UNKNOWN_TOPOLOGY, Guidance, TopologyFacts, TopologyFeature, guidance
 from upgrade.verdict.conditions import without_features
 
 
@@ -53,7 +53,7 @@ class Advice:
     warnings: tuple[Message, ...] = ()
     via: tuple[str, ...] = ()
     """The bridge releases, in order."""
-    guidance: Guidance = Guidance((), Verdict.SAFE)
+    guidance: Guidance = NO_GUIDANCE
     """The verdict, and the conditions on which it depends."""
 
     def as_json(self) -> dict[str, Any]:

@@ -58,7 +58,11 @@ class ExploredHop:
         more = ("states", "transitions", "schedules", "max_rebalances", "property", "message", "example")
         plain = UPGRADE_MATRIX.record(upgrade_result(self.exploration))
         explored = {"verdict": upgrade_result(self.exploration).explored_verdict}  # the plan has the conditions
-        return {key: plain[key] for key in (*kept, *more)} | explored | {"instead": self.alternative and str(self.alternative)}
+        return (
+            {key: plain[key] for key in (*kept, *more)}
+            | explored
+            | {"instead": self.alternative and str(self.alternative)}
+        )
 
 
 @frozen

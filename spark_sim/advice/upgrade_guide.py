@@ -162,11 +162,7 @@ def _cheapest_safe_plan(cell: Iterable[UpgradeResult]) -> UpgradeResult | None:
 
     A single bounce with a configuration that is never removed is a mistake and no plan, even where it is safe.
     """
-    plans = [
-        each
-        for each in cell
-        if each.holds and (_is_plain_bounce(each) or each.upgrade.plan is Plan.TWO_BOUNCES)
-    ]
+    plans = [each for each in cell if each.holds and (_is_plain_bounce(each) or each.upgrade.plan is Plan.TWO_BOUNCES)]
     return min(plans, key=_plan_cost, default=None)
 
 

@@ -14,7 +14,6 @@ MAX_EXPLORED_MEMBERS: Final = 5
 """Larger groups are sampled."""
 
 
-
 def upgrade_result(explored: ExplorationResult) -> UpgradeResult:
     """Return the result of an exploration.
 

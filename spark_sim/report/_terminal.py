@@ -49,8 +49,26 @@ CELL_WIDTH: Final = len("(1✓)2✓ o✓")
 PENDING: Final = "open"
 RUNNING: Final = "running"
 SEPARATOR: Final = "between"
-MARKS: Final = {SAFE: "✓", SAFE_IF: "◐", UNSAFE: "✗", UNKNOWN: "?", ERROR: "!", RUNNING: "…", PENDING: "·", SEPARATOR: " · "}
-ASCII_MARKS: Final = {SAFE: "+", SAFE_IF: "/", UNSAFE: "x", UNKNOWN: "?", ERROR: "!", RUNNING: "~", PENDING: ".", SEPARATOR: ", "}
+MARKS: Final = {
+    SAFE: "✓",
+    SAFE_IF: "◐",
+    UNSAFE: "✗",
+    UNKNOWN: "?",
+    ERROR: "!",
+    RUNNING: "…",
+    PENDING: "·",
+    SEPARATOR: " · ",
+}
+ASCII_MARKS: Final = {
+    SAFE: "+",
+    SAFE_IF: "/",
+    UNSAFE: "x",
+    UNKNOWN: "?",
+    ERROR: "!",
+    RUNNING: "~",
+    PENDING: ".",
+    SEPARATOR: ", ",
+}
 STYLES: Final = {
     SAFE: "green",
     SAFE_IF: "yellow",

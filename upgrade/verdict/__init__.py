@@ -1,5 +1,6 @@
 """The verdict of a plan: one rule for plans, the guide and the matrix of a sweep."""
 
+from upgrade.verdict._topology_text import facts_of_topology
 from upgrade.verdict.conditions import (
     UNKNOWN_TOPOLOGY,
     TopologyFacts,
@@ -8,10 +9,10 @@ from upgrade.verdict.conditions import (
     features_named,
     topology_conditions,
 )
-from upgrade.verdict.guidance import Guidance, guidance
-from upgrade.verdict.topology_text import facts_of_topology
+from upgrade.verdict.guidance import NO_GUIDANCE, Guidance, guidance
 
 __all__ = [
+    "NO_GUIDANCE",
     "UNKNOWN_TOPOLOGY",
     "Guidance",
     "TopologyFacts",

@@ -61,6 +61,10 @@ class Guidance:
         return plain
 
 
+NO_GUIDANCE: Final = Guidance((), Verdict.SAFE)
+"""The guidance from a release to itself."""
+
+
 def plan_of(hops: Iterable[Upgrade]) -> Plan:
     """Return the plan by which a way of several hops is known: the one that needs a configuration."""
     plans = [hop.plan for hop in hops]
@@ -85,7 +89,7 @@ def guidance(
     ('safe-if', 'two_bounces', 'one_bounce')
     """
     if origin == target:
-        return Guidance((), Verdict.SAFE)
+        return NO_GUIDANCE
     if offline:
         return Guidance((Upgrade(origin, target, Plan.OFFLINE),), Verdict.SAFE)
     hops = advised_hops(origin, target, facts.absent)

@@ -14,8 +14,8 @@ from attrs import evolve
 
 from spark_sim.advice.upgrade_guide import derive_guide, entry_json, path_text
 from spark_sim.report._guide_tables import sign
-from spark_sim.report.html import page_data
 from spark_sim.report._terminal import judge
+from spark_sim.report.html import page_data
 from spark_sim.search.cell_result import (
     CONCRETE_REPLAY_DISAGREES,
     DETERMINISTIC,
@@ -63,9 +63,9 @@ def guide():
 
 def test_every_plan_of_every_pair_is_there():
     assert 37_630 == len(swept())
-    assert {upgrade for pair in (("2.8.2", "3.9.2"), ("4.3.1", "1.1.1")) for upgrade in all_plans(*map(RELEASES.get, pair))} <= {
-        result.upgrade for result, _ in swept()
-    }
+    assert {
+        upgrade for pair in (("2.8.2", "3.9.2"), ("4.3.1", "1.1.1")) for upgrade in all_plans(*map(RELEASES.get, pair))
+    } <= {result.upgrade for result, _ in swept()}
 
 
 def test_the_matrix_has_the_verdict_that_conditions_give_it():
