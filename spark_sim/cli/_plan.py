@@ -92,8 +92,8 @@ def plan(
 
     A release is a number (1.1.1), a line (1.1, its newest release), streams-assignor or simulated-4.
 
-    The first line has the verdict. Of "safe-if" the topology decides: the line says on what, and --without or --topology
-    answers it. Exit status 1 if the topology makes the plan unsafe.
+    The first line has the verdict. "safe-if" names what the topology must not have; --without or --topology answers
+    it. Exit status 1 if the topology makes the plan unsafe.
 
     With --explored, or any option about your group, the documented plan is checked against every schedule of a group of
     up to five members. It is also simulated in the whole group: how often it rebalances, and how long a task has no

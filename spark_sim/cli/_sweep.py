@@ -122,8 +122,8 @@ def sweep(
     metadata.version, and faults, as KIP-584, KIP-778 and Kafka 4.x define them. It takes seconds and no Spark; without
     --from and --to it is every line of Kafka to every later one. DIR gets matrix.json.
 
-    Exit status 0 if every plan of Kafka's guide is safe and, where version probing belongs to the upgrade, a probe was seen;
-    1 if not; 2 for wrong usage.
+    Exit status 0 if every plan of Kafka's guide is safe and, where version probing belongs to the upgrade, a probe was
+    seen; 1 if not; 2 for wrong usage.
 
     \b
     Examples:

@@ -63,9 +63,9 @@ def guide():
 
 def test_every_plan_of_every_pair_is_there():
     assert 37_630 == len(swept())
-    assert {
-        upgrade for pair in (("2.8.2", "3.9.2"), ("4.3.1", "1.1.1")) for upgrade in all_plans(*map(RELEASES.get, pair))
-    } <= {result.upgrade for result, _ in swept()}
+    known = {result.upgrade for result, _ in swept()}
+    for origin, target in (("2.8.2", "3.9.2"), ("4.3.1", "1.1.1")):
+        assert known >= set(all_plans(RELEASES[origin], RELEASES[target]))
 
 
 def test_the_matrix_has_the_verdict_that_conditions_give_it():
