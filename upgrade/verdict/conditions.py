@@ -61,7 +61,7 @@ _OLD_FORMATS: Final = {
     Obstacle.REPARTITIONING: UpgradeFromEffect.OLD_REPARTITIONING,
 }
 """What a value of ``upgrade.from`` does against each obstacle."""
-_KAFKA_14646_LINE: Final = (3, 3)
+KAFKA_14646_LINE: Final = (3, 3)
 """KAFKA-14646: the line that reads no records of foreign-key joins but those that it writes itself."""
 
 
@@ -138,4 +138,4 @@ def _formats_held_back(upgrade: Upgrade) -> frozenset[UpgradeFromEffect]:
 def _meets_kafka_14646(origin: Release, target: Release) -> bool:
     behind, ahead = order_by_capability(origin, target)
     has_joins = behind.number >= RECORD_FORMAT_CHANGES[Obstacle.FOREIGN_KEY_JOINS][0]
-    return has_joins and _KAFKA_14646_LINE in (behind.number[:2], ahead.number[:2])
+    return has_joins and KAFKA_14646_LINE in (behind.number[:2], ahead.number[:2])
