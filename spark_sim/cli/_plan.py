@@ -172,7 +172,9 @@ def _print_group_plan(
     advice = advise(origin.release, target.release, offline=offline, facts=facts)
     impact = _estimate_impact(advice.guidance.hops, **group) if group else None
     if impact and not impact.safe:  # the simulation of this very group decides, and the verdict is on the first line
-        advice = evolve(advice, guidance=evolve(advice.guidance, verdict=Verdict.UNSAFE, features=(), if_met=()))
+        advice = evolve(
+            advice, guidance=evolve(advice.guidance, verdict=Verdict(impact.verdict), features=(), if_met=())
+        )
     if as_json:
         click.echo(
             json.dumps(advice.as_json() | {"notes": notes} | ({"group": impact.as_json()} if impact else {}), indent=2)
@@ -181,7 +183,7 @@ def _print_group_plan(
         click.echo(_advice_text(advice, notes))
         if impact:
             click.echo("\n" + "\n".join(_impact_lines(impact)))
-    if advice.guidance.verdict is Verdict.UNSAFE:
+    if advice.guidance.verdict not in {Verdict.SAFE, Verdict.SAFE_IF}:
         sys.exit(1)
 
 
@@ -273,10 +275,10 @@ def _verdict_text(advice: Advice) -> str:
     """Return the verdict with its conditions, and the plan."""
     found, title = advice.guidance, _title(advice.guidance.hops)
     features = [each.words for each in found.features]
-    if found.verdict is Verdict.UNSAFE:
+    if found.verdict in {Verdict.UNSAFE, Verdict.UNKNOWN, Verdict.ERROR}:
         why = f"the topology has {' and '.join(features)}" if features else "in a group of this size, see below"
         return f"{found.verdict.value}: {title}; {why}"
-    if found.verdict is not Verdict.SAFE_IF:
+    if found.verdict is Verdict.SAFE:
         return f"{found.verdict.value}: {title}"
     condition = f"if the topology has no {' and no '.join(features)}"
     if not found.if_met:

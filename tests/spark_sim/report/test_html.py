@@ -179,6 +179,7 @@ class TestInABrowser:
         assert "streams-assignor plan 1.1.1 2.0.1" in seen(browser, ".way")[0].text
         seen(browser, "#pair-from option[value='2.0']")[0].click()
         assert "not part of this sweep" == seen(browser, "#no-pair")[0].text
+        assert "1.1 to simulated-4" == seen(opened("#no-such-pair/"), "#drill h2")[0].text
 
     def test_a_condition_is_amber_and_in_the_key(self, browser, tmp_path):
         names = (RELEASES["2.8.2"], RELEASES["3.9.2"])
