@@ -43,6 +43,7 @@ class MessageCode(enum.Enum):
 
     # -- effects of upgrade.from on each obstacle: with the value, without it, when it is removed, if it is kept
     OLD_VERSION = "they still send version {behind.supported_version}, the newest that a leader of {behind} can read"
+    NOT_PUSHED = "they send version 2, to which no leader answers with a version of its own (KAFKA-8649)"
     OLD_PROTOCOL = "they still give up all partitions before they rejoin (eager), as members of {behind} do"
     OLD_FOREIGN_KEY_JOINS = "foreign-key joins write what {behind} can read"
     OLD_REPARTITIONING = "repartition topics get updates of tables that {behind} can read"
@@ -58,6 +59,7 @@ class MessageCode(enum.Enum):
         "members of {behind} fail on records of foreign-key joins (UnsupportedVersionException)"
     )
     MISREAD_REPARTITIONING = "members of {behind} misread updates of tables"
+    PUSHED = "a leader of {ahead} can make members of {behind} use version {ahead.supported_version}, and they fail"
     NEW_VERSION = (
         "now every leader knows version {ahead.supported_version}; it answers version {behind.supported_version} as "
         "long as one member sends it"
@@ -65,6 +67,7 @@ class MessageCode(enum.Enum):
     NEW_PROTOCOL = "now every leader lets members keep what they own (cooperative)"
     NEW_RECORDS = "now every member reads the new records"
     VERSION_STAYS = "the group stays on version {behind.supported_version} until you do this"
+    PIN_STAYS = "the group stays on version 2 until you do this"
     PROTOCOL_STAYS = "every rebalance stops the whole group until you do this (eager)"
     RECORDS_STAY = "the records stay as they were"
 

@@ -28,9 +28,8 @@ from upgrade.plans import (
 from upgrade.release_behaviour import ReportedTasks
 from upgrade.releases import RELEASES, Release
 from upgrade.upgrade_from import StartupOutcome, UpgradeFromEffect
+from upgrade.verdict.conditions import KAFKA_14646_LINE
 
-_KAFKA_14646_LINE: Final = (3, 3)
-"""KAFKA-14646: the line that reads no records of foreign-key joins but those that it writes itself."""
 _KAFKA_14646_UPGRADE_FROM: Final = "3.4"
 """The oldest value with which foreign-key joins write what 3.3 writes."""
 _RECORD_FORMATS: Final = {
@@ -147,7 +146,7 @@ def _record_format_warnings(hop: _Hop) -> Iterator[Message]:
 def _kafka_14646_warnings(hop: _Hop) -> Iterator[Message]:
     """Warn of members of 3.3 that read foreign-key joins as others write them, of themselves or with a value."""
     behind, ahead, value = hop.behind, hop.ahead, hop.params["value"]
-    behind_has_it, ahead_has_it = (each.number[:2] == _KAFKA_14646_LINE for each in (behind, ahead))
+    behind_has_it, ahead_has_it = (each.number[:2] == KAFKA_14646_LINE for each in (behind, ahead))
     old_joins = value is not None and UpgradeFromEffect.OLD_FOREIGN_KEY_JOINS in ahead.upgrade_from_effects(value)
     has_joins = behind.number >= RECORD_FORMAT_CHANGES[Obstacle.FOREIGN_KEY_JOINS][0]
     if not (old_joins and has_joins and (behind_has_it or ahead_has_it)):

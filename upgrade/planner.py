@@ -5,8 +5,7 @@ Sources: KIP-268, KIP-429, KIP-904, and the upgrade guides of the releases.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from itertools import pairwise
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from attrs import fields, frozen
@@ -20,13 +19,14 @@ from upgrade.plans import (
     Obstacle,
     Plan,
     Upgrade,
-    bridge_release,
-    documented_upgrade,
+    documented_upgrade_hops,
     is_downgrade,
     obstacles,
     order_by_capability,
 )
 from upgrade.releases import Release
+from upgrade.verdict import NO_GUIDANCE, UNKNOWN_TOPOLOGY, Guidance, TopologyFacts, TopologyFeature, guidance
+from upgrade.verdict.conditions import without_features
 
 
 @frozen
@@ -52,7 +52,7 @@ class PlanStep:
 
 @frozen
 class Advice:
-    """The documented way from one release to another."""
+    """The advised way from one release to another."""
 
     origin: str
     target: str
@@ -66,6 +66,8 @@ class Advice:
     """The bridge releases, in order."""
     hazards: tuple[Hazard, ...] = ()
     """What the upgrade meets beyond the metadata."""
+    guidance: Guidance = NO_GUIDANCE
+    """The verdict, and the conditions on which it depends."""
 
     @property
     def checked(self) -> CheckedScope:
@@ -77,6 +79,7 @@ class Advice:
         plain: dict[str, Any] = {
             "from": self.origin,
             "to": self.target,
+            **self.guidance.as_json(),
             "plan": self.plan.value,
             "upgrade_from": self.upgrade_from,
             "steps": [step.as_json() for step in self.steps],
@@ -87,13 +90,16 @@ class Advice:
         return plain | ({"via": self.via} if self.via else {})
 
 
-def advise(origin: Release, target: Release, *, offline: bool = False) -> Advice:
-    """Return the documented way from one release to the other.
+def advise(
+    origin: Release, target: Release, *, offline: bool = False, facts: TopologyFacts = UNKNOWN_TOPOLOGY
+) -> Advice:
+    """Return the advised way from one release to the other: that of Kafka's guides, except where it is unsafe.
 
     Args:
         origin: The release of the group now.
         target: The release of the group afterwards.
         offline: Stop the whole group instead: "An 'offline upgrade' is also possible" (KIP-268), always.
+        facts: What is known of the topology. A feature that it lacks asks for no bounce.
 
     Raises:
         UpgradeError: The two releases are the same.
@@ -104,33 +110,50 @@ def advise(origin: Release, target: Release, *, offline: bool = False) -> Advice
     >>> advise(release_named("2.3.1"), release_named("4.3.1")).via
     ('3.9.2',)
     """
-    hops = documented_hops(origin, target, offline=offline)
+    _require_different(origin, target)
+    found = guidance(origin, target, facts, offline=offline)
+    hops = found.hops
     values = [hop.upgrade_from for hop in hops if hop.upgrade_from]
     return Advice(
         origin.name,
         target.name,
         Plan.TWO_BOUNCES if values else hops[0].plan,
         values[0] if values else None,
-        tuple(step for hop in hops for step in _steps(hop)),
-        tuple(dict.fromkeys(text for hop in hops for text in plan_warnings(hop.origin, hop.target, hop.plan))),
+        tuple(step for hop in hops for step in _steps(hop, facts.absent)),
+        tuple(dict.fromkeys(text for hop in hops for text in _warnings(hop, facts))),
         tuple(hop.target.name for hop in hops[:-1]),
         tuple(dict.fromkeys(hazard for hop in hops for hazard in hazards_between(hop.origin, hop.target, hop.plan))),
+        found,
     )
 
 
 def documented_hops(origin: Release, target: Release, *, offline: bool = False) -> tuple[Upgrade, ...]:
-    """Return the documented way as upgrades, one after the other; ``UpgradeError`` if the releases are the same.
+    """Return the way of Kafka's guides as upgrades, one after the other; ``UpgradeError`` if the releases are the same.
 
     >>> from upgrade.releases import release_named
     >>> [str(hop.target) for hop in documented_hops(release_named("2.3.1"), release_named("4.3.1"))]
     ['3.9.2', '4.3.1']
     """
+    _require_different(origin, target)
+    return (Upgrade(origin, target, Plan.OFFLINE),) if offline else documented_upgrade_hops(origin, target)
+
+
+def _require_different(origin: Release, target: Release) -> None:
     if origin == target:
         raise UpgradeError(f"{origin} is already {target}: nothing to do")
-    if offline:
-        return (Upgrade(origin, target, Plan.OFFLINE),)
-    bridge = bridge_release(origin, target)
-    return tuple(documented_upgrade(*hop) for hop in pairwise([origin, *([bridge] if bridge else []), target]))
+
+
+def _warnings(hop: Upgrade, facts: TopologyFacts) -> Iterator[Message]:
+    """Yield the warnings of a hop, without those of features that the topology is known to have or to lack."""
+    for each in plan_warnings(hop.origin, hop.target, hop.plan):
+        feature = TopologyFeature.FOREIGN_KEY_JOINS if each.code.name.startswith("KAFKA_14646") else None
+        resolved = each.code in _ASK_FOR_TOPOLOGY and facts != UNKNOWN_TOPOLOGY
+        if feature not in facts.absent and not resolved:
+            yield each
+
+
+_ASK_FOR_TOPOLOGY: Final = frozenset({MessageCode.TWO_BOUNCES_FOR_RECORDS, MessageCode.STOPPING_FOR_RECORDS})
+"""What a plan says as long as nothing is known of the topology."""
 
 
 @frozen
@@ -149,6 +172,12 @@ _EFFECTS: Final[Mapping[Obstacle, _Effects]] = {
         MessageCode.UNREADABLE_VERSION,
         MessageCode.NEW_VERSION,
         MessageCode.VERSION_STAYS,
+    ),
+    Obstacle.OVERSHOT: _Effects(
+        MessageCode.NOT_PUSHED,
+        MessageCode.PUSHED,
+        MessageCode.NEW_VERSION,
+        MessageCode.PIN_STAYS,
     ),
     Obstacle.PROTOCOL: _Effects(
         MessageCode.OLD_PROTOCOL,
@@ -171,7 +200,7 @@ _EFFECTS: Final[Mapping[Obstacle, _Effects]] = {
 }
 
 
-def _steps(hop: Upgrade) -> tuple[PlanStep, ...]:
+def _steps(hop: Upgrade, absent: frozenset[TopologyFeature]) -> tuple[PlanStep, ...]:
     behind, ahead = order_by_capability(hop.origin, hop.target)
     params = {
         "origin": hop.origin,
@@ -207,7 +236,8 @@ def _steps(hop: Upgrade) -> tuple[PlanStep, ...]:
             else (MessageCode.VERSION_PROBING, MessageCode.LOWER_VERSION)
         )
         return (step(StepKind.DONE, text(MessageCode.BOUNCE), text(why), text(skipped)),)
-    found = obstacles(hop.origin, hop.target)
+    # Two bounces without an obstacle are those around KAFKA-8649, whose single bounce Kafka's guides allow.
+    found = without_features(obstacles(hop.origin, hop.target), absent) or (Obstacle.OVERSHOT,)
     effects = [_EFFECTS[each] for each in found]
     with_value = text(MessageCode.WITH_VALUE, effects=MessageList.of([each.with_value for each in effects], params))
     without = MessageList.of([each.without for each in effects], params)

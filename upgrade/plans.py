@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator, Mapping
 from functools import cache
+from itertools import pairwise
 from typing import Final
 
 from attrs import field, frozen
@@ -177,6 +178,12 @@ def bridge_release(origin: Release, target: Release) -> Release | None:
     newest = [each for each in RELEASES.values() if each.is_released and each.rebalance_protocols == BOTH][-1]
     rolls = Plan.OFFLINE not in {documented_plan(origin, newest), documented_plan(newest, target)}
     return newest if rolls else None
+
+
+def documented_upgrade_hops(origin: Release, target: Release) -> tuple[Upgrade, ...]:
+    """Return the documented way between two releases as upgrades, one after the other."""
+    bridge = bridge_release(origin, target)
+    return tuple(documented_upgrade(*hop) for hop in pairwise([origin, *([bridge] if bridge else []), target]))
 
 
 def _upgrade_from_of(release: Release) -> str:

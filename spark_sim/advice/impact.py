@@ -19,6 +19,7 @@ from spark_sim.model.scenario import Instance, Scenario, Step, make_step
 from spark_sim.model.workload import DEFAULT_WORKLOAD, Workload
 from spark_sim.packed import ExplorationResult, UpgradeCell, explore
 from spark_sim.packed.upgrade_result import MAX_EXPLORED_MEMBERS, upgrade_result
+from spark_sim.search.cell_result import ERROR, SAFE, UNKNOWN, UNSAFE
 from spark_sim.search.sampling import member_names
 from spark_sim.search.tables import UPGRADE_MATRIX
 from upgrade.plans import Plan, Upgrade, all_plans
@@ -57,7 +58,12 @@ class ExploredHop:
         kept = ("from_release", "to_release", "plan", "upgrade_from", "verdict", "members", "faults")
         more = ("states", "transitions", "schedules", "max_rebalances", "property", "message", "example")
         plain = UPGRADE_MATRIX.record(upgrade_result(self.exploration))
-        return {key: plain[key] for key in (*kept, *more)} | {"instead": self.alternative and str(self.alternative)}
+        explored = {"verdict": upgrade_result(self.exploration).explored_verdict}  # the plan has the conditions
+        return (
+            {key: plain[key] for key in (*kept, *more)}
+            | explored
+            | {"instead": self.alternative and str(self.alternative)}
+        )
 
 
 @frozen
@@ -104,6 +110,14 @@ class Impact:
         return all(each.exploration.safe for each in self.explored_hops) and not any(
             each.violation for each in self.measured_hops
         )
+
+    @property
+    def verdict(self) -> str:
+        """``unsafe`` if something is violated; ``error`` or ``unknown`` if an exploration failed or was cut short."""
+        if any(each.violation for each in self.measured_hops):
+            return UNSAFE
+        found = {upgrade_result(each.exploration).explored_verdict for each in self.explored_hops}
+        return next((each for each in (UNSAFE, ERROR, UNKNOWN) if each in found), SAFE)
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values for JSON."""

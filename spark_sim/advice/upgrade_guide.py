@@ -2,8 +2,9 @@
 
 Only verdicts decide; Kafka's own guides are compared afterwards, to explain the differences. A *hop* is a plan that
 leads from one release to another without stopping the group, a *path* is one hop or several through bridge releases.
-A sweep sees rebalance metadata and task ownership. It does not see records, so obstacles of record formats
-(KAFKA-13769, KIP-904) are listed beside a path and never decide about it.
+A sweep sees rebalance metadata and task ownership, and no records. The *way* of an entry is therefore that of
+``upgrade.verdict``, which knows record formats (KAFKA-13769, KIP-904), as long as the sweep does not refute it. So the
+guide, ``streams-assignor plan`` and the report advise the same.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any, Final
 
 from attrs import frozen
 
-from spark_sim.search.cell_result import SAFE, UpgradeResult
+from spark_sim.search.cell_result import ERROR, HOLDS, SAFE_IF, UNKNOWN, UNSAFE, UpgradeResult
 from upgrade.planner import documented_hops
 from upgrade.plans import (
     KAFKA_8649_RULE_SET,
@@ -28,6 +29,7 @@ from upgrade.plans import (
 )
 from upgrade.releases import Release
 from upgrade.upgrade_from import line_number
+from upgrade.verdict import Guidance, guidance
 
 BOUNCES: Final[Mapping[Plan, int]] = {Plan.ONE_BOUNCE: 1, Plan.TWO_BOUNCES: 2}
 Pair = tuple[Release, Release]
@@ -82,10 +84,46 @@ class GuideEntry:
     """The guide for one pair of releases."""
 
     path: UpgradePath
+    """The cheapest safe path by metadata alone."""
+    advised: Guidance
     plain_bounce: UpgradeResult | None
     """A single bounce without configuration, if it is unsafe."""
     unseen_obstacles: tuple[Obstacle, ...]
     """Changes of record formats, which a sweep does not see."""
+    verdict: str
+    """The verdict of ``way``."""
+
+    @property
+    def way(self) -> tuple[Upgrade, ...]:
+        """The way to take: the advised one, or the path if the sweep refutes it."""
+        return self.advised.hops if self.verdict in HOLDS else tuple(hop.upgrade for hop in self.path.hops)
+
+    @property
+    def if_met(self) -> tuple[Upgrade, ...]:
+        """The way that is enough if the topology meets the conditions; empty if there is none of its own."""
+        return self.advised.if_met if self.verdict == SAFE_IF else ()
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """The conditions of ``safe-if``."""
+        return self.advised.conditions if self.verdict == SAFE_IF else ()
+
+    @property
+    def by_metadata(self) -> UpgradePath | None:
+        """The path if it is neither the way nor the one under conditions: the metadata allows it, and no guide."""
+        known = {path_text(self.way), path_text(self.if_met)}
+        return None if str(self.path) in known else self.path
+
+    @property
+    def sign(self) -> str:
+        """The number of bounces, or ``o`` for offline; ``1/2`` is one if the conditions are met, else two."""
+        met = f"{count_bounces(self.if_met)}/" if self.if_met else ""
+        return met + str(count_bounces(self.way) or "o") + "?" * (self.verdict == SAFE_IF and not met)
+
+
+def count_bounces(hops: Iterable[Upgrade]) -> int:
+    """Return the number of rolling restarts; 0 for offline."""
+    return sum(BOUNCES.get(hop.plan, 0) for hop in hops)
 
 
 def derive_guide(results: Iterable[UpgradeResult]) -> dict[Pair, GuideEntry]:
@@ -95,14 +133,24 @@ def derive_guide(results: Iterable[UpgradeResult]) -> dict[Pair, GuideEntry]:
         cells[result.upgrade.origin, result.upgrade.target].append(result)
     hops = {pair: hop for pair, cell in cells.items() if (hop := _cheapest_safe_plan(cell)) is not None}
     found = dict(_shortest_paths(hops))
+    swept = {each.upgrade: each.explored_verdict for cell in cells.values() for each in cell}
+    advised = {pair: guidance(*pair) for pair in cells}
     return {
         pair: GuideEntry(
             UpgradePath(*pair, found.get(pair, ())),
-            next((each for each in cell if _is_plain_bounce(each) and each.verdict != SAFE), None),
+            advised[pair],
+            next((each for each in cell if _is_plain_bounce(each) and not each.holds), None),
             tuple(each for each in obstacles(*pair) if each in RECORD_FORMAT_CHANGES),
+            _worst_verdict(advised[pair], swept),
         )
         for pair, cell in cells.items()
     }
+
+
+def _worst_verdict(advised: Guidance, swept: Mapping[Upgrade, str]) -> str:
+    """Return the verdict of an advised way; a hop that the sweep has explored can only worsen it."""
+    found = {swept.get(hop) for hop in (*advised.hops, *advised.if_met)}
+    return next((each for each in (UNSAFE, ERROR, UNKNOWN) if each in found), advised.verdict.value)
 
 
 def _is_plain_bounce(result: UpgradeResult) -> bool:
@@ -114,11 +162,7 @@ def _cheapest_safe_plan(cell: Iterable[UpgradeResult]) -> UpgradeResult | None:
 
     A single bounce with a configuration that is never removed is a mistake and no plan, even where it is safe.
     """
-    plans = [
-        each
-        for each in cell
-        if each.verdict == SAFE and (_is_plain_bounce(each) or each.upgrade.plan is Plan.TWO_BOUNCES)
-    ]
+    plans = [each for each in cell if each.holds and (_is_plain_bounce(each) or each.upgrade.plan is Plan.TWO_BOUNCES)]
     return min(plans, key=_plan_cost, default=None)
 
 
@@ -213,14 +257,18 @@ def _difference_reason(pair: Pair, entry: GuideEntry) -> DifferenceReason | None
 
 def entry_json(entry: GuideEntry) -> dict[str, Any]:
     """Return one object of ``guide.json``."""
-    path, otherwise = entry.path, entry.plain_bounce
+    path, otherwise, way = entry.path, entry.plain_bounce, entry.way
     return {
         "from": path.origin.name,
         "to": path.target.name,
-        "bounces": path.bounces or None,
-        "via": list(path.via),
-        "upgrade_from": list(path.upgrade_from_values),
-        "way": str(path),
+        "verdict": entry.verdict,
+        "conditions": list(entry.conditions),
+        "bounces": count_bounces(way) or None,
+        "via": [hop.target.name for hop in way[:-1]],
+        "upgrade_from": [hop.upgrade_from for hop in way if hop.upgrade_from],
+        "way": path_text(way),
+        "if_met": path_text(entry.if_met) if entry.if_met else None,
+        "by_metadata": entry.by_metadata and str(entry.by_metadata),
         "otherwise": otherwise and {"property": otherwise.violated, "example": otherwise.example},
         "not_seen": [each.value for each in entry.unseen_obstacles],
     }

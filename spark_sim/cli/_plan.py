@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+from attrs import evolve
 from click.core import ParameterSource
 from rich.console import Console
 
@@ -24,13 +25,13 @@ from spark_sim.cli._plan_hazards import (
     topologies_option,
     way_back_lines,
 )
-from upgrade import Advice, Plan, Release, UpgradeError, advise
+from upgrade import Advice, Plan, Release, Upgrade, UpgradeError, advise
 from upgrade.brokers.planner import advise_brokers
 from upgrade.brokers.protocol_versions import MetadataMode, broker_release, version_named
 from upgrade.brokers.steps import BrokerAdvice
 from upgrade.hazards import TopologyChange
-from upgrade.planner import documented_hops
 from upgrade.releases import ResolvedRelease, resolve_release
+from upgrade.verdict import UNKNOWN_TOPOLOGY, TopologyFacts, Verdict, facts_of_topology, features_named
 
 if TYPE_CHECKING:
     from spark_sim.advice.impact import Impact, MeasuredHop
@@ -70,6 +71,17 @@ GROUP_OPTIONS: Final = ("members", "tasks", "standbys", "static", "session_timeo
     metavar="VERSION",
     help="Current inter.broker.protocol.version or metadata.version (2.8, 3.7-IV4).  [default: FROM's newest]",
 )
+@click.option(
+    "--without",
+    metavar="FEATURES",
+    help="What the topology does not have: foreign-key-joins, repartitioned-tables, or both with a comma.",
+)
+@click.option(
+    "--topology",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="The text of Topology#describe(), which says what the topology has.",
+)
 @click.option("--assume", metavar="RELEASE", help="Treat a line that is newer than this version like RELEASE.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of text.")
 def plan(
@@ -79,6 +91,8 @@ def plan(
     brokers: bool,
     mode: str | None,
     level: str | None,
+    without: str | None,
+    topology: Path | None,
     assume: str | None,
     topologies: tuple[Path, Path] | None,
     as_json: bool,
@@ -87,6 +101,9 @@ def plan(
     """Print the ordered steps of the safe upgrade FROM one release TO another.
 
     A release is a number (1.1.1), a line (1.1, its newest release), streams-assignor or simulated-4.
+
+    The first line has the verdict. "safe-if" names what the topology must not have; --without or --topology answers
+    it. Exit status 1 if the topology makes the plan unsafe.
 
     With --explored, or any option about your group, the documented plan is checked against every schedule of a group of
     up to five members. It is also simulated in the whole group: how often it rebalances, and how long a task has no
@@ -102,6 +119,8 @@ def plan(
       streams-assignor plan 2.0.1 simulated-4 --json
       streams-assignor plan 2.3 4.3 --members 12 --tasks 48 --standbys 1 --session-timeout 45
       streams-assignor plan 3.9 4.3 --topologies old.txt new.txt
+      streams-assignor plan 2.8 3.9 --without foreign-key-joins,repartitioned-tables
+      streams-assignor plan 2.8 3.9 --topology topology.txt
       streams-assignor plan --brokers 2.8 4.3
       streams-assignor plan --brokers 3.9 4.3 --kraft
       streams-assignor plan --brokers 4.3 4.2 --level 4.2
@@ -116,14 +135,19 @@ def plan(
         raise click.UsageError("--topologies is for a Streams group; brokers have none")
     if not brokers and (mode or level):
         raise click.UsageError("--zookeeper, --kraft and --level need --brokers")
+    if brokers and (without or topology):
+        raise click.UsageError("--without and --topology are for a Streams group")
+    if without and topology:
+        raise click.UsageError("--topology says what the topology has: leave out --without")
     try:
         if brokers:
             _print_broker_plan(_advise_brokers(from_release, to_release, mode, level), as_json=as_json)
         else:
             ends = resolve_release(from_release, assume), resolve_release(to_release, assume)
             change = compare_topology_files(*topologies) if topologies else None
-            group = of_a_group | {"offline": offline} if about_group else None
-            _print_group_plan(*ends, group, change, offline, as_json)
+            facts = _topology_facts(without, topology)
+            group = of_a_group if about_group else None
+            _print_group_plan(*ends, group, change, facts, offline=offline, as_json=as_json)
     except UpgradeError as error:
         raise click.UsageError(str(error)) from error
 
@@ -134,40 +158,72 @@ def _print_broker_plan(advice: BrokerAdvice, *, as_json: bool) -> None:
         sys.exit(1)
 
 
+def _topology_facts(without: str | None, topology: Path | None) -> TopologyFacts:
+    """Return what the options say of the topology."""
+    if topology is None:
+        return TopologyFacts(absent=features_named(without)) if without is not None else UNKNOWN_TOPOLOGY
+    try:
+        return facts_of_topology(topology.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise click.UsageError(f"cannot read {topology}: {error}") from error
+    except UpgradeError as error:
+        raise click.UsageError(f"{topology}: {error}") from error
+
+
 def _print_group_plan(
     origin: ResolvedRelease,
     target: ResolvedRelease,
     group: Mapping[str, Any] | None,
     change: TopologyChange | None,
+    facts: TopologyFacts,
+    *,
     offline: bool,
     as_json: bool,
 ) -> None:
-    """Print the plan, then what a group of this size sees of it; `group` is None if its size is not given."""
-    advice = advise(origin.release, target.release, offline=offline)
-    checked = advice.checked.with_topologies() if change else advice.checked
+    """Print the plan, and what a group of this size sees of it; `group` is None if its size is not given."""
     notes = [*origin.notes, *target.notes]
-    if not as_json:  # first: the simulation of a large group takes minutes
-        if group and group["static"] and not offline:
-            click.echo("\n".join([*static_verdict_lines(origin.release, target.release), ""]), nl=False)
-        click.echo(_advice_text(advice, notes))
-    impact = _estimate_impact(origin.release, target.release, **group) if group else None
+    if origin.release == target.release:
+        click.echo(_already_there(origin.release, notes, as_json=as_json))
+        return
+    advice = advise(origin.release, target.release, offline=offline, facts=facts)
+    checked = advice.checked.with_topologies() if change else advice.checked
+    impact = _estimate_impact(advice.guidance.hops, **group) if group else None
+    if impact and not impact.safe:  # the simulation of this very group decides, and the verdict is on the first line
+        advice = evolve(
+            advice, guidance=evolve(advice.guidance, verdict=Verdict(impact.verdict), features=(), if_met=())
+        )
     if as_json:
         further: dict[str, Any] = {"notes": notes, **checked.as_json()}
         further |= {"topologies": change.as_json()} if change else {}
         further |= {"group": impact.as_json()} if impact else {}
         click.echo(json.dumps(advice.as_json() | further, indent=2))
     else:
-        parts = (change.lines() if change else (), _impact_lines(impact) if impact else (), (str(checked),))
-        click.echo("\n" + "\n\n".join("\n".join(lines) for part in parts if (lines := list(part))))
-    if impact and not impact.safe:
+        is_static = group is not None and group["static"] and not offline
+        static = static_verdict_lines(origin.release, target.release) if is_static else ()
+        parts = (
+            (_advice_text(advice, notes, static),),
+            change.lines() if change else (),
+            _impact_lines(impact) if impact else (),
+            (str(checked),),
+        )
+        click.echo("\n\n".join("\n".join(lines) for part in parts if (lines := list(part))))
+    if advice.guidance.verdict not in {Verdict.SAFE, Verdict.SAFE_IF}:
         sys.exit(1)
 
 
+def _already_there(release: Release, notes: list[str], *, as_json: bool) -> str:
+    """Return the plan from a release to itself."""
+    text = "already there"
+    if not as_json:
+        return _with_warnings([f"{release} to {release}: {Verdict.SAFE.value}: {text}, nothing to do"], notes)
+    plain = {"from": release.name, "to": release.name, "verdict": Verdict.SAFE.value, "conditions": []}
+    nothing = {"plan": None, "upgrade_from": None, "steps": [], "warnings": [], "notes": [text, *notes]}
+    return json.dumps(plain | nothing, indent=2)
+
+
 def _estimate_impact(
-    origin: Release,
-    target: Release,
+    hops: Iterable[Upgrade],
     *,
-    offline: bool,
     members: int,
     tasks: int,
     standbys: int,
@@ -178,7 +234,6 @@ def _estimate_impact(
     """Explore and measure the plan in a group of this size; a terminal shows a spinner."""
     from spark_sim.advice import impact
 
-    hops = documented_hops(origin, target, offline=offline)
     group = impact.GroupProfile(members, impact.workload_with(tasks, standbys, static=static), session_timeout)
     with Console(stderr=True).status(
         f"exploring every schedule, then playing the plan with {count(members, 'member')} ..."
@@ -192,7 +247,7 @@ def _impact_lines(impact: Impact) -> Iterator[str]:
     for each in group["explored"]:
         what = f"{each['from_release']} to {each['to_release']}, {each['plan'].replace('_', ' ')}"
         yield f"explored with {count(each['members'], 'member')}: {what}: {each['verdict']}"
-        if each["verdict"] == "safe":
+        if each["verdict"] == Verdict.SAFE.value:
             yield f"   {each['states']:,} states, every schedule with up to one crash and one late member"
         else:
             yield f"   {each['property']} ({each['message']})"
@@ -239,11 +294,32 @@ _TITLES = {
 }
 
 
-def _advice_text(advice: Advice, notes: Iterable[str]) -> str:
-    title = _TITLES[advice.plan.value]
-    if advice.via:
-        title = f"{_NUMBERS[len(advice.steps)]} rolling bounces, through {', '.join(advice.via)}"
-    lines = [f"{advice.origin} to {advice.target}: {title}", ""]
+def _title(hops: Sequence[Upgrade]) -> str:
+    if len(hops) == 1:
+        return _TITLES[hops[0].plan.value]
+    bounces = sum(len(hop.rounds) for hop in hops)
+    return f"{_NUMBERS[bounces]} rolling bounces, through {', '.join(str(hop.target) for hop in hops[:-1])}"
+
+
+def _verdict_text(advice: Advice) -> str:
+    """Return the verdict with its conditions, and the plan."""
+    found, title = advice.guidance, _title(advice.guidance.hops)
+    features = [each.words for each in found.features]
+    if found.verdict in {Verdict.UNSAFE, Verdict.UNKNOWN, Verdict.ERROR}:
+        why = f"the topology has {' and '.join(features)}" if features else "in a group of this size, see below"
+        return f"{found.verdict.value}: {title}; {why}"
+    if found.verdict is Verdict.SAFE:
+        return f"{found.verdict.value}: {title}"
+    condition = f"if the topology has no {' and no '.join(features)}"
+    if not found.if_met:
+        return f"{found.verdict.value}: {title}, {condition}"
+    only = f", which {' and '.join(each.words for each in found.hops_features)} make unsafe"
+    otherwise = f"else {title}{only if found.hops_features else ''}, as below"
+    return f"{found.verdict.value}: {_title(found.if_met)}, {condition}; {otherwise}"
+
+
+def _advice_text(advice: Advice, notes: Iterable[str], static: Iterable[str]) -> str:
+    lines = [f"{advice.origin} to {advice.target}: {_verdict_text(advice)}", *static, ""]
     for number, step in enumerate(advice.steps, 1):
         lines += [f"{number}. {step.do}", f"   why:        {step.why}", f"   if skipped: {step.if_skipped}"]
         lines += [*way_back_lines(step), ""]

@@ -38,10 +38,9 @@ def way_back_lines(step: PlanStep) -> Iterator[str]:
 
 
 def static_verdict_lines(origin: Release, target: Release) -> Iterator[str]:
-    """Write what a rolling downgrade does to static members; it stands before everything else."""
+    """Write what a rolling downgrade does to static members; it stands directly below the verdict."""
     if static := static_downgrade(origin, target):
         yield f"static members: {static.symptom}; {static.remedy}"
-        yield ""
 
 
 def hazard_lines(advice: Advice) -> Iterator[str]:

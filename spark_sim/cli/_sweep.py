@@ -10,6 +10,7 @@ import click
 from attrs import evolve
 from click.core import ParameterSource
 
+from assignor.cli.params import LocalFolder
 from spark_sim.cli._exit_status import CommandFailed, WrongUsage, exit_unless, one_line_errors
 from upgrade.errors import UpgradeError
 from upgrade.plans import Plan, Upgrade, all_upgrades, kip_268_plans, kip_268_upgrades
@@ -101,7 +102,7 @@ DEFAULT_RUNS_OF_ALL_PAIRS: Final = 4
 @click.option(
     "--faults", type=click.IntRange(0, 3), default=1, show_default=True, help="Of brokers: most faults in one run."
 )
-@click.option("--out", type=click.Path(path_type=Path), required=True, metavar="DIR", help="Where the results go.")
+@click.option("--out", type=LocalFolder(), required=True, metavar="DIR", help="Where the results go.")
 @click.option("--fresh", is_flag=True, help="First remove the results of an earlier sweep from DIR.")
 @click.option(
     "--json", "as_json", is_flag=True, help="Print matrix.json (or history.json) at the end instead of the table."
@@ -121,8 +122,8 @@ def sweep(
     metadata.version, and faults, as KIP-584, KIP-778 and Kafka 4.x define them. It takes seconds and no Spark; without
     --from and --to it is every line of Kafka to every later one. DIR gets matrix.json.
 
-    Exit status 0 if every documented plan is safe and, where version probing belongs to the upgrade, a probe was seen;
-    1 if not; 2 for wrong usage.
+    Exit status 0 if every plan of Kafka's guide is safe and, where version probing belongs to the upgrade, a probe was
+    seen; 1 if not; 2 for wrong usage.
 
     \b
     Examples:

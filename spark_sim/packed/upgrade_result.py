@@ -8,13 +8,10 @@ from typing import Any, Final
 from spark_sim.model.settle import MAX_REBALANCES
 from spark_sim.packed._cell import UpgradeCell
 from spark_sim.packed.explorer import Counterexample, ExplorationResult
-from spark_sim.search.cell_result import UpgradeResult
+from spark_sim.search.cell_result import CONCRETE_REPLAY_DISAGREES, INCOMPLETE, UpgradeResult
 
 MAX_EXPLORED_MEMBERS: Final = 5
 """Larger groups are sampled."""
-
-INCOMPLETE: Final = "every schedule was explored"
-CONCRETE_REPLAY_DISAGREES: Final = "always: real members do what packed states do"
 
 
 def upgrade_result(explored: ExplorationResult) -> UpgradeResult:

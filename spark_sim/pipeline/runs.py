@@ -11,12 +11,9 @@ from typing import Final, NamedTuple, get_type_hints
 from spark_sim.model.events import events_digest
 from spark_sim.model.metrics import MeasuredSimulation
 from spark_sim.model.scenario import Scenario, Step
-from spark_sim.search.cell_result import SAFE, UNSAFE, UpgradeResult
+from spark_sim.search.cell_result import ERROR, SAFE, UNSAFE, UpgradeResult
 from spark_sim.search.tables import Table, stored
 from upgrade.plans import Upgrade
-
-ERROR: Final = "error"
-"""The verdict of a run that the simulation could not finish."""
 
 
 class Run(NamedTuple):

@@ -19,13 +19,11 @@ from spark_sim.model.scenario import Scenario
 from spark_sim.pipeline.runs import Run, run_scenarios, summarise
 from spark_sim.pipeline.sink import StagedResults
 from spark_sim.pipeline.work_units import Partition, PartitionResult, WorkUnit, digest_of
-from spark_sim.search.cell_result import SIMULATION_FAILS, CellResult, UpgradeResult
+from spark_sim.search.cell_result import DETERMINISTIC, SIMULATION_FAILS, CellResult, UpgradeResult
 from spark_sim.search.shrink import shrink_example
 
 REPEAT_EVERY: Final = 100
 """One run in so many is repeated, to check that it is deterministic."""
-
-DETERMINISTIC: Final = "always: the same scenario gives the same history"
 
 Log = Callable[[str], None]
 """Prints a line for the user."""

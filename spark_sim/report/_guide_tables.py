@@ -17,11 +17,11 @@ from spark_sim.advice.upgrade_guide import (
     guide_differences,
     path_text,
 )
-from spark_sim.search.cell_result import SAFE, UpgradeResult
+from spark_sim.search.cell_result import UpgradeResult
 from upgrade.plans import Plan
 from upgrade.releases import RELEASES, Release
 
-NO_PATH: Final = " "
+NO_PATH: Final = "-"
 """The sign of a release and itself."""
 LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 
@@ -39,7 +39,8 @@ def guide_summary(results: Sequence[UpgradeResult]) -> dict[str, Any]:
         "transitions": sum(each.transitions for each in results),
         "schedules": str(sum(each.schedules or 0 for each in results)),
         "releases": [release.name for release in releases],
-        "signs": ["".join(sign(entries, origin, target) for target in releases) for origin in releases],
+        "signs": [" ".join(sign(entries, origin, target) for target in releases) for origin in releases],
+        **_plan_verdicts(results, releases),
         "broken": list(_broken(results)),
         "differences": list(_differences(entries)),
         "unexplained": [
@@ -48,10 +49,23 @@ def guide_summary(results: Sequence[UpgradeResult]) -> dict[str, Any]:
     }
 
 
+def _plan_verdicts(results: Iterable[UpgradeResult], releases: Sequence[Release]) -> dict[str, Any]:
+    """Return the verdict of every plan: the distinct cells, and for each pair the place of its cell among them."""
+    cells: dict[Pair, list[str]] = {}
+    for each in results:
+        upgrade = each.upgrade
+        words = [upgrade.plan.value, *filter(None, [upgrade.upgrade_from]), each.verdict]
+        cells.setdefault((upgrade.origin, upgrade.target), []).append(" ".join(words))
+    distinct = {cell: place for place, cell in enumerate(dict.fromkeys(", ".join(cell) for cell in cells.values()))}
+    places = {pair: str(distinct[", ".join(cell)]) for pair, cell in cells.items()}
+    rows = [" ".join(places.get((origin, target), NO_PATH) for target in releases) for origin in releases]
+    return {"plans": list(distinct), "cells": rows}
+
+
 def sign(entries: Mapping[Pair, GuideEntry], origin: Release, target: Release) -> str:
-    """Return the number of bounces, or the sign of an offline upgrade."""
+    """Return the number of bounces, or the sign of an offline upgrade; ``1/2`` if the topology decides."""
     entry = entries.get((origin, target))
-    return entry.path.sign if entry else NO_PATH
+    return entry.sign if entry else NO_PATH
 
 
 def _broken(results: Iterable[UpgradeResult]) -> Iterator[dict[str, Any]]:
@@ -59,7 +73,7 @@ def _broken(results: Iterable[UpgradeResult]) -> Iterator[dict[str, Any]]:
     found: dict[str, list[UpgradeResult]] = {}
     for each in results:
         upgrade = each.upgrade
-        if upgrade.plan is Plan.ONE_BOUNCE and upgrade.upgrade_from is None and each.verdict != SAFE:
+        if upgrade.plan is Plan.ONE_BOUNCE and upgrade.upgrade_from is None and not each.holds:
             found.setdefault(str(each.violated), []).append(each)
     for violated, unsafe in sorted(found.items()):
         shortest = min(unsafe, key=lambda each: (len(each.example or ""), each.example or ""))
@@ -99,7 +113,7 @@ def _release_span(releases: Iterable[Release]) -> str:
 
 def groups_of_releases(kept: Mapping[str, Any]) -> list[list[int]]:
     """Group the places of releases that have the same signs from and to all others."""
-    signs, found = kept["signs"], list[list[int]]()
+    signs, found = _rows_of_signs(kept), list[list[int]]()
     for place in range(len(signs)):
         fitting = (group for group in found if _have_equal_signs(signs, group[0], place))
         if (group := next(fitting, None)) is None:
@@ -109,7 +123,11 @@ def groups_of_releases(kept: Mapping[str, Any]) -> list[list[int]]:
     return found
 
 
-def _have_equal_signs(signs: Sequence[str], one: int, other: int) -> bool:
+def _rows_of_signs(kept: Mapping[str, Any]) -> list[list[str]]:
+    return [row.split() for row in kept["signs"]]
+
+
+def _have_equal_signs(signs: Sequence[Sequence[str]], one: int, other: int) -> bool:
     return signs[one][other] == signs[other][one] and all(
         signs[one][each] == signs[other][each] and signs[each][one] == signs[each][other]
         for each in range(len(signs))
@@ -119,7 +137,7 @@ def _have_equal_signs(signs: Sequence[str], one: int, other: int) -> bool:
 
 def matrix_rows(kept: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
     """Return head and rows of the matrix: releases with the same signs share a row and a column."""
-    signs, found = kept["signs"], groups_of_releases(kept)
+    signs, found = _rows_of_signs(kept), groups_of_releases(kept)
     letters = [column_name(place) for place in range(len(found))]
     rows = [
         [f"**{letters[place]}**", release_ranges([RELEASES[kept["releases"][each]] for each in group])]
@@ -129,7 +147,7 @@ def matrix_rows(kept: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
     return ["", "from \\ to", *letters], rows
 
 
-def _between(signs: Sequence[str], group: Sequence[int], other: Sequence[int]) -> str:
+def _between(signs: Sequence[Sequence[str]], group: Sequence[int], other: Sequence[int]) -> str:
     """Return the sign between two groups; within one it is that of its first two."""
     if group is other:
         return signs[group[0]][group[1]] if len(group) > 1 else ""

@@ -20,7 +20,7 @@ from spark_sim.report import judgement
 from spark_sim.report._guide_tables import guide_summary, matrix_rows
 from spark_sim.report.console import print_dim
 from spark_sim.report.judgement import MAX_NAMED, Judgement, abbreviated, replay_line
-from spark_sim.search.cell_result import SAFE, UNSAFE, UpgradeResult
+from spark_sim.search.cell_result import ERROR, SAFE, SAFE_IF, UNKNOWN, UNSAFE, UpgradeResult
 from upgrade.plans import RECORD_FORMAT_CHANGES, Plan, Upgrade, obstacles
 from upgrade.releases import Release
 
@@ -49,9 +49,35 @@ CELL_WIDTH: Final = len("(1✓)2✓ o✓")
 PENDING: Final = "open"
 RUNNING: Final = "running"
 SEPARATOR: Final = "between"
-MARKS: Final = {SAFE: "✓", UNSAFE: "✗", RUNNING: "…", PENDING: "·", SEPARATOR: " · "}
-ASCII_MARKS: Final = {SAFE: "+", UNSAFE: "x", RUNNING: "~", PENDING: ".", SEPARATOR: ", "}
-STYLES: Final = {SAFE: "green", UNSAFE: "bold red", RUNNING: "yellow", PENDING: "dim"}
+MARKS: Final = {
+    SAFE: "✓",
+    SAFE_IF: "◐",
+    UNSAFE: "✗",
+    UNKNOWN: "?",
+    ERROR: "!",
+    RUNNING: "…",
+    PENDING: "·",
+    SEPARATOR: " · ",
+}
+ASCII_MARKS: Final = {
+    SAFE: "+",
+    SAFE_IF: "/",
+    UNSAFE: "x",
+    UNKNOWN: "?",
+    ERROR: "!",
+    RUNNING: "~",
+    PENDING: ".",
+    SEPARATOR: ", ",
+}
+STYLES: Final = {
+    SAFE: "green",
+    SAFE_IF: "yellow",
+    UNSAFE: "bold red",
+    UNKNOWN: "magenta",
+    ERROR: "bold magenta",
+    RUNNING: "cyan",
+    PENDING: "dim",
+}
 
 
 # -- what it comes to ------------------------------------------------------------------------------------------------
@@ -63,6 +89,7 @@ def judge(results: Sequence[UpgradeResult]) -> Judgement:
         results,
         shows_nothing=lambda each: each.expects_probe and each.runs and not each.probes,
         why=f"{VERSION_PROBED}; no probe was ever seen",
+        words=judgement.KAFKAS_GUIDE,
     )
 
 
@@ -93,8 +120,8 @@ def measure_lines(results: Iterable[UpgradeResult]) -> Iterator[str]:
 def variant_lines(results: Sequence[UpgradeResult]) -> Iterator[str]:
     """Yield how many safe plans each operator deviation breaks, and how many documented ones among them."""
     for name, words in DEVIATION_DESCRIPTIONS.items():
-        asked = [each for each in results if name in each.deviations and each.verdict == SAFE]
-        broken = [each for each in asked if each.deviations[name].verdict != SAFE]
+        asked = [each for each in results if name in each.deviations and each.holds]
+        broken = [each for each in asked if not each.deviations[name].holds]
         documented = sum(each.upgrade.is_documented for each in broken)
         if asked:
             counted = f", {documented} of them documented" if documented else ""
@@ -125,7 +152,7 @@ def note_lines(results: Iterable[UpgradeResult]) -> Iterator[str]:
 
 def cell_state(result: UpgradeResult, unfinished: Iterable[Upgrade] = ()) -> str:
     """Return a key of ``MARKS``: a violation is final, anything else only when all runs are done."""
-    if result.verdict != SAFE or result.upgrade not in unfinished:
+    if not result.holds or result.upgrade not in unfinished:
         return result.verdict
     return RUNNING if result.runs else PENDING
 
@@ -169,7 +196,7 @@ def matrix_table(
 
 
 def _signs(cell: Sequence[UpgradeResult], unfinished: Iterable[Upgrade], marks: Mapping[str, str]) -> Text:
-    """Write ``(1✓)2✓ o✓``: each plan's sign and verdict, the documented one in brackets."""
+    """Write ``(1✓)2✓ o✓``: each plan's sign and verdict, that of Kafka's guide in brackets."""
     text, bracket = Text(), " "
     for result in cell:
         at = cell_state(result, unfinished)
@@ -183,7 +210,8 @@ def legend(*, ascii_only: bool = False) -> Text:
     """Explain the signs of ``matrix_table``."""
     marks = ASCII_MARKS if ascii_only else MARKS
     plans = (f"{words.sign} {words.name}" for words in PLANS.values())
-    signs = (*plans, "( ) documented plan", f"{marks[SAFE]} safe", f"{marks[UNSAFE]} unsafe")
+    verdicts = (f"{marks[each]} {each}" for each in (SAFE, SAFE_IF, UNSAFE, UNKNOWN, ERROR))
+    signs = (*plans, "( ) plan of Kafka's guide", *verdicts)
     return Text(marks[SEPARATOR].join(signs), "dim")
 
 
@@ -250,7 +278,9 @@ def print_results(console: Console, results: Sequence[UpgradeResult], max_exampl
 
 # -- the guide -------------------------------------------------------------------------------------------------------
 
-SIGN_STYLES: Final = {"1": "green", "2": "yellow", "o": "bold red"}
+SIGN_STYLES: Final = {"1": "green", "2": "cyan", "o": "bold red"}
+CONDITIONAL: Final = "yellow"
+"""The style of the signs of ``safe-if``."""
 
 
 def guide_table(summary: Mapping[str, Any]) -> Table:
@@ -261,7 +291,7 @@ def guide_table(summary: Mapping[str, Any]) -> Table:
     for each in letters:
         table.add_column(each, justify="center")
     for head, names, *signs in rows:
-        cells = [Text(sign, SIGN_STYLES.get(sign, "cyan")) for sign in signs]
+        cells = [Text(sign, CONDITIONAL if {"/", "?"} & set(sign) else SIGN_STYLES.get(sign, "cyan")) for sign in signs]
         table.add_row(f"{head.strip('*')} {names}", *cells)
     return table
 
@@ -269,5 +299,10 @@ def guide_table(summary: Mapping[str, Any]) -> Table:
 def guide_legend(*, ascii_only: bool = False) -> Text:
     """Explain the signs of ``guide_table``."""
     marks = ASCII_MARKS if ascii_only else MARKS
-    signs = ("1 one bounce", "2, 3 ... so many, with upgrade.from or bridges", "o offline")
+    signs = (
+        "1 one bounce",
+        "2, 3 ... so many, with upgrade.from or bridges",
+        "o offline",
+        "1/2 safe-if: one without foreign-key joins or repartitioned tables, else two (plan FROM TO names them)",
+    )
     return Text("simplest safe way: " + marks[SEPARATOR].join(signs), "dim")

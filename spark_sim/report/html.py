@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from attrs import asdict
 
-from spark_sim.advice.upgrade_guide import GuideEntry, derive_guide, guide_differences, path_text
+from spark_sim.advice.upgrade_guide import GuideEntry, Pair, derive_guide, guide_differences, path_text
 from spark_sim.model.events import GroupEvent
 from spark_sim.model.scenario import Scenario
 from spark_sim.pipeline.equivalence import upgrade_class
@@ -21,9 +21,10 @@ from spark_sim.pipeline.sink import write_atomically
 from spark_sim.report._terminal import PLANS, MatrixGrid, judge
 from spark_sim.report.judgement import format_count
 from spark_sim.report.trace_view import MemberTrace, Trace, group_by_generation, trace
-from spark_sim.search.cell_result import SAFE, UpgradeResult
+from spark_sim.search.cell_result import SAFE_IF, UpgradeResult
 from spark_sim.search.release_roles import ROLES, Recast
 from spark_sim.search.schedules import upgrade_schedules
+from upgrade.planner import documented_hops
 from upgrade.plans import Upgrade
 
 MAX_TRACED_RESULTS: Final = 400
@@ -49,11 +50,17 @@ def render_html(results: Sequence[UpgradeResult]) -> str:
     environment.policies["json.dumps_kwargs"] = {}  # plans in their order, and not in that of the alphabet
     return environment.get_template("report.html.j2").render(
         judgement=judge(results),
+        size="large" if grid_is_large(results) else "small",
         results=len(results),
         runs=list(runs_by_class(results).values()),
         schedules=format_count(sum(result.schedules or 0 for result in results)),
         data=page_data(results),
     )
+
+
+def grid_is_large(results: Sequence[UpgradeResult]) -> bool:
+    """Whether the matrix leaves no room beside it on most screens."""
+    return MatrixGrid(results).is_too_large
 
 
 def runs_by_class(results: Sequence[UpgradeResult]) -> dict[Hashable, int]:
@@ -81,7 +88,7 @@ def page_data(results: Sequence[UpgradeResult]) -> dict[str, Any]:
         difference = differing.get(pair)
         recast = Recast(cell[0].upgrade, ROLES)
         way = _path_json(entries[pair], recast) | {
-            "documented": path_text(recast.hops(difference.documented)) if difference else None,
+            "documented": _guide_text(pair, entries[pair], recast),
             "reason": difference.reason.value if difference and difference.reason else None,
         }
         cells.append([grid.down.index(origin), grid.across.index(target), ways.index_of(way), plans])
@@ -117,12 +124,23 @@ class _Interned:
 
 
 def _path_json(entry: GuideEntry, recast: Recast) -> dict[str, Any]:
+    by_metadata = entry.by_metadata
     return {
-        "sign": entry.path.sign,
-        "text": path_text(recast.hops(hop.upgrade for hop in entry.path.hops)),
-        "via": entry.path.via,
+        "sign": entry.sign,
+        "verdict": entry.verdict,
+        "conditions": entry.conditions,
+        "text": path_text(recast.hops(entry.way)),
+        "if_met": path_text(recast.hops(entry.if_met)) if entry.if_met else None,
+        "by_metadata": path_text(recast.hops(hop.upgrade for hop in by_metadata.hops)) if by_metadata else None,
+        "via": [hop.target.name for hop in entry.way[:-1]],
         "unseen": [each.value for each in entry.unseen_obstacles],
     }
+
+
+def _guide_text(pair: Pair, entry: GuideEntry, recast: Recast) -> str | None:
+    """Return the way of Kafka's guides if it is another one."""
+    documented = documented_hops(*pair)
+    return None if path_text(documented) == path_text(entry.way) else path_text(recast.hops(documented))
 
 
 def _verdict_json(result: UpgradeResult, stories: _Interned, *, traces_all: bool) -> dict[str, Any]:
@@ -137,6 +155,7 @@ def _verdict_json(result: UpgradeResult, stories: _Interned, *, traces_all: bool
     return {
         "plan": upgrade.plan.value,
         "verdict": result.verdict,
+        "conditions": result.conditions if result.verdict == SAFE_IF else (),
         "runs": result.runs,
         "violations": result.violations,
         "max_rebalances": result.max_rebalances,
@@ -148,11 +167,11 @@ def _verdict_json(result: UpgradeResult, stories: _Interned, *, traces_all: bool
         "message": result.message or "",
         "scenario": recast.line(line),
         "story": story,
-        "bad": result.verdict != SAFE and bool(result.example),
+        "bad": not result.holds and bool(result.example),
         "variants": [
             {
                 "words": DEVIATION_DESCRIPTIONS[name],
-                "safe": each.verdict == SAFE,
+                "safe": each.holds,
                 "schedules": format_count(each.schedules),
                 "message": f"{each.violated}: {each.message}" if each.violated else "",
                 "scenario": recast.line(each.example or ""),

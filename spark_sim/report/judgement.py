@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from attrs import frozen
 
-from spark_sim.search.cell_result import SAFE
+from spark_sim.search.cell_result import ERROR, SAFE_IF, UNKNOWN, UNSAFE
 
 MAX_NAMED: Final = 12
 """So many cells are named in a line."""
@@ -21,23 +22,47 @@ class Judgement:
     text: str
 
 
-def judge(results: Sequence[Any], *, shows_nothing: Callable[[Any], bool], why: str) -> Judgement:
+@frozen
+class Promise:
+    """What documentation promises, in words."""
+
+    one: str
+    all: str
+
+
+DOCUMENTED: Final = Promise("documented", "documented plans")
+KAFKAS_GUIDE: Final = Promise("in Kafka's guide", "plans of Kafka's guide")
+
+
+def judge(
+    results: Sequence[Any], *, shows_nothing: Callable[[Any], bool], why: str, words: Promise = DOCUMENTED
+) -> Judgement:
     """Judge a sweep: every documented plan is safe, and every cell shows something.
 
     Args:
         results: The results of all cells.
         shows_nothing: Whether a result proves nothing, although it is safe.
         why: What is missing then.
+        words: How the documented plans are called.
     """
-    broken = [each.title for each in results if each.is_documented and each.verdict != SAFE]
-    if broken:
-        return Judgement(False, f"documented, and yet unsafe: {abbreviated(broken)}")
+    for verdict in (UNSAFE, ERROR, UNKNOWN):
+        if broken := [each.title for each in results if each.is_documented and each.verdict == verdict]:
+            return Judgement(False, f"{words.one}, and yet {verdict}: {abbreviated(broken)}")
     if vacuous := [each.title for each in results if shows_nothing(each)]:
         return Judgement(False, f"{why}, so nothing is shown: {abbreviated(vacuous)}")
     documented = sum(each.is_documented for each in results)
-    unsafe = sum(each.verdict != SAFE for each in results)
+    conditional = sum(each.is_documented and each.verdict == SAFE_IF for each in results)
     promised = f"all {documented} safe" if documented else "none was asked for"
-    return Judgement(True, f"documented plans: {promised}; others: {unsafe} of {len(results) - documented} unsafe")
+    if conditional:
+        promised = f"{documented - conditional} safe, {conditional} {SAFE_IF}"
+    return Judgement(True, f"{words.all}: {promised}; others: {_tally(results)}")
+
+
+def _tally(results: Sequence[Any]) -> str:
+    """Count the verdicts of the plans that are not in Kafka's guide; ``unsafe`` always, the others if there are any."""
+    others = Counter(each.verdict for each in results if not each.is_documented)
+    counted = [f"{others[each]} {each}" for each in (SAFE_IF, UNKNOWN, ERROR) if others[each]]
+    return ", ".join([f"{others[UNSAFE]} of {others.total()} unsafe", *counted])
 
 
 def abbreviated(titles: Sequence[str]) -> str:
@@ -58,7 +83,7 @@ def example_lines(
         noun: What the cells are called, in the plural.
         file: The file that holds all examples.
     """
-    unsafe = sorted((each for each in results if each.verdict != SAFE), key=lambda each: not each.is_documented)
+    unsafe = sorted((each for each in results if not each.holds), key=lambda each: not each.is_documented)
     for each in unsafe[:limit]:
         yield describe(each)
         yield replay_line(each.example)

@@ -14,10 +14,24 @@ from attrs import NOTHING, asdict, evolve, field, fields, filters, frozen
 
 from spark_sim.search.release_roles import Recast
 from upgrade.plans import Plan, Upgrade
+from upgrade.verdict import Verdict, topology_conditions
 
-SAFE, UNSAFE = "safe", "unsafe"
+SAFE, SAFE_IF, UNSAFE, UNKNOWN, ERROR = (each.value for each in Verdict)
+HOLDS: Final = frozenset({SAFE, SAFE_IF})
+"""The verdicts of cells in which every state was explored and nothing is violated."""
+INCOMPLETE: Final = "every schedule was explored"
+"""What a result violates if there were too many states."""
 SIMULATION_FAILS: Final = "always: the simulation does not fail"
 """What a result violates if its exploration raised an error."""
+CONCRETE_REPLAY_DISAGREES: Final = "always: real members do what packed states do"
+DETERMINISTIC: Final = "always: the same scenario gives the same history"
+_NOT_OF_THE_UPGRADE: Final[Mapping[str | None, str]] = {
+    INCOMPLETE: UNKNOWN,
+    SIMULATION_FAILS: ERROR,
+    CONCRETE_REPLAY_DISAGREES: ERROR,
+    DETERMINISTIC: ERROR,
+}
+"""Violations that say nothing of the upgrade, and their verdicts."""
 
 
 def _add_schedules(one: int | None, other: int | None) -> int | None:
@@ -69,8 +83,18 @@ class CellResult:
 
     @property
     def verdict(self) -> str:
-        """``safe`` if nothing that was explored or run violated a property."""
-        return UNSAFE if self.violations or self.violated else SAFE
+        """``safe`` if nothing that was explored or run violated a property.
+
+        ``unknown`` if there were too many states, ``error`` if the simulation failed.
+        """
+        if not (self.violations or self.violated):
+            return SAFE
+        return _NOT_OF_THE_UPGRADE.get(self.violated, UNSAFE)
+
+    @property
+    def holds(self) -> bool:
+        """Whether every state was explored and violates nothing; conditions on the topology may remain."""
+        return self.verdict in HOLDS
 
     @property
     def title(self) -> str:
@@ -144,6 +168,22 @@ class UpgradeResult(CellResult):
     def upgrade(self) -> Upgrade:
         """The cell."""
         return self.cell
+
+    @property
+    def verdict(self) -> str:
+        """The verdict of the exploration; ``safe-if`` if record formats that it does not see depend on the topology."""
+        found = self.explored_verdict
+        return SAFE_IF if found == SAFE and self.conditions else found
+
+    @property
+    def explored_verdict(self) -> str:
+        """The verdict of what was explored: of rebalance metadata and owners, without records."""
+        return super().verdict
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """What the topology must not have, whatever the exploration finds."""
+        return tuple(each.condition for each in topology_conditions(self.cell))
 
     @property
     def title(self) -> str:

@@ -125,6 +125,7 @@ UPGRADE_MATRIX: Final[Table[UpgradeResult]] = Table(
         Column("plan", get=lambda result: result.upgrade.plan.value),
         Column("upgrade_from", get=attrgetter("upgrade.upgrade_from")),
         Column("verdict"),
+        Column("conditions", get=lambda result: list(result.conditions)),
         *map(stored, ("runs", "violations", "max_rebalances", "example")),
         *(stored(name, is_optional=True) for name in ("states", "transitions", "schedules", "members")),
         stored("faults", is_optional=True, decode=lambda value: value or {}),

@@ -92,7 +92,9 @@ def test_plan_as_json_names_the_plan_and_the_config():
     assert ("two_bounces", "0.10.0", 2) == (plan["plan"], plan["upgrade_from"], len(plan["steps"]))
 
 
-@pytest.mark.parametrize("arguments", [("plan", "1.1", "9.9"), ("plan", "2.0", "2.0.1"), ("plan", "1.1")])
+@pytest.mark.parametrize(
+    "arguments", [("plan", "1.1", "9.9"), ("plan", "2.0", "2.1", "--without", "joins"), ("plan", "1.1")]
+)
 def test_a_usage_error_of_plan_is_one_line(arguments):
     result = run(*arguments)
 

@@ -35,6 +35,17 @@ def only_line(text):
     return line
 
 
+@pytest.mark.parametrize("uri", ["s3://bucket/results", "hdfs:/results", "gs+x://a", "file:///tmp/results"])
+def test_a_uri_is_no_folder(uri, tmp_path, monkeypatch):
+    """It became a folder named ``s3:`` in the current one."""
+    monkeypatch.chdir(tmp_path)
+    result = run(sweep, "--from", "1.1", "--to", "2.0", *SMALL, "--out", uri)
+
+    assert 2 == result.exit_code
+    assert f"got the URI '{uri}'" in only_line(result.output)
+    assert [] == list(tmp_path.iterdir())
+
+
 # -- replay ----------------------------------------------------------------------------------------------------------
 
 
@@ -178,7 +189,7 @@ def test_a_documented_plan_that_is_unsafe_gives_status_1(tmp_path, monkeypatch):
     result = run(sweep, "--from", "2.0", "--to", "simulated-4", "--out", tmp_path)
 
     assert 1 == result.exit_code
-    assert "documented, and yet unsafe: 2.0 to simulated-4" in result.output
+    assert "in Kafka's guide, and yet unsafe: 2.0 to simulated-4" in result.output
 
 
 WRONG = [

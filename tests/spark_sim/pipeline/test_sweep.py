@@ -15,7 +15,7 @@ import pytest
 from spark_sim.model.scenario import Scenario, make_step
 from spark_sim.pipeline import runs, sweep, worker
 from spark_sim.pipeline.equivalence import representatives
-from spark_sim.pipeline.runs import ERROR, RUNS_TABLE, run_scenarios
+from spark_sim.pipeline.runs import RUNS_TABLE, run_scenarios
 from spark_sim.pipeline.sink import open_sink
 from spark_sim.pipeline.spark import executor as waves
 from spark_sim.pipeline.spark.java import find_java
@@ -24,7 +24,7 @@ from spark_sim.pipeline.suites import ResultFolderError, upgrade_suite
 from spark_sim.pipeline.sweep import PROCESSES, SweepError, run_sweep
 from spark_sim.pipeline.work_units import Partition, PartitionResult, SampleUnit, SweepConfig
 from spark_sim.pipeline.worker import DETERMINISTIC, REPEAT_EVERY, SweepExecutor, compute_partition
-from spark_sim.search.cell_result import SIMULATION_FAILS
+from spark_sim.search.cell_result import ERROR, SIMULATION_FAILS
 from spark_sim.search.sampling import SampleBatch, SampledSchedule, ScheduleClass
 from upgrade import Plan, Upgrade, release_named
 from upgrade.plans import kip_268_upgrades

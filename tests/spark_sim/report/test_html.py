@@ -11,8 +11,11 @@ import pytest
 from spark_sim.model.scenario import Scenario
 from spark_sim.model.simulation import Simulation
 from spark_sim.report.html import page_data, render_html
+from spark_sim.search.cell_result import UpgradeResult
 from spark_sim.search.release_roles import ROLES
 from tests.spark_sim.made_up import EXAMPLE, MATRIX, everything
+from upgrade.plans import kip_268_plans
+from upgrade.releases import RELEASES
 
 MOST_BYTES = 5_000_000
 
@@ -163,9 +166,42 @@ class TestInABrowser:
 
         assert 28 == len(labels)
         assert (
-            "1.1 to 2.0: one bounce unsafe, two bounces with 1.1 safe (documented), offline safe; "
+            "1.1 to 2.0: one bounce unsafe, two bounces with 1.1 safe (Kafka's guide), offline safe; "
             'simplest safe way: two bounces with upgrade.from="1.1" to 2.0.1'
         ) == labels["1.1-to-2.0"]
+
+    def test_it_opens_with_a_pair_and_another_can_be_chosen_by_name(self, opened):
+        browser = opened()
+        assert "1.1 to simulated-4" == seen(browser, "#drill h2")[0].text
+        seen(browser, "#pair-to option[value='2.0']")[0].click()
+
+        assert "1.1 to 2.0" == seen(browser, "#drill h2")[0].text
+        assert "streams-assignor plan 1.1.1 2.0.1" in seen(browser, ".way")[0].text
+        seen(browser, "#pair-from option[value='2.0']")[0].click()
+        assert "not part of this sweep" == seen(browser, "#no-pair")[0].text
+        assert "1.1 to simulated-4" == seen(opened("#no-such-pair/"), "#drill h2")[0].text
+
+    def test_a_condition_is_amber_and_in_the_key(self, browser, tmp_path):
+        names = (RELEASES["2.8.2"], RELEASES["3.9.2"])
+        file = tmp_path / "conditional.html"
+        file.write_text(render_html([UpgradeResult(each) for each in kip_268_plans(*names)]), encoding="utf-8")
+        browser.get(file.as_uri())
+
+        assert "safe-if" in seen(browser, ".way.conditional .verdict.safe-if")[0].text
+        assert "if the topology has no foreign-key joins and no repartitioned tables" in seen(browser, ".way")[0].text
+        assert "◐ safe-if" in seen(browser, "#key")[0].text
+        assert 1 == len(seen(browser, ".plan.safe-if"))
+
+    def test_a_phone_scrolls_the_matrix_and_not_the_page(self, browser, text_of_all, tmp_path):
+        (tmp_path / "all.html").write_text(text_of_all, encoding="utf-8")
+        frame = "<body style='margin:0'><iframe src='all.html' style='width:390px;height:800px;border:0'></iframe>"
+        (tmp_path / "phone.html").write_text(frame, encoding="utf-8")
+        browser.get((tmp_path / "phone.html").as_uri())
+        browser.switch_to.frame(0)
+        width = browser.execute_script("return [document.documentElement.scrollWidth, innerWidth]")
+        browser.switch_to.default_content()
+
+        assert 390 == width[1] >= width[0]
 
     def test_a_click_shows_the_plans_side_by_side_and_the_example_as_a_chart(self, opened):
         browser = opened()
@@ -215,11 +251,11 @@ class TestInABrowser:
         (key,) = seen(browser, "#key")
 
         assert key.text.startswith("1 one bounce · 2 two bounces · o offline")
-        assert "documented plan" in key.text
+        assert "plan of Kafka's guide" in key.text
         assert "bridge" not in key.text
         seen(browser, "label[for=view-guide]")[0].click()
         assert "bridge" in key.text
-        assert "documented plan" not in key.text
+        assert "plan of Kafka's guide" not in key.text
 
     def test_a_command_that_cannot_be_copied_says_so(self, opened):
         """Where a page has no clipboard, as from a server without TLS, the button did nothing."""

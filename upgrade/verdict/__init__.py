@@ -1,0 +1,25 @@
+"""The verdict of a plan: one rule for plans, the guide and the matrix of a sweep."""
+
+from upgrade.verdict._topology_text import facts_of_topology
+from upgrade.verdict.conditions import (
+    UNKNOWN_TOPOLOGY,
+    TopologyFacts,
+    TopologyFeature,
+    Verdict,
+    features_named,
+    topology_conditions,
+)
+from upgrade.verdict.guidance import NO_GUIDANCE, Guidance, guidance
+
+__all__ = [
+    "NO_GUIDANCE",
+    "UNKNOWN_TOPOLOGY",
+    "Guidance",
+    "TopologyFacts",
+    "TopologyFeature",
+    "Verdict",
+    "facts_of_topology",
+    "features_named",
+    "guidance",
+    "topology_conditions",
+]

@@ -1,0 +1,141 @@
+"""Verdicts, and the features of a topology on which they depend.
+
+A sweep sees rebalance metadata, and no records. Two record formats have changed (KAFKA-13769, KIP-904). While members
+of both sides of such a change are in one group, a topology without the feature has no such records.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from attrs import frozen
+
+from upgrade.errors import UpgradeError, quote_input
+from upgrade.plans import RECORD_FORMAT_CHANGES, Obstacle, Plan, Upgrade, is_downgrade, obstacles, order_by_capability
+from upgrade.releases import Release
+from upgrade.upgrade_from import UpgradeFromEffect
+
+
+class Verdict(enum.Enum):
+    """The verdict of a plan. The values are those of ``matrix.json``."""
+
+    SAFE = "safe"
+    SAFE_IF = "safe-if"
+    """Safe under conditions, which are listed beside it."""
+    UNSAFE = "unsafe"
+    UNKNOWN = "unknown"
+    """Not every state was explored, and those that were violate nothing."""
+    ERROR = "error"
+    """The simulation failed."""
+
+
+class TopologyFeature(enum.Enum):
+    """A feature of a topology whose records have changed. The values are those of ``plan --without``."""
+
+    FOREIGN_KEY_JOINS = "foreign-key-joins"
+    REPARTITIONED_TABLES = "repartitioned-tables"
+
+    @property
+    def condition(self) -> str:
+        """The condition in JSON: the topology lacks the feature."""
+        return f"no {self.value}"
+
+    @property
+    def words(self) -> str:
+        """The feature in a sentence."""
+        return _WORDS[self]
+
+
+_WORDS: Final = {
+    TopologyFeature.FOREIGN_KEY_JOINS: "foreign-key joins",
+    TopologyFeature.REPARTITIONED_TABLES: "repartitioned tables",
+}
+_FEATURES: Final[Mapping[Obstacle, TopologyFeature]] = {
+    Obstacle.FOREIGN_KEY_JOINS: TopologyFeature.FOREIGN_KEY_JOINS,
+    Obstacle.REPARTITIONING: TopologyFeature.REPARTITIONED_TABLES,
+}
+_OLD_FORMATS: Final = {
+    Obstacle.FOREIGN_KEY_JOINS: UpgradeFromEffect.OLD_FOREIGN_KEY_JOINS,
+    Obstacle.REPARTITIONING: UpgradeFromEffect.OLD_REPARTITIONING,
+}
+"""What a value of ``upgrade.from`` does against each obstacle."""
+KAFKA_14646_LINE: Final = (3, 3)
+"""KAFKA-14646: the line that reads no records of foreign-key joins but those that it writes itself."""
+
+
+@frozen
+class TopologyFacts:
+    """What is known of a topology; a feature that is in neither set is unknown."""
+
+    absent: frozenset[TopologyFeature] = frozenset()
+    present: frozenset[TopologyFeature] = frozenset()
+
+
+UNKNOWN_TOPOLOGY: Final = TopologyFacts()
+
+
+def features_named(names: str) -> frozenset[TopologyFeature]:
+    """Return the features of a list with commas.
+
+    Raises:
+        UpgradeError: A name is none of a feature.
+
+    >>> sorted(each.value for each in features_named("repartitioned-tables, foreign-key-joins"))
+    ['foreign-key-joins', 'repartitioned-tables']
+    """
+    known = {each.value: each for each in TopologyFeature}
+    found = [name.strip() for name in names.split(",") if name.strip()]
+    if unknown := [name for name in found if name not in known]:
+        raise UpgradeError(f"unknown feature {quote_input(unknown[0])}: expected {' or '.join(known)}")
+    if not found:
+        raise UpgradeError(f"no feature is named: expected {' or '.join(known)}")
+    return frozenset(known[name] for name in found)
+
+
+def without_features(found: Iterable[Obstacle], absent: Iterable[TopologyFeature]) -> tuple[Obstacle, ...]:
+    """Return the obstacles that remain for a topology without some features."""
+    gone = set(absent)
+    return tuple(each for each in found if _FEATURES.get(each) not in gone)
+
+
+def topology_conditions(upgrade: Upgrade) -> tuple[TopologyFeature, ...]:
+    """List the features that a topology must not have for a plan to be safe, beside what a sweep finds.
+
+    Offline there are none: members of both releases never meet.
+
+    >>> from upgrade.releases import release_named
+    >>> bounce = Upgrade(release_named("2.8"), release_named("3.9"), Plan.ONE_BOUNCE)
+    >>> [each.condition for each in topology_conditions(bounce)]
+    ['no foreign-key-joins', 'no repartitioned-tables']
+    >>> topology_conditions(Upgrade(release_named("2.8"), release_named("3.9"), Plan.TWO_BOUNCES, "2.8"))
+    ()
+    """
+    if upgrade.plan is Plan.OFFLINE:
+        return ()
+    held_back = _formats_held_back(upgrade)
+    found = {
+        _FEATURES[each]
+        for each in obstacles(upgrade.origin, upgrade.target)
+        if each in RECORD_FORMAT_CHANGES and _OLD_FORMATS[each] not in held_back
+    }
+    if UpgradeFromEffect.OLD_FOREIGN_KEY_JOINS in held_back and _meets_kafka_14646(upgrade.origin, upgrade.target):
+        found.add(TopologyFeature.FOREIGN_KEY_JOINS)
+    return tuple(each for each in TopologyFeature if each in found)
+
+
+def _formats_held_back(upgrade: Upgrade) -> frozenset[UpgradeFromEffect]:
+    """Return what the more capable members do while they are in one group with the others."""
+    _, ahead = order_by_capability(upgrade.origin, upgrade.target)
+    value = upgrade.upgrade_from
+    # The value of a single bounce belongs to the target; the members that a downgrade replaces do not have it.
+    if value is None or (upgrade.plan is Plan.ONE_BOUNCE and is_downgrade(upgrade.origin, upgrade.target)):
+        return frozenset()
+    return frozenset(ahead.upgrade_from_effects(value))
+
+
+def _meets_kafka_14646(origin: Release, target: Release) -> bool:
+    behind, ahead = order_by_capability(origin, target)
+    has_joins = behind.number >= RECORD_FORMAT_CHANGES[Obstacle.FOREIGN_KEY_JOINS][0]
+    return has_joins and KAFKA_14646_LINE in (behind.number[:2], ahead.number[:2])

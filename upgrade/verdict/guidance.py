@@ -1,0 +1,140 @@
+"""Which way is advised from one release to another, for a topology as far as it is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import Any, Final
+
+from attrs import frozen
+
+from upgrade.plans import (
+    KAFKA_8649_RULE_SET,
+    Plan,
+    Upgrade,
+    bridge_release,
+    documented_plan,
+    documented_upgrade,
+    is_downgrade,
+    obstacles,
+)
+from upgrade.releases import Release
+from upgrade.verdict.conditions import (
+    UNKNOWN_TOPOLOGY,
+    TopologyFacts,
+    TopologyFeature,
+    Verdict,
+    topology_conditions,
+    without_features,
+)
+
+_KAFKA_8649_VALUE: Final = "1.1"
+"""With it members send version 2, to which no leader answers with a version of its own."""
+
+
+@frozen
+class Guidance:
+    """The advised way, its verdict, and the simpler way if there is one under conditions."""
+
+    hops: tuple[Upgrade, ...]
+    """The way whose steps are printed; none if the two releases are the same."""
+    verdict: Verdict
+    features: tuple[TopologyFeature, ...] = ()
+    """The features that decide: none of them may be in the topology (``SAFE_IF``), or one of them is (``UNSAFE``)."""
+    if_met: tuple[Upgrade, ...] = ()
+    """The way that is enough if the conditions are met; empty if it is that of ``hops``."""
+    hops_features: tuple[TopologyFeature, ...] = ()
+    """The features with which ``hops`` is unsafe; usually none, because it is the way for any topology."""
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """The conditions of ``SAFE_IF``, and those that are not met of ``UNSAFE``."""
+        return tuple(each.condition for each in self.features)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the verdict as plain values; ``if_met`` only if there is a simpler way under the conditions."""
+        plain: dict[str, Any] = {"verdict": self.verdict.value, "conditions": list(self.conditions)}
+        if self.hops_features:
+            plain["steps_conditions"] = [each.condition for each in self.hops_features]
+        if self.if_met:
+            plain["if_met"] = {"plan": plan_of(self.if_met).value, "upgrade_from": value_of(self.if_met)}
+        return plain
+
+
+NO_GUIDANCE: Final = Guidance((), Verdict.SAFE)
+"""The guidance from a release to itself."""
+
+
+def plan_of(hops: Iterable[Upgrade]) -> Plan:
+    """Return the plan by which a way of several hops is known: the one that needs a configuration."""
+    plans = [hop.plan for hop in hops]
+    return Plan.TWO_BOUNCES if Plan.TWO_BOUNCES in plans else plans[0]
+
+
+def value_of(hops: Iterable[Upgrade]) -> str | None:
+    """Return the ``upgrade.from`` that a way needs; None if it needs none."""
+    return next((hop.upgrade_from for hop in hops if hop.upgrade_from), None)
+
+
+def guidance(
+    origin: Release, target: Release, facts: TopologyFacts = UNKNOWN_TOPOLOGY, *, offline: bool = False
+) -> Guidance:
+    """Return the advised way between two releases, and its verdict.
+
+    ``SAFE_IF`` means that the topology decides: ``if_met`` (or ``hops``) is safe if it has none of ``features``.
+
+    >>> from upgrade.releases import release_named
+    >>> found = guidance(release_named("2.8"), release_named("3.9"))
+    >>> found.verdict.value, found.hops[0].plan.value, found.if_met[0].plan.value
+    ('safe-if', 'two_bounces', 'one_bounce')
+    """
+    if origin == target:
+        return NO_GUIDANCE
+    if offline:
+        return Guidance((Upgrade(origin, target, Plan.OFFLINE),), Verdict.SAFE)
+    hops = advised_hops(origin, target, facts.absent)
+    needed = _needed(hops, facts.absent)
+    if broken := tuple(each for each in needed if each in facts.present):
+        return Guidance(hops, Verdict.UNSAFE, broken, hops_features=needed)
+    unknown = frozenset(TopologyFeature) - facts.absent - facts.present
+    simplest = advised_hops(origin, target, facts.absent | unknown)
+    if simplest != hops:
+        return Guidance(hops, Verdict.SAFE_IF, _needed(simplest, facts.absent), simplest, needed)
+    return Guidance(hops, Verdict.SAFE_IF if needed else Verdict.SAFE, needed, hops_features=needed)
+
+
+def advised_hops(
+    origin: Release, target: Release, absent: frozenset[TopologyFeature] = frozenset()
+) -> tuple[Upgrade, ...]:
+    """Return the advised way as upgrades, one after the other, for a topology without some features.
+
+    It is that of Kafka's guides, except that KAFKA-8649 rules out their single bounce.
+    """
+    bridge = bridge_release(origin, target)
+    return tuple(_advised_hop(*hop, absent) for hop in pairwise([origin, *([bridge] if bridge else []), target]))
+
+
+def _advised_hop(origin: Release, target: Release, absent: frozenset[TopologyFeature]) -> Upgrade:
+    if is_pushed(origin, target):
+        return Upgrade(origin, target, Plan.TWO_BOUNCES, _KAFKA_8649_VALUE)
+    if documented_plan(origin, target) is not Plan.ONE_BOUNCE and not without_features(
+        obstacles(origin, target), absent
+    ):
+        return Upgrade(origin, target, Plan.ONE_BOUNCE)
+    return documented_upgrade(origin, target)
+
+
+def is_pushed(origin: Release, target: Release) -> bool:
+    """Whether a leader of the target makes members of the origin use a version that they do not have (KAFKA-8649)."""
+    return (
+        not is_downgrade(origin, target)
+        and target.rule_set == KAFKA_8649_RULE_SET
+        and origin.is_probeable
+        and origin.supported_version < target.supported_version
+        and target.can_start_with(_KAFKA_8649_VALUE)
+    )
+
+
+def _needed(hops: Iterable[Upgrade], absent: frozenset[TopologyFeature]) -> tuple[TopologyFeature, ...]:
+    found = {each for hop in hops for each in topology_conditions(hop)} - absent
+    return tuple(each for each in TopologyFeature if each in found)
