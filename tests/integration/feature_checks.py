@@ -65,7 +65,7 @@ def at(cluster: Cluster, metadata: int) -> Cluster:
 def ask(server: str, row: Observed) -> ApiError | None:
     """Send the request of a row as it is, even if a client would know better; returns the error for all of it."""
     deadline = Deadline(SECONDS)
-    updates = {each.feature: SimpleNamespace(level=each.level, type=each.kind) for each in row.asked}
+    updates = {each.feature: SimpleNamespace(level=each.level, type=each.upgrade_type) for each in row.asked}
     with Connection(server, {}, deadline) as connection:
         # What the server knows is what both know: so the request goes out in the row's version.
         connection._connection.broker_version_data.api_versions[UPDATE_FEATURES] = (0, row.version)
