@@ -56,7 +56,16 @@ class ExploredHop:
     def as_json(self) -> dict[str, Any]:
         """Return plain values, with the keys of ``matrix.json``."""
         kept = ("from_release", "to_release", "plan", "upgrade_from", "verdict", "members", "faults")
-        more = ("states", "transitions", "schedules", "max_rebalances", "property", "message", "example")
+        more = (
+            "states",
+            "transitions",
+            "schedules",
+            "schedules_log10",
+            "max_rebalances",
+            "property",
+            "message",
+            "example",
+        )
         plain = UPGRADE_MATRIX.record(upgrade_result(self.exploration))
         explored = {"verdict": upgrade_result(self.exploration).explored_verdict}  # the plan has the conditions
         return (

@@ -78,7 +78,7 @@ def infer_environment(capture: Capture, incarnations: IncarnationsByGeneration) 
         reads.setdefault(_most_frequent(counts), set()).add(topic)
     _check(named, reads)
     sizes = {topic: max(partitions) + 1 for topic, partitions in named.items()}
-    count = max(reads, default=-1) + 1
+    count = max(reads, default=0) + 1  # a capture without tasks has one subtopology without partitions
     unseen = {number: _UNSEEN.format(number) for number in range(count) if number not in reads}
     stateful = {task.subtopology for task in _stateful_tasks(capture, incarnations)}
     changelogs = {number: _CHANGELOG.format(number) for number in sorted(stateful & reads.keys())}

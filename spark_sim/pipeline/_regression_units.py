@@ -17,7 +17,7 @@ from spark_sim.regressions.regression_search import (
     regression_searches,
     run_search,
 )
-from spark_sim.search.tables import Column, Table, stored
+from spark_sim.search.tables import Column, Table, schedule_columns, stored
 
 
 @frozen
@@ -64,13 +64,7 @@ REGRESSION_TABLE: Final[Table[RegressionResult]] = Table(
         Column("found"),
         stored("said", "message"),
         Column("example", "example", lambda result: result.example or "", lambda value: value or None),
-        Column(
-            "schedules",
-            "schedules",
-            # As text, because many JSON readers cannot hold such a number.
-            lambda result: None if result.schedules is None else str(result.schedules),
-            lambda value: None if value is None else int(value),
-        ),
+        *schedule_columns(),
         stored("states"),
         stored("confirmed"),
     )

@@ -16,7 +16,7 @@ from spark_sim.brokers.scenario import DIALECTS_BY_NAME
 from spark_sim.model.scenario import ScenarioError
 from spark_sim.pipeline.work_units import WorkUnit
 from spark_sim.search.cell_result import SAFE, CellResult
-from spark_sim.search.tables import Column, Table, stored
+from spark_sim.search.tables import Column, Table, schedule_columns, stored
 from upgrade.brokers.protocol_versions import NEWEST_OF_LINE, broker_release
 from upgrade.features.model.dialects import KIP_584
 
@@ -123,7 +123,8 @@ BROKER_MATRIX: Final[Table[BrokerCellResult]] = Table(
         Column("faults", get=lambda result: result.cell.faults),
         Column("verdict"),
         Column("documented", get=lambda result: result.is_documented),
-        *map(stored, ("states", "transitions", "schedules")),
+        *map(stored, ("states", "transitions")),
+        *schedule_columns(),
         stored("endings", "terminal_states"),
         stored("reached", "completed"),
         stored("refused", "refused_requests"),

@@ -7,6 +7,7 @@ the documentation. Each kind of sweep defines its tables beside its results.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping
 from operator import attrgetter
 from typing import Any, Final, Generic, TypeVar
@@ -53,6 +54,21 @@ class Column(Generic[R]):
 def stored(name: str, field: str = "", **options: Any) -> Column[Any]:
     """Return a column that holds a field of the result."""
     return Column(name, field or name, **options)
+
+
+def schedule_columns(**options: Any) -> tuple[Column[Any], Column[Any]]:
+    """Return the columns of the number of schedules: text, because few JSON readers hold 200 digits, and log10."""
+
+    def text(result: Any) -> str | None:
+        return None if result.schedules is None else str(result.schedules)
+
+    def log10(result: Any) -> float | None:
+        return round(math.log10(result.schedules), 3) if result.schedules else None
+
+    def decode(value: Any) -> int | None:
+        return None if value is None else int(value)
+
+    return Column("schedules", "schedules", text, decode, **options), Column("schedules_log10", get=log10)
 
 
 @frozen
@@ -113,7 +129,8 @@ DEVIATION_TABLE: Final[Table[UpgradeResult]] = Table(
     (
         Column("verdict"),
         stored("property", "violated"),
-        *map(stored, ("message", "example", "states", "transitions", "schedules")),
+        *map(stored, ("message", "example", "states", "transitions")),
+        *schedule_columns(),
     )
 )
 """One operator deviation, inside a record of ``UPGRADE_MATRIX``."""
@@ -127,7 +144,9 @@ UPGRADE_MATRIX: Final[Table[UpgradeResult]] = Table(
         Column("verdict"),
         Column("conditions", get=lambda result: list(result.conditions)),
         *map(stored, ("runs", "violations", "max_rebalances", "example")),
-        *(stored(name, is_optional=True) for name in ("states", "transitions", "schedules", "members")),
+        *(stored(name, is_optional=True) for name in ("states", "transitions")),
+        *schedule_columns(is_optional=True),
+        stored("members", is_optional=True),
         stored("faults", is_optional=True, decode=lambda value: value or {}),
         stored("moved", "moved_tasks", is_optional=True),
         *(stored(name, is_optional=True) for name in ("unowned_task_ms", "member_bytes", "group_bytes")),

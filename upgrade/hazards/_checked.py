@@ -49,6 +49,10 @@ def scope_of(hazards: Iterable[Hazard]) -> CheckedScope:
     """Say what a plan with these hazards was checked for, and how many of the hazards were seen with real jars."""
     found = tuple(hazards)
     seen = sum(bool(each.seen) for each in found)
-    counts = f"{len(found)} apply: {seen} seen with real jars, {len(found) - seen} read, not run" if found else "none applies"
+    counts = (
+        f"{len(found)} apply: {seen} seen with real jars, {len(found) - seen} read, not run"
+        if found
+        else "none applies"
+    )
     table = f"the table of hazards ({counts})"
     return CheckedScope((*_CHECKED, table), _NOT_CHECKED)

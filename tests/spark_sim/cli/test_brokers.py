@@ -34,7 +34,7 @@ def test_replay_recognises_a_cluster_and_says_with_its_status_whether_a_property
 def test_replay_explains_step_by_step():
     lines = run(replay, UNSAFE).output.splitlines()
 
-    assert "1@3.9.2 level 3.9-IV0  a cluster that speaks Kafka 4.x" == lines[0]
+    assert "1@3.9.2 level 3.9-IV0  a cluster that speaks Kafka 4.x" == lines[2]
     assert "bounce 1>4.3.1  stop 1 and start again as 4.3.1" in lines
     assert any("VIOLATION eventually: every node is in the cluster" in line for line in lines)
 

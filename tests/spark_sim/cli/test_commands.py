@@ -1,6 +1,7 @@
 """What a person types, and what comes back: lines, files and the exit status."""
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -147,7 +148,8 @@ def test_a_cell_says_how_much_was_explored_in_whole_numbers(tmp_path):
 
     assert {"crashes": 2, "lates": 0, "nudges": 0, "patient": True} == cell["faults"]
     assert (2, 20) == (cell["members"], cell["runs"])
-    assert 0 < cell["states"] < cell["transitions"] < cell["schedules"]
+    assert 0 < cell["states"] < cell["transitions"] < int(cell["schedules"])
+    assert round(math.log10(int(cell["schedules"])), 3) == cell["schedules_log10"]
 
 
 def test_a_larger_group_is_sampled_and_says_what_it_costs(tmp_path):

@@ -83,16 +83,20 @@ def test_brokers_have_no_topologies(topologies):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "first"),
+    ("arguments", "second"),
     [
         (("2.8", "2.5", "--static"), "static members: unsafe while a session lasts: "),
-        (("2.8", "2.5", "--static", "--offline"), "2.8.2 to 2.5.1: offline"),
-        (("2.5", "2.8", "--static"), "2.5.1 to 2.8.2: one rolling bounce"),
-        (("2.8", "2.5"), "2.8.2 to 2.5.1: one rolling bounce"),
+        (("2.8", "2.5", "--static", "--offline"), ""),
+        (("2.5", "2.8", "--static"), ""),
+        (("2.8", "2.5"), ""),
     ],
 )
-def test_a_downgrade_with_static_members_states_its_verdict_first(arguments, first, monkeypatch):
+def test_a_downgrade_with_static_members_states_what_becomes_of_them_below_the_verdict(arguments, second, monkeypatch):
     monkeypatch.setattr(_plan, "_estimate_impact", lambda *_, **__: StubImpact())
     monkeypatch.setattr(_plan, "_impact_lines", lambda _: ())
 
-    assert run(*arguments).output.splitlines()[0].startswith(first)
+    first, line = run(*arguments).output.splitlines()[:2]
+
+    assert ": safe: " in first
+    assert line.startswith(second)
+    assert bool(line) == bool(second)
