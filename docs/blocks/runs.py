@@ -65,7 +65,7 @@ def beside_java(part: str) -> str:
 
 def takeovers() -> str:
     """Show who took over from killed members, and how much of the changelog they read."""
-    facts = ("task", "killed", "by", "told", "end", "read")
+    facts = ("task", "killed", "by", "reported", "end", "read")
     rows = [
         (found["row"], _side(each["led_by"]), *(each[name] for name in facts))
         for found in _runs()

@@ -8,12 +8,8 @@ import pytest
 
 from assignor import StreamsAssignor
 from assignor.protocol.group import decode_members
-from subscription_codec import Assignment, StandbyTask, Subscription, TaskId, encode_assignment
 from subscription_codec.consumer_protocol import (
-    ConsumerAssignment,
     decode_consumer_assignment,
-    decode_member_userdata,
-    encode_consumer_assignment,
 )
 from tests.fuzz import checks, corpus, groups, limits, shapes
 
@@ -43,19 +39,6 @@ def test_mutated_codec_inputs_raise_documented_errors_only(block: int) -> None:
 
 
 # -- bugs ------------------------------------------------------------------------------------------------------------
-
-
-def test_a_member_that_got_a_task_with_and_without_a_topology_name_can_join() -> None:
-    """It raised TypeError at its next join, as names and None were compared (Java: ``IllegalStateException``), and
-    ValueError for a named task alone, which has no columns."""
-    tasks = (TaskId(0, 0), TaskId(0, 0, "n"))
-    member = StreamsAssignor(limits.TOPOLOGY)
-    userdata = encode_assignment(Assignment(11, 11, standby_tasks=tuple(StandbyTask(each, ()) for each in tasks)))
-    member.on_assignment(encode_consumer_assignment(ConsumerAssignment((), userdata)))
-
-    joined = decode_member_userdata(member.subscription())[1]
-    assert isinstance(joined, Subscription)
-    assert list(tasks) == [each.task for each in joined.task_offset_sums]
 
 
 def led(encoded: bytes) -> dict[str, bytes]:

@@ -63,6 +63,14 @@ def test_a_member_assignment_survives_the_wire(assignment):
     assert assignment == decode_consumer_assignment(encode_consumer_assignment(assignment))
 
 
+def test_a_leader_checks_topics_that_it_does_not_keep():
+    encoded = encode_member_userdata(ConsumerSubscription(("a", "b"), version=1), Subscription(11, 11))
+
+    assert () == decode_member_userdata(encoded, with_topics=False)[0].topics
+    with pytest.raises(DecodeError, match=r"topics\[1\]"):
+        decode_member_userdata(encoded.replace(b"\x00\x01b", b"\x7f\xffb"), with_topics=False)
+
+
 def test_both_layers_survive_the_wire_in_one_call():
     envelope, userdata = ConsumerSubscription(("a",), version=1), Subscription(11, 11, prev_tasks=())
     encoded = encode_member_userdata(envelope, userdata)

@@ -139,6 +139,7 @@ def test_an_application_server_is_host_and_port(address):
         (":80", "Expected format host:port"),
         ("a:b", "Invalid port"),
         ("a:65536", "Invalid port"),
+        ("a" * 256 + ":80", "a host name of at most 255 characters in application.server, got 256"),
     ],
 )
 def test_anything_else_is_no_application_server(address, text):

@@ -88,6 +88,7 @@ def test_what_a_member_still_owns_was_active_with_it():
 
     assert {TaskId(2, 0)} == group_by_process(joined, TASKS, {})[0].state.previous_active_tasks
     assert {"a"} == owners_by_partition(joined)[TopicPartition("gone", 0)]
+    assert TopicPartition("gone", 0) not in owners_by_partition(joined, known=())
 
 
 def test_members_from_the_future_are_one_client_of_which_only_partitions_are_known():

@@ -67,4 +67,4 @@ def test_a_wrong_argument_gives_one_error_line(arguments, error):
 
 
 def test_the_plan_of_a_group_names_its_bridge_release():
-    assert run("2.3.1", "4.3.1").output.startswith("2.3.1 to 4.3.1: three rolling bounces, through 3.9.2\n")
+    assert run("2.3.1", "4.3.1").output.startswith("2.3.1 to 4.3.1: safe: three rolling bounces, through 3.9.2\n")

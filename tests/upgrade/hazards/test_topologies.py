@@ -102,3 +102,26 @@ def test_every_change_is_a_line():
 def test_a_text_of_another_kind_is_refused():
     with pytest.raises(UpgradeError, match=r"old.txt: expected a Topology#describe\(\) text .* received '\{\}'"):
         parse_described_topology("{}", "old.txt")
+
+
+def test_a_change_is_written_one_fact_a_line():
+    before, after = (
+        ONE.format(orders=0, clicks=1),
+        ONE.format(orders=1, clicks=0).replace("clicks-store", "other-store"),
+    )
+
+    lines = list(change(before, after).lines())
+
+    assert any("tasks 0_* become 1_*" in line for line in lines)
+    assert any("clicks-store-changelog is orphaned" in line for line in lines)
+    assert any("store other-store starts empty" in line for line in lines)
+    assert lines[-1].startswith("topologies: do not roll: ")
+
+
+def test_tasks_and_repartition_topics_that_are_gone_or_new_have_a_line():
+    gone = list(change(REPARTITIONED, ONE.format(orders=0, clicks=1)).lines())
+
+    assert any("have no counterpart" in line for line in gone)
+    assert any("are new" in line for line in gone)
+    assert any("is read no more" in line for line in gone)
+    assert any("its name is generated" in line for line in gone)
