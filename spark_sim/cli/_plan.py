@@ -25,6 +25,7 @@ from spark_sim.cli._plan_hazards import (
     topologies_option,
     way_back_lines,
 )
+from spark_sim.cli._plan_markdown import runbook
 from upgrade import Advice, Plan, Release, Upgrade, UpgradeError, advise
 from upgrade.brokers.planner import advise_brokers
 from upgrade.brokers.protocol_versions import MetadataMode, broker_release, version_named
@@ -83,7 +84,15 @@ GROUP_OPTIONS: Final = ("members", "tasks", "standbys", "static", "session_timeo
     help="The text of Topology#describe(), which says what the topology has.",
 )
 @click.option("--assume", metavar="RELEASE", help="Treat a line that is newer than this version like RELEASE.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object instead of text.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["text", "json", "markdown"]),
+    default="text",
+    show_default=True,
+    help="Form of the output; markdown is a runbook with check boxes.",
+)
+@click.option("--json", "output", flag_value="json", help="The same as -o json.")
 def plan(
     from_release: str,
     to_release: str,
@@ -95,7 +104,7 @@ def plan(
     topology: Path | None,
     assume: str | None,
     topologies: tuple[Path, Path] | None,
-    as_json: bool,
+    output: str,
     **of_a_group: Any,
 ) -> None:
     """Print the ordered steps of the safe upgrade FROM one release TO another.
@@ -117,6 +126,7 @@ def plan(
       streams-assignor plan 1.1 2.0
       streams-assignor plan 1.1 2.0 --offline
       streams-assignor plan 2.0.1 simulated-4 --json
+      streams-assignor plan 2.8 4.3 -o markdown > runbook.md
       streams-assignor plan 2.3 4.3 --members 12 --tasks 48 --standbys 1 --session-timeout 45
       streams-assignor plan 3.9 4.3 --topologies old.txt new.txt
       streams-assignor plan 2.8 3.9 --without foreign-key-joins,repartitioned-tables
@@ -141,19 +151,19 @@ def plan(
         raise click.UsageError("--topology says what the topology has: leave out --without")
     try:
         if brokers:
-            _print_broker_plan(_advise_brokers(from_release, to_release, mode, level), as_json=as_json)
+            _print_broker_plan(_advise_brokers(from_release, to_release, mode, level), output=output)
         else:
             ends = resolve_release(from_release, assume), resolve_release(to_release, assume)
             change = compare_topology_files(*topologies) if topologies else None
             facts = _topology_facts(without, topology)
             group = of_a_group if about_group else None
-            _print_group_plan(*ends, group, change, facts, offline=offline, as_json=as_json)
+            _print_group_plan(*ends, group, change, facts, offline=offline, output=output)
     except UpgradeError as error:
         raise click.UsageError(str(error)) from error
 
 
-def _print_broker_plan(advice: BrokerAdvice, *, as_json: bool) -> None:
-    click.echo(json.dumps(advice.as_json(), indent=2) if as_json else _brokers_text(advice))
+def _print_broker_plan(advice: BrokerAdvice, *, output: str) -> None:
+    click.echo(_brokers_text(advice) if output == "text" else _rendered(advice.as_json(), output))
     if not advice.is_possible:
         sys.exit(1)
 
@@ -178,12 +188,12 @@ def _print_group_plan(
     facts: TopologyFacts,
     *,
     offline: bool,
-    as_json: bool,
+    output: str,
 ) -> None:
     """Print the plan, and what a group of this size sees of it; `group` is None if its size is not given."""
     notes = [*origin.notes, *target.notes]
     if origin.release == target.release:
-        click.echo(_already_there(origin.release, notes, as_json=as_json))
+        click.echo(_already_there(origin.release, notes, output=output))
         return
     advice = advise(origin.release, target.release, offline=offline, facts=facts)
     checked = advice.checked.with_topologies() if change else advice.checked
@@ -192,11 +202,11 @@ def _print_group_plan(
         advice = evolve(
             advice, guidance=evolve(advice.guidance, verdict=Verdict(impact.verdict), features=(), if_met=())
         )
-    if as_json:
+    if output != "text":
         further: dict[str, Any] = {"notes": notes, **checked.as_json()}
         further |= {"topologies": change.as_json()} if change else {}
         further |= {"group": impact.as_json()} if impact else {}
-        click.echo(json.dumps(advice.as_json() | further, indent=2))
+        click.echo(_rendered(advice.as_json() | further, output))
     else:
         is_static = group is not None and group["static"] and not offline
         static = static_verdict_lines(origin.release, target.release) if is_static else ()
@@ -211,14 +221,19 @@ def _print_group_plan(
         sys.exit(1)
 
 
-def _already_there(release: Release, notes: list[str], *, as_json: bool) -> str:
+def _rendered(plain: Mapping[str, Any], output: str) -> str:
+    """Return the plain values of a plan as JSON or as a runbook."""
+    return runbook(plain) if output == "markdown" else json.dumps(plain, indent=2)
+
+
+def _already_there(release: Release, notes: list[str], *, output: str) -> str:
     """Return the plan from a release to itself."""
     text = "already there"
-    if not as_json:
+    if output == "text":
         return _with_warnings([f"{release} to {release}: {Verdict.SAFE.value}: {text}, nothing to do"], notes)
     plain = {"from": release.name, "to": release.name, "verdict": Verdict.SAFE.value, "conditions": []}
     nothing = {"plan": None, "upgrade_from": None, "steps": [], "warnings": [], "notes": [text, *notes]}
-    return json.dumps(plain | nothing, indent=2)
+    return _rendered(plain | nothing, output)
 
 
 def _estimate_impact(

@@ -10,6 +10,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from attrs import Factory, asdict, define, frozen
 
+from assignor.formats.text import count
 from spark_sim.brokers.cluster_state import TraceEvent
 from spark_sim.model.events import GroupEvent, events_digest
 from spark_sim.model.scenario import Scenario, join_words
@@ -107,8 +108,8 @@ def trace(scenario: Scenario, shown_as: Scenario | None = None) -> Trace[GroupEv
     return Trace(
         str(shown),
         tuple(simulation.violations),
-        f"{generations} generations, at most {simulation.max_rebalances} after one step, "
-        f"members probed {simulation.version_probes} times",
+        f"{count(generations, 'generation')}, at most {simulation.max_rebalances} after one step, "
+        f"members probed {count(simulation.version_probes, 'time')}",
         {
             "generations": generations,
             "max_rebalances": simulation.max_rebalances,

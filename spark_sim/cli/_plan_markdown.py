@@ -1,0 +1,55 @@
+"""``plan -o markdown``: a plan as a runbook with check boxes, from the plain values of ``plan --json``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+_STEP_FACTS: Final = {"why": "why", "if_skipped": "if skipped", "source": "source"}
+
+
+def runbook(plain: Mapping[str, Any]) -> str:
+    r"""Return the runbook of a plan; ``plain`` is what ``plan --json`` prints, for a group or for brokers.
+
+    >>> step = {"do": "bounce it", "why": "it is old", "if_skipped": "it stays old"}
+    >>> runbook({"from": "2.8.2", "to": "3.0.2", "verdict": "safe", "steps": [step]}).splitlines()[4]
+    '- [ ] **1.** bounce it'
+    """
+    return "\n".join(_lines(plain)).rstrip()
+
+
+def _lines(plain: Mapping[str, Any]) -> Iterator[str]:
+    yield f"# Upgrade from {plain['from']} to {plain['to']}"
+    yield ""
+    if "verdict" in plain:
+        yield f"Verdict: **{plain['verdict']}**{_conditions(plain)}"
+        yield ""
+    for number, step in enumerate(plain["steps"], 1):
+        yield f"- [ ] **{number}.** {step['do']}"
+        yield from (f"  - {label}: {step[key]}" for key, label in _STEP_FACTS.items() if step.get(key))
+        if back := step.get("way_back"):
+            yield f"  - way back: {back['verdict']}: {back['how']}"
+    yield from _section("Hazards beyond the metadata", map(_hazard, plain.get("hazards", ())))
+    yield from _section("Notes", (f"- {each}" for each in (*plain.get("notes", ()), *plain.get("warnings", ()))))
+    yield from _section("Checked", (f"- {each}" for each in plain.get("checked", ())))
+    yield from _section("Not checked", (f"- [ ] {each}" for each in plain.get("not_checked", ())))
+
+
+def _conditions(plain: Mapping[str, Any]) -> str:
+    """Name the conditions, and the way that is enough if they are met: the steps are for any topology then."""
+    found = " and ".join(plain.get("conditions", ()))
+    enough = plain.get("if_met")
+    return (f", {enough['plan'].replace('_', ' ')} if {found}" if enough else f", {found}") if found else ""
+
+
+def _hazard(hazard: Mapping[str, Any]) -> str:
+    return (
+        f"- [ ] {hazard['applies_to']}: {hazard['symptom']}\n"
+        f"  - remedy: {hazard['remedy']}\n  - source: {hazard['source']}; {hazard['evidence']}"
+    )
+
+
+def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
+    """Yield a section, or nothing if it has no lines."""
+    if found := list(lines):
+        yield from ("", f"## {title}", "", *found)
