@@ -25,6 +25,7 @@ from upgrade.plans import (
     order_by_capability,
 )
 from upgrade.releases import Release
+from upgrade.upgrade_from import PINNED_VERSIONS
 from upgrade.verdict import NO_GUIDANCE, UNKNOWN_TOPOLOGY, Guidance, TopologyFacts, TopologyFeature, guidance
 from upgrade.verdict.conditions import without_features
 
@@ -148,12 +149,17 @@ def _warnings(hop: Upgrade, facts: TopologyFacts) -> Iterator[Message]:
     for each in plan_warnings(hop.origin, hop.target, hop.plan):
         feature = TopologyFeature.FOREIGN_KEY_JOINS if each.code.name.startswith("KAFKA_14646") else None
         resolved = each.code in _ASK_FOR_TOPOLOGY and facts != UNKNOWN_TOPOLOGY
-        if feature not in facts.absent and not resolved:
+        avoided = each.code in _NEEDS_VERSION_PROBING and hop.upgrade_from in PINNED_VERSIONS
+        if feature not in facts.absent and not resolved and not avoided:
             yield each
 
 
 _ASK_FOR_TOPOLOGY: Final = frozenset({MessageCode.TWO_BOUNCES_FOR_RECORDS, MessageCode.STOPPING_FOR_RECORDS})
 """What a plan says as long as nothing is known of the topology."""
+_NEEDS_VERSION_PROBING: Final = frozenset(
+    {MessageCode.KAFKA_8649_OVERSHOT, MessageCode.KAFKA_8649_PROBING, MessageCode.KAFKA_8649_PROBING_FIXED}
+)
+"""Bugs of version probing: no member is probed while ``upgrade.from`` holds all at version 2."""
 
 
 @frozen
