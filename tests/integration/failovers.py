@@ -16,7 +16,7 @@ from tests.integration.topologies import PARTITIONS
 class Failover:
     """One task of a killed member. All names are those of the members.
 
-    ``end`` is the end of its changelog, ``told`` the offset sum by which the new owner joined, ``read`` how many
+    ``end`` is the end of its changelog, ``reported`` the offset sum by which the new owner joined, ``read`` how many
     records it read before it began.
     """
 
@@ -46,11 +46,21 @@ def failovers_after_crash(group: Group, name: str) -> list[Failover]:
     for task in dead:
         by = after.owner(task)
         reported = after.sum_of(by, task)
-        read = group.members[by].restored(task, received[by])
+        read = _restored(group, by, task, received[by])
         found.append(Failover(task, name, after.leading, by, ends[task], reported, read))
         if by not in standing[task] or reported != ends[task] or read is None or read >= ends[task]:
             raise ScenarioFailed(f"{sorted(standing[task])} had caught up on what others had: {found[-1]}")
     return found
+
+
+def _restored(group: Group, by: str, task: str, received: int) -> int | None:
+    """How many records a member read before it began; its line may come later than the assignment."""
+
+    def read() -> int | None:
+        return group.members[by].restored(task, received)
+
+    group.eventually(lambda: read() is not None, lambda: f"{by} has not restored {task}")
+    return read()
 
 
 def _first_without(name: str, log: list[Generation]) -> Generation:
