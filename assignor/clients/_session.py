@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from assignor.errors import FatalError
+
+now: Final = partial(time.clock_gettime, time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic
+"""Seconds that also pass while the machine sleeps."""
 
 MAX_DOUBT_SESSIONS: Final = 2
 """Session timeouts of doubt after which the member fails."""
@@ -26,7 +30,7 @@ class Session:
     Times are in seconds of ``clock``. `begin`, `confirm` and `suspend` may be called on another thread.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, clock: Callable[[], float] = now) -> None:
         self.timeout_seconds = float("inf")
         """The session timeout; set when the consumer is known."""
         self._clock = clock

@@ -14,13 +14,13 @@ from uuid import UUID
 import kafka
 from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 
+from assignor.clients._session import MAX_DOUBT_SESSIONS, now
 from assignor.clients.adapter import ClientAdapter
 from assignor.clients.confluent._errors import as_kafka_error, authentication_exception, kafka_exception
 from assignor.clients.confluent._fetcher import WAIT_SECONDS, RecordFetcher, partition_key
 from assignor.clients.confluent._membership import MemberAssignor, Membership
 from assignor.clients.confluent._private_api import encode_group_metadata
 from assignor.clients.confluent._record_buffer import Offsets
-from assignor.clients.confluent._session import LONG_DOUBT, now
 from assignor.clients.confluent._settings import ConsumerSettings
 from assignor.clients.feature_watch import POLL_SECONDS, FeatureSource
 from assignor.clients.kafka_python import KafkaPythonAdmin
@@ -219,7 +219,7 @@ class StreamsConsumer:
         if self._session.in_long_doubt:
             raise kafka_exception(
                 KafkaError._TIMED_OUT,
-                f"group {self._group}: no heartbeat was answered for {LONG_DOUBT:g} session timeouts of "
+                f"group {self._group}: no heartbeat was answered for {MAX_DOUBT_SESSIONS} session timeouts of "
                 f"{self._session.seconds:g} s after the member may have been removed, so no record is returned",
             )
         self._fetcher.idle(WAIT_SECONDS / 5)

@@ -28,13 +28,6 @@ _AUTHENTICATION_EXCEPTIONS: Final[Mapping[int, str]] = MappingProxyType(
     {KafkaError._AUTHENTICATION: "SaslAuthenticationException", KafkaError._SSL: "SslAuthenticationException"}
 )
 
-_REMEDIES: Final[Mapping[type[Exception], str]] = MappingProxyType(
-    {
-        kafka.errors.FencedInstanceIdError: "another member of the group has the same group.instance.id: "
-        "give each process its own"
-    }
-)
-
 
 def as_kafka_error(error: BaseException) -> KafkaError:
     """Return the error that a plain ``Consumer`` reports in the same situation."""
@@ -66,8 +59,7 @@ def as_fatal_error(error: Exception) -> FatalError:
     java = f"{name.removesuffix('Error').removesuffix('Failed')}Exception"
     if not isinstance(error, kafka.errors.KafkaError):
         java = name
-    reason = f"{error}; {_REMEDIES[type(error)]}" if type(error) in _REMEDIES else str(error)
-    return FatalError(f"the membership has ended: {reason}", java)
+    return FatalError(f"the membership has ended: {error}", java)
 
 
 def is_retriable(error: BaseException) -> bool:

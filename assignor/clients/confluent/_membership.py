@@ -27,6 +27,7 @@ import kafka
 from kafka import ConsumerRebalanceListener, KafkaConsumer
 from kafka.future import Future
 
+from assignor.clients._session import fenced
 from assignor.clients.adapter import MemberAssignment, MemberGeneration
 from assignor.clients.confluent._committer import Committer
 from assignor.clients.confluent._errors import as_fatal_error, as_kafka_error, is_retriable
@@ -91,7 +92,7 @@ class Membership:
         self._poll_watchdog = _PollWatchdog(progress, max_poll_seconds)
         self._has_tasks = has_tasks
         self.fenced: Exception | None = None
-        """The error of the broker if another member has the same identity; it soon becomes the `failure`."""
+        """The error of the broker if another member has the same instance id; the `failure` soon follows."""
         self._stopped_at = 0.0
         self._periodic_call = periodic_call
         self._client: Any = None
@@ -210,7 +211,7 @@ class Membership:
             self.adapter.call_soon(partial(self._enqueue_periodically, *self._periodic_call))
         while not self._can_leave():
             if self.fenced:
-                raise self.fenced
+                raise fenced(self._settings.get("group_instance_id")) from self.fenced
             try:
                 consumer.poll(timeout_ms=self.adapter.poll_timeout_ms)
             except Exception as error:
@@ -250,7 +251,7 @@ class Membership:
         self.adapter.call_later(min(seconds, self.session.seconds / _TICKS_PER_SESSION), self._check_liveness)
 
     def _on_fenced(self, error: Exception) -> None:
-        """End the membership: the member's thread raises the error as soon as it polls again."""
+        """End the membership: the member's thread fails as soon as it polls again."""
         self.fenced = error
         self.session.fence()
 

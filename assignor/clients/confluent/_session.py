@@ -8,15 +8,9 @@ because after a pause that thread may run before the one that talks to the broke
 from __future__ import annotations
 
 import math
-import time
-from functools import partial
 from typing import Final
 
-now: Final = partial(time.clock_gettime, time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic
-"""Seconds that also pass while the machine sleeps."""
-
-LONG_DOUBT: Final = 2.0
-"""Session timeouts after which doubt is an error."""
+from assignor.clients._session import MAX_DOUBT_SESSIONS, now
 
 
 class Session:
@@ -47,7 +41,7 @@ class Session:
     @property
     def in_long_doubt(self) -> bool:
         """Whether that has lasted for longer than twice the session timeout."""
-        return not self._fenced and now() > self.expires_at + LONG_DOUBT * self.seconds
+        return not self._fenced and now() > self.expires_at + MAX_DOUBT_SESSIONS * self.seconds
 
     def tick(self, *, joining: bool) -> None:
         """Notice the passing of time; to be called much more often than once per session timeout."""

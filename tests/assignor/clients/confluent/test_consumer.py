@@ -15,10 +15,10 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 from assignor import FatalError, Subtopology, Topology
+from assignor.clients._session import MAX_DOUBT_SESSIONS, now
 from assignor.clients.adapter import MemberGeneration, partition_counts
 from assignor.clients.confluent import StreamsConsumer
 from assignor.clients.confluent._private_api import encode_group_metadata
-from assignor.clients.confluent._session import LONG_DOUBT, now
 from assignor.clients.kafka_python import _partition_assignor
 from assignor.clients.mock_cluster import MockCluster, delay_leader
 from assignor.rebalance_listener import PartitionsByTask
@@ -393,7 +393,7 @@ def test_a_long_doubt_is_an_error_as_long_as_it_lasts(make: Make, monkeypatch: p
     session = consumer._session
     with monkeypatch.context() as without_proof:
         without_proof.setattr(session, "_prolong", lambda _: None)
-        session.expires_at = now() - LONG_DOUBT * session.seconds - 1
+        session.expires_at = now() - MAX_DOUBT_SESSIONS * session.seconds - 1
         for _ in range(2):
             with pytest.raises(KafkaException, match="no heartbeat was answered") as raised:
                 consumer.poll(0)
