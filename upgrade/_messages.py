@@ -119,12 +119,9 @@ class MessageCode(enum.Enum):
         "with several threads in a process of {behind} and {ahead} leading, the group can rebalance without end and "
         "leave tasks unprocessed until no member of {behind} is left: do not pause between the bounces"
     )
-    KAFKA_8649_OVERSHOT_OFFLINE = (
+    KAFKA_8649_OVERSHOT = (
         "KAFKA-8649: a leader of {newer} can make members of the older release use a version that they do not have, "
         "and they fail"
-    )
-    KAFKA_8649_OVERSHOT = (
-        KAFKA_8649_OVERSHOT_OFFLINE + "; take 2.2.2, 2.3.1 or 2.4 and later, or bounce the leader last"
     )
     KAFKA_8649_PROBING = (
         "with KAFKA-8649: while {origin} leads and probes, each thread of a process gets all of the process's tasks, "

@@ -18,6 +18,7 @@ from upgrade.plans import (
     RECORD_FORMAT_CHANGES,
     Obstacle,
     Plan,
+    Upgrade,
     bridge_release,
     documented_plan,
     is_downgrade,
@@ -27,8 +28,8 @@ from upgrade.plans import (
 )
 from upgrade.release_behaviour import ReportedTasks
 from upgrade.releases import RELEASES, Release
-from upgrade.upgrade_from import StartupOutcome, UpgradeFromEffect
-from upgrade.verdict.conditions import KAFKA_14646_LINE
+from upgrade.upgrade_from import PINNED_VERSIONS, StartupOutcome, UpgradeFromEffect
+from upgrade.verdict.conditions import KAFKA_14646_LINE, UNKNOWN_TOPOLOGY, TopologyFacts, TopologyFeature
 
 _KAFKA_14646_UPGRADE_FROM: Final = "3.4"
 """The oldest value with which foreign-key joins write what 3.3 writes."""
@@ -49,9 +50,20 @@ _RELEASE_BUGS: Final = {"2.4.0": MessageCode.KAFKA_9335}
 class _Hop:
     """One upgrade, and what all warnings ask about it."""
 
-    origin: Release
-    target: Release
-    plan: Plan
+    upgrade: Upgrade
+    facts: TopologyFacts
+
+    @property
+    def origin(self) -> Release:
+        return self.upgrade.origin
+
+    @property
+    def target(self) -> Release:
+        return self.upgrade.target
+
+    @property
+    def plan(self) -> Plan:
+        return self.upgrade.plan
 
     @cached_property
     def behind(self) -> Release:
@@ -87,9 +99,12 @@ class _Hop:
         return Message.of(code, {**self.params, **further})
 
 
-def plan_warnings(origin: Release, target: Release, plan: Plan) -> Iterator[Message]:
-    """Yield the warnings for one hop, done by ``plan``, which may be offline although the group could be rolled."""
-    hop = _Hop(origin, target, plan)
+def hop_warnings(upgrade: Upgrade, facts: TopologyFacts) -> Iterator[Message]:
+    """Yield the warnings for one hop, which may be offline although the group could be rolled.
+
+    Nothing is said of features that the topology is known to lack, nor of bugs that the plan avoids.
+    """
+    hop = _Hop(upgrade, facts)
     for warnings in (
         _release_warnings,
         _offline_warnings,
@@ -134,7 +149,7 @@ def _record_format_warnings(hop: _Hop) -> Iterator[Message]:
     found = set(hop.obstacles)
     if not RECORD_FORMAT_CHANGES.keys() & found:
         return
-    if RECORD_FORMAT_CHANGES.keys() >= found and hop.plan is hop.documented:
+    if RECORD_FORMAT_CHANGES.keys() >= found and hop.plan is hop.documented and hop.facts == UNKNOWN_TOPOLOGY:
         formats = MessageList.of([code for each, code in _RECORD_FORMATS.items() if each in found], {})
         two_bounces = hop.plan is Plan.TWO_BOUNCES
         code = MessageCode.TWO_BOUNCES_FOR_RECORDS if two_bounces else MessageCode.STOPPING_FOR_RECORDS
@@ -149,7 +164,8 @@ def _kafka_14646_warnings(hop: _Hop) -> Iterator[Message]:
     behind_has_it, ahead_has_it = (each.number[:2] == KAFKA_14646_LINE for each in (behind, ahead))
     old_joins = value is not None and UpgradeFromEffect.OLD_FOREIGN_KEY_JOINS in ahead.upgrade_from_effects(value)
     has_joins = behind.number >= RECORD_FORMAT_CHANGES[Obstacle.FOREIGN_KEY_JOINS][0]
-    if not (old_joins and has_joins and (behind_has_it or ahead_has_it)):
+    may_have_joins = has_joins and TopologyFeature.FOREIGN_KEY_JOINS not in hop.facts.absent
+    if not (old_joins and may_have_joins and (behind_has_it or ahead_has_it)):
         return
     offline = hop.plan is Plan.OFFLINE
     if ahead_has_it and ahead == hop.target:
@@ -177,12 +193,16 @@ def _mixed_release_warnings(hop: _Hop) -> Iterator[Message]:
 
 
 def _kafka_8649_warnings(hop: _Hop) -> Iterator[Message]:
-    """Warn of leaders that probe with wrong answers, and of those that make members use too high a version."""
+    """Warn of leaders that probe with wrong answers, and of those that make members use too high a version.
+
+    While ``upgrade.from`` holds all members at version 2, none is probed.
+    """
     origin, target, offline = hop.origin, hop.target, hop.plan is Plan.OFFLINE
+    if hop.upgrade.upgrade_from in PINNED_VERSIONS:
+        return
     newer = max(origin, target, key=lambda release: release.supported_version)
     if newer.rule_set == KAFKA_8649_RULE_SET and {origin.supported_version, target.supported_version} == {3, 4}:
-        code = MessageCode.KAFKA_8649_OVERSHOT_OFFLINE if offline else MessageCode.KAFKA_8649_OVERSHOT
-        yield hop.message(code, newer=newer)
+        yield hop.message(MessageCode.KAFKA_8649_OVERSHOT, newer=newer)
     if origin.rule_set == KAFKA_8649_RULE_SET and origin.supported_version < target.supported_version and not offline:
         alike = (
             each

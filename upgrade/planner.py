@@ -5,13 +5,13 @@ Sources: KIP-268, KIP-429, KIP-904, and the upgrade guides of the releases.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from attrs import fields, frozen
 
 from upgrade._messages import Message, MessageCode, MessageList
-from upgrade._warnings import plan_warnings
+from upgrade._warnings import hop_warnings
 from upgrade.errors import UpgradeError
 from upgrade.hazards import CheckedScope, Hazard, StepKind, WayBack, hazards_between, scope_of, source_of, way_back
 from upgrade.plans import (
@@ -25,7 +25,6 @@ from upgrade.plans import (
     order_by_capability,
 )
 from upgrade.releases import Release
-from upgrade.upgrade_from import PINNED_VERSIONS
 from upgrade.verdict import NO_GUIDANCE, UNKNOWN_TOPOLOGY, Guidance, TopologyFacts, TopologyFeature, guidance
 from upgrade.verdict.conditions import without_features
 
@@ -121,7 +120,7 @@ def advise(
         Plan.TWO_BOUNCES if values else hops[0].plan,
         values[0] if values else None,
         tuple(step for hop in hops for step in _steps(hop, facts.absent)),
-        tuple(dict.fromkeys(text for hop in hops for text in _warnings(hop, facts))),
+        tuple(dict.fromkeys(text for hop in hops for text in hop_warnings(hop, facts))),
         tuple(hop.target.name for hop in hops[:-1]),
         tuple(dict.fromkeys(hazard for hop in hops for hazard in hazards_between(hop.origin, hop.target, hop.plan))),
         found,
@@ -142,24 +141,6 @@ def documented_hops(origin: Release, target: Release, *, offline: bool = False) 
 def _require_different(origin: Release, target: Release) -> None:
     if origin == target:
         raise UpgradeError(f"{origin} is already {target}: nothing to do")
-
-
-def _warnings(hop: Upgrade, facts: TopologyFacts) -> Iterator[Message]:
-    """Yield the warnings of a hop, without those of features that the topology is known to have or to lack."""
-    for each in plan_warnings(hop.origin, hop.target, hop.plan):
-        feature = TopologyFeature.FOREIGN_KEY_JOINS if each.code.name.startswith("KAFKA_14646") else None
-        resolved = each.code in _ASK_FOR_TOPOLOGY and facts != UNKNOWN_TOPOLOGY
-        avoided = each.code in _NEEDS_VERSION_PROBING and hop.upgrade_from in PINNED_VERSIONS
-        if feature not in facts.absent and not resolved and not avoided:
-            yield each
-
-
-_ASK_FOR_TOPOLOGY: Final = frozenset({MessageCode.TWO_BOUNCES_FOR_RECORDS, MessageCode.STOPPING_FOR_RECORDS})
-"""What a plan says as long as nothing is known of the topology."""
-_NEEDS_VERSION_PROBING: Final = frozenset(
-    {MessageCode.KAFKA_8649_OVERSHOT, MessageCode.KAFKA_8649_PROBING, MessageCode.KAFKA_8649_PROBING_FIXED}
-)
-"""Bugs of version probing: no member is probed while ``upgrade.from`` holds all at version 2."""
 
 
 @frozen

@@ -173,7 +173,7 @@ def _topology_facts(without: str | None, topology: Path | None) -> TopologyFacts
     if topology is None:
         return TopologyFacts(absent=features_named(without)) if without is not None else UNKNOWN_TOPOLOGY
     try:
-        return facts_of_topology(topology.read_text(encoding="utf-8"))
+        return facts_of_topology(topology.read_text(encoding="utf-8"), str(topology))
     except (OSError, UnicodeDecodeError) as error:
         raise click.UsageError(f"cannot read {topology}: {error}") from error
     except UpgradeError as error:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from upgrade import Advice, Release
-from upgrade.hazards import TopologyChange, compare_topologies, parse_described_topology, static_downgrade
+from upgrade.hazards import TopologyChange, compare_topologies, parse_subtopologies, static_downgrade
 from upgrade.planner import PlanStep
 
 topologies_option = click.option(
@@ -26,7 +26,7 @@ def compare_topology_files(old: Path, new: Path) -> TopologyChange:
     Raises:
         UpgradeError: One of them is no description of a topology.
     """
-    texts = (parse_described_topology(path.read_text(errors="replace"), str(path)) for path in (old, new))
+    texts = (parse_subtopologies(path.read_text(errors="replace"), str(path)) for path in (old, new))
     return compare_topologies(*texts)
 
 

@@ -7,7 +7,7 @@ from upgrade.hazards._checked import CheckedScope, scope_of
 from upgrade.hazards._hazard import NOT_RUN, Hazard, HazardSubject, ReleaseRange
 from upgrade.hazards._stores import STORE_FORMATS, StoreFormat
 from upgrade.hazards._table import HAZARDS, hazards_between, static_downgrade
-from upgrade.hazards._topologies import TopologyChange, compare_topologies, parse_described_topology
+from upgrade.hazards._topologies import TopologyChange, compare_topologies, parse_subtopologies
 from upgrade.hazards._way_back import StepKind, WayBack, WayBackVerdict, source_of, way_back
 
 __all__ = [
@@ -25,7 +25,7 @@ __all__ = [
     "WayBackVerdict",
     "compare_topologies",
     "hazards_between",
-    "parse_described_topology",
+    "parse_subtopologies",
     "scope_of",
     "source_of",
     "static_downgrade",

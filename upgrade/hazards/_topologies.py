@@ -13,11 +13,8 @@ from typing import Any, Final
 
 from attrs import frozen
 
-from upgrade.errors import UpgradeError, quote_input
+from upgrade.topology_description import DescribedNode, parse_topology_description
 
-_SUBTOPOLOGY: Final = re.compile(r"^\s*Sub-topolog(?:y|ies):?\s*(\d+)?(.*)$")
-_TOPICS: Final = re.compile(r"\((?:topics|topic): (.*?)\)\s*$")
-_STORES: Final = re.compile(r"\(stores: \[(.*?)\]\)\s*$")
 _GENERATED: Final = re.compile(r"-\d{10}(?:-|$)")
 
 
@@ -91,42 +88,26 @@ class TopologyChange:
         yield "topologies: do not roll: stop the group, then start it with the new topology (--offline)"
 
 
-def parse_described_topology(text: str, name: str = "the text") -> tuple[DescribedSubtopology, ...]:
-    """Read a ``Topology#describe()`` text; global stores have no tasks and are left out.
+def parse_subtopologies(text: str, name: str = "the text") -> tuple[DescribedSubtopology, ...]:
+    """Read the subtopologies of a ``Topology#describe()`` text; ``name`` is its name in the error.
 
     Raises:
         UpgradeError: It is no such text.
     """
-    found: list[tuple[int, dict[str, set[str]]]] = []
-    current: dict[str, set[str]] | None = None
-    for line in text.splitlines():
-        if (match := _SUBTOPOLOGY.match(line)) and match[1]:
-            current = {"sources": set(), "sinks": set(), "stores": set()}
-            if "global store" not in match[2]:
-                found.append((int(match[1]), current))
-        elif current is not None:
-            _read_node(line.strip(), current)
-    if not found:
-        raise UpgradeError(
-            f"{name}: expected a Topology#describe() text with a line 'Sub-topology: 0', received {quote_input(text)}"
-        )
-    return tuple(
-        DescribedSubtopology(number, *(frozenset(each[key]) for key in ("sources", "sinks", "stores")))
-        for number, each in found
+    by_number: dict[int, list[DescribedNode]] = {}
+    for node in parse_topology_description(text, name):
+        if node.subtopology is not None:
+            by_number.setdefault(node.subtopology, []).append(node)
+    return tuple(_subtopology(number, nodes) for number, nodes in by_number.items())
+
+
+def _subtopology(number: int, nodes: list[DescribedNode]) -> DescribedSubtopology:
+    return DescribedSubtopology(
+        number,
+        frozenset(topic for node in nodes if node.kind == "Source" for topic in node.topics),
+        frozenset(topic for node in nodes if node.kind == "Sink" for topic in node.topics),
+        frozenset(store for node in nodes for store in node.stores),
     )
-
-
-def _read_node(line: str, into: dict[str, set[str]]) -> None:
-    if line.startswith("Source:") and (match := _TOPICS.search(line)):
-        into["sources"] |= _names(match[1])
-    elif line.startswith("Sink:") and (match := _TOPICS.search(line)):
-        into["sinks"] |= _names(match[1])
-    elif line.startswith("Processor:") and (match := _STORES.search(line)):
-        into["stores"] |= _names(match[1])
-
-
-def _names(listed: str) -> set[str]:
-    return {name for name in (part.strip() for part in listed.strip("[]").split(",")) if name}
 
 
 def compare_topologies(

@@ -1,6 +1,6 @@
 """The verdict of a plan: one rule for plans, the guide and the matrix of a sweep."""
 
-from upgrade.verdict._topology_text import facts_of_topology
+from upgrade.verdict._topology_features import facts_of_topology
 from upgrade.verdict.conditions import (
     UNKNOWN_TOPOLOGY,
     TopologyFacts,

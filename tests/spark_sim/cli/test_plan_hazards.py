@@ -72,7 +72,7 @@ def test_a_file_that_is_no_topology_is_named(topologies):
     done = run("3.9", "4.3", "--topologies", *topologies)
 
     assert 2 == done.exit_code
-    assert "new.txt: expected a Topology#describe() text" in " ".join(done.output.split())
+    assert "new.txt: expected the text of Topology#describe()" in " ".join(done.output.split())
 
 
 def test_brokers_have_no_topologies(topologies):

@@ -72,7 +72,10 @@ def test_a_topology_resolves_the_verdict(topology, target, verdict, kind, status
     [
         (("--without", "joins"), "unknown feature 'joins': expected foreign-key-joins or repartitioned-tables"),
         (("--without", " , "), "no feature is named"),
-        (("--topology", TOPOLOGIES.parent / "test_topology_text.py"), "expected the text of Topology#describe()"),
+        (
+            ("--topology", TOPOLOGIES.parent / "test_topology_description.py"),
+            "expected the text of Topology#describe()",
+        ),
         (("--without", BOTH, "--topology", TOPOLOGIES / "plain-2.8.2.txt"), "leave out --without"),
         (("--brokers", "--without", BOTH), "for a Streams group"),
     ],

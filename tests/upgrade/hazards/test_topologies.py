@@ -3,7 +3,7 @@
 import pytest
 
 from upgrade import UpgradeError
-from upgrade.hazards import compare_topologies, parse_described_topology
+from upgrade.hazards import compare_topologies, parse_subtopologies
 
 REPARTITIONED = """\
 Topologies:
@@ -47,7 +47,7 @@ Topologies:
 
 
 def change(before, after):
-    return compare_topologies(parse_described_topology(before), parse_described_topology(after))
+    return compare_topologies(parse_subtopologies(before), parse_subtopologies(after))
 
 
 def test_the_same_topology_is_compatible():
@@ -58,7 +58,7 @@ def test_the_same_topology_is_compatible():
 
 
 def test_global_stores_have_no_tasks():
-    assert [0, 1] == [each.number for each in parse_described_topology(ONE.format(orders=0, clicks=1))]
+    assert [0, 1] == [each.number for each in parse_subtopologies(ONE.format(orders=0, clicks=1))]
 
 
 def test_subtopologies_that_change_places_renumber_their_tasks():
@@ -100,8 +100,8 @@ def test_every_change_is_a_line():
 
 
 def test_a_text_of_another_kind_is_refused():
-    with pytest.raises(UpgradeError, match=r"old.txt: expected a Topology#describe\(\) text .* received '\{\}'"):
-        parse_described_topology("{}", "old.txt")
+    with pytest.raises(UpgradeError, match=r"old.txt: expected the text of Topology#describe\(\), .* received '\{\}'"):
+        parse_subtopologies("{}", "old.txt")
 
 
 def test_a_change_is_written_one_fact_a_line():
