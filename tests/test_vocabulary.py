@@ -20,18 +20,9 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "tests" / "README.
     if not {"_build", "changelog.d"} & set(path.parts) and path != GLOSSARY
 ]
 
-# Values and keys of results that users have stored, and a code of `group --json`: each is accepted in the modules that
-# define it, and on pages, which show results.
+# An older name of an option, accepted in the module that defines it, and on pages.
 STORED_TEXTS = {
-    "nobody owns": ("spark_sim/model/properties.py",),
-    "nobody gets to version": ("spark_sim/regressions/_extra_properties.py",),
-    "owned-by-nobody": ("assignor/inspect/checks/__init__.py", "assignor/inspect/_messages.py"),
-    '"lates"': ("spark_sim/packed/upgrade_result.py",),
-    '"nudges"': ("spark_sim/packed/upgrade_result.py",),
     '"--lates"': ("spark_sim/cli/_sweep.py",),
-    "always: nobody dies": ("spark_sim/model/violations.py",),
-    "always: nobody receives a version it cannot read": ("spark_sim/model/violations.py",),
-    "always: nobody gets a standby that nobody asked for": ("spark_sim/model/violations.py",),
 }
 
 

@@ -196,7 +196,7 @@ TEMPLATES: Final[Mapping[str, Callable[..., str]]] = {
     "error-code": _error_code,
     "no-assignment": _no_assignment,
     "owned-twice": _owned_twice,
-    "owned-by-nobody": _unowned,
+    "without-owner": _unowned,
     "moving": _moving,
     "large": _metadata_size,
     "too-large": _metadata_size,

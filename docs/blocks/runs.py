@@ -111,8 +111,11 @@ def extent_of_matrix() -> str:
     """Say how much was explored."""
     kept = kept_matrix()
     faults = kept["faults"]
-    most = f"crashes {faults['crashes']}, rebalance timeouts {faults['lates']}, spurious joins {faults['nudges']}"
-    operator = "waits for quiescence" if faults["patient"] else "does not wait"
+    counts = (
+        f"{name.replace('_', ' ')} {faults[name]}" for name in ("crashes", "rebalance_timeouts", "spurious_joins")
+    )
+    most = ", ".join(counts)
+    operator = "waits for quiescence" if faults["wait_for_quiescence"] else "does not wait"
     rows = [
         ("releases, pairs", f"{len(kept['releases'])}, {len(kept['releases']) * (len(kept['releases']) - 1):,}"),
         ("upgrades (a pair and a plan)", f"{kept['upgrades']:,}"),

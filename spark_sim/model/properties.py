@@ -89,7 +89,7 @@ def _check_every_task_owned(state: GroupState) -> Iterator[Violation]:
     if missing := sorted(
         expected.keys() - frozenset().union(*(thread.owned_tasks for thread in state.running_members))
     ):
-        yield Violation(EVERY_TASK_OWNED, "", f"nobody owns {', '.join(map(str, missing))}")
+        yield Violation(EVERY_TASK_OWNED, "", f"no member owns {', '.join(map(str, missing))}")
 
 
 def _check_common_version(state: GroupState) -> Iterator[Violation]:

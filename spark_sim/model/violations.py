@@ -14,11 +14,11 @@ from assignor import FatalError
 from subscription_codec import DecodeError
 
 SINGLE_OWNER: Final = "always: no task is owned twice in a generation"
-READABLE_VERSION: Final = "always: nobody receives a version it cannot read"
-NO_MEMBER_FAILS: Final = "always: nobody dies"
+READABLE_VERSION: Final = "always: no member receives a version it cannot read"
+NO_MEMBER_FAILS: Final = "always: no member fails"
 EVERY_MEMBER_ASSIGNED: Final = "always: the leader answers every member"
 TASK_PARTITIONS_MATCH: Final = "always: a task comes with its own partitions"
-NO_UNREQUESTED_STANDBY: Final = "always: nobody gets a standby that nobody asked for"
+NO_UNREQUESTED_STANDBY: Final = "always: no process gets a standby that is not configured"
 CAUGHT_UP_OWNER: Final = "always: a task moves to a complete copy if there is one"
 EVERY_TASK_OWNED: Final = "eventually: every task is owned"
 COMMON_VERSION_REACHED: Final = "eventually: everyone is on the highest common version"

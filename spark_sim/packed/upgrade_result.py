@@ -46,7 +46,7 @@ def _faults_json(cell: UpgradeCell) -> Mapping[str, Any]:
     faults = cell.faults
     return {
         "crashes": faults.crashes,
-        "lates": faults.rebalance_timeouts,
-        "nudges": faults.spurious_joins,
-        "patient": cell.wait_for_quiescence,
+        "rebalance_timeouts": faults.rebalance_timeouts,
+        "spurious_joins": faults.spurious_joins,
+        "wait_for_quiescence": cell.wait_for_quiescence,
     }

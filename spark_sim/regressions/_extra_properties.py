@@ -40,6 +40,4 @@ def never_completed(graph: PackedGraph) -> str | None:
         }
         if versions == {best.supported_version} and protocols == {best.rebalance_protocol() == "cooperative"}:
             return None
-    return (
-        f"nobody gets to version {best.supported_version} and {best.rebalance_protocol()} rebalancing, whatever happens"
-    )
+    return f"no member reaches version {best.supported_version} and {best.rebalance_protocol()} rebalancing"

@@ -26,7 +26,7 @@ CHECKS: Final[Mapping[str, tuple[Severity, Check]]] = {
     "error-code": (Severity.PROBLEM, _assignments.error_codes),
     "no-assignment": (Severity.PROBLEM, _assignments.missing_assignment),
     "owned-twice": (Severity.PROBLEM, _assignments.multiple_owners),
-    "owned-by-nobody": (Severity.PROBLEM, _assignments.unassigned),
+    "without-owner": (Severity.PROBLEM, _assignments.unassigned),
     "moving": (Severity.NOTICE, _assignments.being_moved),
     "large": (Severity.NOTICE, _group.large_metadata),
     "too-large": (Severity.PROBLEM, _group.too_large_metadata),

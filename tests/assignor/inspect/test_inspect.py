@@ -522,13 +522,13 @@ def test_a_healthy_group_has_no_findings():
             "the leader assigned nothing to x",
         ),
         (
-            "owned-by-nobody",
+            "without-owner",
             Severity.PROBLEM,
             group(*FINE, partition_counts={TOPIC: 4}),
             "partitions orders-2 and orders-3 are not assigned to any member",
         ),
         (
-            "owned-by-nobody",
+            "without-owner",
             Severity.PROBLEM,
             group(member("a", standby="0_7")),
             "task 0_7 is not active on any member",
@@ -592,7 +592,7 @@ def test_each_code_has_a_template():
 def test_of_plain_consumers_it_shows_partitions():
     found = seen(of_range("a", [0, 1]), of_range("b", [1]), protocol="range", partition_counts={TOPIC: 3})
 
-    assert ["owned-twice", "owned-by-nobody", "not-streams"] == codes(found)
+    assert ["owned-twice", "without-owner", "not-streams"] == codes(found)
     assert ["orders-0", "orders-1"] == found.as_json()["members"][0]["partitions"]
     assert found.as_json()["members"][0]["releases"] is None
 

@@ -52,7 +52,9 @@ def swept():
 def _result(origin, target, words):
     plan, *value, verdict = words
     upgrade = Upgrade(RELEASES[origin], RELEASES[target], Plan(plan), value[0] if value else None, (origin, target))
-    violated = {"violated": "always: nobody dies", "violations": 1, "runs": 1} if verdict == "unsafe" else {"runs": 1}
+    violated = (
+        {"violated": "always: no member fails", "violations": 1, "runs": 1} if verdict == "unsafe" else {"runs": 1}
+    )
     return UpgradeResult(upgrade, **violated), verdict
 
 
@@ -153,7 +155,7 @@ BOUNCE = Upgrade(RELEASES["2.0.1"], RELEASES["2.3.1"], Plan.ONE_BOUNCE)
         (SIMULATION_FAILS, "error"),
         (CONCRETE_REPLAY_DISAGREES, "error"),
         (DETERMINISTIC, "error"),
-        ("always: nobody dies", "unsafe"),
+        ("always: no member fails", "unsafe"),
     ],
 )
 def test_what_says_nothing_of_the_upgrade_is_not_called_unsafe(violated, verdict):
@@ -169,7 +171,7 @@ def test_what_says_nothing_of_the_upgrade_is_not_called_unsafe(violated, verdict
 
 def test_a_violation_outweighs_too_many_states():
     cut_short = UpgradeResult(BOUNCE, violated=INCOMPLETE, message="m")
-    violated = evolve(cut_short, violated="always: nobody dies", example="A@2.0.1", violations=1, runs=1)
+    violated = evolve(cut_short, violated="always: no member fails", example="A@2.0.1", violations=1, runs=1)
 
     assert ["unsafe"] * 2 == [cut_short.merge(violated).verdict, violated.merge(cut_short).verdict]
 

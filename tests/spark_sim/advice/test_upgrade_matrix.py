@@ -23,8 +23,8 @@ def kept_extent(runs=0):
     faults = KEPT["faults"]
     return SweepConfig(
         KEPT["members"],
-        wait_for_quiescence=faults["patient"],
-        faults=FaultBudget(faults["crashes"], faults["lates"], faults["nudges"]),
+        wait_for_quiescence=faults["wait_for_quiescence"],
+        faults=FaultBudget(faults["crashes"], faults["rebalance_timeouts"], faults["spurious_joins"]),
         runs=runs,
     )
 

@@ -65,7 +65,10 @@ def test_an_explored_upgrade_says_how_much_was_explored():
 
     assert UNSAFE == result.verdict
     assert min(result.states, result.transitions, result.schedules) > 0
-    assert (2, {"crashes": 0, "lates": 0, "nudges": 0, "patient": True}) == (plain["members"], plain["faults"])
+    assert (2, {"crashes": 0, "rebalance_timeouts": 0, "spurious_joins": 0, "wait_for_quiescence": True}) == (
+        plain["members"],
+        plain["faults"],
+    )
     assert Simulation(Scenario.parse(result.example)).run().violations
 
 

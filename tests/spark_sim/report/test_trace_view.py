@@ -73,5 +73,5 @@ def test_the_machine_readable_story_names_what_was_violated():
     plain = trace(Scenario.parse(RUNS[1])).as_json()
 
     assert "unsafe" == plain["verdict"]
-    assert "always: nobody receives a version it cannot read" == plain["violations"][0]["property"]
+    assert "always: no member receives a version it cannot read" == plain["violations"][0]["property"]
     assert Simulation(Scenario.parse(RUNS[1])).run().events[0].text == plain["steps"][0]["events"][0]["text"]
