@@ -61,7 +61,7 @@ def bounce(
     try:
         import assignor.demo.runner  # noqa: F401 - whether the client libraries are installed
     except ImportError as error:
-        raise click.ClickException(f"{error}; pip install 'streams-assignor[all]'") from error
+        raise click.ClickException(f"{error}; pip install 'streams-assignor[confluent]'") from error
 
     settings = BounceSettings(
         bootstrap_servers=bootstrap_servers,

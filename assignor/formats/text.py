@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Final
 
 _MAX_MESSAGE_LENGTH: Final = 2_000
 """Characters. A message may repeat user input, and that may be a whole file by mistake."""
+_COMMAND: Final = "streams-assignor "
+_LABEL: Final = re.compile(r" *(\d+\. |- |[a-z][a-z ]*: +)?")
+"""What stands before the text of a line: its indentation, number, dash or label."""
 
 
 def printable(text: str) -> str:
@@ -60,6 +65,26 @@ def format_seconds(seconds: float) -> str:
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}"
     return f"{seconds:.0f} s"
+
+
+def wrap_lines(text: str, width: int) -> str:
+    """Wrap the lines that are longer; they continue below the text after their number, dash or label.
+
+    A line with a command stays whole, so that it can be copied.
+
+    >>> print(wrap_lines("   why:        members of 2.8 cannot read it", 36))
+       why:        members of 2.8 cannot
+                   read it
+    """
+    return "\n".join(_wrap_line(line, width) if len(line) > width else line for line in text.split("\n"))
+
+
+def _wrap_line(line: str, width: int) -> str:
+    if _COMMAND in line:
+        return line
+    label = _LABEL.match(line)
+    hanging = " " * (label.end() if label and label.end() <= width // 2 else 2)
+    return textwrap.fill(line, width, subsequent_indent=hanging, break_long_words=False, break_on_hyphens=False)
 
 
 def format_table(rows: Sequence[Sequence[str]], numeric_columns: int = 0) -> str:

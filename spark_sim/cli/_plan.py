@@ -6,6 +6,7 @@ Only the options about a group's size load the simulator.
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,7 +18,7 @@ from click.core import ParameterSource
 from rich.console import Console
 
 from assignor.cli.params import Seconds
-from assignor.formats.text import count, format_seconds
+from assignor.formats.text import count, format_seconds, wrap_lines
 from spark_sim.cli._plan_hazards import (
     compare_topology_files,
     hazard_lines,
@@ -37,6 +38,8 @@ from upgrade.verdict import UNKNOWN_TOPOLOGY, TopologyFacts, Verdict, facts_of_t
 if TYPE_CHECKING:
     from spark_sim.advice.impact import Impact, MeasuredHop
 
+_MAX_COLUMNS: Final = 120
+"""A longer line is hard to read, however wide the terminal is."""
 GROUP_OPTIONS: Final = ("members", "tasks", "standbys", "static", "session_timeout", "explored")
 
 
@@ -163,7 +166,10 @@ def plan(
 
 
 def _print_broker_plan(advice: BrokerAdvice, *, output: str) -> None:
-    click.echo(_brokers_text(advice) if output == "text" else _rendered(advice.as_json(), output))
+    if output == "text":
+        _print_text(_brokers_text(advice))
+    else:
+        click.echo(_rendered(advice.as_json(), output))
     if not advice.is_possible:
         sys.exit(1)
 
@@ -216,9 +222,16 @@ def _print_group_plan(
             _impact_lines(impact) if impact else (),
             (str(checked),),
         )
-        click.echo("\n\n".join("\n".join(lines) for part in parts if (lines := list(part))))
+        _print_text("\n\n".join("\n".join(lines) for part in parts if (lines := list(part))))
     if advice.guidance.verdict not in {Verdict.SAFE, Verdict.SAFE_IF}:
         sys.exit(1)
+
+
+def _print_text(text: str) -> None:
+    """Print a plan; a terminal gets lines that fit."""
+    if sys.stdout.isatty():
+        text = wrap_lines(text, min(shutil.get_terminal_size().columns, _MAX_COLUMNS))
+    click.echo(text)
 
 
 def _rendered(plain: Mapping[str, Any], output: str) -> str:
