@@ -30,7 +30,6 @@ from subscription_codec.wire.codegen import FALLBACK_ERRORS
 from subscription_codec.wire.hosts import HOST_PARTITIONS
 from subscription_codec.wire.types import Array, Reader
 
-
 # -- subscriptions ----------------------------------------------------------------------------------------------------
 
 
