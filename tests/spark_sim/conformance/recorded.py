@@ -2,7 +2,7 @@
 
 import json
 
-from spark_sim.conformance.capture import Capture
+from assignor.inspect.capture import Capture
 from spark_sim.model.scenario import Scenario
 from spark_sim.model.simulation import Simulation
 

@@ -4,8 +4,8 @@ from uuid import UUID
 
 import pytest
 
+from assignor.inspect.capture import InvalidCapture
 from spark_sim.conformance._identity import StartedAs, identify_members
-from spark_sim.conformance.capture import InvalidCapture
 from subscription_codec import Subscription, encode_subscription
 from subscription_codec.consumer_protocol import ConsumerSubscription, encode_consumer_subscription
 from tests.spark_sim.conformance.recorded import parsed, record, seat
