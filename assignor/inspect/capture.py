@@ -1,7 +1,7 @@
 """Reads the capture of a real group: the members of each generation, their subscriptions and their assignments.
 
-``Capture.parse`` refuses a file with anything invalid in it. ``JsonNode`` reads a file value by value, for a reader that
-shows the valid members beside invalid ones. The file is JSON. Only ``generations`` is required; ``steps`` and
+``Capture.parse`` refuses a file with anything invalid in it. ``JsonNode`` reads a file value by value, for a reader
+that shows the valid members beside invalid ones. The file is JSON. Only ``generations`` is required; ``steps`` and
 ``snapshots`` describe which release was started when. The format is described in docs/how-to/conformance.md.
 """
 
