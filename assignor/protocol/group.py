@@ -62,11 +62,6 @@ class MemberMetadata(MemberVersions):
         return (TopicPartition(topic, number) for topic, numbers in self.owned_by_topic for number in numbers)
 
     @property
-    def is_future(self) -> bool:
-        """Whether its userdata cannot be decoded."""
-        return self.process_id == FUTURE_PROCESS_ID
-
-    @property
     def host(self) -> HostInfo | None:
         """Its endpoint for interactive queries; None without one, or if it is malformed or too long.
 

@@ -101,7 +101,7 @@ def test_members_from_the_future_are_one_client_of_which_only_partitions_are_kno
         client.state.num_processing_threads,
         client.state.previous_active_tasks,
     )
-    assert all(each.is_future for each in client.members)
+    assert {FUTURE_PROCESS_ID} == {each.process_id for each in client.members}
 
 
 def test_a_process_answers_queries_where_the_first_member_says_that_says_anything():
