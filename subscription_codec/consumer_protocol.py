@@ -26,7 +26,7 @@ from subscription_codec.layout import Field, Layout
 from subscription_codec.records import Assignment, FutureSubscription, Subscription, TopicPartition
 from subscription_codec.versions import LATEST_SUPPORTED_VERSION
 from subscription_codec.wire.text import Utf8
-from subscription_codec.wire.types import INT_32, Array, Integer, NullableBytes, Reader, Struct, WireType
+from subscription_codec.wire.types import INT_32, Array, ColumnType, Integer, NullableBytes, Reader, Struct
 
 HIGHEST_SUPPORTED_VERSION: Final = 3
 
@@ -76,10 +76,10 @@ _ASSIGNMENT_LAYOUT: Final = Layout(
 )
 
 
-class _SkippedTopics(WireType[tuple[()]]):
+class _SkippedTopics(ColumnType[tuple[()]]):
     """The topics for a leader, which does not need them: their lengths are checked, and none is kept."""
 
-    name, size = _V0[1].wire.name, _V0[1].wire.size
+    inner = _V0[1].wire
 
     def read(self, reader: Reader) -> tuple[()]:
         for index in range(reader.read_count(2)):
@@ -94,12 +94,6 @@ class _SkippedTopics(WireType[tuple[()]]):
         for _ in range(count):
             at += 2 + int.from_bytes(data[at : at + 2], "big")
         return (), at
-
-    def write(self, out: bytearray, value: tuple[()]) -> None:
-        raise NotImplementedError  # pragma: no cover - a leader only reads
-
-    def from_json(self, value: Any) -> tuple[()]:
-        raise NotImplementedError  # pragma: no cover - a leader only reads
 
 
 SUBSCRIPTION_LAYOUTS: Final[Mapping[int, Layout]] = {

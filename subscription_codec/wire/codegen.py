@@ -22,7 +22,17 @@ from subscription_codec.columns import FastPathMiss, task_of
 from subscription_codec.records import TaskId
 from subscription_codec.wire.hosts import HostMapType, TopicDictionaryType
 from subscription_codec.wire.text import ModifiedUtf8, Utf8
-from subscription_codec.wire.types import INT_32, Array, Integer, NullableBytes, Struct, Uuid, WireType, cached_uuid
+from subscription_codec.wire.types import (
+    INT_32,
+    Array,
+    ColumnType,
+    Integer,
+    NullableBytes,
+    Struct,
+    Uuid,
+    WireType,
+    cached_uuid,
+)
 
 FALLBACK_ERRORS: Final = (FastPathMiss, ValueError, TypeError, AttributeError, OverflowError, LookupError)
 
@@ -188,6 +198,7 @@ class _DecoderSource(_SourceBuilder):
                 self.add_line(f"{target}, at = {load}(data, {self.position()}, topics)")
                 self.reset_position()
             case _:
+                assert isinstance(wire, ColumnType)
                 self.add_line(f"{target}, at = {self.constant('load', wire.fast_read)}(data, {self.position()})")
                 self.reset_position()
 
@@ -280,6 +291,7 @@ class _EncoderSource(_SourceBuilder):
                 for part, (_, member) in zip(parts, wire.members, strict=True):
                     self.emit_write(member, part)
             case _:
+                assert isinstance(wire, ColumnType)
                 self.pieces.append(f"{self.constant('dump', wire.fast_write)}({value})")
 
     def emit_array(self, wire: Array[Any], value: str) -> None:
