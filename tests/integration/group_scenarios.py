@@ -73,7 +73,7 @@ class ScenarioResult:
 
 
 def play_scenario(line: str, brokers: str, broker: str, shape: str, folder: Path) -> ScenarioResult:
-    """Play a story and tell what came of it, whatever that is."""
+    """Play a scenario and return its outcome."""
     words = [ScenarioStep.parse(word) for word in line.split()]
     hosts = any("application.server" in word.settings for word in words)
     found = ScenarioResult(line=line, shape=shape, broker=broker, hosts=hosts or None)
@@ -116,7 +116,7 @@ def _step(group: Group, word: ScenarioStep, found: ScenarioResult) -> None:
 
 
 def _read(log: list[Generation], found: ScenarioResult) -> None:
-    """What was on the wire, as far as somebody answered."""
+    """What was on the wire, as far as there were answers."""
     found.generations = len({each.number for each in log})
     for generation in log:
         for seat in generation.members:

@@ -12,7 +12,7 @@ from assignor.topology import Subtopology, Topology
 from subscription_codec import TaskId
 
 STANDBYS = "standbys"
-"""Like "stateful"; the members also tell what their stores hold."""
+"""Like "stateful"; the members also report what their stores hold."""
 SHAPES = ("stateless", "stateful", "repartition", STANDBYS)
 PARTITIONS = 6
 KEYS = tuple(map(str, range(PARTITIONS)))  # the source has them in the partitions of their names

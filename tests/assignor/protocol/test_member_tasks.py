@@ -186,7 +186,7 @@ def test_in_2_4_no_client_tries_to_stay_once_another_one_could_not():
     assert GrantedTasks(tasks("0_2")) == sticky_or_round_robin([moving, staying], False)["b1"]
     assert (
         GrantedTasks(tasks("0_2")) == sticky_or_round_robin([staying], True)["b1"]
-    )  # and none while somebody is probed
+    )  # and none while a member is probed
 
 
 def test_since_2_6_members_take_back_what_they_are_least_behind_with():
@@ -214,7 +214,7 @@ def test_since_2_6_stateless_tasks_go_first_to_those_with_one_task_less():
     assert {"a": GrantedTasks(tasks("0_0", "1_1")), "b": GrantedTasks(tasks("1_0"))} == shares
 
 
-def test_since_3_2_who_has_standbys_gets_fewer_stateless_tasks():
+def test_since_3_2_a_member_with_standbys_gets_fewer_stateless_tasks():
     active, standby = ["0_0", "1_0"], ["2_0", "2_1"]
 
     shares = balanced_by_lag([process(["a", "b"], active, standby, stateful=["0_0", *standby])], False)

@@ -61,7 +61,7 @@ def share_out(sizes, had, tasks):
     return now[:3]
 
 
-# Who gets what
+# Assignment
 
 
 def place_active(clients, tasks):
@@ -179,7 +179,7 @@ def even_out(clients, limits):
 
 
 def walk_like_kafka(clients, tasks, chance):
-    """Give tasks as StickyTaskAssignor does: back to who had it, to who has a standby, to the least loaded."""
+    """Assign tasks as StickyTaskAssignor does: to the previous process, to one with a standby, to the least loaded."""
     order = chance.sample(clients, len(clients))
     quota = len(tasks) // sum(client.capacity for client in order)
     owner = {task: client for client in order for task in client.previous_active}
