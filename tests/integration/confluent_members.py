@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 
 
 class ConfluentMember(Subprocess):
-    """``confluent_worker``, with what it has said."""
+    """``confluent_worker``, with its output."""
 
     def __init__(
         self, application: Application, *, output: str | None = None, sleeps_in: int | None = None, **config: Any

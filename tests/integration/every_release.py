@@ -1,4 +1,4 @@
-"""Our members beside real Kafka Streams of every release: each line of the table is a story that was played.
+"""Our members beside real Kafka Streams of every release: each line of the table is a scenario that was played.
 
 ``python -m tests.integration.every_release --write`` plays them all (an hour) and keeps what came of each in
 docs/reference/java-peers.json, from which docs/tables.py makes the tables; names or parts of names play only those.
@@ -48,7 +48,7 @@ _STANDING = ("num.standby.replicas=1", "rack.aware.assignment.tags=kind", f"acce
 
 @frozen
 class ReleaseScenario:
-    """A story, and where it stands in the tables: `part`, then a row and a column."""
+    """A scenario, and its place in the tables: `part`, then a row and a column."""
 
     part: str
     row: str

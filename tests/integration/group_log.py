@@ -116,7 +116,7 @@ class Generation(NamedTuple):
         return next((seat.name for seat in self.members if task in seat.active), "")
 
     def sum_of(self, name: str, task: str) -> int | None:
-        """How far a process has said that it is on a task."""
+        """The offset sum that a process has reported for a task."""
         return max(
             (sums[task] for seat in self.members if seat.name == name and task in (sums := seat.sums)), default=None
         )

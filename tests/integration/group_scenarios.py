@@ -1,4 +1,4 @@
-"""A story of one group in one line, and what came of it.
+"""A scenario of one group in one line, and its outcome.
 
 ``java@2.0.1 python@streams-assignor,upgrade.from=2.0 java@2.3.1 -python``: each word starts a member (one that runs is
 stopped first) or, with a minus, stops it, or, with an exclamation mark, kills it. A member whose name begins with
@@ -50,7 +50,7 @@ class ScenarioStep:
 
 @define
 class ScenarioResult:
-    """What came of a story: "" as `outcome` if all went well. All names are those of the members."""
+    """The outcome of a scenario: "" as `outcome` if it succeeded. All names are those of the members."""
 
     line: str
     shape: str

@@ -44,7 +44,7 @@ class Member(Subprocess):
 
     @property
     def rack(self) -> str | None:
-        """Where it says it is."""
+        """The position that it reports."""
         return self.settings.get("client.rack")
 
     def hosts(self, word: str = "hosts") -> dict[str, set[str]]:
@@ -244,7 +244,7 @@ class Group:
         return sum(number for (_, python), number in counted.items() if python)
 
     def eventually(self, happened: Callable[[], bool], why: Callable[[], str]) -> None:
-        """Wait for something while all members live; `Failed` says why it did not happen."""
+        """Wait for something while all members run; `Failed` has the reason if it does not happen."""
         deadline = time.monotonic() + TIMEOUT_SECONDS
         while not happened():
             for name, member in self.members.items():

@@ -17,7 +17,7 @@ SHAPES = ("stateless", "stateful", "repartition", STANDBYS)
 PARTITIONS = 6
 KEYS = tuple(map(str, range(PARTITIONS)))  # the source has them in the partitions of their names
 RACKS = ("a", "b")
-"""Of the nodes of a broker with racks, in the order of their ids; partitions are dealt to the nodes in turn."""
+"""Of the nodes of a broker with racks, in the order of their ids; partitions are assigned to the nodes in turn."""
 
 
 @frozen

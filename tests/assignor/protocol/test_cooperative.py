@@ -206,7 +206,7 @@ class _Giving:
         )
 
 
-# -- what a subscription says ----------------------------------------------------------------------------------------
+# -- content of a subscription -------------------------------------------------------------------------------------
 
 
 def test_offset_sums_say_what_runs_and_what_is_stored_but_nothing_of_stateless_tasks():

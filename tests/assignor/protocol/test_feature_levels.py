@@ -39,7 +39,7 @@ OTHER = "transaction_coordinator"
 
 
 class Watching(Group):
-    """A group whose members watch a feature; what its leader sees of the cluster is said at each rebalance."""
+    """A group whose members watch a feature; what its leader sees of the cluster is an argument of each rebalance."""
 
     def __init__(self, *names):
         super().__init__(COUNTS, SIZES)

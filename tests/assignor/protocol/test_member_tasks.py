@@ -20,7 +20,7 @@ from assignor.protocol._member_tasks import (
 from subscription_codec import TaskId
 from tests.assignor.subsets import subsets
 
-DEALS = [round_robin, sticky_or_round_robin, sticky_by_lag, balanced_by_lag]
+METHODS = [round_robin, sticky_or_round_robin, sticky_by_lag, balanced_by_lag]
 
 
 def tasks(*texts):
@@ -70,9 +70,9 @@ def processes(draw):
     )
 
 
-@pytest.mark.parametrize("deal", DEALS)
+@pytest.mark.parametrize("method", METHODS)
 @given(processes=st.lists(processes(), max_size=3), probing=st.booleans())
-def test_every_task_of_a_client_goes_to_one_of_its_members(deal, processes, probing):
+def test_every_task_of_a_process_goes_to_one_of_its_members(method, processes, probing):
     for number, each in enumerate(processes):
         renamed = {member: f"{number}-{member}" for member in each.members}
         processes[number] = ProcessTasks(
@@ -84,7 +84,7 @@ def test_every_task_of_a_client_goes_to_one_of_its_members(deal, processes, prob
             owners=each.owners,
         )
 
-    shares = deal(processes, probing)
+    shares = method(processes, probing)
 
     for each in processes:
         mine = [shares[member] for member in each.members]
@@ -92,7 +92,7 @@ def test_every_task_of_a_client_goes_to_one_of_its_members(deal, processes, prob
         assert Counter(each.standby) == Counter(task for share in mine for task in share.standby)
 
 
-def counts_without_standbys(deal, process):
+def counts_without_standbys(method, process):
     alone = ProcessTasks(
         members=process.members,
         active=process.active,
@@ -100,13 +100,13 @@ def counts_without_standbys(deal, process):
         previous_tasks_by_lag=process.previous_tasks_by_lag,
         owners=process.owners,
     )
-    return [len(share.active) for share in deal([alone], False).values()]
+    return [len(share.active) for share in method([alone], False).values()]
 
 
-@pytest.mark.parametrize("deal", [round_robin, sticky_by_lag, balanced_by_lag])
+@pytest.mark.parametrize("method", [round_robin, sticky_by_lag, balanced_by_lag])
 @given(process=processes())
-def test_active_tasks_are_assigned_evenly_where_there_are_no_standbys(deal, process):
-    counts = counts_without_standbys(deal, process)
+def test_active_tasks_are_assigned_evenly_where_there_are_no_standbys(method, process):
+    counts = counts_without_standbys(method, process)
 
     assert max(counts) - min(counts) <= 1
 

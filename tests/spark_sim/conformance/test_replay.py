@@ -432,7 +432,7 @@ def test_an_answer_that_ours_does_not_give_is_found(encoded, captured):
 
 
 def test_a_member_that_goes_on_after_our_failure_is_one_difference():
-    """An answer from above what it sent kills ours; the file says that the member joined again, twice."""
+    """An answer above the version that it sent ends ours; in the file the member rejoined, twice."""
     written = Writer(a="2.8.2", b="2.8.2").write("a", "b").write("a", "b").write("a", "b").write("a", "b")
     encoded = decode_consumer_assignment(bytes.fromhex(written.records[1]["members"][1]["assignment"]))
     above = decode_assignment(encoded.user_data)._replace(version=10, supported_version=10)

@@ -94,7 +94,7 @@ def test_our_members_fail_where_real_ones_failed_by_the_protocol(path):
 
 
 def test_a_member_beyond_its_supported_version_fails_as_the_real_one_did():
-    """KAFKA-8649: 2.0.1 beside a leader of 2.1.1; the real one's log said the very same."""
+    """KAFKA-8649: 2.0.1 beside a leader of 2.1.1; the log of the real one has the same message."""
     path = HERE / "captures/2.1.1-to-2.0.1-downgrade-kafka-8649.json"
     failures = check_conformance(Capture.parse(path.read_text())).failures
 
