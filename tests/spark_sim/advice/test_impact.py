@@ -239,6 +239,6 @@ ROUNDS = "bounce A>{0} B>{0} C>{0}"
 def test_leaders_of_2_1_are_unsafe_to_probe_and_both_ways_around_them_are_safe(group, rounds, safe):
     """The documented plan is safe with one thread and one topic, so neither exploration nor playing it shows this."""
     steps = " | ".join(ROUNDS.format(instance) for instance in rounds)
-    simulation = Simulation(Scenario.parse(f"A@2.1.1 B@2.1.1 C@2.1.1 | with {group} | {steps}")).run()
+    world = Simulation(Scenario.parse(f"A@2.1.1 B@2.1.1 C@2.1.1 | with {group} | {steps}")).run()
 
-    assert safe == (not simulation.violations)
+    assert safe == (not world.violations)
