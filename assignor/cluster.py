@@ -1,6 +1,6 @@
-"""What a leader knows of the world outside: topics, how far changelogs go, where replicas are, what time it is.
+"""The leader's view of the cluster: partition counts, end offsets, racks of replicas, feature levels and the time.
 
-A value, handed in with every assignment: nothing in the pure part looks any of it up.
+A value, an argument of every assignment: nothing in the pure part looks any of it up.
 """
 
 from __future__ import annotations

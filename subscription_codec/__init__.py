@@ -7,8 +7,13 @@
 """
 
 from subscription_codec._explanation import AnnotatedField, explain, explain_envelope
-from subscription_codec._subscription import decode_subscription, encode_subscription
-from subscription_codec.assignment import decode_assignment, encode_assignment, with_topic_dictionary
+from subscription_codec._messages import (
+    decode_assignment,
+    decode_subscription,
+    encode_assignment,
+    encode_subscription,
+    with_topic_dictionary,
+)
 from subscription_codec.errors import CodecError, DecodeError, EncodeError, FutureVersion, StreamsAssignorError
 from subscription_codec.json_fields import describe, from_fields, to_fields
 from subscription_codec.records import (

@@ -10,8 +10,7 @@ from subscription_codec.errors import DecodeError, join_path
 from subscription_codec.json_fields import LAYOUTS, MessageKind
 from subscription_codec.layout import Field
 from subscription_codec.versions import LATEST_SUPPORTED_VERSION
-from subscription_codec.wire.columns_wire import ColumnType
-from subscription_codec.wire.types import Array, Reader, Struct, WireType
+from subscription_codec.wire.types import Array, ColumnType, Reader, Struct, WireType
 
 
 class AnnotatedField(NamedTuple):

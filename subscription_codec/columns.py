@@ -44,6 +44,19 @@ def to_big_endian(numbers: array[int]) -> bytes:
     return byteswapped(numbers[:]).tobytes()
 
 
+class FastPathMiss(Exception):
+    """The fast path does not support this message; the reference path decides whether it is valid."""
+
+
+def array_bounds(data: bytes, at: int, item_size: int) -> tuple[int, int, int]:
+    """Read a count of items of ``item_size`` bytes; return it with the start and the end of the items."""
+    count, first = int.from_bytes(data[at : at + 4], "big"), at + 4  # a negative count is far too large
+    end = first + count * item_size
+    if end > len(data):
+        raise FastPathMiss
+    return count, first, end
+
+
 class _TaskIdCache(dict[int, TaskId]):
     """Task ids by their eight bytes as one int64. Bounded, so that malformed input cannot exhaust the memory."""
 

@@ -11,20 +11,22 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from subscription_codec._messages import (
+    decode_assignment,
     decode_record,
+    decode_subscription,
+    encode_assignment,
     encode_record,
-    read_header_integer,
+    encode_subscription,
     reject_trailing_bytes,
     require_bytes,
 )
-from subscription_codec._subscription import decode_subscription, encode_subscription
-from subscription_codec.assignment import decode_assignment, encode_assignment
-from subscription_codec.errors import BadVersion, DecodeError, EncodeError
+from subscription_codec.columns import array_bounds
+from subscription_codec.errors import BadVersion, DecodeError, EncodeError, Truncated
 from subscription_codec.layout import Field, Layout
 from subscription_codec.records import Assignment, FutureSubscription, Subscription, TopicPartition
 from subscription_codec.versions import LATEST_SUPPORTED_VERSION
 from subscription_codec.wire.text import Utf8
-from subscription_codec.wire.types import INT_32, Array, Integer, NullableBytes, Reader, Struct, WireType
+from subscription_codec.wire.types import INT_32, Array, ColumnType, Integer, NullableBytes, Reader, Struct
 
 HIGHEST_SUPPORTED_VERSION: Final = 3
 
@@ -74,25 +76,24 @@ _ASSIGNMENT_LAYOUT: Final = Layout(
 )
 
 
-class _SkippedTopics(WireType[tuple[()]]):
-    """The topics for a leader, which does not need them: they are checked, and none is kept."""
+class _SkippedTopics(ColumnType[tuple[()]]):
+    """The topics for a leader, which does not need them: their lengths are checked, and none is kept."""
 
-    name, size = _V0[1].wire.name, _V0[1].wire.size
+    inner = _V0[1].wire
 
     def read(self, reader: Reader) -> tuple[()]:
-        topic = Utf8(2)
-        for index in range(reader.read_count(topic.size)):
+        for index in range(reader.read_count(2)):
             try:
-                topic.read(reader)
+                reader.read_bytes(reader.read_count(1, 2))
             except DecodeError as error:
                 raise error.within(f"[{index}]") from None
         return ()
 
-    def write(self, out: bytearray, value: tuple[()]) -> None:
-        raise NotImplementedError  # pragma: no cover - a leader only reads
-
-    def from_json(self, value: Any) -> tuple[()]:
-        raise NotImplementedError  # pragma: no cover - a leader only reads
+    def fast_read(self, data: bytes, at: int) -> tuple[tuple[()], int]:
+        count, at, _ = array_bounds(data, at, 2)
+        for _ in range(count):
+            at += 2 + int.from_bytes(data[at : at + 2], "big")
+        return (), at
 
 
 SUBSCRIPTION_LAYOUTS: Final[Mapping[int, Layout]] = {
@@ -206,7 +207,9 @@ def flatten_by_topic(groups: Iterable[TopicPartitions]) -> tuple[TopicPartition,
 
 def _decode(message: bytes | None, layouts: Mapping[int, Layout], strict: bool) -> Any:
     data = require_bytes(message)
-    version = read_header_integer(Reader(data), "version", size=2)
+    version = int.from_bytes(data[:2], "big", signed=True)
+    if len(data) < 2:
+        raise Truncated(f"needs 2 bytes, {len(data)} left", 0, "version")
     if version < 0:
         raise BadVersion(f"consumer protocol version {version}; the lowest is 0", 0, "version")
     record = decode_record(data, layouts[min(version, HIGHEST_SUPPORTED_VERSION)], version)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal
 from uuid import UUID
 
-from subscription_codec.assignment import with_topic_dictionary
+from subscription_codec._messages import with_topic_dictionary
 from subscription_codec.columns import Column
 from subscription_codec.errors import EncodeError
 from subscription_codec.layout import ASSIGNMENT_LAYOUTS, SUBSCRIPTION_LAYOUTS, Layout

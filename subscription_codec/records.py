@@ -8,11 +8,11 @@ Java: ``SubscriptionInfo``, ``AssignmentInfo``, ``TaskId``, ``TopicPartition``, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 from uuid import UUID
 
-from subscription_codec.versions import FIRST_VERSION_WITH_OFFSET_SUMS, LATEST_SUPPORTED_VERSION, UNKNOWN_VERSION
+from subscription_codec.versions import LATEST_SUPPORTED_VERSION, UNKNOWN_VERSION
 
 
 class TaskId(NamedTuple):
@@ -140,21 +140,6 @@ class Subscription(NamedTuple):
     trailing: bytes = b""
     """The bytes after the last field. 0.10.1 to 1.1 write the last field of version 2 after version 1. Kafka ignores
     these bytes."""
-
-    def offset_sums_by_task(self) -> dict[TaskId, int]:
-        """Return the offset sum of each task, also for a version below 7, which only names the tasks.
-
-        There, an active task has ``LATEST_OFFSET`` and a standby task ``OFFSET_UNKNOWN``.
-        Java: ``SubscriptionInfo.taskOffsetSums``.
-
-        >>> Subscription(version=6, prev_tasks=(TaskId(0, 1),)).offset_sums_by_task()
-        {TaskId(subtopology=0, partition=1, topology=None): -2}
-        """
-        if self.version < FIRST_VERSION_WITH_OFFSET_SUMS:
-            standby = dict.fromkeys(self.standby_tasks, OFFSET_UNKNOWN)
-            return standby | dict.fromkeys(self.prev_tasks, LATEST_OFFSET)
-        as_dict: Callable[[], dict[TaskId, int]] | None = getattr(self.task_offset_sums, "as_dict", None)
-        return dict(self.task_offset_sums) if as_dict is None else as_dict()
 
 
 class FutureSubscription(NamedTuple):

@@ -22,7 +22,7 @@ with suppress(ValueError):  # not the main thread
 
 @pytest.hookimpl(wrapper=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> Generator[None, int, int]:
-    """One more than there are processors: somebody always waits for the clock of a mock cluster.
+    """One more than there are processors: one test always waits for the clock of a mock cluster.
 
     Not so beside real brokers and Java members, which want the processors themselves.
     """

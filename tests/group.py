@@ -44,7 +44,7 @@ class Group:
         return {name: member.on_assignment(answers[name]) for name, member in self.members.items()}
 
     def settle(self, leader=None, most=10):
-        """Rebalance until nobody rejoins at once or has had to give something up; return the last generation."""
+        """Rebalance until no member rejoins at once or has had to revoke a task; return the last generation."""
         for _ in range(most):
             before = {name: member.member.owned_partitions for name, member in self.members.items()}
             received = self.rebalance(leader)

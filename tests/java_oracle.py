@@ -62,7 +62,7 @@ class Oracle:
         return self.ask({"op": "reencode", "kind": kind, "hex": encoded.hex()} for encoded in all_encoded)
 
     def _write(self, lines: Iterable[str]) -> None:
-        with suppress(OSError, ValueError):  # it has died or is closed; the reader tells
+        with suppress(OSError, ValueError):  # it has failed or is closed; the reader reports that
             for line in lines:
                 self._process.stdin.write(line + "\n")
             self._process.stdin.flush()
@@ -71,7 +71,7 @@ class Oracle:
         answer = self._process.stdout.readline()
         if not answer:
             self._output.seek(0)
-            raise RuntimeError(f"the oracle of {self.release} died of {question[:300]}: {self._output.read()[-2000:]}")
+            raise RuntimeError(f"oracle of {self.release} failed on {question[:300]}: {self._output.read()[-2000:]}")
         return json.loads(answer)
 
 

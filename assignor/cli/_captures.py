@@ -1,12 +1,10 @@
 """Captures: the subscription and assignment of every member of a group in each generation, as rows and as tables.
 
-A capture is a JSON file with the records of ``__consumer_offsets``; docs/how-to/conformance.md describes it. This
-reader shows every member, also beside invalid ones; ``spark_sim.conformance.capture`` is the strict reader.
+Every member is shown, also beside invalid ones.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
@@ -19,6 +17,8 @@ from rich.text import Text
 from assignor.formats.jsonl import BadLine, error_object
 from assignor.formats.metadata_json import DecodeOptions, decode_or_error, parse_hex
 from assignor.formats.text import printable
+from assignor.inspect.capture import InvalidCapture as InvalidCapture
+from assignor.inspect.capture import JsonNode
 from subscription_codec import NO_FOLLOW_UP
 
 EXPECTED: Final = 'a capture ({"generations": [{"generation", "leader", "members": [...]}]})'
@@ -33,39 +33,27 @@ class Generation(NamedTuple):
     """One for each member; a row is printed as a JSON line."""
 
 
-def parse_capture(text: str, reading: DecodeOptions) -> list[Generation]:
-    """Parse a capture; ``BadLine`` if the text is something else."""
-    try:
-        capture = json.loads(text)
-    except (ValueError, RecursionError):
-        raise BadLine("not JSON") from None
-    groups = _object_list(capture, "generations")
-    return [
-        Generation(
-            group.get("generation"), [_member_row(group, member, reading) for member in _object_list(group, "members")]
-        )
-        for group in groups
-    ]
+def parse_capture(text: str, reading: DecodeOptions) -> tuple[Generation, ...]:
+    """Parse a capture; ``InvalidCapture`` if the text is something else."""
+    return JsonNode.parse(text).each("generations", lambda group: _generation(group, reading))
 
 
-def _object_list(given: Any, name: str) -> list[dict[str, Any]]:
-    items = given.get(name) if isinstance(given, dict) else None
-    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
-        raise BadLine(f'no "{name}", which is a list of objects')
-    return items
+def _generation(group: JsonNode, reading: DecodeOptions) -> Generation:
+    number, leader = group.value("generation"), group.value("leader")
+    return Generation(number, group.each("members", lambda member: _member_row(number, leader, member, reading)))
 
 
-def _member_row(group: dict[str, Any], member: dict[str, Any], reading: DecodeOptions) -> dict[str, Any]:
-    name = member.get("member_id")
+def _member_row(number: Any, leader: Any, member: JsonNode, reading: DecodeOptions) -> dict[str, Any]:
+    name = member.value("member_id")
     return {
-        "generation": group.get("generation"),
-        "leader": name is not None and name == group.get("leader"),
+        "generation": number,
+        "leader": name is not None and name == leader,
         "member_id": name,
-        "client_id": member.get("client_id"),
-        "subscription": _decode_field("member-subscription", member.get("subscription"), reading),
+        "client_id": member.value("client_id"),
+        "subscription": _decode_field("member-subscription", member.value("subscription"), reading),
         # A generation without a completed SyncGroup has empty assignments.
         "assignment": _decode_field("member-assignment", given, reading)
-        if (given := member.get("assignment"))
+        if (given := member.value("assignment"))
         else None,
     }
 

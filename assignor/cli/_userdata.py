@@ -180,7 +180,7 @@ def _decode_file(file: TextIO, convert: Callable[[str], dict[str, Any]], reading
 
     try:
         found = _captures.parse_capture("".join([first, *lines]), reading)
-    except BadLine as error:
+    except _captures.InvalidCapture as error:
         raise click.UsageError(f"{file.name}: expected {_captures.EXPECTED} or {_LINE_FORMATS}; {error}") from error
     rows = [row for generation in found for row in generation.rows]
     if jsonl or not sys.stdout.isatty():

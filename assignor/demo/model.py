@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping
+from enum import Enum
 from typing import Any, Final
 
 from attrs import asdict, evolve, field, frozen
@@ -129,25 +130,52 @@ def event_text(event: EventLine) -> str:
     return "leaves"
 
 
+class Instability(Enum):
+    """Why a group is not stable."""
+
+    NOT_RUNNING = "member {member} is {process}"
+    REBALANCING = "member {member} is rebalancing"
+    IDLE = "member {member} does not process records"
+    OTHER_VERSION = "member {member} uses metadata version {used}, not {expected}"
+    TASKS = "tasks are owned as {owned}"
+
+
+@frozen
+class UnstableReason:
+    """One reason why a group is not stable, and its parameters."""
+
+    code: Instability
+    values: Mapping[str, Any]
+
+    def __str__(self) -> str:
+        return self.code.value.format_map(self.values)
+
+
 def unstable_reasons(
     members: Iterable[MemberStatus], tasks: Iterable[str], expected_version: int | None = None
-) -> list[str]:
+) -> list[UnstableReason]:
     """List why a group is not stable, on a metadata version if given; empty means stable."""
-    found: list[str] = []
+    codes: list[tuple[Instability, MemberStatus]] = []
     generations = {member.generation for member in members}
     for member in members:
         if member.process != "running":
-            found.append(f"member {member.name} is {member.process}")
+            codes.append((Instability.NOT_RUNNING, member))
         elif member.generation is None or member.rejoining or len(generations) > 1:
-            found.append(f"member {member.name} is rebalancing")
+            codes.append((Instability.REBALANCING, member))
         elif member.active and not member.processed:
-            found.append(f"member {member.name} does not process records")
+            codes.append((Instability.IDLE, member))
         elif expected_version not in (None, member.used):
-            found.append(f"member {member.name} uses metadata version {member.used}, not {expected_version}")
+            codes.append((Instability.OTHER_VERSION, member))
     owned = sorted(task for member in members for task in member.active)
-    if not found and owned != sorted(tasks):
-        found.append(f"tasks are owned as {', '.join(owned) or 'none'}")
-    return found
+    if not codes and owned != sorted(tasks):
+        return [UnstableReason(Instability.TASKS, {"owned": ", ".join(owned) or "none"})]
+    return [
+        UnstableReason(
+            code,
+            {"member": member.name, "process": member.process, "used": member.used, "expected": expected_version},
+        )
+        for code, member in codes
+    ]
 
 
 def doubly_owned_task(members: Iterable[MemberStatus]) -> str | None:

@@ -104,7 +104,7 @@ class Bounce:
         self.title = "waiting for the last records"
         load.stop()
         self._wait_until(
-            "records are lost", lambda: [f"{lost}"] if (lost := self.processed_offsets.lost(self.produced)) else []
+            "records are lost", lambda: [lost] if (lost := self.processed_offsets.lost(self.produced)) else []
         )
         self._add_to_timeline("", {"event": "records_finished"})
         self._stop(self._processes)
@@ -192,12 +192,12 @@ class Bounce:
             self._processes[name].wait()
         self._process_events()
 
-    def _wait_until(self, description: str, pending: Callable[[], list[str]]) -> None:
+    def _wait_until(self, description: str, pending: Callable[[], Sequence[object]]) -> None:
         """Process events until nothing is pending; ``BounceError`` after 60 seconds."""
         deadline = time.monotonic() + _STABLE_TIMEOUT_SECONDS
         while still := pending():
             if time.monotonic() > deadline:
-                raise BounceError(f"{description}: {'; '.join(still)}")
+                raise BounceError(f"{description}: {'; '.join(map(str, still))}")
             with suppress(queue.Empty):
                 self._process_event(*self._events.get(timeout=0.2))
                 self._process_events()

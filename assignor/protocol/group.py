@@ -18,13 +18,17 @@ from assignor.task_assignors.application_state import LATEST_OFFSET, UNKNOWN_LAG
 from assignor.topology import InputPartitionsByTask
 from probing import MemberVersions
 from subscription_codec import (
+    FIRST_VERSION_WITH_OFFSET_SUMS,
+    OFFSET_UNKNOWN,
     DecodeError,
     FutureSubscription,
     FutureVersion,
     HostInfo,
+    Subscription,
     TaskId,
     TopicPartition,
 )
+from subscription_codec.columns import TaskOffsetSums
 from subscription_codec.consumer_protocol import TopicPartitions, decode_member_userdata
 from upgrade import ConfigException
 from upgrade.config_types import parse_host_port
@@ -34,11 +38,10 @@ FUTURE_PROCESS_ID: Final = UUID(int=0)
 
 
 @frozen(kw_only=True)
-class MemberMetadata:
+class MemberMetadata(MemberVersions):
     """One member as its subscription describes it. A member with a future version has no fields of the userdata."""
 
     member_id: str
-    versions: MemberVersions
     process_id: UUID = FUTURE_PROCESS_ID
     owned_by_topic: tuple[TopicPartitions, ...] = ()
     """The partitions that it has not revoked."""
@@ -56,11 +59,6 @@ class MemberMetadata:
     def owned_partitions(self) -> Iterator[TopicPartition]:
         """The partitions that it has not revoked, one at a time: a hostile member claims any number."""
         return (TopicPartition(topic, number) for topic, numbers in self.owned_by_topic for number in numbers)
-
-    @property
-    def is_future(self) -> bool:
-        """Whether its userdata cannot be decoded."""
-        return self.process_id == FUTURE_PROCESS_ID
 
     @property
     def host(self) -> HostInfo | None:
@@ -118,22 +116,30 @@ def _decode_member(member_id: str, subscription: bytes, supported_version: int) 
         raise FatalError(error.problem) from error
     except DecodeError as error:
         raise FatalError(f"unable to decode subscription data of member {member_id}: {error}") from error
-    versions = MemberVersions(userdata.version, userdata.supported_version)
+    versions = {"used_version": userdata.version, "supported_version": userdata.supported_version}
     owned = envelope.owned_partitions
     if isinstance(userdata, FutureSubscription):
-        return MemberMetadata(member_id=member_id, versions=versions, owned_by_topic=owned, rack_id=envelope.rack_id)
+        return MemberMetadata(**versions, member_id=member_id, owned_by_topic=owned, rack_id=envelope.rack_id)
     return MemberMetadata(
+        **versions,
         member_id=member_id,
-        versions=versions,
         process_id=userdata.process_id,
         owned_by_topic=owned,
-        offset_sums=userdata.offset_sums_by_task(),
+        offset_sums=_offset_sums(userdata),
         end_point=userdata.user_end_point,
         client_tags=dict(userdata.client_tags),
         rack_id=envelope.rack_id,
         error_code=userdata.error_code,
         trailing=userdata.trailing,
     )
+
+
+def _offset_sums(userdata: Subscription) -> dict[TaskId, int]:
+    if userdata.version < FIRST_VERSION_WITH_OFFSET_SUMS:
+        standby = dict.fromkeys(userdata.standby_tasks, OFFSET_UNKNOWN)
+        return standby | dict.fromkeys(userdata.prev_tasks, LATEST_OFFSET)
+    sums = userdata.task_offset_sums
+    return sums.as_dict() if isinstance(sums, TaskOffsetSums) else dict(sums)
 
 
 def group_by_process(

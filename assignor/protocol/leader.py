@@ -46,8 +46,8 @@ from subscription_codec import (
     HostPartitions,
     StandbyTask,
     TaskId,
+    with_topic_dictionary,
 )
-from subscription_codec.assignment import with_topic_dictionary
 from subscription_codec.consumer_protocol import ConsumerAssignment, encode_leader_userdata, group_by_topic
 from subscription_codec.versions import FIRST_VERSION_WITH_TOPIC_DICTIONARY
 from upgrade.release_behaviour import CURRENT, ReleaseBehaviour
@@ -138,7 +138,7 @@ def _decide_versions(
 ) -> VersionDecision:
     if any(each.error_code == AssignorError.SHUTDOWN_REQUESTED for each in members):
         failed = failed | {Precondition.SHUTDOWN}
-    versions = {each.member_id: each.versions for each in members}
+    versions = {each.member_id: each for each in members}
     try:
         return decide(settings.rules.leader, settings.supported_version, versions, failed)
     except ProbingError as error:

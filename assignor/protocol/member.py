@@ -150,15 +150,18 @@ class Member:
                 rack_id=self.rack_id,
                 version=self.behaviour.consumer_protocol_version,
             )
-            userdata = self._subscription_info(self.version.version_to_send(), offset_sums)
+            userdata = self._userdata(self.version.version_to_send(), offset_sums)
             return encode_member_userdata(envelope, userdata, as_release=self.as_release)
         except ProbingError as error:
             raise FatalError(str(error.args[0]), error.java_exception) from error
         except EncodeError as error:
             raise FatalError(f"cannot write the subscription: {error}", "IllegalArgumentException") from error
 
-    def _subscription_info(self, used: int, offset_sums: Mapping[TaskId, int] | None) -> Subscription:
-        state = dict.fromkeys(self.stored, OFFSET_UNKNOWN) if offset_sums is None else self._stateful_only(offset_sums)
+    def _userdata(self, used: int, offset_sums: Mapping[TaskId, int] | None) -> Subscription:
+        if offset_sums is None:
+            offset_sums = dict.fromkeys(self.stored, OFFSET_UNKNOWN)
+        else:
+            offset_sums = self._stateful_only(offset_sums)
         return Subscription(
             version=used,
             supported_version=self.version.supported_version if used >= EARLIEST_PROBEABLE_VERSION else UNKNOWN_VERSION,
@@ -168,17 +171,21 @@ class Member:
             error_code=self.error_code,
             client_tags=tuple(ClientTag(key, value) for key, value in sorted(self.client_tags.items())),
             trailing=encode_levels(self.feature_levels),
-            **(self._as_offset_sums(state) if used >= FIRST_VERSION_WITH_OFFSET_SUMS else self._as_task_lists(state)),
+            **(
+                self._as_offset_sums(offset_sums)
+                if used >= FIRST_VERSION_WITH_OFFSET_SUMS
+                else self._as_task_lists(offset_sums)
+            ),
         )
 
-    def _as_offset_sums(self, state: Mapping[TaskId, int]) -> dict[str, Any]:
-        sums = {**state, **self._stateful_only(dict.fromkeys(self.previous_active, LATEST_OFFSET))}
+    def _as_offset_sums(self, offset_sums: Mapping[TaskId, int]) -> dict[str, Any]:
+        sums = {**offset_sums, **self._stateful_only(dict.fromkeys(self.previous_active, LATEST_OFFSET))}
         ordered = {task: sums[task] for task in sorted(sums, key=_task_order)}
         if any(task.topology for task in ordered):  # has no columns
             return {"task_offset_sums": tuple(map(TaskOffsetSum, ordered, ordered.values()))}
         return {"task_offset_sums": TaskOffsetSums.of(ordered)}
 
-    def _as_task_lists(self, state: Mapping[TaskId, int]) -> dict[str, Any]:
+    def _as_task_lists(self, offset_sums: Mapping[TaskId, int]) -> dict[str, Any]:
         """List the previous active tasks that its release reports, and the tasks that it has state of."""
         if self.behaviour.reported_tasks is ReportedTasks.STATEFUL:
             ran = {task for task in self.previous_active if task.subtopology in self.stateful_subtopologies}
@@ -186,7 +193,7 @@ class Member:
             ran = set() if self.cooperative else set(self.previous_active)
         return {
             "prev_tasks": tuple(sorted(ran, key=_task_order)),
-            "standby_tasks": tuple(sorted(state.keys() - self.previous_active, key=_task_order)),
+            "standby_tasks": tuple(sorted(offset_sums.keys() - self.previous_active, key=_task_order)),
         }
 
     def _stateful_only(self, offset_sums: Mapping[TaskId, int]) -> dict[TaskId, int]:

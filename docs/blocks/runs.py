@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 from functools import partial
 from itertools import groupby
 from typing import Any, Final
 
 from blocks.markdown import DOCS, NOT_THERE, table
-from spark_sim.regressions import _regression_table
+from spark_sim.regressions.known_bugs import BUGS, SearchMethod
 from spark_sim.report import _guide_tables
 
 PARTS_BESIDE_JAVA: Final = ("topologies", "upgrades", "eager", "future")
@@ -129,7 +130,49 @@ def extent_of_matrix() -> str:
 def kafka_bugs() -> str:
     """Show where Kafka's bugs were found again, and where not."""
     kept = json.loads((DOCS / "reference" / "kafka-bugs.json").read_text(encoding="utf-8"))
-    return table(_regression_table.TABLE_HEAD, _regression_table.table_rows(kept))
+    return table(_BUG_TABLE_HEAD, _bug_rows(kept))
+
+
+def _bug_rows(results: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
+    """Return the rows of the table, made of the records of ``history.json``."""
+    found: list[tuple[str, ...]] = []
+    for bug in BUGS:
+        own = [each for each in results if each["bug"] == bug.name]
+        there, clean = ([each for each in own if each["affected"] is affected] for affected in (True, False))
+        if not (there and clean):
+            continue
+        affected, fixed = ("<br>".join(map(str, ways)) for ways in (bug.affected, bug.fixed))
+        found.append(
+            (
+                f"{bug.name}: {bug.issue}",
+                f"{bug.description}; {bug.violated_property}",
+                affected,
+                fixed,
+                f"{_release_pair(there[0])}: {_search_extent(there[0], bug.method)}",
+                f"{_release_pair(clean[0])}: {_search_extent(clean[0], bug.method)}",
+                f"`{min((each['example'] for each in there), key=len)}`",
+            )
+        )
+    return found
+
+
+_BUG_TABLE_HEAD: Final = ("bug", "what breaks", "affected", "clean", "found in", "not found in", "shortest example")
+
+
+def _release_pair(each: Mapping[str, Any]) -> str:
+    return " > ".join(each["course"])
+
+
+def _search_extent(each: Mapping[str, Any], by: SearchMethod) -> str:
+    if each["schedules"] is None:
+        return f"{each['states']:,} states" if each["states"] else "does not start"
+    schedules = int(each["schedules"])
+    count = f"{schedules:,}" if schedules < 10**6 else f"{Decimal(schedules):.1e}"
+    return (
+        f"{count} schedules played"
+        if by is SearchMethod.COARSE_BFS
+        else f"{each['states']:,} states, {count} schedules"
+    )
 
 
 BLOCKS: Final[Mapping[str, Callable[[], str]]] = {

@@ -7,8 +7,7 @@ from typing import Any, Final
 
 from blocks.markdown import NOT_THERE, number, table
 from subscription_codec import consumer_protocol, layout, quirks
-from subscription_codec.wire.columns_wire import ColumnType
-from subscription_codec.wire.types import Array, Struct
+from subscription_codec.wire.types import Array, ColumnType, Struct
 
 
 def layouts(versions: Mapping[int, layout.Layout]) -> str:

@@ -167,23 +167,23 @@ def _safe_alternative(hop: Upgrade) -> UpgradePath:
 def _measure_hop(hop: Upgrade, group: GroupProfile) -> Iterator[MeasuredHop]:
     for mode, how in _restart_modes(hop).items():
         scenario = _scenario(hop, group, mode)
-        world = MeasuredSimulation(scenario)
-        world.run()
-        broken = next(iter(world.violations), None)
+        simulation = MeasuredSimulation(scenario)
+        simulation.run()
+        broken = next(iter(simulation.violations), None)
         yield MeasuredHop(
             hop.origin.name,
             hop.target.name,
             hop.plan.value,
             how,
-            world.coordinator.generation - 1,
-            world.moved,
-            len(world.gaps_ms),
-            _scale_to_session_timeout(max(world.gaps_ms, default=0), group),
-            _scale_to_session_timeout(sum(world.gaps_ms), group),
-            _scale_to_session_timeout(sum(world.unowned_ms.values()), group),
-            _scale_to_session_timeout(max(world.unowned_ms.values(), default=0), group),
-            world.member_bytes,
-            world.group_bytes,
+            simulation.coordinator.generation - 1,
+            simulation.moved,
+            len(simulation.gaps_ms),
+            _scale_to_session_timeout(max(simulation.gaps_ms, default=0), group),
+            _scale_to_session_timeout(sum(simulation.gaps_ms), group),
+            _scale_to_session_timeout(sum(simulation.unowned_ms.values()), group),
+            _scale_to_session_timeout(max(simulation.unowned_ms.values(), default=0), group),
+            simulation.member_bytes,
+            simulation.group_bytes,
             f"{broken.property} ({broken.text})" if broken else None,
             str(scenario) if broken else None,
         )

@@ -69,7 +69,7 @@ def conform(files: Sequence[Path], *, as_json: bool, verbose: bool) -> None:
 
 def _verdict_on(path: Path) -> ConformanceVerdict | str:
     """Return the verdict on a capture, or the error message of a file that is not a capture."""
-    from spark_sim.conformance.capture import Capture, InvalidCapture
+    from assignor.inspect.capture import Capture, InvalidCapture
     from spark_sim.conformance.verdict import check_conformance as judge
 
     shown = _name(path) if path == _STDIN else path

@@ -17,9 +17,9 @@ from attrs import frozen
 
 from assignor import Subtopology, Topology
 from assignor.cluster import ClusterSnapshot
+from assignor.inspect.capture import Capture, GenerationRecord, InvalidCapture
 from probing.model import AssignorError
 from spark_sim.conformance._identity import IncarnationsByGeneration
-from spark_sim.conformance.capture import Capture, GenerationRecord, InvalidCapture
 from spark_sim.conformance.messages import (
     AssignmentMessage,
     SubscriptionMessage,

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 
 from assignor import FatalError, Topology
 from assignor.cluster import ClusterSnapshot
+from assignor.inspect.capture import GenerationRecord
 from spark_sim.conformance._identity import Incarnation
 from spark_sim.conformance._twin import FailureInGeneration, Twin
-from spark_sim.conformance.capture import GenerationRecord
 from spark_sim.conformance.messages import AssignmentMessage, SubscriptionMessage
 from spark_sim.conformance.result import SUBTOPOLOGY_MISMATCH, GenerationReplay, MemberFailure, MemberReplay
 from upgrade.plans import KAFKA_8649_RULE_SET

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from assignor import FatalError
+from assignor.inspect.capture import Capture, GenerationRecord
 from spark_sim.conformance._compare import (
     active_owner_counts,
     assignment_differences,
@@ -26,7 +27,6 @@ from spark_sim.conformance._environment import Environment
 from spark_sim.conformance._failures import failures_in_missing_generations, final_failure, mark_subtopology_mismatches
 from spark_sim.conformance._identity import Incarnation, IncarnationsByGeneration
 from spark_sim.conformance._twin import Twin
-from spark_sim.conformance.capture import Capture, GenerationRecord
 from spark_sim.conformance.messages import (
     SubscriptionMessage,
     UnreadableMessage,

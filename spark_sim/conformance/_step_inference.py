@@ -16,10 +16,10 @@ from typing import Final
 
 from attrs import evolve, frozen
 
+from assignor.inspect.capture import Capture
 from spark_sim.conformance._environment import infer_environment
 from spark_sim.conformance._identity import Incarnation, IncarnationsByGeneration, StartedAs, open_steps
 from spark_sim.conformance._replay import Replay
-from spark_sim.conformance.capture import Capture
 from spark_sim.conformance.messages import AssignmentMessage, SubscriptionMessage, decode_assignment_message
 from spark_sim.conformance.result import GenerationReplay
 

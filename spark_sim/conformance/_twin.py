@@ -10,10 +10,10 @@ from attrs import define, field
 
 from assignor import FatalError, ReceivedAssignment, StreamsAssignor, Topology
 from assignor.cluster import ClusterSnapshot
+from assignor.inspect.capture import MemberRecord
 from probing import AssignorError, RejoinMode
 from spark_sim.conformance._compare import FactDifference
 from spark_sim.conformance._identity import Incarnation
-from spark_sim.conformance.capture import MemberRecord
 from spark_sim.conformance.messages import SubscriptionMessage, decode_assignment_message
 from spark_sim.model.events import format_tasks
 from subscription_codec import TaskId

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from attrs import asdict, frozen
 
+from assignor.inspect.capture import Capture, InvalidCapture, instance_prefix
 from probing.model import AssignorError
 from spark_sim.conformance._compare import Difference, active_owner_counts
 from spark_sim.conformance._environment import infer_environment
@@ -20,7 +21,6 @@ from spark_sim.conformance._identity import (
 )
 from spark_sim.conformance._replay import Replay
 from spark_sim.conformance._step_inference import infer_steps
-from spark_sim.conformance.capture import Capture, InvalidCapture, instance_prefix
 from spark_sim.conformance.messages import AssignmentMessage, SubscriptionMessage, decode_subscription_message
 from spark_sim.conformance.result import GenerationReplay, MemberFailure, MemberReplay
 

@@ -11,8 +11,8 @@ from spark_sim.model.violations import Violation
 from spark_sim.packed.bfs import PackedGraph
 from subscription_codec.consumer_protocol import decode_consumer_assignment
 
-ASSIGNED_PARTITIONS_RECORDED: Final = "always: who keeps its tasks takes note of what it is given"
-UPGRADE_COMPLETED: Final = "eventually: the group gets as far as its release can"
+ASSIGNED_PARTITIONS_RECORDED: Final = "always: a member that keeps its tasks records the partitions that it receives"
+UPGRADE_COMPLETED: Final = "eventually: the group reaches the latest version of its release"
 
 
 class ExtraPropertySimulation(Simulation):

@@ -1,1 +1,1 @@
-"""Searches of a model: breadth first as a graph or a tree, path counting, cycles, coverage, sampling and shrinking."""
+"""Searches of a model: breadth first as a graph or a tree, path counting, cycles, sampling and shrinking."""

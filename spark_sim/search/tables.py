@@ -104,14 +104,6 @@ class Table(Generic[R]):
             for each in self.columns
         )
 
-    def markdown(self) -> str:
-        """Return the table of columns for the documentation."""
-        rows = [
-            f"| `{each.name}` | {each.sql.lower()}{' or null' if each.is_nullable else ''} | {each.comment} |"
-            for each in self.columns
-        ]
-        return "\n".join(["| column | type | meaning |", "|---|---|---|", *rows])
-
 
 # -- sweeps over upgrades of Streams groups --------------------------------------------------------------------------
 

@@ -18,12 +18,21 @@ from contextlib import contextmanager
 from itertools import count
 from typing import Any, Final, NamedTuple
 
-from subscription_codec.columns import task_of
+from subscription_codec.columns import FastPathMiss, task_of
 from subscription_codec.records import TaskId
-from subscription_codec.wire.columns_wire import FastPathMiss
 from subscription_codec.wire.hosts import HostMapType, TopicDictionaryType
 from subscription_codec.wire.text import ModifiedUtf8, Utf8
-from subscription_codec.wire.types import INT_32, Array, Integer, NullableBytes, Struct, Uuid, WireType, cached_uuid
+from subscription_codec.wire.types import (
+    INT_32,
+    Array,
+    ColumnType,
+    Integer,
+    NullableBytes,
+    Struct,
+    Uuid,
+    WireType,
+    cached_uuid,
+)
 
 FALLBACK_ERRORS: Final = (FastPathMiss, ValueError, TypeError, AttributeError, OverflowError, LookupError)
 
@@ -161,6 +170,10 @@ class _DecoderSource(_SourceBuilder):
                 self.add_line(f'{target} = str(data[{first}:end], "utf-8", "surrogateescape")')
                 self.add_line("at = end")
                 self.reset_position()
+            case Utf8():
+                self.emit_nullable(wire.size, target, 'str(data[at:end], "utf-8", "surrogateescape")')
+            case NullableBytes():
+                self.emit_nullable(wire.size, target, "data[at:end]")
             case ModifiedUtf8():
                 first = self.position(2)
                 self.add_line(f'end = {first} + number({self.take_slice(2)}, "big")')
@@ -185,8 +198,17 @@ class _DecoderSource(_SourceBuilder):
                 self.add_line(f"{target}, at = {load}(data, {self.position()}, topics)")
                 self.reset_position()
             case _:
+                assert isinstance(wire, ColumnType)
                 self.add_line(f"{target}, at = {self.constant('load', wire.fast_read)}(data, {self.position()})")
                 self.reset_position()
+
+    def emit_nullable(self, size: int, target: str, content: str) -> None:
+        """Append the lines that decode a length and ``content``, from ``at`` to ``end``; a negative length is null."""
+        self.add_line(f'size = number({self.take_slice(size)}, "big", signed=True)')
+        self.flush_position()
+        self.add_line("end = at + size if size > 0 else at")
+        self.add_line(f"{target} = None if size < 0 else {content}")
+        self.add_line("at = end")
 
     def emit_array(self, wire: Array[Any], target: str) -> None:
         """Append the loop that decodes the items of an array."""
@@ -240,6 +262,13 @@ class _EncoderSource(_SourceBuilder):
                 self.add_line(f'{text} = {value}.encode("utf-8", "surrogateescape")')
                 signed = ", signed=True" if wire.size < 4 else ""  # texts of gigabytes do not occur
                 self.pieces += (f'len({text}).to_bytes({wire.size}, "big"{signed})', text)
+            case Utf8():
+                text = self.fresh_name("text")
+                self.add_line(f'{text} = b"" if {value} is None else {value}.encode("utf-8", "surrogateescape")')
+                self.pieces += (
+                    f'(-1 if {value} is None else len({text})).to_bytes({wire.size}, "big", signed=True)',
+                    text,
+                )
             case ModifiedUtf8():
                 text = self.fresh_name("text")
                 self.add_line(f'{text} = {value}.encode("ascii")')
@@ -262,6 +291,7 @@ class _EncoderSource(_SourceBuilder):
                 for part, (_, member) in zip(parts, wire.members, strict=True):
                     self.emit_write(member, part)
             case _:
+                assert isinstance(wire, ColumnType)
                 self.pieces.append(f"{self.constant('dump', wire.fast_write)}({value})")
 
     def emit_array(self, wire: Array[Any], value: str) -> None:

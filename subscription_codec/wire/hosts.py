@@ -7,11 +7,18 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from subscription_codec.columns import INT32, HostMap, TopicDictionary, byteswapped, to_big_endian
+from subscription_codec.columns import (
+    INT32,
+    FastPathMiss,
+    HostMap,
+    TopicDictionary,
+    array_bounds,
+    byteswapped,
+    to_big_endian,
+)
 from subscription_codec.records import HostInfo, HostPartitions, TopicEntry, TopicPartition
-from subscription_codec.wire.columns_wire import ColumnType, FastPathMiss, array_bounds
 from subscription_codec.wire.text import ModifiedUtf8, decode_modified_utf8, encode_modified_utf8
-from subscription_codec.wire.types import INT_32, Array, Reader, Struct
+from subscription_codec.wire.types import INT_32, Array, ColumnType, Reader, Struct
 
 TOPIC_PARTITION: Final = Struct(
     "TopicPartition", TopicPartition, single_line=True, topic=ModifiedUtf8(), partition=INT_32

@@ -11,17 +11,18 @@ from subscription_codec.columns import (
     INT16,
     INT32,
     INT64,
+    FastPathMiss,
     TaskIds,
     TaskOffsetSums,
+    array_bounds,
     from_big_endian,
     pack_task_ids,
     to_big_endian,
 )
 from subscription_codec.errors import EncodeError
 from subscription_codec.records import TaskId, TaskOffsetSum
-from subscription_codec.wire.columns_wire import ColumnType, FastPathMiss, array_bounds
 from subscription_codec.wire.text import Utf8, Utf16
-from subscription_codec.wire.types import INT_32, INT_64, Array, Reader, Struct
+from subscription_codec.wire.types import INT_32, INT_64, Array, ColumnType, Reader, Struct
 
 
 def _without_topology(task: Any) -> tuple[Any, ...]:

@@ -1,6 +1,6 @@
 """A test on the embedded cluster that fails because the machine had no time for it is run again.
 
-librdkafka's mock ends a rebalance by the clock, whoever has not come by then, and throws out who is silent for two
+librdkafka's mock ends a rebalance by the clock, even without some members, and removes members that are silent for two
 seconds (``assignor.clients.mock_cluster``). Longer sessions would make every rebalance longer, so what is watched is
 whether threads of this process get a processor: if they did, a failure is a failure.
 """

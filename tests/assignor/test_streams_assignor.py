@@ -321,7 +321,7 @@ def test_a_future_member_of_todays_group_gets_real_tasks():
 
 
 def test_a_simulated_old_member_sends_the_bytes_of_a_real_one():
-    """Found in captures: told to send version 1, 1.1.1 leaves out nothing; its end point stands behind version 1."""
+    """Found in captures: 1.1.1 in version 1 leaves out nothing; its end point stands behind version 1."""
     config = StreamsConfig(upgrade_from="0.10.0", application_server="a:1")
     member = StreamsAssignor(ORDERS, config, release=release_named("1.1.1"))
 
@@ -365,7 +365,7 @@ STATE_BESIDE_NONE = Topology.of(
 
 
 def led_after_2_2_2(topology, release):
-    """A leader of ``release`` that is held back hears what a member of 2.2.2 ran."""
+    """A pinned leader of ``release`` receives the tasks that a member of 2.2.2 ran."""
     group = Group(topology, {"clicks": 1, "orders": 1}, a="2.2.2")
     group.rebalance()
     group.add("b", release, process=2, upgrade_from="2.2")
@@ -394,7 +394,7 @@ def test_others_have_no_use_for_such_a_lag(topology, release):
 
 
 def test_a_leader_of_2_1_to_2_3_sends_future_members_nothing_of_a_missing_topic():
-    """Found with a damaged capture: if there are no others, nobody is told anything, and that was a KeyError."""
+    """Found with a damaged capture: if there are no others, there is no answer, and that was a KeyError."""
     leader = StreamsAssignor(ORDERS, release=release_named("2.1.1"))
     encoded = encode_consumer_subscription(
         ConsumerSubscription(("orders",), encode_subscription(FutureSubscription(9, 9)))

@@ -138,7 +138,7 @@ class TakesProcessesAsTheyCome(Assignor):
 
 
 class PassesTasksOn(Assignor):
-    """From whoever had a task to the next process."""
+    """From the process that had a task to the next process."""
 
     follow_up = None
 
@@ -251,7 +251,7 @@ def test_a_sound_assignor_of_ones_own_passes():
     assert 51 == check_task_assignor(Assignor, groups=50, extra_states=[state]).groups
 
 
-def test_who_keeps_everything_is_reported_as_keeping_everything_and_as_uneven():
+def test_an_assignor_that_keeps_everything_is_reported_as_sticky_and_uneven():
     report = check_task_assignor(lambda: FALLBACK_PRIOR, groups=100)
 
     assert 1.0 == report.kept
@@ -265,7 +265,7 @@ def test_the_report_counts_what_stayed_and_how_even_it_is():
     state = ApplicationState(tasks={TaskId(0, each): TaskInfo() for each in range(3)}, clients={UUID(int=1): client})
     report = check_task_assignor(lambda: STICKY, extra_states=[state], groups=0)
 
-    # Nobody can leave; who joins takes one of three. Four calls each: again, shuffled, and with its own answer.
+    # No process can leave; a joining one takes one of three. Four calls each: again, shuffled, and with its own answer.
     assert ConformanceReport(groups=1, assignments=8, kept=2 / 3, spread=1.0) == report
 
 

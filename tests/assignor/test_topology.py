@@ -54,7 +54,7 @@ def test_a_subtopology_has_as_many_tasks_as_its_largest_source_has_partitions():
     assert (TopicPartition("customers", 0), TopicPartition("orders", 0)) == tasks[TaskId(0, 0)]
 
 
-def test_a_repartition_topic_takes_the_count_of_those_who_write_to_it():
+def test_a_repartition_topic_takes_the_count_of_the_subtopologies_that_write_to_it():
     assert 3 == COUNTING.with_repartition_topics({"orders": 2, "customers": 3})["by-region"]
 
 
@@ -254,7 +254,7 @@ def test_counting_again_finds_nothing_new(drawn, data):
 
 
 @given(topologies(), st.data())
-def test_a_missing_topic_takes_nothing_away_from_those_who_do_not_need_it(drawn, data):
+def test_a_missing_topic_removes_no_task_of_subtopologies_that_do_not_need_it(drawn, data):
     topology, partitions = drawn
     some = {topic: partitions[topic] for topic in data.draw(st.sets(st.sampled_from(sorted(partitions))))}
 

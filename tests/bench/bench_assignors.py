@@ -5,8 +5,8 @@ The high-availability assignor has to; the sticky one has ties of its own (see i
     pytest tests/bench/bench_assignors.py -m bench -s
     python -m tests.bench.bench_assignors [--all]
 
-Cold: nobody had any task, every lag is 100000. Warm: the first client of that group has gone, the others have what they
-got. One standby, two warm-ups, two members in each client. With ``--all`` the JVM does 1000 clients with 10000 tasks,
+Cold: no client had any task, every lag is 100000. Warm: the first client of that group has gone, the others have their
+tasks. One standby, two warm-ups, two members in each client. With ``--all`` the JVM does 1000 clients with 10000 tasks,
 too, which takes some four minutes.
 
 With racks, clients are in three of them and each partition has replicas in two. Then the last column is how many

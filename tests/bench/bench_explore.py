@@ -6,8 +6,8 @@ The models are in ``peers/``; Stateright needs cargo, SPIN needs spin and gcc (w
 the median of ROUNDS (default 5) alternating rounds. Seconds are those of the CPU, user and system, as the machine may
 have others to serve; for the peers of their whole process. ``up to names``: members that are alike are one; Stateright
 does it with a sorted state, breadth first or with its own symmetry reduction (depth first). ``names``: SPIN cannot.
-How many states and transitions there are with names follows from ours: a state is as many as its members can be told
-apart in; no program is run above a million states. A model that counts anything else ends the bench.
+How many states and transitions there are with names follows from ours: each state stands for all orders of its
+members; no program is run above a million states. A model that counts anything else ends the bench.
 
 ``numba, without tables`` is the compiled loop alone: the rest of ``numba`` is Python that asks the rules and fills
 tables, once for a cell, whatever its size.
@@ -50,7 +50,7 @@ def cell_of(size):
 
 
 def named(graph):
-    """The number of states and transitions with members told apart."""
+    """The number of states and transitions with named members."""
     multiplicities = [
         factorial(len(parts)) // prod(map(factorial, Counter(parts).values())) for parts in graph.process_states[1:]
     ]

@@ -4,8 +4,8 @@
 
 Groups of three members take turns on one broker, with the same session settings, the same stateless topology over six
 partitions, and the same flow of records; each is bounced member by member, by a clean stop and a new process at once. A
-partition is *without service* while records of it wait and nobody processes any for more than half a second; that is
-seen from outside, for Kafka Streams in what it writes and when, for ours in what it tells. Rebalances are generations
+partition is *without service* while records of it wait and no member processes any for more than half a second; that is
+seen from outside, for Kafka Streams in what it writes and when, for ours in its events. Rebalances are generations
 in ``__consumer_offsets``. The numbers are of one machine at one moment: compare only within one run.
 """
 
@@ -96,7 +96,7 @@ class Group(ABC):
 class Java(Group):
     """Kafka Streams of one release; the values that it writes are of the partition that is their key.
 
-    Its members do not tell the group when they are closed, but for an internal setting: `leaves`.
+    Its members do not leave the group when they are closed, except with an internal setting: `leaves`.
     """
 
     def __init__(self, broker: str, folder: Path, release: str, *, leaves: bool = False, static: bool = False) -> None:

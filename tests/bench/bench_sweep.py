@@ -8,7 +8,7 @@ seconds of all processes that took part, JVMs too, from the start of the sweep t
 more than those of the slices computed one after the other in this process, and ``share`` the time of that divided by
 the number of cores and by the time taken: 1.00 would be nothing wasted. On a busy machine only ``cpu`` means something.
 Starting Spark is a line of its own, as it is the same for a short sweep and a long one. Each way is measured after the
-one before, ROUNDS times in turn; the least is told, as others can only add to it.
+one before, ROUNDS times in turn; the least is reported, as other load can only add to it.
 """
 
 import os
@@ -54,7 +54,7 @@ def measured(work):
     before, begun = cpu(), time.perf_counter()
     result = work()
     seconds, after = time.perf_counter() - begun, cpu()
-    # Spark's idle workers go when they like, and nobody adds up what they had done.
+    # Spark's idle workers go when they like, and no process adds up what they had done.
     return seconds, sum(spent - before.get(process, 0) for process, spent in after.items()), result
 
 

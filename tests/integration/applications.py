@@ -14,7 +14,7 @@ from tests.integration.subprocesses import TIMEOUT_SECONDS, JavaMember, PythonMe
 
 PARTITIONS = 6
 TASKS = {f"0_{partition}" for partition in range(PARTITIONS)}
-SESSION_MS = 6000  # what a broker accepts without being told to
+SESSION_MS = 6000  # what a broker accepts without configuration
 
 
 class Application:

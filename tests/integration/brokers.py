@@ -69,7 +69,7 @@ def _container() -> Iterator[str]:
             container.start(timeout=_CONTAINER_SECONDS)
         except problems as error:
             why = f"no container of {IMAGE} starts ({_words(error)})"
-            warnings.warn(why, stacklevel=1)  # there is an engine, so somebody counts on it
+            warnings.warn(why, stacklevel=1)  # there is an engine, so the caller counts on it
             raise Unavailable(why) from None
         yield container.get_bootstrap_server()
     finally:
@@ -97,7 +97,7 @@ def _from_jars() -> Iterator[str]:
 
 
 def _free_ports(number: int) -> list[int]:
-    """Ports below those that outgoing connections take, so nobody takes them in between.
+    """Ports below those that outgoing connections take, so no connection takes them in between.
 
     Nor does a test in another process: until this one ends, it keeps the UDP ports of the same numbers as a sign.
     """

@@ -104,7 +104,7 @@ class Cluster:
         return self._running[node]
 
     def wait(self, node: int, line: str = _READY) -> None:
-        """Return as soon as a node has said something."""
+        """Return as soon as a node has logged something."""
         child = self._running[node]
         wait_until(lambda: any(line in output for output in child.lines), child)
 

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 
 
 class ConfluentMember(Subprocess):
-    """``confluent_worker``, with what it has said."""
+    """``confluent_worker``, with its output."""
 
     def __init__(
         self, application: Application, *, output: str | None = None, sleeps_in: int | None = None, **config: Any
@@ -43,7 +43,7 @@ class ConfluentMember(Subprocess):
 
     @property
     def maybe_fenced(self) -> bool:
-        """Whether somebody else may have read again what it has read: it lost tasks, or a commit was refused."""
+        """Whether another member may have read again what it has read: it lost tasks, or a commit was refused."""
         return bool(self.output_lines("lost") or self.output_lines("refused"))
 
     @property
@@ -70,7 +70,7 @@ class ConfluentMember(Subprocess):
 
 
 def wait_until_stable(*members: ConfluentMember) -> None:
-    """Wait until they share the tasks and nobody is in the middle of a rebalance."""
+    """Wait until they share the tasks and no member is in the middle of a rebalance."""
 
     def at_rest() -> bool:
         generations = {member.generation for member in members}
@@ -85,7 +85,7 @@ def read_by(members: Iterable[ConfluentMember]) -> Counter[tuple[int, int]]:
 
 
 def read_behind_a_commit(members: Sequence[ConfluentMember]) -> set[tuple[int, int]]:
-    """The records that somebody read though they had been committed when he got their partition."""
+    """The records that a member read though they had been committed when it got their partition."""
     commits = [
         (int(words[0]), int(words[1]), float(words[2]))
         for member in members

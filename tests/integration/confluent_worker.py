@@ -4,7 +4,7 @@
 ``read PARTITION OFFSET``, ``committed PARTITION OFFSET SECONDS``, ``refused CODE`` (a commit), ``died ERROR``.
 The seconds are those of the machine (``time.monotonic()``), so they say what was first, also between processes.
 With an output topic it copies each record to it, exactly once: ``open`` in the middle of each transaction; it may be
-told in which of them to fall asleep (SIGSTOP).
+the command line names the one in which it is suspended (SIGSTOP).
 """
 
 import json

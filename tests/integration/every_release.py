@@ -1,4 +1,4 @@
-"""Our members beside real Kafka Streams of every release: each line of the table is a story that was played.
+"""Our members beside real Kafka Streams of every release: each line of the table is a scenario that was played.
 
 ``python -m tests.integration.every_release --write`` plays them all (an hour) and keeps what came of each in
 docs/reference/java-peers.json, from which docs/tables.py makes the tables; names or parts of names play only those.
@@ -43,12 +43,12 @@ _TOPOLOGIES = "topologies"
 _UPGRADES = "upgrades"
 _EAGER = "upgrade.from=2.3"
 _STANDING = ("num.standby.replicas=1", "rack.aware.assignment.tags=kind", f"acceptable.recovery.lag={3 * RECORDS}")
-"""As much as there is when the last of four members joins: it has caught up, and who has nothing later has not."""
+"""As much as there is when the last of four members joins: it has caught up, a member without state later has not."""
 
 
 @frozen
 class ReleaseScenario:
-    """A story, and where it stands in the tables: `part`, then a row and a column."""
+    """A scenario, and its place in the tables: `part`, then a row and a column."""
 
     part: str
     row: str
@@ -57,7 +57,7 @@ class ReleaseScenario:
     shape: str = "stateful"
     broker: str = OLDER
     expected_failure: str = ""
-    """What Kafka dies of, by a bug of its own."""
+    """What Kafka fails on, by a bug of its own."""
 
     @property
     def name(self) -> str:
@@ -66,7 +66,7 @@ class ReleaseScenario:
 
 
 def upgrade_from(release: str) -> str:
-    """What a member of ours needs beside a release: before 2.4 all are eager, and before 2.0 nobody is probed."""
+    """What a member of ours needs beside a release: before 2.4 all are eager, and before 2.0 no member is probed."""
     line = release_named(release).line
     return _NOTHING if release_named(release).number >= (2, 4) else f"upgrade.from={line}"
 
@@ -130,7 +130,7 @@ def _with_standbys() -> Iterator[ReleaseScenario]:
 
 
 def _in_racks() -> Iterator[ReleaseScenario]:
-    """Everybody is in a rack, and every partition: who leads gives tasks to who is near (KIP-925)."""
+    """Members and partitions have racks: the leader assigns tasks to members in their racks (KIP-925)."""
     for shape in ("stateless", "stateful", "repartition"):
         java, python = (
             _with(member, f"client.rack={rack}", "rack.aware.assignment.strategy=min_traffic")

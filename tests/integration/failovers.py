@@ -1,4 +1,4 @@
-"""A member is killed: who had caught up on its tasks, who takes them over, and how much that one has to read."""
+"""A member is killed: which members had caught up on its tasks, which take them over, how much they have to read."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Failover:
 def failovers_after_crash(group: Group, name: str) -> list[Failover]:
     """Kill a member as soon as all is quiet; `Failed` if others take over than those who had caught up.
 
-    What they get they may have to hand on soon: who is to have it in the end warms up meanwhile.
+    They may have to pass their tasks on soon: the final owner warms up meanwhile.
     """
     before = generations(group.brokers, group.topics.application)[-1]
     ends = _ends_when_quiet(group, before)

@@ -174,7 +174,7 @@ feature-dependencies --feature test.feature.version=1
 feature-dependencies --feature unit.test.feature.version.7=1
 """
 
-# Nobody gets kraft.version back to 0.
+# kraft.version cannot be set back to 0.
 _LAST = """
 --bootstrap-server BROKER upgrade --release-version 4.0
 --bootstrap-controller CONTROLLER upgrade --release-version 4.2

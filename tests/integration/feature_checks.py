@@ -123,11 +123,11 @@ def lines(output: ToolOutput, call: tuple[str, ...]) -> tuple[int, list[str], li
 
 
 def settled(cluster: Cluster) -> Cluster:
-    """Wait until the broker has heard of what the controller has finalised."""
+    """Wait until the broker has received what the controller has finalised."""
     finalized = client(cluster).describe().finalized
     deadline = Deadline(SECONDS)
     while finalized != client(cluster, Listener.BROKER).describe().finalized:
-        assert deadline.remaining, "the broker has not heard of it"
+        assert deadline.remaining, "the broker has not received it"
         time.sleep(0.02)
     return cluster
 

@@ -1,4 +1,4 @@
-"""Every generation of a group, as the broker has stored it in ``__consumer_offsets``: who led, sent and received what.
+"""Every generation of a group, as stored in ``__consumer_offsets``: its leader, and what each member sent and received.
 
 Kafka: ``GroupMetadataKey`` and ``GroupMetadataValue.json``.
 """
@@ -77,7 +77,7 @@ class StoredMember(NamedTuple):
 
     @property
     def sums(self) -> dict[str, int]:
-        """The offset sums that it told its leader, by the names of tasks; from version 7 on."""
+        """The offset sums that it sent to its leader, by the names of tasks; from version 7 on."""
         userdata = decode_consumer_subscription(self.subscription).user_data
         return {
             str(task): known for task, known in decode_subscription(_as_supported_version(userdata)).task_offset_sums
@@ -85,7 +85,7 @@ class StoredMember(NamedTuple):
 
 
 class Generation(NamedTuple):
-    """One record of the group; without a leader nobody is there."""
+    """One record of the group; without a leader there are no members."""
 
     protocol_type: str
     number: int
@@ -101,7 +101,7 @@ class Generation(NamedTuple):
 
     @property
     def answered(self) -> bool:
-        """Whether the leader has answered everybody."""
+        """Whether the leader has answered all members."""
         return all(seat.assignment for seat in self.members)
 
     def standbys(self) -> dict[str, set[str]]:
@@ -112,11 +112,11 @@ class Generation(NamedTuple):
         return found
 
     def owner(self, task: str) -> str:
-        """The name of the process that has been given an active task; "" while nobody has."""
+        """The name of the process that has been given an active task; "" while none has."""
         return next((seat.name for seat in self.members if task in seat.active), "")
 
     def sum_of(self, name: str, task: str) -> int | None:
-        """How far a process has said that it is on a task."""
+        """The offset sum that a process has reported for a task."""
         return max(
             (sums[task] for seat in self.members if seat.name == name and task in (sums := seat.sums)), default=None
         )
@@ -169,7 +169,7 @@ def _records(brokers: str, group: str) -> Iterator[Generation]:
 
 
 def _versions(userdata: bytes) -> str:
-    """Whatever comes behind them: it may be of a version that nobody knows here."""
+    """The bytes after them: they may be of a version that is unknown here."""
     reader = Reader(userdata)
     used = reader.read_integer(4)
     return f"{used}/{reader.read_integer(4)}" if used >= EARLIEST_PROBEABLE_VERSION else str(used)

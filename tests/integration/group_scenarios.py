@@ -1,4 +1,4 @@
-"""A story of one group in one line, and what came of it.
+"""A scenario of one group in one line, and its outcome.
 
 ``java@2.0.1 python@streams-assignor,upgrade.from=2.0 java@2.3.1 -python``: each word starts a member (one that runs is
 stopped first) or, with a minus, stops it, or, with an exclamation mark, kills it. A member whose name begins with
@@ -50,7 +50,7 @@ class ScenarioStep:
 
 @define
 class ScenarioResult:
-    """What came of a story: "" as `outcome` if all went well. All names are those of the members."""
+    """The outcome of a scenario: "" as `outcome` if it succeeded. All names are those of the members."""
 
     line: str
     shape: str
@@ -73,7 +73,7 @@ class ScenarioResult:
 
 
 def play_scenario(line: str, brokers: str, broker: str, shape: str, folder: Path) -> ScenarioResult:
-    """Play a story and tell what came of it, whatever that is."""
+    """Play a scenario and return its outcome."""
     words = [ScenarioStep.parse(word) for word in line.split()]
     hosts = any("application.server" in word.settings for word in words)
     found = ScenarioResult(line=line, shape=shape, broker=broker, hosts=hosts or None)
@@ -116,7 +116,7 @@ def _step(group: Group, word: ScenarioStep, found: ScenarioResult) -> None:
 
 
 def _read(log: list[Generation], found: ScenarioResult) -> None:
-    """What was on the wire, as far as somebody answered."""
+    """What was on the wire, as far as there were answers."""
     found.generations = len({each.number for each in log})
     for generation in log:
         for seat in generation.members:

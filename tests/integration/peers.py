@@ -24,7 +24,7 @@ from tests.integration.topologies import KEYS, PARTITIONS, RACKS, STANDBYS, Topi
 
 RECORDS = 10
 """How many of each key are sent at a time."""
-_SESSION_MS = 6000  # the least that a broker takes without being told to
+_SESSION_MS = 6000  # the least that a broker accepts without configuration
 _SESSION_MS_0_10_0 = 10_000  # it sends its heartbeats when it polls
 _STILL_SECONDS = 1.0
 _LOOK_SECONDS = 0.05
@@ -44,7 +44,7 @@ class Member(Subprocess):
 
     @property
     def rack(self) -> str | None:
-        """Where it says it is."""
+        """The position that it reports."""
         return self.settings.get("client.rack")
 
     def hosts(self, word: str = "hosts") -> dict[str, set[str]]:
@@ -54,7 +54,7 @@ class Member(Subprocess):
 
     @property
     def stored(self) -> dict[str, int]:
-        """How far each of its stores is, if it tells."""
+        """The position of each of its stores, if it reports them."""
         return {task: int(position) for task, position in (pair.split("=") for pair in self._last("stored"))}
 
     def restored(self, task: str, since: int) -> int | None:
@@ -74,7 +74,7 @@ class Member(Subprocess):
 
     @property
     def last_words(self) -> str:
-        """Why it died, if it said so."""
+        """Why it failed, if it reported that."""
         failed = [line for line in self.lines if line.startswith(("died", "Caused by"))]
         return " ".join(failed or self.lines[-1:])[:500]
 
@@ -186,7 +186,7 @@ class Group:
     def settle(self, *, all_members: bool = True) -> None:
         """Wait until every member has tasks and every task has one member, and for a while nothing changes.
 
-        Not `everybody` has tasks where some have to warm up first.
+        Not `everybody`: some members may have to warm up before they have tasks.
         """
         everything = sorted(tasks(self.topics))
         seen: list[tuple[float, list[set[str]]]] = []
@@ -202,7 +202,7 @@ class Group:
         self.eventually(settled, lambda: f"tasks did not settle: {self._owned()}")
 
     def check_hosts(self) -> None:
-        """Wait until everybody knows which member reads what, and what its standbys would, if they tell."""
+        """Wait until all members know which member reads what, and what its standbys would, if they report it."""
         self._know("hosts", {name: member.tasks for name, member in self.members.items()})
         if self.topics.shape == STANDBYS:
             self._know("standby-hosts", generations(self.brokers, self.topics.application)[-1].standbys())
@@ -216,7 +216,7 @@ class Group:
         )
 
     def check_rack_placement(self) -> None:
-        """Wait until everybody has the tasks of its own rack, once there is a member in each."""
+        """Wait until every member has the tasks of its own rack, once there is a member in each."""
         racks = {name: member.rack for name, member in self.members.items()}
         if sorted(filter(None, racks.values())) == sorted(RACKS):
             self.eventually(
@@ -244,7 +244,7 @@ class Group:
         return sum(number for (_, python), number in counted.items() if python)
 
     def eventually(self, happened: Callable[[], bool], why: Callable[[], str]) -> None:
-        """Wait for something while all members live; `Failed` says why it did not happen."""
+        """Wait for something while all members run; `Failed` has the reason if it does not happen."""
         deadline = time.monotonic() + TIMEOUT_SECONDS
         while not happened():
             for name, member in self.members.items():

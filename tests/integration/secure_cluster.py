@@ -1,6 +1,6 @@
 """A broker of the newest release behind TLS, SASL and ACLs: its certificates, its users, and how they log in.
 
-Beside the open listener, where everybody may do everything, there are `secure` (TLS, and every mechanism of SASL that
+Beside the open listener, where clients may do everything, there are `secure` (TLS, and every mechanism of SASL that
 needs no other server) and `mutual` (TLS with a certificate of the client's own, whose name is then the user's).
 """
 
@@ -63,7 +63,7 @@ class SecureCluster:
     folder: Path
 
     def file(self, name: str) -> str:
-        """Certificates: `ca`, `dora` (her key is encrypted), and `stranger-ca`, `stranger`, whom nobody knows."""
+        """Certificates: `ca`, `dora` (her key is encrypted), and `stranger-ca`, `stranger`, which no broker trusts."""
         return str(self.folder / f"{name}.pem")
 
     def login(self, user: str, password: str = PASSWORD, mechanism: str = "SCRAM-SHA-512") -> dict[str, str]:
@@ -90,7 +90,7 @@ class SecureCluster:
         }
 
     def java_certificate(self, name: str = "dora", password: str = KEY_PASSWORD) -> dict[str, str]:
-        """The settings of who shows a certificate, in Java's words."""
+        """The settings of a client with a certificate, in Java's words."""
         return {
             "bootstrap.servers": self.mutual,
             "security.protocol": "SSL",
@@ -119,7 +119,7 @@ def secure_cluster(folder: Path, **settings: str) -> Iterator[SecureCluster]:
 
 
 def token(user: str, seconds: float) -> tuple[str, float]:
-    """A token that nobody has signed, which a broker takes unless told otherwise, and when it expires."""
+    """An unsigned token, which a broker accepts unless configured otherwise, and when it expires."""
     now = time.time()
     claims = {"sub": user, "iat": now - 1, "exp": now + seconds, "jti": f"{user}-{now}"}
     parts = (base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=") for part in ({"alg": "none"}, claims))

@@ -51,7 +51,7 @@ class Stores:
         return {task: store.position for task, store in self._kept.items()}
 
     def keep(self, active: Iterable[TaskId], standby: Iterable[TaskId]) -> list[Restored]:
-        """Have the stores of these tasks and no others; tell how those began that were not active before."""
+        """Have the stores of these tasks and no others; return where those began that were not active before."""
         before, self._active = self._active, frozenset(active)
         self._kept = {task: self._kept.get(task) or Store() for task in (*self._active, *standby)}
         begins = {task: self._kept[task].position for task in self._active}
@@ -66,7 +66,7 @@ class Stores:
                 pass
 
     def _restore(self, tasks: Iterable[TaskId]) -> Counter[TaskId]:
-        """Read what somebody else has written, up to the end; count the records."""
+        """Read what another member has written, up to the end; count the records."""
         partitions = {task: self._partition(task) for task in tasks}
         self._read_from(partitions)
         ends = self._reader.end_offsets([*partitions.values()]) if partitions else {}

@@ -19,7 +19,7 @@ from assignor.observability.event_fields import parse_line
 TIMEOUT_SECONDS = (
     240  # seconds; on a quiet machine nothing here takes more than ten, on a busy one it has taken a hundred
 )
-_EXIT_TIMEOUT_SECONDS = 20  # seconds, where nobody asks how it has ended
+_EXIT_TIMEOUT_SECONDS = 20  # seconds, where the exit status does not matter
 _POLL_SECONDS = 0.03
 
 
@@ -105,7 +105,7 @@ class PythonMember(Subprocess):
 
 
 class JavaMember(Subprocess):
-    """Kafka Streams, as `java/Counting.java` tells of it."""
+    """Kafka Streams, as `java/Counting.java` reports it."""
 
     @property
     def tasks(self) -> set[str]:

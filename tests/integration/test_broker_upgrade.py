@@ -1,4 +1,4 @@
-"""Real brokers: what they refuse to be told, and a node that is taken from 3.9 to 4.3 and partly back."""
+"""Real brokers: which requests they refuse, and a node that is taken from 3.9 to 4.3 and partly back."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SCALA = {"1.0.0": "2.11", "1.0.2": "2.11", "2.1.1": "2.12"}
 GOES_ON = "Opening socket connection to server"  # ZooKeeper is looked for once the configuration is accepted
 NO_BROKER = "127.0.0.1:1"
 SETTINGS = {"broker.id": "0", "listeners": "PLAINTEXT://127.0.0.1:0", "zookeeper.connect": NO_BROKER}
-# Kafka's jars before 2.1 bring log4j, which says nothing unless it is told how.
+# Kafka's jars before 2.1 bring log4j, which logs nothing without a configuration.
 LOG4J = """\
 log4j.rootLogger=INFO, out
 log4j.appender.out=org.apache.log4j.ConsoleAppender
@@ -174,7 +174,7 @@ FATAL = re.compile("No MetadataVersion with feature level|Tried to apply Feature
 
 
 def check_that_it_cannot_be(cluster: Cluster, release: str) -> None:
-    """Bounce the node to a release that dies of the level, and take it away again."""
+    """Bounce the node to a release that fails on the level, and take it away again."""
     cluster.stop(1)
     node = cluster.launch(1, release)
     wait_until(lambda: any(map(FATAL.search, node.lines)), node)

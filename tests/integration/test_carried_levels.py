@@ -166,7 +166,7 @@ def finalize(cluster: Cluster, level: int) -> None:
 
 
 def check_that_all_work(application: Application, java: JavaMember, *watchers: Watcher) -> None:
-    """Records reach the owner of their task, and nobody else."""
+    """Records reach the owner of their task, and no other member."""
     javas = partitions(java.tasks)
     pythons = partitions(TASKS) - javas
     application.send(RECORDS)
@@ -213,7 +213,7 @@ def test_g2_g4_g6_g8_a_raise_reaches_python_members_beside_java(
 def test_g9_a_java_leader_accepts_carried_levels(
     application: Application, start: Start, java_streams: JavaStreams, release: str
 ) -> None:
-    """And hands nothing on: as long as it leads nobody asks, and everybody keeps what they have."""
+    """And passes nothing on: as long as it leads no member asks, and every member keeps its levels."""
     java = java_streams(release)
     settle(java)
     ahead, new = start(level=2), start()

@@ -1,4 +1,4 @@
-"""``StreamsConsumer`` on a real broker: processes that come, go, die and sleep, alone and beside Kafka Streams."""
+"""``StreamsConsumer`` on a real broker: processes join, leave, are killed and suspended, also beside Kafka Streams."""
 
 import signal
 import time
@@ -45,7 +45,7 @@ def wait_for_all(produced: dict[int, int], members: list[ConfluentMember], *aliv
 def test_no_record_is_lost_when_members_start_stop_crash_and_freeze(application: Application, start: Start) -> None:
     """SIGKILL, a newcomer, SIGSTOP past the session timeout and SIGCONT, a clean end.
 
-    Records come again only of those who lost tasks without a word, and none that these had committed.
+    Records come again only from members that lost tasks without a callback, and none that these had committed.
     """
     first, killed, sleeper = start(), start(), start()
     wait_until_stable(first, killed, sleeper)
@@ -81,7 +81,7 @@ def test_no_record_is_lost_when_members_start_stop_crash_and_freeze(application:
 
 
 def test_a_member_removed_during_a_join_loses_its_tasks(start: Start) -> None:
-    """The group waits for one while another, who has joined again already, falls asleep."""
+    """The group waits for one member while another, which has rejoined already, is suspended."""
     awaited, sleeper = start(**ALIVE), start()
     wait_until_stable(awaited, sleeper)
     awaited.signal(signal.SIGSTOP)

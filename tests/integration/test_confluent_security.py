@@ -1,4 +1,4 @@
-"""``StreamsConsumer`` on a broker with TLS, SASL and ACLs: who may, may on both planes; who may not is told."""
+"""``StreamsConsumer`` with TLS, SASL and ACLs: permissions hold on both planes, a missing one is reported."""
 
 import base64
 import logging
@@ -35,7 +35,7 @@ def bearer(secure: SecureCluster, oauth_cb: Callable[[str], Any], **config: Any)
 
 
 def certified(secure: SecureCluster, **settings: str) -> dict[str, str]:
-    """The settings of who shows a certificate, in librdkafka's words."""
+    """The settings of a client with a certificate, in librdkafka's words."""
     return {
         "bootstrap.servers": secure.mutual,
         "security.protocol": "SSL",
@@ -52,7 +52,7 @@ def read(consumer: StreamsConsumer, records: int = RECORDS) -> set[bytes]:
 
 
 def group(secure: SecureCluster, name: str) -> dict[str, str]:
-    """A group of its own, so that nobody has read before."""
+    """A group of its own, so that nothing was read before."""
     return {"group.id": f"{secure.application.name}-{name}"}
 
 
@@ -118,7 +118,7 @@ def test_a_wrong_password_raises_fatal_error(secure: SecureCluster) -> None:
 
 
 def test_an_untrusted_broker_raises_fatal_error(secure: SecureCluster) -> None:
-    """Without `ssl.ca.location` nobody has signed its certificate."""
+    """Without `ssl.ca.location` its certificate has no known issuer."""
     settings = secure.login("anna")
     del settings["ssl.ca.location"]
     error = refusal(consumer(secure, settings))

@@ -62,7 +62,7 @@ def test_a_run_succeeds_and_matches_its_stored_result(run: ReleaseScenario, brok
 
 
 def test_stored_results_are_of_the_current_runs() -> None:
-    """What is kept of another story says nothing about this one."""
+    """The stored result of another scenario does not count for this one."""
     kept = {name: found["line"] for name, found in results().items()}
 
     assert kept.items() <= {name: run.line for name, run in RUNS.items()}.items()

@@ -128,7 +128,7 @@ def is_active(cluster: Cluster, node: int) -> bool:
 
 
 def test_m8_an_election_is_waited_for(tmp_path: Path) -> None:
-    """The active controller goes away; who asks meanwhile gets an answer of the next one."""
+    """The active controller goes away; a request in the meantime is answered by the next one."""
     with Cluster(tmp_path, controllers=3) as cluster:
         for node in (1, 2, 3):
             cluster.launch(node)
@@ -223,7 +223,7 @@ def test_q3_a_standby_controller_that_lacks_a_level_ends(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("release", ["3.3.2", "3.7.2", "4.1.2"])
 def test_m8_older_clusters_are_served_alike(tmp_path: Path, tools: JavaTools, release: str) -> None:
-    """The first release with KRaft for everybody, the first whose controllers say who is there (KIP-919), and a 4.x."""
+    """The first release with KRaft for production, the first whose controllers list themselves (KIP-919), and a 4.x."""
     with Cluster(tmp_path) as cluster:
         cluster.start(1, release)
         for bootstrap in (("--bootstrap-server", "BROKER"), ("--bootstrap-controller", "CONTROLLER")):

@@ -126,7 +126,7 @@ def test_members_of_two_releases_and_a_python_member(
 
 @pytest.mark.java
 def test_upgrade_from_that_is_still_set(application: Application, java_streams: JavaStreams, broker: str) -> None:
-    """1.1.1 and one of ours that was told so: the two versions are the same, the envelopes are not."""
+    """1.1.1 and a member of ours with that release: the two versions are the same, the envelopes are not."""
     old = java_streams("1.1.1")
     settle(old)
     with application.python(upgrade_from="1.1") as python:
@@ -181,19 +181,19 @@ def plain(broker: str, name: str, assignor: str = "range", **settings: str) -> E
     for _ in range(TIMEOUT_SECONDS):
         consumer.poll(1)
         if consumer.assignment():
-            # So that something is left of the group when nobody is in it.
+            # So that something is left of the group when it has no members.
             consumer.commit(offsets=[TopicPartition(name, 0, 0)], asynchronous=False)
             return stack
     raise AssertionError("got no partitions")
 
 
 def test_a_missing_group(broker: str) -> None:
-    done = reported(broker, "nobody")
+    done = reported(broker, "unknown")
 
     assert (1, "") == (done.returncode, done.stdout)
-    assert done.stderr.startswith("Error: no group 'nobody' at ")
+    assert done.stderr.startswith("Error: no group 'unknown' at ")
     assert 1 == len(done.stderr.splitlines())
-    assert 1 == reported(broker, "nobody", "--client", "confluent-kafka").returncode
+    assert 1 == reported(broker, "unknown", "--client", "confluent-kafka").returncode
 
 
 def test_a_group_of_the_new_protocol(broker: str, request: pytest.FixtureRequest) -> None:

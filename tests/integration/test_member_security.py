@@ -1,4 +1,4 @@
-"""Members on aiokafka and kafka-python behind TLS and SASL; and static ones, who come back to what they had."""
+"""Members on aiokafka and kafka-python behind TLS and SASL; and static ones, which return to their tasks."""
 
 import asyncio
 import ssl
@@ -30,7 +30,7 @@ TASKS = {TaskId(0, partition) for partition in range(PARTITIONS)}
 
 
 def settings(secure: SecureCluster, login: str, password: str = PASSWORD) -> dict[str, Any]:
-    """How both of them are told; their names are the same."""
+    """The settings of both; their names are the same."""
     tls = ssl.create_default_context(cafile=secure.file("ca"))
     if login == "certificate":
         tls.load_cert_chain(secure.file("dora"), password=KEY_PASSWORD)
@@ -67,7 +67,7 @@ def run(scenario: Coroutine[None, None, None]) -> None:
 
 
 class Aiokafka:
-    """One member, with what its listener has heard."""
+    """One member, with the callbacks of its listener."""
 
     def __init__(self, secure: SecureCluster, login: dict[str, Any], group: dict[str, Any]) -> None:
         self.listener = RecordingListener()
@@ -128,7 +128,7 @@ def test_aiokafka_with_a_wrong_password(secure: SecureCluster) -> None:
 
 @pytest.mark.parametrize("who", [0, 1], ids=["the leader", "a follower"])
 def test_a_static_member_of_aiokafka_comes_back_to_its_tasks(secure: SecureCluster, who: int) -> None:
-    """In the same generation: nobody else notices."""
+    """In the same generation: no other member notices."""
     login = {"bootstrap_servers": secure.open}
     groups = [
         named(secure, f"static-{who}") | {"group_instance_id": f"instance-{number}", "client_id": f"c{number}"}
@@ -143,7 +143,7 @@ def test_a_static_member_of_aiokafka_comes_back_to_its_tasks(secure: SecureClust
         await members[who].__aexit__()
         members[who] = await Aiokafka(secure, login, groups[who]).__aenter__()
         await eventually(lambda: bool(members[who].tasks))
-        await asyncio.sleep(2)  # four heartbeats: a rebalance would have been heard of
+        await asyncio.sleep(2)  # four heartbeats: a rebalance would have been noticed
 
         assert before == members[who].tasks
         assert [generation] * 2 == [each.generation for each in members]

@@ -31,7 +31,7 @@ from tests.integration.subprocesses import TIMEOUT_SECONDS
 
 pytestmark = [pytest.mark.broker, pytest.mark.slow]
 
-SESSION_MS = 60_000  # nobody dies here, however slow this machine is
+SESSION_MS = 60_000  # no session expires here, however slow this machine is
 
 
 class Polled:
@@ -117,7 +117,7 @@ def test_members_of_two_libraries_measure_and_log_the_same_group(
     assert 1 == leader.of(REBALANCES)["first_join"] == other.of(REBALANCES)["first_join"]
     assert {"assigned": 9, "revoked": 9} == leader.of(TASKS_MOVED)
     assert {"assigned": 3, "revoked": 3} == other.of(TASKS_MOVED)
-    assert {} == leader.of(UNASSIGNED) == other.of(UNASSIGNED)  # cooperative: nobody was ever without
+    assert {} == leader.of(UNASSIGNED) == other.of(UNASSIGNED)  # cooperative: no task was ever without an owner
     assert {} == leader.of(FAILURES) == other.of(FAILURES)
     logged = [vars(record) for record in caplog.records if record.name == "assignor"]
     assert {application.name} == {each["group_id"] for each in logged}

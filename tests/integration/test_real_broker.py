@@ -129,7 +129,7 @@ def test_it_leads_a_java_member(application: Application, java_streams: JavaStre
 def test_a_java_leader_of_1_1_fails_on_a_member_without_upgrade_from(
     application: Application, java_streams: JavaStreams
 ) -> None:
-    """Which is why there is an upgrade.from: before KIP-268 nobody could read a version newer than their own."""
+    """Which is why there is an upgrade.from: before KIP-268 no member could read a version newer than its own."""
     java = java_streams("1.1.1")
     settle(java)
     with application.python() as python:
@@ -142,7 +142,7 @@ def test_a_java_leader_of_1_1_fails_on_a_member_without_upgrade_from(
 
 
 def check_that_both_work(application: Application, java: JavaMember, python: PythonMember) -> None:
-    """Records reach the owner of their task, and nobody else."""
+    """Records reach the owner of their task, and no other member."""
     javas, pythons = partitions(java.tasks), partitions(python.tasks)
     application.send(RECORDS)
     assert dict.fromkeys(javas, RECORDS) == application.counts(javas, RECORDS)

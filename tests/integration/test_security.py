@@ -1,4 +1,4 @@
-"""``group`` and ``features`` on a broker with TLS, SASL and ACLs: who may, sees; who may not gets one clear line."""
+"""``group`` and ``features`` on a broker with TLS, SASL and ACLs: a missing permission gives one clear line."""
 
 import json
 import logging

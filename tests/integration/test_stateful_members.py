@@ -51,7 +51,7 @@ class Application:
 
 
 class Member(ConsumerRebalanceListener):
-    """A consumer in a thread; knows which partitions it has, and everything it was ever told to give up."""
+    """A consumer in a thread; knows which partitions it has, and all partitions that were ever revoked from it."""
 
     def __init__(self, application: Application, name: str, max_poll_ms: int = MAX_POLL_MS, **config: Any) -> None:
         self.owned: set[TopicPartition] = set()

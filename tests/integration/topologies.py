@@ -12,12 +12,12 @@ from assignor.topology import Subtopology, Topology
 from subscription_codec import TaskId
 
 STANDBYS = "standbys"
-"""Like "stateful"; the members also tell what their stores hold."""
+"""Like "stateful"; the members also report what their stores hold."""
 SHAPES = ("stateless", "stateful", "repartition", STANDBYS)
 PARTITIONS = 6
 KEYS = tuple(map(str, range(PARTITIONS)))  # the source has them in the partitions of their names
 RACKS = ("a", "b")
-"""Of the nodes of a broker with racks, in the order of their ids; partitions are dealt to the nodes in turn."""
+"""Of the nodes of a broker with racks, in the order of their ids; partitions are assigned to the nodes in turn."""
 
 
 @frozen

@@ -10,7 +10,7 @@ from typing import Any
 
 from attrs import frozen
 
-from spark_sim.conformance.capture import Capture
+from assignor.inspect.capture import Capture
 from spark_sim.conformance.verdict import ConformanceVerdict, check_conformance
 from tests.integration.group_log import Generation, generations
 from tests.integration.peers import Group, ScenarioFailed

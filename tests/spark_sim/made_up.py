@@ -1,4 +1,4 @@
-"""Results of sweeps that nobody ran: what is documented is safe, and so is whatever asks for more."""
+"""Invented results of sweeps: documented upgrades are safe, and so are those that demand more."""
 
 from functools import cache
 

@@ -166,12 +166,13 @@ class _StandbyState:
         if not active and not standby:
             return ()
         previous = standby if active == [owner] else [*active, *[each for each in standby if each not in active]]
-        processes = [process for process in previous if process != owner]
-        if len(processes) > copies:
-            processes.sort(
-                key=lambda process: (process not in active, self.load(process, 1), -self.capacities[process])
-            )
-        return processes[:copies]
+        if owner in previous:
+            previous = [process for process in previous if process != owner]
+        if len(previous) <= copies:
+            return previous
+        return sorted(
+            previous, key=lambda process: (process not in active, self.load(process, 1), -self.capacities[process])
+        )[:copies]
 
     def best_process(self, task: int, holders_to_meet: Sequence[int]) -> tuple[float, int]:
         """Return the best process for a standby after its load then: of the first equals, least in common."""

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from attrs import evolve
 
 from assignor import FatalError, StreamsAssignor, Subtopology, Topology
-from assignor.protocol import group as reading
+from assignor.protocol.group import decode_members
 from assignor.protocol.member import Member
 from probing import (
     BY_NAME,
@@ -108,8 +108,8 @@ class ProtocolTable:
             encoded = member.encode_subscription(_TOPOLOGY.source_topics)
         except FatalError as error:
             return Violation.of_fatal_error("", error)
-        (joined,) = reading.decode_members({"": encoded}, member.version.supported_version)
-        number = self.member_versions.of(joined.versions)
+        (joined,) = decode_members({"": encoded}, member.version.supported_version)
+        number = self.member_versions.of(MemberVersions(joined.used_version, joined.supported_version))
         self._subscription_bytes.setdefault(number, encoded)
         return number
 
@@ -125,13 +125,13 @@ class ProtocolTable:
         """
         release = self.instances[leader].release
         try:
-            joined = reading.decode_members(
+            joined = decode_members(
                 {str(number): self._subscription_bytes[number] for number in subscriptions}, release.supported_version
             )
             decision = decide(
                 BY_NAME[release.rule_set].leader,
                 release.supported_version,
-                {each.member_id: each.versions for each in joined},
+                {each.member_id: each for each in joined},
             )
         except FatalError as error:
             return Violation.of_fatal_error("", error)

@@ -408,7 +408,7 @@ def on_a_terminal(*arguments):
         os.close(theirs)
         process.stdin.write(json.dumps(FUTURE).encode())
         process.stdin.close()
-        with suppress(OSError):  # which is how a terminal says that nobody writes to it any more
+        with suppress(OSError):  # which is how a terminal reports that its writer has closed it
             while more := os.read(ours, 65536):
                 written += more
     os.close(ours)

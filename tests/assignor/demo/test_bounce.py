@@ -76,7 +76,9 @@ def test_a_stable_group_has_no_unstable_reasons() -> None:
     ],
 )
 def test_an_unstable_group_has_a_reason(change: dict[str, object], reason: str) -> None:
-    assert reason in unstable_reasons([STABLE_MEMBER, evolve(OTHER, **change)], TASKS, expected_version=3)
+    group = [STABLE_MEMBER, evolve(OTHER, **change)]
+
+    assert reason in map(str, unstable_reasons(group, TASKS, expected_version=3))
 
 
 def test_a_member_without_tasks_need_not_process_anything() -> None:

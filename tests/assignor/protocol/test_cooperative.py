@@ -64,7 +64,7 @@ def active(received):
     return {name: set(each.active) for name, each in received.items()}
 
 
-# -- who may keep what -----------------------------------------------------------------------------------------------
+# -- what a member may keep --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("release", COOPERATIVE)
@@ -117,7 +117,7 @@ def test_no_task_ever_has_two_owners_and_in_the_end_each_has_one(release, data):
         assert 8 == sum(map(len, owned.values()))
 
 
-def test_who_waits_for_a_task_asks_for_the_next_rebalance_at_once():
+def test_a_member_that_waits_for_a_task_rejoins_immediately():
     group = Group(COUNTS, SIZES, a="3.9.2")
     group.settle()
     group.add("b", "3.9.2", process=2)
@@ -158,7 +158,7 @@ def test_a_consumer_that_knows_only_the_eager_protocol_stays_eager():
     assert () == decode_consumer_subscription(member.subscription()).owned_partitions
 
 
-def test_who_has_lost_its_tasks_does_not_claim_them():
+def test_a_member_that_lost_its_tasks_does_not_claim_them():
     group = Group(COUNTS, SIZES, a="3.9.2")
     group.settle()
     member = group.members["a"]
@@ -181,7 +181,7 @@ def test_who_has_lost_its_tasks_does_not_claim_them():
     ],
 )
 def test_state_is_kept_open_while_a_task_waits_for_its_owner(release, standby_before, interim):
-    """KAFKA bug #14149: up to 3.5.1 everybody who waits gets a standby, needed or not."""
+    """KAFKA bug #14149: up to 3.5.1 every waiting member gets a standby, needed or not."""
     group = Group(COUNTS, {"orders": 1, "counts": 1}, a=release)
     group.settle()
     group.add("b", release, process=2, task_assignor=_Giving(2))
@@ -206,11 +206,11 @@ class _Giving:
         )
 
 
-# -- what a subscription says ----------------------------------------------------------------------------------------
+# -- content of a subscription -------------------------------------------------------------------------------------
 
 
 def test_offset_sums_say_what_runs_and_what_is_stored_but_nothing_of_stateless_tasks():
-    """A leader of 2.6 dies of a task in the sums that has no state."""
+    """A leader of 2.6 fails on a task in the sums that has no state."""
     group = Group(MIXED, SIZES, a="3.9.2")
     group.settle()
     member = group.members["a"]
@@ -449,7 +449,7 @@ def test_tasks_go_where_their_partitions_are(release):
     assert {"odd": {1, 3}, "even": {0, 2}} == {
         name: {task.partition for task in each.active} for name, each in received.items()
     }
-    group.cluster = evolve(group.cluster, replica_racks={})  # nobody knows: whatever was there before
+    group.cluster = evolve(group.cluster, replica_racks={})  # unknown: the racks may have been anything before
     assert 4 == sum(len(each.active) for each in group.settle().values())
 
 
@@ -474,7 +474,7 @@ def test_an_application_asks_for_a_follow_up_rebalance():
 
 
 class _NoProcess:
-    """Gives nobody anything, not even the empty share that every process has to have."""
+    """Assigns nothing to any process, not even the empty assignment that each has to have."""
 
     def assign(self, _state):
         return TaskAssignment.of([])
@@ -497,7 +497,7 @@ def test_our_own_members_can_be_configured_to_balance_by_lag():
 
 
 def test_a_fallback_that_was_chosen_asks_the_leaders_process_to_look_again():
-    """As one that was fallen back on does; it once asked the first process, whoever led."""
+    """As the fallback assignor does; it once asked the first process, whichever process led."""
     group = Group(COUNTS, SIZES)
     for name, process in {"a": 1, "b": 2}.items():
         group.add(name, "3.9.2", process=process, task_assignor=BUILT_IN["fallback-prior"])

@@ -39,7 +39,7 @@ OTHER = "transaction_coordinator"
 
 
 class Watching(Group):
-    """A group whose members watch a feature; what its leader sees of the cluster is said at each rebalance."""
+    """A group whose members watch a feature; what its leader sees of the cluster is an argument of each rebalance."""
 
     def __init__(self, *names):
         super().__init__(COUNTS, SIZES)
@@ -317,7 +317,7 @@ def test_g9_a_right_sum_does_not_make_sense_of_nonsense(entries):
 
 
 def test_g9_bytes_of_old_releases_behind_version_1_are_not_ours():
-    """0.10.1 to 1.1 write the tail of version 2 there: an old member says nothing, and is told like all others."""
+    """0.10.1 to 1.1 write the tail of version 2 there: an old member carries no levels, but receives them."""
     group = Watching("a")
     group.members["a"] = StreamsAssignor(
         COUNTS, StreamsConfig(upgrade_from="0.10.0"), process_id=UUID(int=1), watches=(COORDINATOR,)
@@ -365,7 +365,7 @@ def test_g9_without_it_not_one_byte_changes(releases, upgrade_from, rebalances):
         assert all_unknown == (usual == carrying)
 
         answers = answers_of(plain, leader, usual)
-        assert answers == answers_of(plain, leader, carrying)  # who watches nothing overlooks all of it
+        assert answers == answers_of(plain, leader, carrying)  # a leader that watches nothing ignores all of it
         reported = answers_of(watching, leader, carrying)
         assert answers == {name: without_tail_of_assignment(encoded) for name, encoded in reported.items()}
         all_unknown = all_unknown and not level
@@ -383,7 +383,7 @@ histories = st.lists(
         st.tuples(st.just("start"), member_names, st.sampled_from(RELEASES)),  # anew, if it is there
         st.tuples(st.just("stop"), member_names),
         st.tuples(st.just("raise")),
-        # Who leads, how old the answer is that it got, whether there was one.
+        # The leader, how old the answer is that it got, whether there was one.
         st.tuples(st.just("rebalance"), st.integers(0, 4), st.integers(0, 3), st.booleans()),
     ),
     max_size=30,
@@ -409,7 +409,7 @@ def test_g7_no_history_lowers_a_level_and_every_member_gets_the_highest(history)
                 leader = sorted(group.members)[leads % len(group.members)]
                 before = group.levels
                 received = group.sees(group_coordinator=seen).settle(leader)
-                # Who is not understood at first has said it all at the end.
+                # A member whose version was unknown at first has sent all its levels at the end.
                 assert {max(seen, *before.values())} == set(group.levels.values())
                 assert group.levels == {
                     name: each.feature_levels.get(COORDINATOR, 0) for name, each in received.items()

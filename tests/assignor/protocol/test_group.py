@@ -1,4 +1,4 @@
-"""How a leader reads a group: clients, what they had, how far they are behind, and which offsets that takes."""
+"""How a leader reads a group: processes, their previous tasks and lags, and the offsets that lags need."""
 
 from uuid import UUID
 
@@ -44,7 +44,7 @@ def a_subscription(userdata, owned=(), version=3, **more):
     return encode_consumer_subscription(envelope)
 
 
-def test_members_of_a_process_are_one_client():
+def test_members_with_one_process_id_are_one_process():
     process = UUID(int=7)
     subscriptions = {
         "b": a_subscription(Subscription(11, 11, process, task_offset_sums=(TaskOffsetSum(TaskId(0, 0), 3),))),
@@ -68,7 +68,7 @@ def test_members_of_a_process_are_one_client():
     assert {"a": [TaskId(0, 1)], "b": [TaskId(0, 0)]} == first.previous_tasks_by_lag()
 
 
-def test_of_a_task_that_two_members_know_the_best_counts():
+def test_the_best_offset_sum_of_the_members_counts():
     process, ran, stored = UUID(int=7), TaskId(0, 0), TaskId(0, 1)
     subscriptions = {
         name: a_subscription(
@@ -82,7 +82,7 @@ def test_of_a_task_that_two_members_know_the_best_counts():
     assert {ran: LATEST_OFFSET, stored: 6} == dict(client.state.lags)
 
 
-def test_what_a_member_still_owns_was_active_with_it():
+def test_owned_partitions_are_previous_active_tasks():
     owned = [TopicPartition("clicks", 0), TopicPartition("gone", 0)]
     joined = decode_members({"a": a_subscription(Subscription(11, 11, UUID(int=7)), owned)}, 11)
 
@@ -91,7 +91,7 @@ def test_what_a_member_still_owns_was_active_with_it():
     assert TopicPartition("gone", 0) not in owners_by_partition(joined, known=())
 
 
-def test_members_from_the_future_are_one_client_of_which_only_partitions_are_known():
+def test_members_with_a_future_version_are_one_process_of_which_only_partitions_are_known():
     future = a_subscription(FutureSubscription(12, 12, b"whatever"), [TopicPartition("clicks", 0)])
 
     (client,) = group_by_process(decode_members({"x": future, "y": future}, 11), TASKS, {})
@@ -101,10 +101,10 @@ def test_members_from_the_future_are_one_client_of_which_only_partitions_are_kno
         client.state.num_processing_threads,
         client.state.previous_active_tasks,
     )
-    assert all(each.is_future for each in client.members)
+    assert {FUTURE_PROCESS_ID} == {each.process_id for each in client.members}
 
 
-def test_a_process_answers_queries_where_the_first_member_says_that_says_anything():
+def test_a_process_serves_queries_at_the_first_end_point_of_its_members():
     process = UUID(int=7)
     subscriptions = {
         "a": a_subscription(Subscription(11, 11, process)),
@@ -125,7 +125,7 @@ def test_no_process_is_further_behind_than_the_whole_changelog(known, end):
     assert compute_lag(known, end) in (LATEST_OFFSET, UNKNOWN_LAG) or 0 <= compute_lag(known, end) <= end
 
 
-def test_offsets_are_wanted_of_changelogs_that_exist():
+def test_offsets_are_required_of_changelogs_that_exist():
     expected = RequiredOffsets(
         changelogs=(TopicPartition("counts", 0), TopicPartition("counts", 1)),
         source_changelogs=(TopicPartition("table", 0),),
@@ -164,4 +164,6 @@ def test_a_subscription_of_any_version_has_the_offset_sums_of_its_tasks(version)
         else {"task_offset_sums": (TaskOffsetSum(TaskId(0, 1), LATEST_OFFSET), TaskOffsetSum(TaskId(0, 0), -3))}
     )
 
-    assert {TaskId(0, 1): LATEST_OFFSET, TaskId(0, 0): -3} == Subscription(version, **stated).offset_sums_by_task()
+    (member,) = decode_members({"a": a_subscription(Subscription(version, version, **stated))}, 11)
+
+    assert {TaskId(0, 1): LATEST_OFFSET, TaskId(0, 0): -3} == member.offset_sums

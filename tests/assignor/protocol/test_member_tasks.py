@@ -20,7 +20,7 @@ from assignor.protocol._member_tasks import (
 from subscription_codec import TaskId
 from tests.assignor.subsets import subsets
 
-DEALS = [round_robin, sticky_or_round_robin, sticky_by_lag, balanced_by_lag]
+METHODS = [round_robin, sticky_or_round_robin, sticky_by_lag, balanced_by_lag]
 
 
 def tasks(*texts):
@@ -70,9 +70,9 @@ def processes(draw):
     )
 
 
-@pytest.mark.parametrize("deal", DEALS)
+@pytest.mark.parametrize("method", METHODS)
 @given(processes=st.lists(processes(), max_size=3), probing=st.booleans())
-def test_every_task_of_a_client_goes_to_one_of_its_members(deal, processes, probing):
+def test_every_task_of_a_process_goes_to_one_of_its_members(method, processes, probing):
     for number, each in enumerate(processes):
         renamed = {member: f"{number}-{member}" for member in each.members}
         processes[number] = ProcessTasks(
@@ -84,7 +84,7 @@ def test_every_task_of_a_client_goes_to_one_of_its_members(deal, processes, prob
             owners=each.owners,
         )
 
-    shares = deal(processes, probing)
+    shares = method(processes, probing)
 
     for each in processes:
         mine = [shares[member] for member in each.members]
@@ -92,7 +92,7 @@ def test_every_task_of_a_client_goes_to_one_of_its_members(deal, processes, prob
         assert Counter(each.standby) == Counter(task for share in mine for task in share.standby)
 
 
-def counts_without_standbys(deal, process):
+def counts_without_standbys(method, process):
     alone = ProcessTasks(
         members=process.members,
         active=process.active,
@@ -100,13 +100,13 @@ def counts_without_standbys(deal, process):
         previous_tasks_by_lag=process.previous_tasks_by_lag,
         owners=process.owners,
     )
-    return [len(share.active) for share in deal([alone], False).values()]
+    return [len(share.active) for share in method([alone], False).values()]
 
 
-@pytest.mark.parametrize("deal", [round_robin, sticky_by_lag, balanced_by_lag])
+@pytest.mark.parametrize("method", [round_robin, sticky_by_lag, balanced_by_lag])
 @given(process=processes())
-def test_active_tasks_are_assigned_evenly_where_there_are_no_standbys(deal, process):
-    counts = counts_without_standbys(deal, process)
+def test_active_tasks_are_assigned_evenly_where_there_are_no_standbys(method, process):
+    counts = counts_without_standbys(method, process)
 
     assert max(counts) - min(counts) <= 1
 
@@ -186,7 +186,7 @@ def test_in_2_4_no_client_tries_to_stay_once_another_one_could_not():
     assert GrantedTasks(tasks("0_2")) == sticky_or_round_robin([moving, staying], False)["b1"]
     assert (
         GrantedTasks(tasks("0_2")) == sticky_or_round_robin([staying], True)["b1"]
-    )  # and none while somebody is probed
+    )  # and none while a member is probed
 
 
 def test_since_2_6_members_take_back_what_they_are_least_behind_with():
@@ -214,7 +214,7 @@ def test_since_2_6_stateless_tasks_go_first_to_those_with_one_task_less():
     assert {"a": GrantedTasks(tasks("0_0", "1_1")), "b": GrantedTasks(tasks("1_0"))} == shares
 
 
-def test_since_3_2_who_has_standbys_gets_fewer_stateless_tasks():
+def test_since_3_2_a_member_with_standbys_gets_fewer_stateless_tasks():
     active, standby = ["0_0", "1_0"], ["2_0", "2_1"]
 
     shares = balanced_by_lag([process(["a", "b"], active, standby, stateful=["0_0", *standby])], False)

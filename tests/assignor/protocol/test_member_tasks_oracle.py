@@ -77,8 +77,8 @@ def kept(process, tasks_by_member):
 
 @pytest.mark.parametrize("release", ["2.8.2", "3.9.2", "4.3.1"])
 def test_members_get_what_kafka_gives_them(release):
-    """The same, but for the last odd tasks that nobody had: Kafka takes them in the order of a heap's array."""
-    gone = release != "2.8.2"  # which dies of a task that it does not know
+    """The same, but for the last tasks without a previous owner: Kafka takes them in the order of a heap's array."""
+    gone = release != "2.8.2"  # which fails on a task that it does not know
     processes = [a_process(f"{release} {number}", gone=gone) for number in range(CASES)]
     try:
         with Oracle(release, "DealingOracle") as oracle:

@@ -267,7 +267,7 @@ def test_standbys_go_to_other_tags():
     )
 
 
-def test_who_has_no_share_yet_gets_one_and_strangers_stay_what_they_are():
+def test_a_process_without_an_assignment_gets_one_and_unknown_processes_stay():
     state = state_of(client(A), client(B), num_standby_replicas=1)
 
     assert {A: "0_0", B: "+0_0", UNKNOWN: "1_0"} == shown(default_standby_assignment(state, given_to(A="0_0", U="1_0")))

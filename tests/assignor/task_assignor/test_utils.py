@@ -88,7 +88,7 @@ def test_only_the_tasks_that_are_named_change_processes():
     assert far == optimize_rack_aware_active_tasks(state, far, tasks=[])
 
 
-def test_who_has_no_share_yet_gets_one_and_strangers_stay_what_they_are():
+def test_a_process_without_an_assignment_gets_one_and_unknown_processes_stay():
     state = state_of()
 
     assert given_to(A="0_1", B="0_0", C="", S="1_0") == optimize_rack_aware_active_tasks(

@@ -1,7 +1,7 @@
 """A group that is disturbed again and again comes to rest, and then it is even.
 
 Java: ``TaskAssignorConvergenceTest``. Clients come and go at random; between two disturbances the group rebalances
-until no follow-up rebalance is wanted, and everybody has caught up on its standbys each time.
+until no follow-up rebalance is wanted, and all processes have caught up on their standbys each time.
 """
 
 import random

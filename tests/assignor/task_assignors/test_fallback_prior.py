@@ -1,4 +1,4 @@
-"""The fallback-prior assignor: nobody loses what it had, and the group tries again."""
+"""The fallback-prior assignor: no process loses a task, and the group tries again."""
 
 from collections import Counter
 from uuid import UUID

@@ -29,18 +29,18 @@ def run(*arguments):
 
 
 def watched(line):
-    world = MeasuredSimulation(Scenario.parse(line))
-    world.run()
-    return world
+    simulation = MeasuredSimulation(Scenario.parse(line))
+    simulation.run()
+    return simulation
 
 
 def test_unowned_tasks_wait_for_the_session_timeout():
     """B has three of six tasks; they wait ten seconds until B's session expires."""
-    world = watched("A@2.0.1 B@2.0.1 | stop B")
+    simulation = watched("A@2.0.1 B@2.0.1 | stop B")
 
-    assert 3 * 10_000 == sum(world.unowned_ms.values())
-    assert {10_000} == set(world.unowned_ms.values())
-    assert 3 == world.moved
+    assert 3 * 10_000 == sum(simulation.unowned_ms.values())
+    assert {10_000} == set(simulation.unowned_ms.values())
+    assert 3 == simulation.moved
 
 
 def test_tasks_of_a_member_that_leaves_do_not_wait():
@@ -67,14 +67,14 @@ def test_measuring_changes_nothing():
 
 
 def test_a_fork_measures_by_itself():
-    world = MeasuredSimulation(Scenario.parse("A@2.0.1 B@2.0.1"))
-    world.begin()
-    twin = world.fork()
+    simulation = MeasuredSimulation(Scenario.parse("A@2.0.1 B@2.0.1"))
+    simulation.begin()
+    twin = simulation.fork()
     (stop,) = Scenario.parse("A@2.0.1 B@2.0.1 | stop B").steps
     twin.play(stop)
 
-    assert (0, 3) == (world.moved, twin.moved)
-    assert not world.unowned_ms
+    assert (0, 3) == (simulation.moved, twin.moved)
+    assert not simulation.unowned_ms
     assert twin.unowned_ms
 
 

@@ -26,29 +26,29 @@ def violated(line):
     return [violation.property for violation in played(line).violations]
 
 
-def texts(world, kind):
-    return [event.text for event in world.events if event.kind == kind]
+def texts(state, kind):
+    return [event.text for event in state.events if event.kind == kind]
 
 
-def levels(world):
-    return dict(world.cluster.finalized)
+def levels(state):
+    return dict(state.cluster.finalized)
 
 
 @pytest.mark.parametrize("dialect", ["kip-584", "kip-778", "kafka-4"])
 def test_a_roll_and_then_the_level_is_safe(dialect):
-    world = played(f"{THREE} dialect {dialect} | {ROLLED} | finalise 4.3-IV0")
+    state = played(f"{THREE} dialect {dialect} | {ROLLED} | finalise 4.3-IV0")
 
-    assert () == world.violations
-    assert {"metadata.version": 30} == levels(world)
-    assert all(map(world.in_cluster, world.nodes.values()))
+    assert () == state.violations
+    assert {"metadata.version": 30} == levels(state)
+    assert all(map(state.in_cluster, state.nodes.values()))
 
 
 @pytest.mark.parametrize("dialect", ["kip-584", "kip-778", "kafka-4"])
 def test_an_old_node_keeps_the_level_from_being_finalised(dialect):
-    world = played(f"{THREE} dialect {dialect} | bounce 1>4.3.1 2>4.3.1 | finalise 4.3-IV0")
+    state = played(f"{THREE} dialect {dialect} | bounce 1>4.3.1 2>4.3.1 | finalise 4.3-IV0")
 
-    assert {"metadata.version": 21} == levels(world)
-    (refusal,) = texts(world, "refused")
+    assert {"metadata.version": 21} == levels(state)
+    (refusal,) = texts(state, "refused")
     assert refusal.endswith("Broker 3 only supports versions 1-21")
 
 
@@ -62,13 +62,13 @@ def test_u6_a_stopped_broker_holds_it_up_in_kafka_4_until_it_is_unregistered_and
 
 
 def test_an_old_broker_is_turned_away_in_the_words_of_a_real_one():
-    world = played(f"{THREE} | {ROLLED} | finalise 4.3-IV0 | register 4@3.9.2")
+    state = played(f"{THREE} | {ROLLED} | finalise 4.3-IV0 | register 4@3.9.2")
 
     assert [f"the controller does not register the broker: {observed.OLD_BROKER_AT_THE_DOOR}"] == texts(
-        world, "refused"
+        state, "refused"
     )
-    assert not world.nodes["4"].running
-    assert () == world.violations
+    assert not state.nodes["4"].running
+    assert () == state.violations
 
 
 @pytest.mark.parametrize(
@@ -80,62 +80,62 @@ def test_an_old_broker_is_turned_away_in_the_words_of_a_real_one():
     ],
 )
 def test_r3_after_the_update_the_broker_in_the_race_stays_outside(dialect, kinds):
-    world = played(f"{THREE} dialect {dialect} | {ROLLED} | race finalise 4.3-IV0 4@3.9.2")
+    state = played(f"{THREE} dialect {dialect} | {ROLLED} | race finalise 4.3-IV0 4@3.9.2")
 
-    events = [event.kind for event in world.events if event.kind in {"finalized", "refused"} or event.who == "4"]
+    events = [event.kind for event in state.events if event.kind in {"finalized", "refused"} or event.who == "4"]
     assert [kind for kind in kinds if kind != "notified"] == events[1:]
-    assert {"metadata.version": 30} == levels(world)
-    assert 4 not in world.cluster.brokers
-    assert () == world.violations
+    assert {"metadata.version": 30} == levels(state)
+    assert 4 not in state.cluster.brokers
+    assert () == state.violations
 
 
 @pytest.mark.parametrize("dialect", ["kip-584", "kip-778", "kafka-4"])
 def test_r2_before_the_update_the_broker_in_the_race_makes_it_fail(dialect):
-    world = played(f"{THREE} dialect {dialect} | {ROLLED} | race 4@3.9.2 finalise 4.3-IV0")
+    state = played(f"{THREE} dialect {dialect} | {ROLLED} | race 4@3.9.2 finalise 4.3-IV0")
 
-    assert {"metadata.version": 21} == levels(world)
-    assert 4 in world.cluster.brokers
-    assert () == world.violations
+    assert {"metadata.version": 21} == levels(state)
+    assert 4 in state.cluster.brokers
+    assert () == state.violations
 
 
 def test_q2_a_fenced_broker_of_kip_778_gets_in_once_the_level_allows_it():
     up = f"{THREE} dialect kip-778 | {ROLLED} | finalise 4.3-IV0 | register 4@3.9.2"
-    world = played(up)
-    assert world.nodes["4"].running
-    assert 4 in world.cluster.registering
+    state = played(up)
+    assert state.nodes["4"].running
+    assert 4 in state.cluster.registering
     assert 1 == len(texts(played(f"{up} | snapshot | snapshot"), "refused"))
 
     assert 4 in played(f"{up} | downgrade unsafe 3.9-IV0").cluster.brokers
 
 
 def test_without_a_majority_of_the_controllers_a_request_fails():
-    world = played(f"{THREE} | crash 1 2 | finalise 4.0-IV3")
+    state = played(f"{THREE} | crash 1 2 | finalise 4.0-IV3")
 
-    assert ["there is no active controller"] == texts(world, "unanswered")
-    assert world.cluster.active is None
+    assert ["there is no active controller"] == texts(state, "unanswered")
+    assert state.cluster.active is None
     assert 3 == played(f"{THREE} | crash 1 2 | start 1 2 | elect 3").cluster.active
 
 
 def test_a_broker_that_starts_without_an_active_controller_waits():
-    world = played(f"{THREE} | crash 1 2 | register 4@3.9.2")
-    assert 4 in world.cluster.registering
+    state = played(f"{THREE} | crash 1 2 | register 4@3.9.2")
+    assert 4 in state.cluster.registering
 
     assert 4 in played(f"{THREE} | crash 1 2 | register 4@3.9.2 | start 1").cluster.brokers
 
 
 def test_a_cluster_of_zookeeper_starts_again_after_all_brokers_were_gone():
-    world = played("1@3.9.2 2@3.9.2 level 3.9-IV0 dialect kip-584 | stop 1 2 | start 2 1")
+    state = played("1@3.9.2 2@3.9.2 level 3.9-IV0 dialect kip-584 | stop 1 2 | start 2 1")
 
-    assert 1 == world.cluster.active
-    assert {1, 2} == world.cluster.brokers.keys()
+    assert 1 == state.cluster.active
+    assert {1, 2} == state.cluster.brokers.keys()
 
 
 def test_a_running_node_is_restarted_and_a_stopped_one_is_not_missed():
-    world = played(f"{THREE} | start 1>4.3.1 | stop 2 2")
+    state = played(f"{THREE} | start 1>4.3.1 | stop 2 2")
 
-    assert "4.3.1" == str(world.nodes["1"].release)
-    assert {1, 2, 3} == world.cluster.brokers.keys()
-    assert () == world.violations
+    assert "4.3.1" == str(state.nodes["1"].release)
+    assert {1, 2, 3} == state.cluster.brokers.keys()
+    assert () == state.violations
 
 
 # -- the way back ----------------------------------------------------------------------------------------------------
@@ -169,16 +169,16 @@ def test_w3_kip_778_drops_what_is_newer_and_the_older_release_can_read_the_rest(
 
 
 def test_w3_kafka_4_refuses_it_even_if_it_is_called_unsafe():
-    world = played(f"{THREE} | {ROLLED} | finalise 4.3-IV0 | downgrade unsafe 3.9-IV0")
+    state = played(f"{THREE} | {ROLLED} | finalise 4.3-IV0 | downgrade unsafe 3.9-IV0")
 
-    assert texts(world, "refused")[0].endswith("Unsafe metadata downgrade is not supported in this version.")
+    assert texts(state, "refused")[0].endswith("Unsafe metadata downgrade is not supported in this version.")
 
 
 def test_u18_kip_584_lets_the_operator_lower_a_level_under_data_that_needs_it():
-    world = played(f"{THREE} dialect kip-584 | {ROLLED} | finalise 4.3-IV0 | downgrade 3.9-IV0 | bounce 2>3.9.2")
+    state = played(f"{THREE} dialect kip-584 | {ROLLED} | finalise 4.3-IV0 | downgrade 3.9-IV0 | bounce 2>3.9.2")
 
-    assert [METADATA_READABLE] == [violation.property for violation in world.violations]
-    assert "2" == world.violations[0].member
+    assert [METADATA_READABLE] == [violation.property for violation in state.violations]
+    assert "2" == state.violations[0].member
 
 
 # -- nodes that are not validated ------------------------------------------------------------------------------------
@@ -199,10 +199,10 @@ def test_from_level_15_on_kafka_4_asks_controllers():
 
 
 def test_q4_an_active_controller_that_lacks_the_level_resigns():
-    world = played(f"{APART.format(' dialect kip-778').rpartition(' | ')[0]} | elect c3 | finalise 4.1-IV1")
+    state = played(f"{APART.format(' dialect kip-778').rpartition(' | ')[0]} | elect c3 | finalise 4.1-IV1")
 
-    assert 1 == len(texts(world, "resigned"))
-    assert world.cluster.active in (1, 2)
+    assert 1 == len(texts(state, "resigned"))
+    assert state.cluster.active in (1, 2)
 
 
 # -- the group -------------------------------------------------------------------------------------------------------
@@ -219,11 +219,11 @@ def test_g4_the_level_reaches_every_member_once_the_leader_has_seen_it():
 
 def test_g7_a_stale_broker_and_a_new_leader_do_not_take_the_group_back():
     line = f"{WATCHED} | {ROLLED} | stale 3 | finalise 4.3-IV0 | ask 1 | ask 3 | restart A | ask 3"
-    world = played(line)
+    state = played(line)
 
-    assert "answers with metadata.version 21 (epoch 1)" == texts(world, "asked")[-1]
-    assert {30} == set(world.group.levels.values())
-    assert () == world.violations
+    assert "answers with metadata.version 21 (epoch 1)" == texts(state, "asked")[-1]
+    assert {30} == set(state.group.levels.values())
+    assert () == state.violations
 
 
 def test_g8_to_lower_a_level_that_the_group_uses_leaves_it_ahead():
@@ -256,9 +256,9 @@ def test_an_impossible_step_is_an_error(line, named):
 
 
 def test_a_node_may_be_without_other_features_that_are_finalised_later():
-    world = played("1@4.3.1 level 4.3-IV0 | finalise group.version=1 | register 2@3.9.2 | downgrade group.version=0")
+    state = played("1@4.3.1 level 4.3-IV0 | finalise group.version=1 | register 2@3.9.2 | downgrade group.version=0")
 
-    assert {"metadata.version": 30} == levels(world)
+    assert {"metadata.version": 30} == levels(state)
 
 
 def test_the_level_that_is_there_is_written_once_more_and_the_log_stays_as_it_is():
@@ -270,9 +270,9 @@ def test_the_level_that_is_there_is_written_once_more_and_the_log_stays_as_it_is
 
 def test_a_world_is_a_value():
     scenario = parse_scenario(THREE)
-    world = initial_state(scenario)
-    events = world.events
+    state = initial_state(scenario)
+    events = state.events
 
     run_scenario(parse_scenario(f"{THREE} | {ROLLED}"))
 
-    assert events == world.events
+    assert events == state.events

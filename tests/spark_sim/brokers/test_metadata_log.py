@@ -1,4 +1,4 @@
-"""What a raised level writes, what a lowered one drops, and who can read the rest."""
+"""What a raised level writes, what a lowered one drops, and which brokers can read the rest."""
 
 import pytest
 

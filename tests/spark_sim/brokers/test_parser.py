@@ -1,4 +1,4 @@
-"""The line of a broker scenario: what it says, what it is written as, and what is wrong with one that is none."""
+"""The line of a broker scenario: its meaning, its canonical form, and the errors of an invalid one."""
 
 from contextlib import suppress
 

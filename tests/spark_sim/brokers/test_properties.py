@@ -16,11 +16,11 @@ from spark_sim.brokers._watching_group import WatchingGroup
 from spark_sim.brokers.actions import run_scenario
 from spark_sim.brokers.parser import parse_scenario
 
-WORLD = run_scenario(parse_scenario("1@4.3.1 b2@4.3.1 level 4.2-IV1 watch metadata.version | ask 1"))
+STATE = run_scenario(parse_scenario("1@4.3.1 b2@4.3.1 level 4.2-IV1 watch metadata.version | ask 1"))
 
 
-def violated(world, before=WORLD):
-    return [violation.property for violation in always(before, world)]
+def violated(state, before=STATE):
+    return [violation.property for violation in always(before, state)]
 
 
 def with_log(dialect, *, unsafe):
@@ -30,19 +30,19 @@ def with_log(dialect, *, unsafe):
 
 
 def test_a_good_world_violates_nothing():
-    assert [] == violated(WORLD)
+    assert [] == violated(STATE)
 
 
 def test_a_node_that_stays_without_the_level_is_seen():
-    raised = evolve(WORLD, cluster=evolve(WORLD.cluster, finalized={"metadata.version": 31}))
+    raised = evolve(STATE, cluster=evolve(STATE.cluster, finalized={"metadata.version": 31}))
 
     assert [NODES_SUPPORT_LEVELS, NODES_SUPPORT_LEVELS] == violated(raised)
 
 
 def test_kraft_version_is_not_required():
-    raised = evolve(WORLD.cluster, finalized={"metadata.version": 29, "kraft.version": 2})
+    raised = evolve(STATE.cluster, finalized={"metadata.version": 29, "kraft.version": 2})
 
-    assert [] == violated(evolve(WORLD, cluster=raised))
+    assert [] == violated(evolve(STATE, cluster=raised))
 
 
 def test_a_safe_downgrade_that_drops_something_is_seen():
@@ -55,7 +55,7 @@ def test_a_lossy_downgrade_that_keeps_what_is_newer_is_seen():
 
 
 def test_a_group_that_forgets_everything_is_seen():
-    forgetful = evolve(WORLD, group=WatchingGroup.watching("metadata.version"))
+    forgetful = evolve(STATE, group=WatchingGroup.watching("metadata.version"))
 
     assert [GROUP_LEVEL_NEVER_DECREASES] * 3 == violated(forgetful)
 

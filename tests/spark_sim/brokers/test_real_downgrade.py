@@ -18,7 +18,7 @@ STARTED = "Kafka Server started"
 
 
 def lowered_and_back(folder, *, snapshots):
-    """Lower 4.3.1 from 4.2-IV1 to 4.1-IV1 and start 4.1.1 on its disk: what it says, up to its start or its end."""
+    """Lower 4.3.1 from 4.2-IV1 to 4.1-IV1 and start 4.1.1 on its disk: its log, up to its start or its end."""
     settings = {"metadata.log.max.snapshot.interval.ms": "1000"} if snapshots else {}
     others = ["--feature", "share.version=0", "--feature", "streams.version=0"]
     with Cluster(folder, metadata="4.2-IV1") as cluster, JavaTools() as tools:

@@ -118,7 +118,7 @@ def test_there_is_no_page_of_brokers(tmp_path):
 
 
 def test_a_sweep_over_groups_does_not_overwrite_one_over_brokers(tmp_path):
-    """It did: matrix.json was replaced, and until then told of brokers while the rest told of groups."""
+    """It did: matrix.json was replaced, and until then showed brokers while the rest showed groups."""
     assert 0 == run(sweep, *PAIR, "--out", tmp_path).exit_code
     before = (tmp_path / "matrix.json").read_text()
 

@@ -110,7 +110,7 @@ def test_a_sweep_writes_the_verdicts_the_rows_and_the_page(tmp_path):
 
     assert (
         1 == result.exit_code
-    )  # with one member nobody is left to be probed, and a sweep without a probe shows nothing
+    )  # with one member there is no other to probe, and a sweep without a probe shows nothing
     assert "no probe was ever seen" in result.output
     assert ["one_bounce", "two_bounces", "offline"] == [cell["plan"] for cell in matrix]
     assert {"guide.json", "matrix.json", "manifest.json", "report.html", "runs"} == {
@@ -172,7 +172,7 @@ def test_the_guide_of_a_sweep_stands_beside_its_matrix(tmp_path):
     assert (2, ["1.1"], [], None) == (entry["bounces"], entry["upgrade_from"], entry["via"], entry["otherwise"])
 
 
-def test_an_operator_who_does_not_follow_the_plan_is_a_column_of_it(tmp_path):
+def test_an_operator_deviation_is_a_column_of_the_matrix(tmp_path):
     chosen = ["--plan", "two_bounces", "--variants", *PAIR, "--out", tmp_path]
     result = run(sweep, "--from", "1.1", "--to", "2.0", *chosen)
     (cell,) = json.loads((tmp_path / "matrix.json").read_text())
@@ -329,7 +329,7 @@ def test_report_draws_the_matrix_and_writes_the_page_where_it_is_asked_to(tmp_pa
 
 
 def test_a_page_that_cannot_be_written_is_one_line_that_says_where_else(tmp_path):
-    """The line named a draft of ours that nobody had asked for."""
+    """The line named a draft of ours that was not requested."""
     assert 0 == run(sweep, "--from", "1.1", "--to", "2.0", "--plan", "offline", *SMALL, "--out", tmp_path).exit_code
     page = tmp_path / "matrix.json" / "page.html"
     result = run(report, tmp_path, "--html", page)

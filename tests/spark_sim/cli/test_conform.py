@@ -19,7 +19,7 @@ def run(*arguments):
 
 @pytest.fixture
 def differs(tmp_path):
-    """The capture, said to be of a release with KAFKA-8649."""
+    """The capture, with a release that has KAFKA-8649."""
     path = tmp_path / "wrong.json"
     path.write_text(AGREES.read_text().replace('"2.3.1', '"2.3.0'))
     return path

@@ -2,7 +2,7 @@
 
 import json
 
-from spark_sim.conformance.capture import Capture
+from assignor.inspect.capture import Capture
 from spark_sim.model.scenario import Scenario
 from spark_sim.model.simulation import Simulation
 
@@ -47,11 +47,11 @@ def record(number, leader, *seats):
 
 
 def recorded(line):
-    """Run a scenario: the world, and its capture as text."""
-    world = Recorded(Scenario.parse(line)).run()
-    starts = [str(instance) for _, instance in world.scenario.members]
-    starts += [str(instance) for step in world.scenario.steps for _, instance in step.members if instance]
-    return world, json.dumps({"steps": list(dict.fromkeys(starts)), "generations": world.records})
+    """Run a scenario: the simulation, and its capture as text."""
+    simulation = Recorded(Scenario.parse(line)).run()
+    starts = [str(instance) for _, instance in simulation.scenario.members]
+    starts += [str(instance) for step in simulation.scenario.steps for _, instance in step.members if instance]
+    return simulation, json.dumps({"steps": list(dict.fromkeys(starts)), "generations": simulation.records})
 
 
 def parsed(*records, **more):

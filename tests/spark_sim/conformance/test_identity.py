@@ -4,8 +4,8 @@ from uuid import UUID
 
 import pytest
 
+from assignor.inspect.capture import InvalidCapture
 from spark_sim.conformance._identity import StartedAs, identify_members
-from spark_sim.conformance.capture import InvalidCapture
 from subscription_codec import Subscription, encode_subscription
 from subscription_codec.consumer_protocol import ConsumerSubscription, encode_consumer_subscription
 from tests.spark_sim.conformance.recorded import parsed, record, seat
@@ -161,7 +161,7 @@ def test_a_snapshot_that_shows_the_group_before_the_start_does_not_shift_the_rel
 
 
 def test_a_start_without_a_snapshot_was_that_of_the_next_step_that_fits():
-    """It was killed while the group still probed: nobody had taken a picture, and it was held against the release
+    """It was killed while the group still probed: there was no snapshot, and it counted against the release
     before."""
     once = [shot("2.3.1", 0, "m"), shot("3.9.2", 1)]
 

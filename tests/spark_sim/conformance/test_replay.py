@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from assignor import StreamsAssignor, Subtopology, Topology
 from assignor.cluster import ClusterSnapshot
+from assignor.inspect.capture import Capture, InvalidCapture
 from spark_sim.conformance._compare import comparable_facts
 from spark_sim.conformance._identity import StartedAs
-from spark_sim.conformance.capture import Capture, InvalidCapture
 from spark_sim.conformance.messages import decode_assignment_message, decode_subscription_message
 from spark_sim.conformance.verdict import (
     LEFT_GROUP,
@@ -76,7 +76,7 @@ def output(version, process, sums=0):
 
 
 class Writer:
-    """Writes a capture: members join, the first one leads, all that are not deaf hear it."""
+    """Writes a capture: members join, the first one leads, all but deaf ones receive its answer."""
 
     def __init__(self, topology=TOPOLOGY, **releases):
         self.members = {
@@ -185,7 +185,7 @@ MISSED = OTHERS / "2.4.1-to-2.7.2-answer-missed.json"
 
 
 def test_that_an_answer_was_missed_also_shows_in_the_version():
-    """It had no tasks in it, so what the member ran and owned told nothing: ours went down to version 5, as told."""
+    """It had no tasks in it, so what the member ran and owned showed nothing: ours went down to version 5."""
     verdict = changed(MISSED, lambda _: None)
 
     assert verdict.agrees
@@ -285,7 +285,7 @@ def test_a_snapshot_that_is_stable_too_early_is_a_difference():
 
     verdict = changed(CAPTURES / "2.0.1-to-2.3.1.json", cut)
 
-    # With version 3 answered and 4 promised, everybody whose version changes has yet to rejoin.
+    # With version 3 answered and 4 promised, every member whose version changes has yet to rejoin.
     assert [(8, f"peer-{number}", "in the end") for number in range(3)] == differences(verdict)
     assert verdict.end_to_end.agrees
 
@@ -333,7 +333,7 @@ def test_a_member_of_0_10_0_fails_only_on_the_next_record(dead):
 
 @pytest.mark.parametrize("others", [[], [1, 2]])
 def test_a_member_that_is_restarted_by_the_next_snapshot_may_have_failed(others):
-    """Started at once with others, whose snapshots came first, it had been told to live on."""
+    """Started at once with others, whose snapshots came first, it stayed alive in the replay."""
 
     def only_the_last(capture):
         last = capture["snapshots"][5]
@@ -371,7 +371,7 @@ EVERYTHING_FOLLOWS = ("hosts", "some", "follows")
         ("3.9.2,task.assignor.class=org.example.Mine", SUBSCRIPTIONS, 2, ("hosts",)),
         ("3.9.2", THREADS, 2, ("hosts",)),
         ("2.3.1,acceptable.recovery.lag=0", EAGER, 2, ("hosts", "some", "everything")),
-        ("2.5.1", EAGER, 2, ("hosts",)),  # hash maps say who gets the tasks that are withheld: Kafka gave ours none
+        ("2.5.1", EAGER, 2, ("hosts",)),  # hash maps decide which member gets the withheld tasks: Kafka gave ours none
     ],
 )
 def test_where_lags_or_another_assignor_decide_the_tasks_are_not_compared(step, subscriptions, furthest, more):
@@ -387,7 +387,7 @@ def test_with_fewer_tasks_than_members_the_idle_member_is_not_compared():
     )
     assert "some" in comparable_facts(
         StartedAs.parse("2.3.1"), [*EAGER, future], 0, fewer_tasks_than_members=True
-    )  # the leader says who: it probes
+    )  # the leader decides which: it probes
 
 
 def test_a_static_member_that_comes_back_in_time_needs_no_leader():
@@ -432,7 +432,7 @@ def test_an_answer_that_ours_does_not_give_is_found(encoded, captured):
 
 
 def test_a_member_that_goes_on_after_our_failure_is_one_difference():
-    """An answer from above what it sent kills ours; the file says that the member joined again, twice."""
+    """An answer above the version that it sent ends ours; in the file the member rejoined, twice."""
     written = Writer(a="2.8.2", b="2.8.2").write("a", "b").write("a", "b").write("a", "b").write("a", "b")
     encoded = decode_consumer_assignment(bytes.fromhex(written.records[1]["members"][1]["assignment"]))
     above = decode_assignment(encoded.user_data)._replace(version=10, supported_version=10)
@@ -453,7 +453,7 @@ def test_a_member_that_no_leader_has_made_leave_keeps_its_member_id():
 
 
 def test_a_member_that_survives_a_promise_it_cannot_keep_is_found():
-    """KAFKA-8649: ours dies when it joins again, with version 4 that it does not have."""
+    """KAFKA-8649: ours fails when it rejoins, with version 4 that it does not support."""
     written = Writer(a="2.1.1", b="2.0.1").write("a", "b", deaf="b").write("a", "b", deaf="b").write("a", "b", deaf="b")
     found = written.verdict(steps=["2.1.1", "2.0.1"]).step_by_step.differences
 
@@ -483,7 +483,7 @@ def test_a_broken_file_is_judged_or_refused(data):
         if encoded:
             encoded[data.draw(st.integers(0, len(encoded) - 1))] = data.draw(st.integers(0, 255))
         member[key] = encoded.hex()
-        group["leader"] = data.draw(st.sampled_from([group["leader"], None, "nobody"]))
+        group["leader"] = data.draw(st.sampled_from([group["leader"], None, "unknown"]))
     with suppress(InvalidCapture):  # anything else is ours
         json.dumps(check_conformance(Capture.parse(json.dumps(capture))).as_json())
 

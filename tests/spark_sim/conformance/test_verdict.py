@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from spark_sim.conformance.capture import Capture, InvalidCapture
+from assignor.inspect.capture import Capture, InvalidCapture
 from spark_sim.conformance.verdict import NO_RECORD_SINCE, NOT_SEEN, PROCESS_TERMINATED, check_conformance
 from subscription_codec import decode_assignment, decode_subscription, encode_assignment, encode_subscription
 from subscription_codec.consumer_protocol import (
@@ -40,7 +40,7 @@ def test_a_real_group_and_ours_agree_in_both_ways(path):
 
     assert verdict.first_difference is None
     assert verdict.agrees
-    if "static" not in path.stem:  # for whom the broker speaks while they are away
+    if "static" not in path.stem:  # the broker answers for static members while they are away
         assert verdict.subscriptions == verdict.answers == len(seats(json.loads(path.read_text())))
     assert len(verdict.step_by_step.generations) == len(verdict.end_to_end.generations)
 
@@ -94,7 +94,7 @@ def test_our_members_fail_where_real_ones_failed_by_the_protocol(path):
 
 
 def test_a_member_beyond_its_supported_version_fails_as_the_real_one_did():
-    """KAFKA-8649: 2.0.1 beside a leader of 2.1.1; the real one's log said the very same."""
+    """KAFKA-8649: 2.0.1 beside a leader of 2.1.1; the log of the real one has the same message."""
     path = HERE / "captures/2.1.1-to-2.0.1-downgrade-kafka-8649.json"
     failures = check_conformance(Capture.parse(path.read_text())).failures
 
@@ -132,7 +132,7 @@ def test_an_end_that_no_rule_explains_names_what_the_instance_itself_ran():
 
 def test_a_static_member_that_comes_back_alone_is_given_what_it_had():
     """With one member in the group it had been taken for a rebalance that this member led. The real one was given
-    version 9 by nobody but the broker, and died of it."""
+    version 9 only by the broker, and failed on it."""
     path = HERE / "captures/2.5.1-to-2.8.2-and-back-static-members.json"
     verdict = check_conformance(Capture.parse(path.read_text()))
 
@@ -143,7 +143,7 @@ def test_a_static_member_that_comes_back_alone_is_given_what_it_had():
 
 
 def test_a_group_that_goes_round_for_its_lags_is_compared_without_its_tasks():
-    """How long changelogs are is not in a capture, so ours, which thought that nobody lagged, had come to rest."""
+    """A capture has no lengths of changelogs, so our leader computed no lags and scheduled nothing."""
     text = (HERE.parent / "regressions/captures/2.5.1-under-3.2.3-without-end.json").read_text()
     verdict = check_conformance(Capture.parse(text))
 
@@ -255,18 +255,18 @@ def scenarios(draw):
     return " | ".join([" ".join(f"{name}@{origin}" for name in names), *steps])
 
 
-# In a capture, one that crashed before it would have died of the protocol looks like one that died of it.
+# In a capture, a member that crashed before the protocol failed it looks like one that the protocol failed.
 @example("A@1.0.0 B@1.0.0 | elect oldest | crash mid B | bounce A>2.0.1 | bounce B>2.0.1")
 @settings(max_examples=examples(40), deadline=None)
 @given(scenarios())
 def test_a_capture_of_a_simulated_group_agrees_without_a_word_about_what_was_started_when(line):
-    world, text = recorded(line)
-    if not world.records:
+    simulation, text = recorded(line)
+    if not simulation.records:
         return
     verdict = check_conformance(Capture.parse(text))
 
     assert verdict.first_difference is None
-    failed = {event.member for event in world.events if event.kind in {"died", "crashed"}}
+    failed = {event.member for event in simulation.events if event.kind in {"died", "crashed"}}
     assert {each.failure.incarnation.name for each in verdict.failures} <= failed
     assert {each.observed for each in verdict.failures} <= {NOT_SEEN}
 
@@ -307,7 +307,7 @@ def test_a_capture_without_members_is_rejected(generations, snapshots):
     ],
 )
 def test_a_capture_without_its_beginning_is_rejected(name, cut, why):
-    """It had been a difference: members ran tasks that nobody had given them."""
+    """It had been a difference: members ran tasks that no leader had assigned to them."""
     capture = json.loads((HERE.parent.parent / f"{name}.json").read_text())
     del capture["generations"][:cut]
 
@@ -316,7 +316,7 @@ def test_a_capture_without_its_beginning_is_rejected(name, cut, why):
 
 
 def test_a_group_may_begin_with_a_later_generation():
-    """The leader of the first one may have died, or left before it answered."""
+    """The leader of the first one may have failed, or left before it answered."""
     capture = json.loads((HERE.parent.parent / "captures/2.0.1-to-2.3.1.json").read_text())
     for group in capture["generations"]:
         group["generation"] += 3

@@ -22,8 +22,8 @@ def possible(line):
     return " ".join(map(str, run(line).enabled_actions()))
 
 
-def kinds(world, member):
-    return [event.kind for event in world.events if event.member == member]
+def kinds(simulation, member):
+    return [event.kind for event in simulation.events if event.member == member]
 
 
 @pytest.mark.parametrize(
@@ -72,10 +72,10 @@ def test_a_disabled_action_is_rejected_with_the_reason(step, why):
 
 
 def test_a_held_group_does_not_settle():
-    world = run("A@2.0.1 B@2.0.1 | hold | crash B | settle | stop A")
+    simulation = run("A@2.0.1 B@2.0.1 | hold | crash B | settle | stop A")
 
-    assert ["expired"] == kinds(world, "B")[-1:]
-    assert GroupPhase.EMPTY is world.coordinator.phase
+    assert ["expired"] == kinds(simulation, "B")[-1:]
+    assert GroupPhase.EMPTY is simulation.coordinator.phase
 
 
 def test_a_held_group_with_enabled_actions_is_not_checked_for_what_holds_eventually():
@@ -96,34 +96,34 @@ def test_a_follower_with_an_unchanged_subscription_starts_no_rebalance_before_un
 
 
 def test_a_member_that_misses_the_rebalance_timeout_loses_its_tasks_and_rejoins_as_a_new_one():
-    world = run("A@2.4.1 B@2.4.1 | hold | join A | late B | lead A | take A | join B | join A | settle")
+    simulation = run("A@2.4.1 B@2.4.1 | hold | join A | late B | lead A | take A | join B | join A | settle")
 
-    assert ("A-1", "B-3") == world.coordinator.members
-    assert [] == world.violations
+    assert ("A-1", "B-3") == simulation.coordinator.members
+    assert [] == simulation.violations
 
 
 def test_the_next_leader_can_be_chosen():
-    world = run("A@2.0.1 B@2.0.1 C@2.0.1 D@2.0.1 | elect C | hold | stop leave A")
+    simulation = run("A@2.0.1 B@2.0.1 C@2.0.1 D@2.0.1 | elect C | hold | stop leave A")
 
-    assert "C-3" == world.coordinator.leader
+    assert "C-3" == simulation.coordinator.leader
 
 
 def test_the_group_waits_for_the_session_timeout_of_a_leader_that_failed():
-    world = run("A@1.1.1 B@1.1.1 | hold | crash B | start B>2.0.1 | join A B | expire B | lead A")
+    simulation = run("A@1.1.1 B@1.1.1 | hold | crash B | start B>2.0.1 | join A B | expire B | lead A")
 
-    assert "died" in kinds(world, "A")
-    assert ["expire A"] == [str(move) for move in world.enabled_actions()]
+    assert "died" in kinds(simulation, "A")
+    assert ["expire A"] == [str(move) for move in simulation.enabled_actions()]
 
 
 def test_a_fork_is_independent_action_by_action():
-    world = Simulation(Scenario.parse("A@2.0.1 B@2.0.1")).begin()
-    world.held = True
-    before = events_digest(world.events)
-    fork = world.fork()
+    simulation = Simulation(Scenario.parse("A@2.0.1 B@2.0.1")).begin()
+    simulation.held = True
+    before = events_digest(simulation.events)
+    fork = simulation.fork()
     fork.apply(GroupAction("join", "A"))
 
-    assert before == events_digest(world.events)
-    assert () == world.enabled_actions()
+    assert before == events_digest(simulation.events)
+    assert () == simulation.enabled_actions()
     assert fork.enabled_actions()
 
 
@@ -140,20 +140,20 @@ def test_any_order_of_actions_can_be_replayed_and_settles(start, faults, data):
     """The scenario repeats the run, no order of actions breaks the simulation, and settling terminates."""
     group, shape = start
     scenario = Scenario.parse(f"{group}{shape} | hold | {faults[0]} | {faults[1]}")
-    world = Simulation(scenario).begin()
+    simulation = Simulation(scenario).begin()
     for step in scenario.steps:
-        world.play(step)
+        simulation.play(step)
     line = [str(scenario)]
     for _ in range(data.draw(st.integers(0, 12))):
-        if not (moves := world.enabled_actions()):
+        if not (moves := simulation.enabled_actions()):
             break
         move = data.draw(st.sampled_from(moves))
         line.append(str(move))
-        world.apply(move)
+        simulation.apply(move)
     again = Simulation(Scenario.parse(" | ".join(line)))
     again.run()
 
-    assert world.finish().events == again.events
+    assert simulation.finish().events == again.events
     settled = run(" | ".join([*line, "settle"]))
     assert violations.REBALANCING_TERMINATES not in {violation.property for violation in settled.violations}
     assert () == settled.enabled_actions()

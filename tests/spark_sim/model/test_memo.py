@@ -40,8 +40,8 @@ def led(monkeypatch):
 
 
 def played(line):
-    world = Simulation(Scenario.parse(line)).run()
-    return world.events, world.violations, world.remarks
+    simulation = Simulation(Scenario.parse(line)).run()
+    return simulation.events, simulation.violations, simulation.remarks
 
 
 def a_member(**config):

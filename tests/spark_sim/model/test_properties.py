@@ -68,10 +68,10 @@ def test_a_bug_shows_in_the_affected_release_and_not_in_the_fixed_one(line, show
 
 def test_b12_is_two_owners_until_every_member_has_its_assignment():
     """The violation is over once the cooperative member has its assignment, so a quiescent group does not show it."""
-    world = run(B12.format("2.4.1"))
+    simulation = run(B12.format("2.4.1"))
 
-    assert {SINGLE_OWNER} == {violation.property for violation in world.violations}
-    assert [] == properties.check_always(world)
+    assert {SINGLE_OWNER} == {violation.property for violation in simulation.violations}
+    assert [] == properties.check_always(simulation)
 
 
 def test_b17_a_leader_failed_up_to_2_6_and_sends_an_error_code_since_2_7():
@@ -86,27 +86,27 @@ def test_b17_a_leader_failed_up_to_2_6_and_sends_an_error_code_since_2_7():
 )
 def test_b19_a_withheld_task_left_an_unrequested_standby(release, fixed):
     """KAFKA pull request 14149; a waste, so the run is safe all the same."""
-    world = run(f"A@{release} B@{release} C@{release} | stop C | start C")
+    simulation = run(f"A@{release} B@{release} C@{release} | stop C | start C")
 
-    assert [] == world.violations
-    assert ([] if fixed else [NO_UNREQUESTED_STANDBY]) == sorted({remark.property for remark in world.remarks})
+    assert [] == simulation.violations
+    assert ([] if fixed else [NO_UNREQUESTED_STANDBY]) == sorted({remark.property for remark in simulation.remarks})
 
 
 @pytest.mark.parametrize("release", ["2.1.1", "2.6.3", "2.7.2", "4.3.1"])
 def test_l1_a_missing_topic_shuts_down_members_of_one_release(release):
-    world = run(L1.format(release, release))
+    simulation = run(L1.format(release, release))
 
-    assert [] == world.violations
-    assert not any(world.running_members)
+    assert [] == simulation.violations
+    assert not any(simulation.running_members)
 
 
 @pytest.mark.parametrize(("newer", "older"), [("2.6.3", "2.4.1"), ("4.3.1", "2.8.2")])
 def test_l1_older_members_fail_on_an_error_code_that_they_cannot_read(newer, older):
     """It is written in the leader's latest version, whatever the group speaks: still so in 4.3.1."""
-    world = run(f"{L1.format(newer, newer).partition(' | ')[0]} | bounce fast B>{older} | lose data")
+    simulation = run(f"{L1.format(newer, newer).partition(' | ')[0]} | bounce fast B>{older} | lose data")
 
-    assert [(READABLE_VERSION, "B")] == [(violation.property, violation.member) for violation in world.violations]
-    assert world.members["A"].shut_down
+    assert [(READABLE_VERSION, "B")] == [(violation.property, violation.member) for violation in simulation.violations]
+    assert simulation.members["A"].shut_down
 
 
 @pytest.mark.parametrize(
@@ -136,9 +136,9 @@ def test_a_leader_of_2_0_leaves_the_tasks_of_a_missing_topic_out_until_it_is_bac
 
 @pytest.mark.parametrize("release", ["2.6.3", "3.1.2", "3.9.2", "4.3.1"])
 def test_l4_a_caught_up_store_is_found_where_members_report_offset_sums(release):
-    world = run(L4.format(release, release, release))
+    simulation = run(L4.format(release, release, release))
 
-    assert [] == world.violations + world.remarks
+    assert [] == simulation.violations + simulation.remarks
 
 
 @pytest.mark.parametrize(("leader", "rests"), [("2.6.3", True), ("3.1.2", True), ("3.2.0", False), ("4.3.1", False)])
@@ -147,51 +147,53 @@ def test_l4_a_store_with_unknown_offsets_counts_as_caught_up(leader, rests):
 
     Since 3.2 a store with unknown offsets even takes the task from its owner, again and again.
     """
-    world = run(L4.format(leader, "2.5.1", "2.5.1"))
+    simulation = run(L4.format(leader, "2.5.1", "2.5.1"))
 
-    assert CAUGHT_UP_OWNER in {remark.property for remark in world.remarks}
-    assert rests == (REBALANCING_TERMINATES not in {violation.property for violation in world.violations})
+    assert CAUGHT_UP_OWNER in {remark.property for remark in simulation.remarks}
+    assert rests == (REBALANCING_TERMINATES not in {violation.property for violation in simulation.violations})
 
 
 @pytest.mark.parametrize("release", ["2.3.1", "3.9.2"])
 def test_static_members_that_rejoin_in_time_cause_no_rebalance(release):
     line = f"A@{release} B@{release} C@{release} | with static | bounce fast B>{release} A>{release} C>{release}"
-    world = run(line)
+    simulation = run(line)
 
-    assert (1, []) == (world.coordinator.generation, world.violations)
+    assert (1, []) == (simulation.coordinator.generation, simulation.violations)
     assert 1 < run(line.replace(" | with static", "")).coordinator.generation
 
 
 def test_static_members_are_removed_when_their_session_expires():
-    world = run("A@3.9.2 B@3.9.2 | with static | bounce B>3.9.2")
+    simulation = run("A@3.9.2 B@3.9.2 | with static | bounce B>3.9.2")
 
-    assert 1 < world.coordinator.generation
-    assert [] == world.violations
+    assert 1 < simulation.coordinator.generation
+    assert [] == simulation.violations
 
 
 def test_warm_ups_can_be_watched():
     """KIP-441: B gets copies first, and its tasks only when these are complete."""
-    world = run("A@3.9.2 B@3.9.2 | with lag | stop B | bounce A>3.9.2 | start B")
+    simulation = run("A@3.9.2 B@3.9.2 | with lag | stop B | bounce A>3.9.2 | start B")
 
-    assert [] == world.violations
-    assert {"looks"} <= {event.kind for event in world.events}
-    assert {3} == {len(thread.owned_tasks) for thread in world.running_members}
+    assert [] == simulation.violations
+    assert {"looks"} <= {event.kind for event in simulation.events}
+    assert {3} == {len(thread.owned_tasks) for thread in simulation.running_members}
 
 
 @pytest.mark.parametrize("topology", ["counts", "join", "stateless", "two", "chained"])
 @pytest.mark.parametrize("more", ["threads=3", "standbys=1", "partitions=1", "static threads=2", "lag standbys=1"])
 def test_groups_of_every_shape_can_be_upgraded(topology, more):
-    world = run(f"A@3.4.0 B@3.4.0 | with topology={topology} {more} | bounce A>3.9.2 B>3.9.2 | bounce fast A>4.3.1")
+    simulation = run(
+        f"A@3.4.0 B@3.4.0 | with topology={topology} {more} | bounce A>3.9.2 B>3.9.2 | bounce fast A>4.3.1"
+    )
 
-    assert [] == world.violations
+    assert [] == simulation.violations
 
 
 @pytest.mark.parametrize("release", ["2.0.1", "2.3.1", "2.5.1", "2.6.3", "3.9.2"])
 def test_threads_of_a_process_share_its_disk(release):
     """Up to 2.5 every thread reports the whole disk; since 2.6 no thread reports a store that another one has open."""
-    world = run(f"A@{release} B@{release} | with threads=2 | bounce A>{release} B>{release}")
+    simulation = run(f"A@{release} B@{release} | with threads=2 | bounce A>{release} B>{release}")
 
-    assert [] == world.violations
-    assert world.workload.partitions_by_task.keys() == set().union(
-        *(thread.owned_tasks for thread in world.running_members)
+    assert [] == simulation.violations
+    assert simulation.workload.partitions_by_task.keys() == set().union(
+        *(thread.owned_tasks for thread in simulation.running_members)
     )

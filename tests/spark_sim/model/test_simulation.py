@@ -14,44 +14,44 @@ def run(line):
     return Simulation(Scenario.parse(line)).run()
 
 
-def generations(world):
+def generations(simulation):
     """What each running member sent and received, generation by generation."""
     found = {}
-    for event in world.events:
+    for event in simulation.events:
         if event.kind in {"assigned", "dropped"}:
             found.setdefault(event.generation, {})[event.member] = event.values[:2]
     return list(found.values())
 
 
 def test_one_bounce_from_2_0_to_a_simulated_4_probes_and_ends_on_4():
-    world = run("A@2.0.1 B@2.0.1 C@2.0.1 | bounce C>simulated-4 B>simulated-4 A>simulated-4")
+    simulation = run("A@2.0.1 B@2.0.1 C@2.0.1 | bounce C>simulated-4 B>simulated-4 A>simulated-4")
 
-    assert [] == world.violations
-    assert world.version_probes
-    assert {4} == {process.received_version for process in world.running_members}
+    assert [] == simulation.violations
+    assert simulation.version_probes
+    assert {4} == {process.received_version for process in simulation.running_members}
 
 
 def test_it_repeats_a_captured_bounce_from_2_0_1_to_2_3_1():
     """The bounce of ``captures/2.0.1-to-2.3.1.json`` as (version, supported) of every answer, from generation 4 on."""
-    world = run("A@2.0.1 B@2.0.1 C@2.0.1 | bounce fast A>2.3.1 B>2.3.1 C>2.3.1")
+    simulation = run("A@2.0.1 B@2.0.1 C@2.0.1 | bounce fast A>2.3.1 B>2.3.1 C>2.3.1")
     old, new, done = (3, 3), (3, 4), (4, 4)
 
-    assert [[old] * 3] * 4 + [[new] * 3, [done] * 3] == [list(each.values()) for each in generations(world)[1:]]
+    assert [[old] * 3] * 4 + [[new] * 3, [done] * 3] == [list(each.values()) for each in generations(simulation)[1:]]
 
 
 @pytest.mark.parametrize("origin", ["0.10.1.1", "0.10.2.2", "0.11.0.3", "1.0.2", "1.1.1"])
 def test_two_bounces_with_upgrade_from_are_safe(origin):
     line = ".".join(origin.split(".")[:-1])
     first = " ".join(f"{name}>2.0.1,upgrade.from={line}" for name in "BCA")
-    world = run(f"A@{origin} B@{origin} C@{origin} | bounce {first} | bounce A>2.0.1 C>2.0.1 B>2.0.1")
+    simulation = run(f"A@{origin} B@{origin} C@{origin} | bounce {first} | bounce A>2.0.1 C>2.0.1 B>2.0.1")
 
-    assert [] == world.violations
+    assert [] == simulation.violations
 
 
 def test_without_upgrade_from_the_old_leader_fails():
-    world = run("A@1.1.1 B@1.1.1 C@1.1.1 | bounce C>2.0.1")
+    simulation = run("A@1.1.1 B@1.1.1 C@1.1.1 | bounce C>2.0.1")
 
-    assert (violations.READABLE_VERSION, "A") == (world.violations[0].property, world.violations[0].member)
+    assert (violations.READABLE_VERSION, "A") == (simulation.violations[0].property, simulation.violations[0].member)
 
 
 @pytest.mark.parametrize(
@@ -60,9 +60,9 @@ def test_without_upgrade_from_the_old_leader_fails():
 def test_kafka_6054_two_bounces_from_0_10_0_need_a_fixed_release(target, safe):
     setting = ",upgrade.from=0.10.0" if safe else ""
     bounces = " ".join(f"{name}>{target}{setting}" for name in "ABC")
-    world = run(f"A@0.10.0.1 B@0.10.0.1 C@0.10.0.1 | bounce {bounces} | bounce A>{target} B>{target} C>{target}")
+    simulation = run(f"A@0.10.0.1 B@0.10.0.1 C@0.10.0.1 | bounce {bounces} | bounce A>{target} B>{target} C>{target}")
 
-    assert safe == (not world.violations)
+    assert safe == (not simulation.violations)
 
 
 @pytest.mark.parametrize(
@@ -70,10 +70,10 @@ def test_kafka_6054_two_bounces_from_0_10_0_need_a_fixed_release(target, safe):
 )
 def test_kafka_8649_members_of_2_0_fail_under_a_newer_leader_until_fixed(target, safe):
     # A is bounced first and leads later, while C is still old: B leads in between, and goes.
-    world = run(f"A@2.0.1 B@2.0.1 C@2.0.1 | elect newest | bounce A>{target} B>{target} C>{target}")
+    simulation = run(f"A@2.0.1 B@2.0.1 C@2.0.1 | elect newest | bounce A>{target} B>{target} C>{target}")
     others = run(f"A@2.0.1 B@2.0.1 C@2.0.1 | elect newest | bounce fast A>{target} B>{target} C>{target}")
 
-    assert safe == (not world.violations and not others.violations)
+    assert safe == (not simulation.violations and not others.violations)
 
 
 @pytest.mark.parametrize("order", ["BCA", "CBA"])
@@ -87,33 +87,33 @@ def test_kafka_8649_does_no_harm_if_the_leader_is_bounced_last(order, mode, elec
 
 
 def test_members_that_are_never_bounced_again_keep_the_group_down():
-    world = run("A@1.1.1 B@1.1.1 | bounce A>2.0.1,upgrade.from=1.1 B>2.0.1,upgrade.from=1.1 | bounce A>2.0.1")
+    simulation = run("A@1.1.1 B@1.1.1 | bounce A>2.0.1,upgrade.from=1.1 B>2.0.1,upgrade.from=1.1 | bounce A>2.0.1")
 
-    assert [] == world.violations
-    assert {2} == {process.received_version for process in world.running_members}
+    assert [] == simulation.violations
+    assert {2} == {process.received_version for process in simulation.running_members}
 
 
 @pytest.mark.parametrize(
     "fault", ["crash B | start B", "crash mid B", "crash mid A", "stop leave A | start A", "stop B | start B>2.0.1"]
 )
 def test_a_group_recovers_from_a_fault(fault):
-    world = run(f"A@2.0.1 B@2.0.1 C@2.0.1 | {fault} | bounce C>2.0.1 | start B A")
+    simulation = run(f"A@2.0.1 B@2.0.1 C@2.0.1 | {fault} | bounce C>2.0.1 | start B A")
 
-    assert [] == world.violations
+    assert [] == simulation.violations
 
 
 def test_a_crash_in_the_middle_of_a_rebalance_is_followed_by_another_one():
-    world = run("A@2.0.1 B@2.0.1 C@2.0.1 | crash mid A | bounce C>2.0.1 | start A")
-    crashed = next(event for event in world.events if event.kind == "crashed")
+    simulation = run("A@2.0.1 B@2.0.1 C@2.0.1 | crash mid A | bounce C>2.0.1 | start A")
+    crashed = next(event for event in simulation.events if event.kind == "crashed")
 
-    assert [] == world.violations
-    assert any(event.kind == "expired" and event.at > crashed.at for event in world.events)
+    assert [] == simulation.violations
+    assert any(event.kind == "expired" and event.at > crashed.at for event in simulation.events)
 
 
 def test_a_group_without_members_owns_no_task():
-    world = run("A@2.0.1 | stop A")
+    simulation = run("A@2.0.1 | stop A")
 
-    assert [violations.EVERY_TASK_OWNED] == [violation.property for violation in world.violations]
+    assert [violations.EVERY_TASK_OWNED] == [violation.property for violation in simulation.violations]
 
 
 def test_equal_runs_have_equal_histories():
@@ -124,14 +124,14 @@ def test_equal_runs_have_equal_histories():
 
 
 def test_a_fork_is_independent():
-    world = Simulation(Scenario.parse("A@2.0.1 B@2.0.1")).begin()
-    before = events_digest(world.events)
-    fork = world.fork()
+    simulation = Simulation(Scenario.parse("A@2.0.1 B@2.0.1")).begin()
+    before = events_digest(simulation.events)
+    fork = simulation.fork()
     fork.play(Scenario.parse("A@2.0.1 B@2.0.1 | bounce A>simulated-4").steps[0])
 
-    assert before == events_digest(world.events)
-    assert 3 == world.members["A"].assignor.supported_version
-    assert [] == world.finish().violations
+    assert before == events_digest(simulation.events)
+    assert 3 == simulation.members["A"].assignor.supported_version
+    assert [] == simulation.finish().violations
 
 
 def test_starting_a_running_process_restarts_it():
@@ -140,23 +140,23 @@ def test_starting_a_running_process_restarts_it():
 
 def test_two_owners_are_reported():
     """The property can be violated: no simulated group does it, so it is done by hand."""
-    world = Simulation(Scenario.parse("A@2.0.1 B@2.0.1")).begin()
-    world.members["A"].owned_tasks = world.members["B"].owned_tasks
+    simulation = Simulation(Scenario.parse("A@2.0.1 B@2.0.1")).begin()
+    simulation.members["A"].owned_tasks = simulation.members["B"].owned_tasks
 
-    assert {violations.SINGLE_OWNER} == {violation.property for violation in properties.check_always(world)}
+    assert {violations.SINGLE_OWNER} == {violation.property for violation in properties.check_always(simulation)}
 
 
 def test_endless_rebalancing_is_reported(monkeypatch):
     monkeypatch.setattr("spark_sim.model.settle.MAX_REBALANCES", 1)
-    world = run("A@2.0.1 B@2.0.1 | bounce A>simulated-4")
+    simulation = run("A@2.0.1 B@2.0.1 | bounce A>simulated-4")
 
-    assert violations.REBALANCING_TERMINATES in {violation.property for violation in world.violations}
+    assert violations.REBALANCING_TERMINATES in {violation.property for violation in simulation.violations}
 
 
 def test_every_event_can_be_read():
-    world = run("A@1.1.1 B@1.1.1 C@1.1.1 | bounce leave C>2.0.1 | crash B")
+    simulation = run("A@1.1.1 B@1.1.1 C@1.1.1 | bounce leave C>2.0.1 | crash B")
     more = run("A@2.0.1 B@2.0.1 | bounce fast A>2.3.1")
-    kinds = Counter(event.kind for event in (*world.events, *more.events))
+    kinds = Counter(event.kind for event in (*simulation.events, *more.events))
 
     assert {
         "started",
@@ -170,4 +170,4 @@ def test_every_event_can_be_read():
         "expired",
         "violation",
     } <= kinds.keys()
-    assert all(str(event) for event in (*world.events, *more.events))
+    assert all(str(event) for event in (*simulation.events, *more.events))

@@ -51,9 +51,9 @@ def begin(packed: Encoding) -> tuple[NamedGroup, Simulation]:
     group = NamedGroup.at(packed, 0)
     names = ascii_uppercase[: len(group.states)]
     members = tuple((name, group.instance(member)) for member, name in enumerate(names))
-    world = Simulation(Scenario(members)).begin()
-    world.play(make_step("hold"))
-    return group, world
+    simulation = Simulation(Scenario(members)).begin()
+    simulation.play(make_step("hold"))
+    return group, simulation
 
 
 def seen_packed(group: NamedGroup) -> list[tuple]:
@@ -83,16 +83,16 @@ def tally_known(group: NamedGroup, number: int) -> bool:
     return part.is_member or bool(part.orphaned_ids)
 
 
-def seen_world(group: NamedGroup, world: Simulation) -> list[tuple]:
-    coordinator = world.coordinator
+def seen_simulation(group: NamedGroup, simulation: Simulation) -> list[tuple]:
+    coordinator = simulation.coordinator
     phases = {"PREPARING_REBALANCE": 0, "COMPLETING_REBALANCE": 1, "STABLE": 2}
     found = [phases.get(coordinator.phase.name, "empty") if coordinator.members else "empty"]
     for member, number in enumerate(group.states):
         part = group.encoding.process_states.values[number]
         name = ascii_uppercase[member]
-        thread = world.members[name]
+        thread = simulation.members[name]
         known = thread.running and thread.member_id in coordinator.members
-        orphans = [each for each in world.orphaned_ids if each.rpartition("-")[0] == name]
+        orphans = [each for each in simulation.orphaned_ids if each.rpartition("-")[0] == name]
         version = thread.assignor.member.version
         joins = known and coordinator.phase.name in {"PREPARING_REBALANCE", "COMPLETING_REBALANCE"}
         found.append(
@@ -113,8 +113,8 @@ def seen_world(group: NamedGroup, world: Simulation) -> list[tuple]:
 
 def walk(packed: Encoding, random: Random, most: int) -> tuple[int, str]:
     """Take random actions until a failure, the end or ``most`` of them; return how many, and how it ended."""
-    group, world = begin(packed)
-    steps = [str(world.scenario), "hold"]
+    group, simulation = begin(packed)
+    steps = [str(simulation.scenario), "hold"]
     for made in range(most):
         moves = list(moves_of(group))
         if not moves:
@@ -126,18 +126,18 @@ def walk(packed: Encoding, random: Random, most: int) -> tuple[int, str]:
         version = packed.protocol_table.used_version(part.version) if part.running else 0
         for each in group.apply(move, None if move.verb == "lead" else member):
             steps.append(str(each))
-            world.play(each)
+            simulation.play(each)
         line = " | ".join(steps)
         if violation:
-            assert violation.property in {each.property for each in world.violations}, line
+            assert violation.property in {each.property for each in simulation.violations}, line
             return made, "death"
-        assert NOBODYS.issuperset(each.property for each in world.violations), line
-        if any(event.kind == "unheard" for event in world.events):
+        assert NOBODYS.issuperset(each.property for each in simulation.violations), line
+        if any(event.kind == "unheard" for event in simulation.events):
             assert part.status == REJOIN_NEEDED, line
             assert version < UNIQUE_SINCE, line
             return made, "unheard"
-        assert seen_packed(group) == seen_world(group, world), line
-        for number, thread in zip(group.states, map(world.members.get, ascii_uppercase), strict=False):
+        assert seen_packed(group) == seen_simulation(group, simulation), line
+        for number, thread in zip(group.states, map(simulation.members.get, ascii_uppercase), strict=False):
             if packed.process_states.values[number].status in {NOT_A_MEMBER, REJOIN_NEEDED}:
                 assert thread.rejoin_needed, line
     return most, "tired"

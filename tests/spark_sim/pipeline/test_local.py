@@ -28,7 +28,7 @@ def test_ctrl_c_reaches_no_worker_and_still_reaches_the_sweep():
 
 
 def test_workers_end_when_their_sweep_is_killed():
-    """They waited for their next slice for ever. They hold its output open, so whoever reads that to its end knows."""
+    """They waited for their next slice for ever. They hold its output open, so a reader of it notices."""
     killed = subprocess.run([sys.executable, "-c", KILLED], cwd=ROOT, stdout=subprocess.PIPE, text=True, timeout=120)
 
     assert (-signal.SIGKILL, "7\n") == (killed.returncode, killed.stdout)

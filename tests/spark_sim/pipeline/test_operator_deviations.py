@@ -1,4 +1,4 @@
-"""Operators who do not follow the plan, as columns of a result: which there are, what is found, how it is told."""
+"""Operators that do not follow the plan, as columns of a result: which there are, what is found, how it is shown."""
 
 import json
 

@@ -51,10 +51,10 @@ def test_shared_beginnings_change_nothing():
     scenarios = list(crash_variants(next(upgrade_schedules(ONE, "ABC"))))
     alone = {str(scenario): Simulation(scenario).run() for scenario in scenarios}
 
-    for world in run_with_shared_prefixes(scenarios):
-        other = alone.pop(str(world.scenario))
-        assert (other.events, other.violations) == (world.events, world.violations)
-        assert (other.version_probes, other.max_rebalances) == (world.version_probes, world.max_rebalances)
+    for simulation in run_with_shared_prefixes(scenarios):
+        other = alone.pop(str(simulation.scenario))
+        assert (other.events, other.violations) == (simulation.events, simulation.violations)
+        assert (other.version_probes, other.max_rebalances) == (simulation.version_probes, simulation.max_rebalances)
     assert {} == alone
 
 
@@ -150,6 +150,6 @@ def test_an_upgrade_is_unsafe_by_exploration_alone_too():
 
 
 @pytest.mark.parametrize(("value", "probes"), [("2.1", True), ("1.1", False)])
-def test_who_sends_an_old_version_at_first_is_not_expected_to_be_probed(value, probes):
-    """A sweep of the way round leaders that probe badly was not believed, as nobody was probed in it."""
+def test_a_member_that_starts_with_an_old_version_is_not_expected_to_be_probed(value, probes):
+    """A sweep of the way round leaders that probe badly was rejected, as no member was probed in it."""
     assert probes == UpgradeResult(upgrade("2.1", "3.9", Plan.TWO_BOUNCES, value)).expects_probe

@@ -40,7 +40,7 @@ UNSAFE = Upgrade(release_named("1.1"), release_named("2.0"), Plan.ONE_BOUNCE)
 (JOB,) = SweepConfig(members=2, wait_for_quiescence=True).units([UNSAFE])
 SLICE = Partition("one", (JOB,))
 FIRST = next(JOB.scenarios())
-# A member that is not in the group: nobody could write this line, and no world can play it.
+# A member that is not in the group: no scenario has this line, and no simulation can play it.
 BROKEN = Scenario(FIRST.members, (*FIRST.steps, make_step("start", "Z")))
 
 
@@ -322,7 +322,7 @@ class TestOnSpark:
         assert -signal.SIGKILL == killed.returncode
         assert 0 < len(before) < len(representatives(OFFLINE.cells))
         assert {f"{key}.parquet" for key in again}.isdisjoint(before)
-        assert len(again) <= 2 * CORES  # what was running, and what had ended and was not heard of
+        assert len(again) <= 2 * CORES  # what was running, and what had ended and was not reported yet
         assert stored_in(spark, by_spark) == stored_in(spark, out)
         assert (by_spark / "manifest.json").read_bytes() == (out / "manifest.json").read_bytes()
 
@@ -345,7 +345,7 @@ def keys_in(file):
     return set(file.read_text().split())
 
 
-# Slices of one job, all in one wave; each takes a moment longer than it takes to hear of it.
+# Slices of one job, all in one wave; each takes a moment longer than its report.
 KILL_ME = """
 import sys
 import time

@@ -66,14 +66,14 @@ def test_an_example_violates_the_same_property_when_it_is_replayed(search):
         UPGRADE_COMPLETED,
     }
     if unseen or not search.target.name[0].isdigit():
-        pytest.skip("nothing that a plain replay tells")
+        pytest.skip("a plain replay does not show it")
     example = found(search, 2).example
     if search.bug.name in {"B14", "B15"}:
         with pytest.raises(ConfigException):
             Scenario.parse(example)
         return
-    world = Simulation(Scenario.parse(example)).run()
-    seen = world.remarks if search.bug.violated_property in ADVISORY_PROPERTIES else world.violations
+    simulation = Simulation(Scenario.parse(example)).run()
+    seen = simulation.remarks if search.bug.violated_property in ADVISORY_PROPERTIES else simulation.violations
 
     assert search.bug.violated_property in {each.property for each in seen}
 
@@ -87,10 +87,10 @@ def test_no_step_of_an_example_can_be_left_out(search):
         for place in (place for place, step in enumerate(scenario.steps) if step not in {HOLD, SETTLE}):
             steps = scenario.steps[:place] + scenario.steps[place + 1 :]
             with suppress(ScenarioError):
-                world = ExtraPropertySimulation(evolve(scenario, steps=steps)).run()
+                simulation = ExtraPropertySimulation(evolve(scenario, steps=steps)).run()
                 found_again = [
                     each
-                    for each in (*world.violations, *world.remarks)
+                    for each in (*simulation.violations, *simulation.remarks)
                     if each.property == search.bug.violated_property
                 ]
                 assert not any(search.bug.error_code in {"", each.code} for each in found_again)

@@ -1,4 +1,4 @@
-"""A run told step by step."""
+"""A run, step by step."""
 
 import json
 from functools import reduce

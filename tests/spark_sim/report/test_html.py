@@ -88,9 +88,9 @@ def test_a_safe_plan_shows_a_run_of_its_own():
                 (ROLES.target.name, result.upgrade.target),
             ):
                 line = line.replace(sign, release.name)
-            world = Simulation(Scenario.parse(line.replace("\ue002", result.upgrade.upgrade_from or ""))).run()
+            simulation = Simulation(Scenario.parse(line.replace("\ue002", result.upgrade.upgrade_from or ""))).run()
 
-            assert {result.upgrade.target} == {process.instance.release for process in world.running_members}
+            assert {result.upgrade.target} == {process.instance.release for process in simulation.running_members}
 
 
 def test_upgrades_that_differ_in_names_only_share_one_result():

@@ -9,8 +9,8 @@ from spark_sim.model.violations import SINGLE_OWNER
 from spark_sim.packed.bfs import bfs
 from spark_sim.packed.encoding import Encoding
 from spark_sim.packed.paths import as_scenario
-from spark_sim.search._coverage import covering_schedules
 from tests.spark_sim.packed.cells import cell
+from tests.spark_sim.search.covering_schedules import covering_schedules
 
 CELLS = {
     "probing": cell("2.4.1", "3.9.2", members=2),

@@ -95,9 +95,11 @@ def test_a_thousand_members_with_thousands_of_tasks(tasks, bounced, fits):
     scenario = block.schedules[0].scenario
     bounces = [step for step in scenario.steps if step.verb == "bounce"]
     left_out = bounces[bounced:]
-    world = MeasuredSimulation(evolve(scenario, steps=tuple(step for step in scenario.steps if step not in left_out)))
-    world.run()
+    simulation = MeasuredSimulation(
+        evolve(scenario, steps=tuple(step for step in scenario.steps if step not in left_out))
+    )
+    simulation.run()
 
     assert WINDOW_SIZE == len(bounces)
-    assert [] == world.violations
-    assert fits == (world.group_bytes <= MAX_GROUP_METADATA_BYTES)
+    assert [] == simulation.violations
+    assert fits == (simulation.group_bytes <= MAX_GROUP_METADATA_BYTES)

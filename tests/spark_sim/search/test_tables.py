@@ -17,9 +17,3 @@ def test_the_columns_are_the_fields_of_a_run_in_their_order_and_with_their_types
 def test_no_comment_ends_the_comment_of_the_ddl():
     assert [] == [column.name for column in COLUMNS if "'" in column.comment]
     assert len(COLUMNS) == RUNS_TABLE.ddl().count(" COMMENT '")
-
-
-def test_the_documentation_has_a_line_for_each_column():
-    named = [line.split("`")[1] for line in RUNS_TABLE.markdown().splitlines()[2:]]
-
-    assert [column.name for column in COLUMNS] == named

@@ -94,13 +94,30 @@ def test_the_fast_path_decodes_and_encodes_all_usual_records(record):
     assert encoded == layout.fast_encode(fast_read(encoded, layout))
 
 
-@given(member_subscriptions().filter(lambda member: member.version < 3))
+@given(member_subscriptions().filter(lambda member: member.version <= 3))
 def test_the_fast_path_decodes_and_encodes_usual_envelopes(member):
     layout = consumer_protocol.SUBSCRIPTION_LAYOUTS[member.version]
     encoded = consumer_protocol.encode_consumer_subscription(member)
 
     assert member == fast_read(encoded, layout)
     assert encoded == layout.fast_encode(member)
+
+
+@pytest.mark.parametrize("rack", [None, "", "r\u00e4ck"])
+@pytest.mark.parametrize("userdata", [None, b"", b"userdata"])
+@pytest.mark.parametrize("layouts", [consumer_protocol.SUBSCRIPTION_LAYOUTS, consumer_protocol._LAYOUTS_WITHOUT_TOPICS])
+def test_both_paths_agree_about_nulls_and_every_prefix_of_an_envelope(layouts, userdata, rack):
+    member = consumer_protocol.ConsumerSubscription(("a", "bc"), userdata, rack_id=rack, version=3)
+    encoded, layout = consumer_protocol.encode_consumer_subscription(member), layouts[3]
+
+    assert encode_by_reference(member, consumer_protocol.SUBSCRIPTION_LAYOUTS[3]) == encoded
+    assert (userdata, rack) == (fast_read(encoded, layout).user_data, fast_read(encoded, layout).rack_id)
+    assert_both_paths_agree(encoded, layout)
+    for length in range(2, len(encoded)):
+        with pytest.raises(FALLBACK_ERRORS):
+            fast_read(encoded[:length], layout)
+        with pytest.raises(CodecError):
+            decode_by_reference(encoded[:length], layout)
 
 
 def encoded_by_fast_path(record, layout):

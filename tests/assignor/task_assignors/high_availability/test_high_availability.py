@@ -1,4 +1,4 @@
-"""The high-availability task assignor: equal to real ones, to its own rules told plainly, and sound by itself."""
+"""The high-availability task assignor: equal to real ones, to a naive version of its rules, and sound by itself."""
 
 import json
 import random
@@ -313,7 +313,7 @@ def test_a_new_client_warms_up_first():
     assert reasons[TaskId(0, 1), UUID(int=2)].startswith("is to be active here")
 
 
-def test_who_is_within_the_acceptable_lag_takes_over_at_once():
+def test_a_process_within_the_acceptable_lag_takes_over_at_once():
     clients, tasks = two(new=10_000)
 
     assert not assign_tasks(clients, tasks, tasks)

@@ -15,7 +15,7 @@ from tests.assignor.task_assignors.process_states import (
 
 
 def random_group(chance, most=8, fewest=1, racks=(1, 2, 3, 3, 5, 12), copies=(0, 1, 1, 2)):
-    """A group somebody has been in before: tasks that are active and standby somewhere, racks everywhere."""
+    """A group with previous tasks, active and standby, and with racks everywhere."""
     tasks = [[group, partition] for group in range(chance.randint(1, 4)) for partition in range(chance.randint(1, 9))]
     stateful = [task for task in tasks if task[0] != 1 or chance.random() < 0.5]
     names = [f"rack-{number}" for number in range(chance.choice(racks))]
@@ -102,7 +102,7 @@ def config_of(group):
 
 
 def optimised(group, role):
-    """Who has what after the optimisation of active tasks alone, or of standbys alone."""
+    """The assignment after the optimisation of active tasks alone, or of standbys alone."""
     clients, given = sorted_processes(group)
     ids = sorted(TaskId(*task) for task in group["tasks" if role == "active" else "stateful"])
     owner, places = {}, {task: set() for task in ids}
@@ -164,7 +164,7 @@ def question(group, role):
 
 
 def high_availability_cost(shares, group):
-    """What stateful active tasks cost, if everybody has caught up: they begin where they would be without racks."""
+    """What stateful active tasks cost, if all processes have caught up: they begin as they would without racks."""
     config = config_of(group)
     costs = HIGH_AVAILABILITY_COSTS.with_configured(config)
     before = as_json(assigned(group, "high-availability", racks=False)[0])

@@ -329,7 +329,7 @@ def test_racks_can_be_made_of_the_racks_of_partitions():
 @pytest.mark.parametrize("seed", range(60))
 def test_an_assignor_reads_less_across_racks_than_without_and_is_as_even(assignor, seed):
     group = rack_groups.random_group(random.Random(seed), most=12)
-    group |= {"warmups": 2, "acceptableLag": (1 << 63) - 1}  # nobody has to wait, so what is best is what there is
+    group |= {"warmups": 2, "acceptableLag": (1 << 63) - 1}  # no task has to warm up: the best assignment results
     without, _ = assigned(group, assignor, racks=False)
     clients, reasons = assigned(group, assignor)
     had, has = as_json(without), as_json(clients)

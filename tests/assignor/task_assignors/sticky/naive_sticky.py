@@ -32,7 +32,7 @@ def assign_tasks(clients, tasks, stateful, standbys=0):
 # How many: see assignor/task_assignors/quotas.py
 
 
-def deal(clients, counts, number, most, ahead):
+def distribute(clients, counts, number, most, ahead):
     counts = dict(counts)
     for _ in range(number):
         able = [each for each in counts if most is None or counts[each] < most[each]]
@@ -43,13 +43,13 @@ def deal(clients, counts, number, most, ahead):
 def window(sizes, had, tasks, ahead):
     quota = tasks // sum(sizes.values())
     certain = {each: min(had[each], sizes[each] * max(quota, 1)) for each in sizes}
-    given = deal(sizes, certain, tasks - sum(certain.values()), None, ahead)
+    given = distribute(sizes, certain, tasks - sum(certain.values()), None, ahead)
     loads = [Fraction(given[each], sizes[each]) for each in sizes]
     lowest, highest = min(loads), max(loads)
     low = {each: max(certain[each], min(n for n in range(tasks + 1) if n >= lowest * sizes[each])) for each in sizes}
     high = {each: max(n for n in range(tasks + 1) if n <= highest * sizes[each]) for each in sizes}
     wanted = {each: max(low[each], min(high[each], had[each])) for each in sizes}
-    granted = deal(sizes, low, min(tasks, sum(wanted.values())) - sum(low.values()), wanted, 0)
+    granted = distribute(sizes, low, min(tasks, sum(wanted.values())) - sum(low.values()), wanted, 0)
     keep = {each: min(granted[each], had[each]) for each in sizes}
     return low, high, keep, highest - lowest
 
@@ -61,7 +61,7 @@ def share_out(sizes, had, tasks):
     return now[:3]
 
 
-# Who gets what
+# Assignment
 
 
 def place_active(clients, tasks):
@@ -150,7 +150,7 @@ def keep_standbys(clients, wanting, copies):
 def limits(clients, wanting, copies):
     sizes = {place: client.capacity for place, client in enumerate(clients)}
     active = {place: len(client.active) for place, client in enumerate(clients)}
-    given = deal(sizes, active, len(wanting) * copies, None, 1)
+    given = distribute(sizes, active, len(wanting) * copies, None, 1)
     highest = max(Fraction(given[place], sizes[place]) for place in sizes)
     return [highest * sizes[place] for place in sizes]
 
@@ -179,7 +179,7 @@ def even_out(clients, limits):
 
 
 def walk_like_kafka(clients, tasks, chance):
-    """Give tasks as StickyTaskAssignor does: back to who had it, to who has a standby, to the least loaded."""
+    """Assign tasks as StickyTaskAssignor does: to the previous process, to one with a standby, to the least loaded."""
     order = chance.sample(clients, len(clients))
     quota = len(tasks) // sum(client.capacity for client in order)
     owner = {task: client for client in order for task in client.previous_active}

@@ -260,7 +260,7 @@ def test_all_processes_get_the_whole_quota_and_at_most_one_more_per_member(sizes
 
 @st.composite
 def changes(draw, sizes):
-    """A group after a fair deal, as it comes to the next rebalance: without those who left, with those who joined."""
+    """A group after a balanced assignment, at its next rebalance: some processes left, others joined."""
     tasks = [TaskId(number % 3, number // 3) for number in range(draw(st.integers(1, 60)))]
     clients = [ProcessState(process, draw(sizes)) for process in draw(processes)]
     assign_tasks(clients, tasks, set(tasks), 1)
@@ -292,7 +292,7 @@ def test_among_clients_of_any_size_rounding_moves_at_most_the_rest_of_the_divisi
     assert 0 <= moved_beyond_need(change) <= (len(tasks) % members if len(tasks) >= members else 0)
 
 
-def test_who_comes_back_gets_from_those_with_too_much_what_it_has_as_a_standby():
+def test_a_returning_process_gets_its_standbys_from_overloaded_processes():
     tasks = [TaskId(0, partition) for partition in range(6)]
     stayed = [ProcessState(UUID(int=number), 1, frozenset(tasks[number * 3 :][:3])) for number in range(2)]
     back = ProcessState(UUID(int=9), 1, previous_standby=frozenset({tasks[0], tasks[3], tasks[4]}))
@@ -320,7 +320,7 @@ def test_what_is_given_up_is_of_the_most_numerous_subtopology():
     assert [{0: 2, 1: 2}, {0: 4}] == [Counter(task.subtopology for task in client.active) for client in clients]
 
 
-def test_who_loses_a_task_keeps_it_as_a_standby_as_long_as_that_is_even():
+def test_a_process_that_loses_a_task_keeps_it_as_a_standby_within_the_balance():
     tasks = [TaskId(0, partition) for partition in range(4)]
     clients = [
         ProcessState(UUID(int=1), 1, frozenset(tasks)),
@@ -373,7 +373,7 @@ def test_the_standbys_of_a_client_are_with_many_others():
 
 
 def test_the_window_is_not_wider_than_it_must_be():
-    # One task, and members who are idle anyway: the larger client is the less busy with it.
+    # One task, and members that are idle anyway: the larger process is the less loaded with it.
     assert [0, 0] == compute_quotas([1, 4], owned=[0, 0], tasks=1).minimum
     assert Fraction(1, 4) == compute_quotas([1, 4], owned=[0, 0], tasks=1).spread
     # To the least loaded the second task would go to the small one, which would be fully busy then.
@@ -427,7 +427,7 @@ def test_says_from_whom_a_task_came_and_why():
     assert f"{two} has more than its share; the fewest tasks per member are here" == reasons[tasks[5], back]
 
 
-def test_says_who_takes_over_and_who_is_new():
+def test_reasons_name_the_process_that_takes_over_and_the_new_one():
     one, two = UUID(int=1), UUID(int=2)
     tasks = [TaskId(0, partition) for partition in range(4)]
     clients = [ProcessState(one, 2, frozenset(), frozenset(tasks[:2])), ProcessState(two, 2)]

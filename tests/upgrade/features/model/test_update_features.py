@@ -304,7 +304,7 @@ def test_u16_what_a_client_may_conclude():
     assert UpdateConclusion.UNKNOWN is conclude(None, "a")
 
 
-def test_u17_ok_means_applied_at_a_new_epoch_with_brokers_about_to_hear():
+def test_u17_ok_means_applied_at_a_new_epoch_that_brokers_have_yet_to_receive():
     answer = update_features(
         kip_584({"a": (1, 2), "b": (1, 1)}, epoch=3),
         UpdateFeaturesRequest((UpdateItem("a", 2, 0), UpdateItem("b", 2, 0))),

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from spark_sim.conformance.capture import Capture, InvalidCapture
+from assignor.inspect.capture import Capture, InvalidCapture
 
 GOOD = {
     "generations": [

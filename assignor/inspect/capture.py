@@ -1,7 +1,8 @@
 """Reads the capture of a real group: the members of each generation, their subscriptions and their assignments.
 
-The file is JSON. Only ``generations`` is required; ``steps`` and ``snapshots`` describe which release was started when.
-The format is described in docs/how-to/conformance.md.
+``Capture.parse`` refuses a file with anything invalid in it. ``JsonNode`` reads a file value by value, for a reader
+that shows the valid members beside invalid ones. The file is JSON. Only ``generations`` is required; ``steps`` and
+``snapshots`` describe which release was started when. The format is described in docs/how-to/conformance.md.
 """
 
 from __future__ import annotations
@@ -92,20 +93,12 @@ class Capture:
         Raises:
             InvalidCapture: the text is not a capture.
         """
-        try:
-            given = json.loads(text)
-        except json.JSONDecodeError as error:
-            got = _preview(text[error.pos : error.pos + 20]) if text[error.pos :].strip() else "the end of the file"
-            where = f"line {error.lineno} column {error.colno}"
-            raise InvalidCapture(f"expected JSON ({error.msg}) at {where}, got {got}") from None
-        except (ValueError, RecursionError) as error:  # a number too long, or brackets too deep
-            raise InvalidCapture(f"expected JSON: {error}") from None
-        top = _JsonNode("", given)
+        top = JsonNode.parse(text)
         generations = top.each("generations", _generation)
         _check_order(generations)
         return cls(
             generations=generations,
-            steps=top.each("steps", _JsonNode.text) if "steps" in top else (),
+            steps=top.each("steps", JsonNode.text) if "steps" in top else (),
             snapshots=top.each("snapshots", _snapshot) if "snapshots" in top else (),
         )
 
@@ -118,7 +111,7 @@ def _check_order(generations: Sequence[GenerationRecord]) -> None:
             )
 
 
-def _generation(node: _JsonNode) -> GenerationRecord:
+def _generation(node: JsonNode) -> GenerationRecord:
     protocol = node.get("protocol", None, "a text or null", str, type(None))
     if protocol not in (PROTOCOL_NAME, None):
         node.reject("protocol", f"{PROTOCOL_NAME!r}, the protocol of Kafka Streams", protocol)
@@ -132,7 +125,7 @@ def _generation(node: _JsonNode) -> GenerationRecord:
     return GenerationRecord(number=number, leader=leader, members=records)
 
 
-def _member_record(node: _JsonNode) -> MemberRecord:
+def _member_record(node: JsonNode) -> MemberRecord:
     return MemberRecord(
         member_id=node.get("member_id", _MISSING, "a text", str),
         client_id=node.get("client_id", "", "a text", str, type(None)) or "",
@@ -142,22 +135,34 @@ def _member_record(node: _JsonNode) -> MemberRecord:
     )
 
 
-def _snapshot(node: _JsonNode) -> StartSnapshot:
+def _snapshot(node: JsonNode) -> StartSnapshot:
     return StartSnapshot(
         step=node.get("step", _MISSING, "a text", str),
         instance=node.get("instance", _MISSING, "a number", int),
         member_ids=frozenset(node.each("members", lambda member: member.get("member_id", _MISSING, "a text", str))),
-        terminated_instances=node.each("dead", _JsonNode.number) if "dead" in node else (),
+        terminated_instances=node.each("dead", JsonNode.number) if "dead" in node else (),
         quiescent=node.get("settled", True, "true or false", bool),
     )
 
 
-class _JsonNode:
+class JsonNode:
     """A JSON value with its path in the file."""
 
     def __init__(self, place: str, value: Any) -> None:
         self._place = place
         self._value = value
+
+    @classmethod
+    def parse(cls, text: str) -> JsonNode:
+        """Parse a file; ``InvalidCapture`` if it is not JSON."""
+        try:
+            return cls("", json.loads(text))
+        except json.JSONDecodeError as error:
+            got = _preview(text[error.pos : error.pos + 20]) if text[error.pos :].strip() else "the end of the file"
+            where = f"line {error.lineno} column {error.colno}"
+            raise InvalidCapture(f"expected JSON ({error.msg}) at {where}, got {got}") from None
+        except (ValueError, RecursionError) as error:  # a number too long, or brackets too deep
+            raise InvalidCapture(f"expected JSON: {error}") from None
 
     def __contains__(self, key: str) -> bool:
         return isinstance(self._value, Mapping) and key in self._value
@@ -167,14 +172,18 @@ class _JsonNode:
         if not isinstance(self._value, Mapping):
             raise InvalidCapture(f"expected an object{self._where()}, got {_preview(self._value)}")
         value = self._value.get(key, default)
-        if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
+        if not isinstance(value, types) or (isinstance(value, bool) and not {bool, object} & {*types}):
             self.reject(key, expected, value)
         return value
 
-    def each(self, key: str, read: Callable[[_JsonNode], _T]) -> tuple[_T, ...]:
+    def value(self, key: str) -> Any:
+        """Return the value at a key, whatever it is; None without one."""
+        return self.get(key, None, "", object)
+
+    def each(self, key: str, read: Callable[[JsonNode], _T]) -> tuple[_T, ...]:
         """Return the items of a required list."""
         values: Sequence[Any] = self.get(key, _MISSING, "a list", list)
-        return tuple(read(_JsonNode(f"{self._inside(key)}[{number}]", value)) for number, value in enumerate(values))
+        return tuple(read(JsonNode(f"{self._inside(key)}[{number}]", value)) for number, value in enumerate(values))
 
     def is_present(self, key: str) -> bool:
         """Whether there is a value other than null at a key."""
