@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from threading import RLock, get_ident
 from types import TracebackType
 from typing import Any, Final, Self
@@ -132,7 +132,8 @@ class StreamsConsumer:
         self._committer = self._membership.committer
         self._session = self._membership.session
         self._ready = self._fetcher.buffer.ready
-        self._answers: deque[tuple[Offsets, BaseException | None]] = deque()  # for `on_commit`
+        self._answers: deque[tuple[Iterator[Offsets], KafkaError | None]] = deque()  # for `on_commit`
+        self._answered = self._queue_on_commit if self._on_commit else None
         self._lock = RLock()  # one thread at a time: `close` may be another one
         self._in_callback = self._closing = self._closed = False
         self._polling_thread = get_ident()
@@ -253,7 +254,7 @@ class StreamsConsumer:
         """
         if message is not None and offsets is not None:
             raise UsageError("expected message or offsets, got both")
-        answered = self._queue_on_commit if self._on_commit else None
+        answered = self._answered
         try:
             self._check_can_commit()
             if message is None and offsets is None:
@@ -292,28 +293,27 @@ class StreamsConsumer:
             )
         return wanted
 
-    def _queue_on_commit(self, wanted: Offsets, error: BaseException | None) -> None:
-        """Call ``on_commit`` in the next `poll`; on the I/O thread."""
-        self._answers.append((wanted, error))
-        if len(self._answers) == 1:  # otherwise a queued call takes this answer too
+    def _queue_on_commit(self, commits: Sequence[Offsets], error: BaseException | None) -> None:
+        """Call ``on_commit`` for each of these commits in the next `poll`; on the I/O thread."""
+        self._answers.append((iter(commits), None if error is None else as_kafka_error(error)))
+        if len(self._answers) == 1:  # otherwise a queued call takes these answers too
             self._callbacks.append(self._call_on_commits)
 
     def _call_on_commits(self) -> None:
+        answers, on_commit = self._answers, self._on_commit
         try:
-            while self._answers:
-                self._call_on_commit(*self._answers.popleft())
+            while answers:  # a callback that polls runs this, too: each step takes what is the next one then
+                commits, error = answers[0]
+                if (wanted := next(commits, None)) is None:
+                    answers.popleft()
+                elif on_commit:
+                    on_commit(error, _topic_partitions(wanted))
         finally:
-            if self._answers:  # one has raised
+            if answers:  # one has raised
                 self._callbacks.appendleft(self._call_on_commits)
 
-    def _call_on_commit(self, wanted: Offsets, error: BaseException | None) -> None:
-        if self._on_commit:
-            self._on_commit(None if error is None else as_kafka_error(error), _topic_partitions(wanted))
-        elif error is not None:
-            log.warning("group %s: a commit has failed: %s", self._group, as_kafka_error(error))
-
     def _auto_commit_now(self) -> None:
-        self._committer.commit_returned(self._queue_on_commit if self._on_commit else None)
+        self._committer.commit_returned(self._answered)
 
     def _commit_before_revocation(self) -> None:
         """Commit before tasks are revoked, if auto commit is on; records whose commit fails are read again."""
@@ -323,7 +323,10 @@ class StreamsConsumer:
             try:
                 self._membership.commit(wanted, self._request_seconds)
             except kafka.errors.KafkaError as error:
-                self._call_on_commit(wanted, error)
+                if self._on_commit:
+                    self._on_commit(as_kafka_error(error), _topic_partitions(wanted))
+                else:
+                    log.warning("group %s: a commit has failed: %s", self._group, as_kafka_error(error))
 
     def _finish_commits(self, *, lost: bool) -> None:
         """Let no commit outlive the ownership of its partitions."""

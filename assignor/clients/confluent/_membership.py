@@ -85,8 +85,8 @@ class Membership:
         """How often the member has left because the user did not poll."""
         self.session: Final = Session(session_seconds)
         """Until when the member owns its tasks; afterwards nothing may be read."""
-        self.committer: Final = Committer(buffer, self._send_commit, self._on_commit_failed)
         self.adapter = assignor_factory(_UserThreadListener(self, listener))
+        self.committer: Final = Committer(buffer, self._send_commit, self.adapter.commit_now, self._on_commit_failed)
         self.adapter.membership = self
         self._settings = settings
         self._poll_watchdog = _PollWatchdog(progress, max_poll_seconds)
@@ -120,7 +120,8 @@ class Membership:
         return self._thread.is_alive()
 
     def discard_callbacks(self) -> None:
-        """Complete all pending callbacks: the user's thread runs none any more."""
+        """Complete all pending callbacks: the user's thread runs none any more, and commits nothing."""
+        self.adapter.close_commit_connection()
         with self._lock:
             self._callbacks_discarded = True
             waiting, self._pending = self._pending, set()

@@ -33,6 +33,7 @@ from assignor.clients.adapter import (
     partition_counts,
 )
 from assignor.clients.kafka_python import _private_api
+from assignor.clients.kafka_python._commit_connection import CommitConnection
 from assignor.errors import UsageError
 from subscription_codec import TopicPartition
 
@@ -82,6 +83,7 @@ class StreamsPartitionAssignor(ClientAdapter, _private_api.AbstractPartitionAssi
         consumer.config.update(hide_secrets(consumer.config))
         self.warn_of_reset(consumer.config["auto_offset_reset"])
         self.consumer = consumer
+        self._commit_connection = CommitConnection(consumer)
         self.session.timeout_seconds = _private_api.session_seconds(consumer)
         _private_api.hook_session(
             consumer,
@@ -194,3 +196,12 @@ class StreamsPartitionAssignor(ClientAdapter, _private_api.AbstractPartitionAssi
     ) -> None:
         """Commit if ``allowed`` still holds when the coordinator is known; the I/O thread reports the error or None."""
         _private_api.send_commit(self.consumer, offsets, answered, allowed)
+
+    def commit_now(self, offsets: Mapping[tuple[str, int], tuple[int, str]], seconds: float) -> bool:
+        """Commit on the calling thread; return whether it has succeeded. If not, `send_commit` finds out why."""
+        return self._commit_connection.commit(offsets, seconds)
+
+    def close_commit_connection(self) -> None:
+        """End a `commit_now` under way. From any thread."""
+        if self.consumer is not None:
+            self._commit_connection.close()

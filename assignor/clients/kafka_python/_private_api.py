@@ -6,6 +6,7 @@ there and does not fail in a rebalance.
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -22,12 +23,18 @@ from kafka.errors import (
     KafkaError,
     RebalanceInProgressError,
 )
+from kafka.net.connection import KafkaConnection
+from kafka.net.manager import KafkaConnectionManager
+from kafka.net.selector import NetworkSelector
+from kafka.net.transport import KafkaTCPTransport
 from kafka.protocol.admin import DescribeConfigsRequest, DescribeGroupsRequest, ListGroupsRequest
 from kafka.protocol.api_message import ApiMessage
+from kafka.protocol.consumer import OffsetCommitRequest
 from kafka.protocol.metadata import FindCoordinatorRequest, MetadataRequest
 
-from assignor.clients._library_names import missing_names, unsupported_library
+from assignor.clients._library_names import instances_have, missing_names, unsupported_library
 from assignor.clients.hooks import AsyncCall, run_after, run_before
+from assignor.clients.kafka_python import _offset_commit
 
 __all__ = [
     "PRIVATE_NAMES",
@@ -43,7 +50,11 @@ __all__ = [
     "call_later",
     "call_soon",
     "check_private_names",
+    "commit_identity",
+    "connect",
+    "coordinator_node",
     "disable_auto_topic_creation",
+    "disconnect",
     "hook_delivery",
     "hook_heartbeats",
     "hook_rebalance_callbacks",
@@ -69,8 +80,11 @@ PRIVATE_NAMES: Final = (
     "_coordinator._handle_offset_commit_response",
     "_coordinator._join_task",
     "_coordinator._manager._net.call_later",
+    "_coordinator._manager.broker_version_data",
     "_coordinator._manager.call_soon",
+    "_coordinator._manager.cluster.broker_metadata",
     "_coordinator._manager.cluster.config.allow_auto_create_topics",
+    "_coordinator._manager.config",
     "_coordinator._offset_fetch_futures.clear",
     "_coordinator._on_close_prepare_async",
     "_coordinator._on_join_complete_async",
@@ -82,7 +96,11 @@ PRIVATE_NAMES: Final = (
     "_coordinator.completed_offset_commits.appendleft",
     "_coordinator.completed_offset_commits.popleft",
     "_coordinator.config.session_timeout_ms",
+    "_coordinator.coordinator_id",
     "_coordinator.coordinator_unknown",
+    "_coordinator.generation_if_stable",
+    "_coordinator.group_id",
+    "_coordinator.group_instance_id",
     "_coordinator.heartbeat.last_receive",
     "_coordinator.heartbeat.received_heartbeat",
     "_coordinator.heartbeat.sent_heartbeat",
@@ -99,10 +117,27 @@ PRIVATE_NAMES: Final = (
 )
 """Attributes of a ``KafkaConsumer``, also those that are only assigned; the last name may be a key of a dictionary."""
 
+CONNECTION_NAMES: Final = (
+    "KafkaConnection.broker_version_data",
+    "KafkaConnection.connection_made",
+    "KafkaConnection.initialize",
+    "KafkaConnection.net",
+    "KafkaConnection.transport",
+    "KafkaConnectionManager._build_transport",
+    "KafkaTCPTransport._sock",
+)
+"""Attributes of a connection, which `bind` looks for in its classes."""
+
+_CLASSES: Final = {kind.__name__: kind for kind in (KafkaConnection, KafkaConnectionManager, KafkaTCPTransport)}
+
 
 def check_private_names(consumer: Any) -> None:
     """Raise ``UsageError`` if this release of kafka-python lacks one of the names: a rebalance would go wrong."""
-    if missing := missing_names(consumer, PRIVATE_NAMES):
+    missing = missing_names(consumer, PRIVATE_NAMES)
+    for name in CONNECTION_NAMES:
+        kind, _, attribute = name.partition(".")
+        missing += [] if instances_have(_CLASSES[kind], attribute) else [name]
+    if missing:
         raise unsupported_library("kafka-python", TESTED_VERSIONS, "KafkaConsumer", missing)
 
 
@@ -468,3 +503,52 @@ def send_commit(
         answered(KafkaConnectionError(str(closed)))
         return
     future.add_both(lambda result: answered(result if isinstance(result, BaseException) else None))
+
+
+def commit_identity(consumer: Any) -> tuple[str, int, str, str | None] | None:
+    """Return group, generation, member id and instance id; None if the member may not commit now."""
+    coordinator = consumer._coordinator
+    generation = coordinator.generation_if_stable()
+    if generation is None:
+        return None
+    return coordinator.group_id, generation.generation_id, generation.member_id, coordinator.group_instance_id
+
+
+def coordinator_node(consumer: Any) -> Any:
+    """Return the broker that is the coordinator, with ``host`` and ``port``; None if it is unknown."""
+    coordinator = consumer._coordinator
+    return coordinator._manager.cluster.broker_metadata(coordinator.coordinator_id)
+
+
+def connect(consumer: Any, node: Any, seconds: float) -> tuple[Any, Any]:
+    """Connect to a broker and log in as the consumer does; return the connection and its socket.
+
+    The connection belongs to the calling thread: nothing else reads from it, or sends. ``KafkaError`` or ``OSError`` if
+    it fails, or if the broker does not understand ``_offset_commit``.
+    """
+    manager, deadline = consumer._coordinator._manager, time.monotonic() + seconds
+    settings = {**manager.config, "metrics": None}
+    net = NetworkSelector()  # run by this thread, and only here
+    connection = KafkaConnection(net, broker_version_data=manager.broker_version_data, **settings)
+
+    async def connecting() -> None:
+        transport = await KafkaConnectionManager(net, **settings)._build_transport(node, timeout_at=deadline)
+        connection.connection_made(transport)
+        await connection.initialize(timeout_at=deadline)
+        await connection
+
+    try:
+        net.run(connecting)
+        connection.broker_version_data.api_version(OffsetCommitRequest, *[_offset_commit.VERSION] * 2)
+        socket = connection.transport._sock
+        socket.settimeout(seconds)
+    except BaseException:
+        disconnect(connection)
+        raise
+    return connection, socket
+
+
+def disconnect(connection: Any) -> None:
+    """Close a connection of `connect`. From any thread."""
+    connection.close()
+    connection.net.close()
