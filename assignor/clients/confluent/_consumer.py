@@ -122,7 +122,6 @@ class StreamsConsumer:
             buffer=self._fetcher.buffer,
             has_tasks=self._fetcher.has_tasks,
             progress=self._fetcher.progress,
-            session_seconds=settings.session_seconds,
             max_poll_seconds=settings.max_poll_seconds,
             periodic_call=(settings.auto_commit_interval_seconds, self._auto_commit_now)
             if settings.auto_commit_interval_seconds
@@ -156,7 +155,7 @@ class StreamsConsumer:
 
         Calls the `listener`. An error of a partition is returned as a message, as ``Consumer`` does.
         """
-        if self._ready and not self._callbacks and not self._closing and now() < self._session.expires_at:
+        if self._ready and not self._callbacks and not self._closing and now() <= self._session.certain_until:
             return self._ready.popleft()
         return self._poll_until(timeout)
 
@@ -166,7 +165,7 @@ class StreamsConsumer:
         deadline = _deadline(timeout)
         while True:
             with self._lock:
-                if found and (self._callbacks or self._closing or self._session.in_doubt):
+                if found and (self._callbacks or self._closing or not self._may_return()):
                     return found
                 # Never both: a callback would commit records that this call has not returned yet.
                 if found or self._run_callbacks():
@@ -196,7 +195,7 @@ class StreamsConsumer:
             with self._lock:
                 if self._run_callbacks():
                     self._fetcher.fetch(_remaining(deadline))
-                    if self._ready and now() < self._session.expires_at:
+                    if self._ready and self._may_return():
                         return self._ready.popleft()
             if time.monotonic() >= deadline:
                 return None
@@ -215,16 +214,20 @@ class StreamsConsumer:
             if self._closing:
                 self._close_now()
         self._check_open()
-        if not self._session.in_doubt or not self._fetcher.tasks:
+        if self._may_return():
             return True
-        if self._session.in_long_doubt:
+        if self._session.doubt_is_excessive():
             raise kafka_exception(
                 KafkaError._TIMED_OUT,
                 f"group {self._group}: no heartbeat was answered for {MAX_DOUBT_SESSIONS} session timeouts of "
-                f"{self._session.seconds:g} s after the member may have been removed, so no record is returned",
+                f"{self._session.timeout_seconds:g} s after the member may have been removed, so no record is returned",
             )
         self._fetcher.idle(WAIT_SECONDS / 5)
         return False
+
+    def _may_return(self) -> bool:
+        """Whether the member certainly owns the tasks, if it has any: otherwise there may be messages about errors."""
+        return self._session.is_certain() or not self._fetcher.tasks
 
     def _on_error(self, error: KafkaError) -> None:
         """Handle an error of librdkafka; kafka-python retries a wrong password without reporting it."""
@@ -277,7 +280,7 @@ class StreamsConsumer:
         if self._closing:
             with self._lock:  # until `close` has ended
                 self._check_open()
-        if failure := self._membership.failure or self._membership.fenced:
+        if failure := self._membership.failure:
             raise failure
 
     def _commit_and_wait(self, wanted: Offsets) -> list[TopicPartition]:

@@ -56,12 +56,10 @@ __all__ = [
     "disable_auto_topic_creation",
     "disconnect",
     "hook_delivery",
-    "hook_heartbeats",
     "hook_rebalance_callbacks",
     "hook_session",
     "interrupt_bootstrap",
     "is_generation_lost",
-    "last_heartbeat",
     "leave_group",
     "request_rejoin",
     "send_commit",
@@ -101,9 +99,6 @@ PRIVATE_NAMES: Final = (
     "_coordinator.generation_if_stable",
     "_coordinator.group_id",
     "_coordinator.group_instance_id",
-    "_coordinator.heartbeat.last_receive",
-    "_coordinator.heartbeat.received_heartbeat",
-    "_coordinator.heartbeat.sent_heartbeat",
     "_coordinator.lookup_coordinator",
     "_coordinator.maybe_leave_group_async",
     "_coordinator.need_rejoin",
@@ -184,11 +179,6 @@ def leave_group(consumer: Any) -> None:
     The public way is ``unsubscribe(); subscribe()``. It blocks, which a callback must not.
     """
     call_soon(consumer, consumer._coordinator.maybe_leave_group_async)
-
-
-def last_heartbeat(consumer: Any) -> float:
-    """Return when the broker last answered a heartbeat, in seconds of ``time.monotonic()``."""
-    return float(consumer._coordinator.heartbeat.last_receive)
 
 
 def is_generation_lost(consumer: Any) -> bool:
@@ -342,6 +332,14 @@ def hook_session(
     coordinator = consumer._coordinator
     send_heartbeat, reset = coordinator._send_heartbeat_request, coordinator.reset_generation
     process_sync, handle_commit = coordinator._process_sync_group_response, coordinator._handle_offset_commit_response
+    join = coordinator._do_join_and_sync_async
+    clock_ahead = 0.0  # of `now` before the time of kafka-python, which stands still while the machine sleeps
+
+    @wraps(join)
+    async def joining(*arguments: Any, **settings: Any) -> Any:
+        nonlocal clock_ahead
+        clock_ahead = now() - time.monotonic()
+        return await join(*arguments, **settings)
 
     @wraps(send_heartbeat)
     async def sending_heartbeat() -> None:
@@ -356,7 +354,7 @@ def hook_session(
     @wraps(process_sync)
     def processing_sync(response: Any, sent_at: float) -> Any:
         assignment = process_sync(response, sent_at)
-        on_joined(sent_at)
+        on_joined(sent_at + clock_ahead)
         return assignment
 
     @wraps(handle_commit)
@@ -376,7 +374,7 @@ def hook_session(
     coordinator._process_sync_group_response = processing_sync
     coordinator._send_heartbeat_request = _reporting_fence(sending_heartbeat, on_fenced)
     coordinator._handle_offset_commit_response = committed
-    coordinator._do_join_and_sync_async = _reporting_fence(coordinator._do_join_and_sync_async, on_fenced)
+    coordinator._do_join_and_sync_async = _reporting_fence(joining, on_fenced)
 
 
 def _reporting_fence(original: AsyncCall, on_fenced: Callable[[], None]) -> AsyncCall:
@@ -434,41 +432,6 @@ def _clear_offset_fetch_futures(coordinator: Any) -> None:
     started 79 s back.
     """
     coordinator._offset_fetch_futures.clear()
-
-
-def hook_heartbeats(
-    consumer: Any,
-    *,
-    sent: Callable[[], None],
-    answered: Callable[[], None],
-    fenced: Callable[[Exception], None],
-) -> None:
-    """Call three functions on the I/O thread: for each heartbeat, for each that confirms the membership, if fenced.
-
-    3.0.12 only logs FENCED_INSTANCE_ID and sends no heartbeat any more: the member would read on until it is removed,
-    beside the one that has its identity. Java: ``AbstractCoordinator.HeartbeatThread`` raises from the next poll.
-    """
-    coordinator = consumer._coordinator
-    heartbeat, send = coordinator.heartbeat, coordinator._send_heartbeat_request
-    originals = heartbeat.sent_heartbeat, heartbeat.received_heartbeat
-
-    def sent_heartbeat() -> None:
-        originals[0]()
-        sent()
-
-    def received_heartbeat() -> None:
-        originals[1]()
-        answered()
-
-    async def send_heartbeat_request() -> Any:
-        try:
-            return await send()
-        except FencedInstanceIdError as error:
-            fenced(error)
-            raise
-
-    heartbeat.sent_heartbeat, heartbeat.received_heartbeat = sent_heartbeat, received_heartbeat
-    coordinator._send_heartbeat_request = send_heartbeat_request
 
 
 def interrupt_bootstrap(client: Any) -> None:
