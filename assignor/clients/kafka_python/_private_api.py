@@ -7,11 +7,9 @@ there and does not fail in a rebalance.
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import wraps
-from threading import Lock
 from typing import Any, Final, Protocol
 
 # Modules without documentation.
@@ -35,6 +33,7 @@ from kafka.protocol.metadata import FindCoordinatorRequest, MetadataRequest
 from assignor.clients._library_names import instances_have, missing_names, unsupported_library
 from assignor.clients.hooks import AsyncCall, run_after, run_before
 from assignor.clients.kafka_python import _offset_commit
+from assignor.clients.kafka_python._commit_queue import CommitQueue
 
 __all__ = [
     "PRIVATE_NAMES",
@@ -247,7 +246,7 @@ def _call_commit_callbacks_in_order(coordinator: Any) -> None:
     for the same ``poll`` run in reverse. It also fails a sixth commit at once while five are in flight, so even the
     order of completion is not that of the calls. Java: ``ConsumerCoordinator.completedOffsetCommits``.
     """
-    queue = coordinator.completed_offset_commits = _CommitQueue()
+    queue = coordinator.completed_offset_commits = CommitQueue()
     commit = coordinator.commit_offsets_async
 
     @wraps(commit)
@@ -262,51 +261,6 @@ def _call_commit_callbacks_in_order(coordinator: Any) -> None:
             raise
 
     coordinator.commit_offsets_async = committing
-
-
-class _Slot:
-    """The place of one commit in the order of calls."""
-
-    __slots__ = ("callback", "completed")
-
-    def __init__(self, callback: Callable[..., object]) -> None:
-        self.callback = callback
-        self.completed: tuple[Any, ...] | None = None
-
-
-class _CommitQueue(deque[Any]):
-    """Completed commits in the order of their calls; those that wait for an earlier one are not in it yet."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._slots: deque[_Slot] = deque()
-        self._lock = Lock()  # a commit completes on the I/O thread, or on the user's thread if it fails at once
-
-    def reserve(self, callback: Callable[..., object]) -> _Slot:
-        """Return the slot that replaces a callback."""
-        self._slots.append(slot := _Slot(callback))
-        return slot
-
-    def cancel(self, slot: _Slot) -> None:
-        """Drop the slot of a commit that was not sent."""
-        with self._lock:
-            self._slots.remove(slot)
-            self._release()
-
-    def appendleft(self, completed: tuple[Any, ...]) -> None:
-        """Take a commit that is complete: its slot or callback, offsets, and result."""
-        slot, *rest = completed
-        if not isinstance(slot, _Slot):  # without a callback of the user
-            self.append(completed)
-            return
-        with self._lock:
-            slot.completed = (slot.callback, *rest)
-            self._release()
-
-    def _release(self) -> None:
-        while self._slots and (completed := self._slots[0].completed):
-            self._slots.popleft()
-            self.append(completed)
 
 
 def session_seconds(consumer: Any) -> float:
