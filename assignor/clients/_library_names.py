@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import reduce
 from importlib.metadata import version
+from types import FunctionType
 
 from assignor.errors import UsageError
 
@@ -12,6 +13,14 @@ from assignor.errors import UsageError
 def missing_names(root: object, names: Iterable[str]) -> list[str]:
     """Return the dotted names that ``root`` does not have; a name may be a key of a dictionary."""
     return [name for name in names if not _has(root, name)]
+
+
+def instances_have(kind: type, name: str) -> bool:
+    """Whether instances of a class have an attribute: one of the class, or one that a constructor mentions."""
+    constructors = (vars(each).get("__init__") for each in kind.__mro__)
+    return hasattr(kind, name) or any(
+        name in each.__code__.co_names for each in constructors if isinstance(each, FunctionType)
+    )
 
 
 def unsupported_library(library: str, tested: str, root: str, missing: Iterable[str]) -> UsageError:

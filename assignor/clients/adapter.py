@@ -30,7 +30,7 @@ from attrs import evolve, frozen
 import probing
 from assignor import streams_assignor
 from assignor.clients._listener_notifier import ListenerNotifier
-from assignor.clients._session import Session, fenced
+from assignor.clients._session import Session, excessive_doubt, fenced
 from assignor.clients.feature_watch import POLL_SECONDS, FeatureSource, FeatureWatch
 from assignor.clients.leader_lookup import Admin, snapshot_cluster
 from assignor.cluster import ClusterSnapshot
@@ -115,6 +115,8 @@ class ClientAdapter(ABC):
     name: Final = PROTOCOL_NAME
     cooperative: ClassVar[bool] = True
     """Whether the library lets a member keep its partitions while it rejoins (KIP-429)."""
+    fails_in_doubt: ClassVar[bool] = True
+    """Whether doubt that lasts too long terminates the member."""
 
     def __init__(
         self,
@@ -342,13 +344,13 @@ class ClientAdapter(ABC):
     def on_fenced(self, instance_id: str | None) -> None:
         """Another member has the same ``group.instance.id``: this one fails, and may read nothing more."""
         self._fenced = True
-        self.session.suspend()
+        self.session.end()
         self._fail(fenced(instance_id))
 
     def raise_failure(self) -> None:
         """Raise the exception that terminated the member; doubt that lasts too long terminates it, too."""
-        if self.failure is None and (error := self.session.excessive_doubt()):
-            self._fail(error)
+        if self.failure is None and self.fails_in_doubt and self.session.doubt_is_excessive():
+            self._fail(excessive_doubt(self.session.timeout_seconds))
         if self.failure:
             raise self.failure
 

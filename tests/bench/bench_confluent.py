@@ -7,8 +7,9 @@ Without an address it starts a broker of its own. Both consumers have the same s
 alternately, each in a new group, from the first record to the last. Records have 100 bytes, in six partitions.
 
 ``ratio`` is the median over the rounds of StreamsConsumer / Consumer, in records per second; ``CPU`` is the same for
-records per second of CPU time of this process, which a busy machine disturbs less. ``answered`` is the same until all
-commits are answered, which for a plain consumer is the end of ``close``: it sends each one by itself.
+records per second of CPU time of this process, which a busy machine disturbs less. ``answered`` and its CPU are the
+same until all commits are answered, which for a plain consumer is the end of ``close``: it sends each one by itself, so
+its loop over ``poll`` calls next to none of the callbacks. Each consumer must have made one call for each commit.
 
 The last row reads 20 records per second with auto-commit; its figures are the largest numbers of records in a queue of
 librdkafka (``fetchq_cnt`` of one partition, with ``queued.min.messages`` 1,000) and in the consumer's own buffer.
@@ -38,6 +39,7 @@ PARTITIONS = 6
 SIZE = 100
 WAIT = 10
 BATCH = 500
+CALLS = []
 SLOW_SECONDS = 15
 SLOW_PAUSE = 1 / 20
 SLOW = {
@@ -161,7 +163,7 @@ ROWS = {
     "no commit": (poll_only, 400_000, {}),
     f"no commit, consume({BATCH})": (consume_only, 400_000, {}),
     "commit() per record": (commit_each, 20_000, {}),
-    "commit() per record, on_commit": (commit_each, 20_000, {"on_commit": lambda *_: None}),
+    "commit() per record, on_commit": (commit_each, 20_000, {"on_commit": lambda error, _: CALLS.append(error)}),
     "commit(message) per record": (commit_message, 20_000, {}),
     "commit(asynchronous=False) per 100": (commit_synchronously, 40_000, {}),
     "auto-commit each second": (poll_only, 400_000, {"enable.auto.commit": True, "auto.commit.interval.ms": 1000}),
@@ -174,7 +176,8 @@ ROWS = {
 
 
 def rates(run, target, consumer, records):
-    """Records per second, per second of CPU time, and per second until all commits are answered."""
+    """Records per second and per second of CPU time, of the loop and until all commits are answered."""
+    calls = len(CALLS)
     try:
         while consumer.poll(WAIT) is None:
             pass
@@ -183,7 +186,11 @@ def rates(run, target, consumer, records):
         ended, used = time.perf_counter(), time.process_time() - cpu
     finally:
         consumer.close()
-    return records / (ended - begun), records / used, records / (time.perf_counter() - begun)
+    assert len(CALLS) - calls in {0, records}, (
+        f"expected a call for each of {records} commits, got {len(CALLS) - calls}"
+    )
+    answered, used_until_then = time.perf_counter() - begun, time.process_time() - cpu
+    return records / (ended - begun), records / used, records / answered, records / used_until_then
 
 
 def compare(target, run, records, settings, rounds):
@@ -196,11 +203,11 @@ def compare(target, run, records, settings, rounds):
 
 
 def row(name, plain, ours):
-    wall, cpu, answered = (
+    wall, cpu, answered, cpu_answered = (
         statistics.median(our / their for our, their in zip(mine, others, strict=True))
         for mine, others in zip(ours, plain, strict=True)
     )
-    last = f"{answered:>10.2f}" if "per record" in name else ""
+    last = f"{answered:>10.2f}{cpu_answered:>8.2f}" if "per record" in name else ""
     medians = "".join(f"{statistics.median(each[0]):>20,.0f}" for each in (plain, ours))
     print(f"{name:<36}{medians}{wall:>8.2f}{cpu:>8.2f}{last}", flush=True)
 
@@ -257,7 +264,7 @@ def main():
         fill({"bootstrap.servers": settings["bootstrap.servers"]}, topic, largest + 1)
         target = Target(settings, topic, output)
         print(f"{SIZE} bytes, {PARTITIONS} partitions, median of {options.rounds} rounds")
-        print(f"{'':<36}{'Consumer/s':>20}{'StreamsConsumer/s':>20}{'ratio':>8}{'CPU':>8}{'answered':>10}")
+        print(f"{'':<36}{'Consumer/s':>20}{'StreamsConsumer/s':>20}{'ratio':>8}{'CPU':>8}{'answered':>10}{'CPU':>8}")
         for name, (run, records, more) in ROWS.items():
             if options.row in name:
                 records = min(largest, int(records * options.scale)) // 1000 * 1000

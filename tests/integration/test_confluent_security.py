@@ -11,6 +11,7 @@ from confluent_kafka import KafkaError, KafkaException
 
 from assignor import FatalError
 from assignor.clients.confluent import StreamsConsumer
+from assignor.clients.kafka_python import _commit_connection
 from assignor.topology import Subtopology, Topology
 from tests.integration.applications import PARTITIONS
 from tests.integration.secure_cluster import KEY_PASSWORD, PASSWORD, RECORDS, SecureCluster, token
@@ -51,6 +52,15 @@ def read(consumer: StreamsConsumer, records: int = RECORDS) -> set[bytes]:
     return {message.value() for _, (_, message) in zip(range(records), consumer, strict=False)}
 
 
+def commit_twice(consumer: StreamsConsumer, patched: pytest.MonkeyPatch) -> Any:
+    """Commit synchronously, the second time on the connection for frequent commits."""
+    patched.setattr(_commit_connection, "FREQUENT_SECONDS", TIMEOUT_SECONDS)
+    first = consumer.commit(asynchronous=False)
+    consumer.commit(asynchronous=False)
+    assert consumer._membership.adapter._commit_connection._connection
+    return first
+
+
 def group(secure: SecureCluster, name: str) -> dict[str, str]:
     """A group of its own, so that nothing was read before."""
     return {"group.id": f"{secure.application.name}-{name}"}
@@ -67,12 +77,15 @@ ALL = {b"%d" % number for number in range(RECORDS)}
 
 
 def test_an_authorised_member_reads_and_commits_and_no_log_has_the_password(
-    secure: SecureCluster, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+    secure: SecureCluster,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     caplog.set_level(logging.DEBUG, logger="kafka")  # a member in this process may have silenced it
     with consumer(secure, secure.login("anna"), log_level=7, **group(secure, "scram")) as anna:
         assert ALL == read(anna)
-        committed = anna.commit(asynchronous=False)
+        committed = commit_twice(anna, monkeypatch)
 
         assert [10] * PARTITIONS == [partition.offset for partition in committed]
         assert [10] * PARTITIONS == [each.offset for each in anna.committed(anna.assignment(), TIMEOUT_SECONDS)]
@@ -83,10 +96,10 @@ def test_an_authorised_member_reads_and_commits_and_no_log_has_the_password(
         assert secret not in output
 
 
-def test_a_client_certificate_serves_both_clients(secure: SecureCluster) -> None:
+def test_a_client_certificate_serves_both_clients(secure: SecureCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     with consumer(secure, certified(secure), **group(secure, "dora")) as dora:
         assert ALL == read(dora)
-        assert [10] * PARTITIONS == [partition.offset for partition in dora.commit(asynchronous=False)]
+        assert [10] * PARTITIONS == [partition.offset for partition in commit_twice(dora, monkeypatch)]
 
 
 def test_an_unknown_certificate_raises_fatal_error(secure: SecureCluster) -> None:

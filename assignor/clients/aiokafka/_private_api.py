@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager, suppress
 from functools import wraps
-from types import FunctionType
 from typing import Any, Final, Protocol, cast
 
 # Modules without documentation.
@@ -19,7 +18,7 @@ from aiokafka.protocol.api import RequestStruct, Response
 from aiokafka.protocol.group import HeartbeatRequest, JoinGroupRequest, SyncGroupRequest
 from aiokafka.protocol.types import Int16, Int32, Schema, String
 
-from assignor.clients._library_names import missing_names, unsupported_library
+from assignor.clients._library_names import instances_have, missing_names, unsupported_library
 from assignor.clients.adapter import ClusterMetadata, MemberAssignment, MemberGeneration
 from assignor.clients.hooks import run_before
 
@@ -63,17 +62,9 @@ COORDINATOR_NAMES: Final = (
 def check_private_names(consumer: Any) -> None:
     """Raise ``UsageError`` if this release of aiokafka lacks one of the names: a rebalance would go wrong."""
     missing = missing_names(consumer, PRIVATE_NAMES)
-    missing += [f"_coordinator.{name}" for name in COORDINATOR_NAMES if not _assigns(GroupCoordinator, name)]
+    missing += [f"_coordinator.{name}" for name in COORDINATOR_NAMES if not instances_have(GroupCoordinator, name)]
     if missing:
         raise unsupported_library("aiokafka", TESTED_VERSIONS, "AIOKafkaConsumer", missing)
-
-
-def _assigns(kind: type, name: str) -> bool:
-    """Whether instances of a class have an attribute: one of the class, or one that a constructor mentions."""
-    constructors = (vars(each).get("__init__") for each in kind.__mro__)
-    return hasattr(kind, name) or any(
-        name in each.__code__.co_names for each in constructors if isinstance(each, FunctionType)
-    )
 
 
 class AiokafkaAssignment(MemberAssignment, Protocol):

@@ -2,13 +2,13 @@
 
 So the number of requests does not depend on how often the user commits, and the cost of a commit does not depend on
 what is buffered: a commit of all returned records only notes how many they are, and their offsets are looked at when
-the request is sent. Every commit is answered, in order.
+the request is sent. Every commit is answered, in order, with its own offsets; consecutive ones in one call.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from threading import Condition, Event
 from typing import Final
 
@@ -17,10 +17,11 @@ import kafka
 from assignor.clients.confluent._errors import is_retriable
 from assignor.clients.confluent._record_buffer import Offsets, RecordBuffer
 
-Answered = Callable[[Offsets, BaseException | None], None]
-"""Receives what was committed, and the error or None."""
+Answered = Callable[[Sequence[Offsets], BaseException | None], None]
+"""Receives what each of some consecutive commits has committed, and their error or None."""
 
 _RETRY_SECONDS: Final = 0.05
+_FIRST_ATTEMPT: Final = 0.25  # of the time of a synchronous commit: what `send_now` may take
 
 
 class Committer:
@@ -30,6 +31,8 @@ class Committer:
         buffer: knows the offsets of the returned records.
         send: sends one commit if the third argument still holds when it can be sent, and calls the second one with the
             error or None.
+        send_now: commits on the calling thread, for at most so many seconds; returns whether that has succeeded. If
+            not, ``send`` repeats it.
         failed: called with the error of a request.
 
     An ``Answered`` and ``failed`` are called on the I/O thread. The other methods are for the user's thread.
@@ -39,43 +42,50 @@ class Committer:
         self,
         buffer: RecordBuffer,
         send: Callable[[Offsets, Callable[[BaseException | None], None], Callable[[], bool]], None],
+        send_now: Callable[[Offsets, float], bool],
         failed: Callable[[BaseException], None],
     ) -> None:
         self._buffer = buffer
         self._send = send
+        self._send_now = send_now
         self._failed = failed
-        self._waiting: list[_Commit] = []
-        self._in_flight: list[_Commit] | None = None
+        self._waiting: list[_Commits] = []
+        self._in_flight: list[_Commits] | None = None
         self._lock = buffer.lock
         self._became_idle = Condition(buffer.lock)
         buffer.before_change = self._resolve
 
     def commit_returned(self, answered: Answered | None = None) -> None:
         """Commit the records returned so far, without waiting; nothing happens if there are none."""
+        buffer, waiting = self._buffer, self._waiting
         with self._lock:
-            last = self._waiting[-1] if self._waiting else None
-            if answered is None and last is not None and last.answered is None and last.end is not None:
-                last.end = self._buffer.end
-                return
-            if not self._buffer.counting:
-                self._buffer.start_counting()
-            self._add(_Commit({}, answered, self._buffer.end))
+            if not buffer.counting:
+                buffer.start_counting()
+            if not waiting or waiting[-1].answered is not answered:
+                waiting.append(_Commits(answered))
+            if answered is not None:
+                waiting[-1].ends.append(buffer.end)
+            else:
+                waiting[-1].ends = [buffer.end]
+            if self._in_flight is None:
+                self._send_waiting()
 
     def commit(self, offsets: Offsets, answered: Answered | None = None) -> None:
         """Commit these offsets, without waiting."""
         with self._lock:
-            last = self._waiting[-1] if self._waiting else None
-            if answered is None and last is not None and last.answered is None and last.end is None:
-                last.offsets.update(offsets)
-                return
-            self._add(_Commit(dict(offsets), answered))
+            self._resolve()
+            if not self._waiting or self._waiting[-1].answered is not answered:
+                self._waiting.append(_Commits(answered))
+            self._waiting[-1].add(dict(offsets))
+            if self._in_flight is None:
+                self._send_waiting()
 
     def uncommitted(self) -> Offsets:
         """Return the offsets that `commit_returned` would commit now."""
         with self._lock:
             self._buffer.start_counting()
             self._resolve()
-            return self._buffer.changes(self._buffer.end)
+            return self._buffer.changes([self._buffer.end])[0]
 
     def commit_and_wait(self, offsets: Offsets, seconds: float, give_up: Callable[[], bool]) -> None:
         """Commit, and retry until it has succeeded or cannot succeed; ``kafka.errors.KafkaError`` if it has failed.
@@ -83,6 +93,8 @@ class Committer:
         During a cooperative rebalance it waits for the end.
         """
         deadline = time.monotonic() + seconds
+        if self._commit_now(offsets, seconds * _FIRST_ATTEMPT):
+            return
         while True:
             answer = _Answer()
             self.commit(offsets, answer)
@@ -104,33 +116,50 @@ class Committer:
                 return
             self._resolve()
             commits = [*(self._in_flight or ()), *self._waiting]
-            self._waiting, self._in_flight = [], None
+            self._waiting.clear()
+            self._in_flight = None
         self._answer(commits, error)
 
-    def _add(self, commit: _Commit) -> None:
-        self._waiting.append(commit)
-        if self._in_flight is None:
-            self._send_waiting()
+    def _commit_now(self, offsets: Offsets, seconds: float) -> bool:
+        """Commit on this thread if nothing is in flight; return whether it has succeeded."""
+        with self._lock:
+            if self._in_flight is not None:
+                return False
+            commits: list[_Commits] = []
+            self._in_flight = commits
+        try:
+            committed = self._send_now(offsets, seconds)
+        finally:
+            with self._lock:
+                if not (given_up := self._in_flight is not commits):
+                    self._send_waiting()
+        if given_up and not committed:
+            raise kafka.errors.CommitFailedError("the partitions are not assigned to this member any more")
+        return committed
 
     def _resolve(self) -> None:
         """Look at the records of the commits that wait; with the lock held."""
-        for commit in self._waiting:
-            if commit.end is not None:
-                commit.offsets, commit.end = self._buffer.changes(commit.end), None
+        for commits in self._waiting:
+            if commits.ends:
+                for offsets in self._buffer.changes(commits.ends):
+                    commits.add(offsets)
+                commits.ends.clear()
 
     def _send_waiting(self) -> None:
         self._resolve()
-        commits, self._waiting = [commit for commit in self._waiting if commit.offsets], []
+        commits = [each for each in self._waiting if each.offsets]
+        self._waiting.clear()
         self._in_flight = commits or None
         if not commits:
             self._became_idle.notify_all()
             return
         merged: Offsets = {}
-        for commit in commits:
-            merged.update(commit.offsets)
+        for each in commits:
+            for offsets in each.offsets:
+                merged.update(offsets)
         self._send(merged, lambda error: self._answered(commits, error), lambda: self._in_flight is commits)
 
-    def _answered(self, commits: list[_Commit], error: BaseException | None) -> None:
+    def _answered(self, commits: list[_Commits], error: BaseException | None) -> None:
         if self._in_flight is not commits:
             return  # it was given up
         self._answer(commits, error)
@@ -138,27 +167,34 @@ class Committer:
             if self._in_flight is commits:
                 self._send_waiting()
 
-    def _answer(self, commits: list[_Commit], error: BaseException | None) -> None:
+    def _answer(self, commits: list[_Commits], error: BaseException | None) -> None:
         if error is not None:
-            for commit in commits:
-                self._buffer.not_committed(commit.offsets)
-            if any(commit.answered is None for commit in commits):
+            self._buffer.not_committed(name for each in commits for offsets in each.offsets for name in offsets)
+            if any(each.answered is None for each in commits):
                 self._failed(error)
-        for commit in commits:
-            if commit.answered is not None:
-                commit.answered(commit.offsets, error)
+        for each in commits:
+            if each.answered is not None:
+                each.answered(each.offsets, error)
 
 
-class _Commit:
-    """One commit, or several whose answer nothing waits for."""
+class _Commits:
+    """Consecutive commits with the same answer; they are one if nothing waits for it."""
 
-    __slots__ = ("answered", "end", "offsets")
+    __slots__ = ("answered", "ends", "offsets")
 
-    def __init__(self, offsets: Offsets, answered: Answered | None, end: int | None = None) -> None:
-        self.offsets = offsets
+    def __init__(self, answered: Answered | None) -> None:
         self.answered = answered
-        self.end = end
-        """How many records of the batch were returned at that time; None once they are in ``offsets``."""
+        self.offsets: list[Offsets] = []
+        """What each of them commits."""
+        self.ends: list[int] = []
+        """For those that are not in ``offsets`` yet: how many records of the batch were returned at that time."""
+
+    def add(self, offsets: Offsets) -> None:
+        """Append a commit, unless it is one of nothing."""
+        if offsets and self.answered is None and self.offsets:
+            self.offsets[0].update(offsets)
+        elif offsets:
+            self.offsets.append(offsets)
 
 
 class _Answer:
@@ -168,7 +204,7 @@ class _Answer:
         self._arrived = Event()
         self._error: BaseException | None = None
 
-    def __call__(self, _: Offsets, error: BaseException | None) -> None:
+    def __call__(self, _: Sequence[Offsets], error: BaseException | None) -> None:
         self._error = error
         self._arrived.set()
 

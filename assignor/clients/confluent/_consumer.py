@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from threading import RLock, get_ident
 from types import TracebackType
 from typing import Any, Final, Self
@@ -122,7 +122,6 @@ class StreamsConsumer:
             buffer=self._fetcher.buffer,
             has_tasks=self._fetcher.has_tasks,
             progress=self._fetcher.progress,
-            session_seconds=settings.session_seconds,
             max_poll_seconds=settings.max_poll_seconds,
             periodic_call=(settings.auto_commit_interval_seconds, self._auto_commit_now)
             if settings.auto_commit_interval_seconds
@@ -132,7 +131,8 @@ class StreamsConsumer:
         self._committer = self._membership.committer
         self._session = self._membership.session
         self._ready = self._fetcher.buffer.ready
-        self._answers: deque[tuple[Offsets, BaseException | None]] = deque()  # for `on_commit`
+        self._answers: deque[tuple[Iterator[Offsets], KafkaError | None]] = deque()  # for `on_commit`
+        self._answered = self._queue_on_commit if self._on_commit else None
         self._lock = RLock()  # one thread at a time: `close` may be another one
         self._in_callback = self._closing = self._closed = False
         self._polling_thread = get_ident()
@@ -155,7 +155,7 @@ class StreamsConsumer:
 
         Calls the `listener`. An error of a partition is returned as a message, as ``Consumer`` does.
         """
-        if self._ready and not self._callbacks and not self._closing and now() < self._session.expires_at:
+        if self._ready and not self._callbacks and not self._closing and now() <= self._session.certain_until:
             return self._ready.popleft()
         return self._poll_until(timeout)
 
@@ -165,7 +165,7 @@ class StreamsConsumer:
         deadline = _deadline(timeout)
         while True:
             with self._lock:
-                if found and (self._callbacks or self._closing or self._session.in_doubt):
+                if found and (self._callbacks or self._closing or not self._may_return()):
                     return found
                 # Never both: a callback would commit records that this call has not returned yet.
                 if found or self._run_callbacks():
@@ -195,7 +195,7 @@ class StreamsConsumer:
             with self._lock:
                 if self._run_callbacks():
                     self._fetcher.fetch(_remaining(deadline))
-                    if self._ready and now() < self._session.expires_at:
+                    if self._ready and self._may_return():
                         return self._ready.popleft()
             if time.monotonic() >= deadline:
                 return None
@@ -214,16 +214,20 @@ class StreamsConsumer:
             if self._closing:
                 self._close_now()
         self._check_open()
-        if not self._session.in_doubt or not self._fetcher.tasks:
+        if self._may_return():
             return True
-        if self._session.in_long_doubt:
+        if self._session.doubt_is_excessive():
             raise kafka_exception(
                 KafkaError._TIMED_OUT,
                 f"group {self._group}: no heartbeat was answered for {MAX_DOUBT_SESSIONS} session timeouts of "
-                f"{self._session.seconds:g} s after the member may have been removed, so no record is returned",
+                f"{self._session.timeout_seconds:g} s after the member may have been removed, so no record is returned",
             )
         self._fetcher.idle(WAIT_SECONDS / 5)
         return False
+
+    def _may_return(self) -> bool:
+        """Whether the member certainly owns the tasks, if it has any: otherwise there may be messages about errors."""
+        return self._session.is_certain() or not self._fetcher.tasks
 
     def _on_error(self, error: KafkaError) -> None:
         """Handle an error of librdkafka; kafka-python retries a wrong password without reporting it."""
@@ -253,7 +257,7 @@ class StreamsConsumer:
         """
         if message is not None and offsets is not None:
             raise UsageError("expected message or offsets, got both")
-        answered = self._queue_on_commit if self._on_commit else None
+        answered = self._answered
         try:
             self._check_can_commit()
             if message is None and offsets is None:
@@ -276,7 +280,7 @@ class StreamsConsumer:
         if self._closing:
             with self._lock:  # until `close` has ended
                 self._check_open()
-        if failure := self._membership.failure or self._membership.fenced:
+        if failure := self._membership.failure:
             raise failure
 
     def _commit_and_wait(self, wanted: Offsets) -> list[TopicPartition]:
@@ -292,28 +296,27 @@ class StreamsConsumer:
             )
         return wanted
 
-    def _queue_on_commit(self, wanted: Offsets, error: BaseException | None) -> None:
-        """Call ``on_commit`` in the next `poll`; on the I/O thread."""
-        self._answers.append((wanted, error))
-        if len(self._answers) == 1:  # otherwise a queued call takes this answer too
+    def _queue_on_commit(self, commits: Sequence[Offsets], error: BaseException | None) -> None:
+        """Call ``on_commit`` for each of these commits in the next `poll`; on the I/O thread."""
+        self._answers.append((iter(commits), None if error is None else as_kafka_error(error)))
+        if len(self._answers) == 1:  # otherwise a queued call takes these answers too
             self._callbacks.append(self._call_on_commits)
 
     def _call_on_commits(self) -> None:
+        answers, on_commit = self._answers, self._on_commit
         try:
-            while self._answers:
-                self._call_on_commit(*self._answers.popleft())
+            while answers:  # a callback that polls runs this, too: each step takes what is the next one then
+                commits, error = answers[0]
+                if (wanted := next(commits, None)) is None:
+                    answers.popleft()
+                elif on_commit:
+                    on_commit(error, _topic_partitions(wanted))
         finally:
-            if self._answers:  # one has raised
+            if answers:  # one has raised
                 self._callbacks.appendleft(self._call_on_commits)
 
-    def _call_on_commit(self, wanted: Offsets, error: BaseException | None) -> None:
-        if self._on_commit:
-            self._on_commit(None if error is None else as_kafka_error(error), _topic_partitions(wanted))
-        elif error is not None:
-            log.warning("group %s: a commit has failed: %s", self._group, as_kafka_error(error))
-
     def _auto_commit_now(self) -> None:
-        self._committer.commit_returned(self._queue_on_commit if self._on_commit else None)
+        self._committer.commit_returned(self._answered)
 
     def _commit_before_revocation(self) -> None:
         """Commit before tasks are revoked, if auto commit is on; records whose commit fails are read again."""
@@ -323,7 +326,10 @@ class StreamsConsumer:
             try:
                 self._membership.commit(wanted, self._request_seconds)
             except kafka.errors.KafkaError as error:
-                self._call_on_commit(wanted, error)
+                if self._on_commit:
+                    self._on_commit(as_kafka_error(error), _topic_partitions(wanted))
+                else:
+                    log.warning("group %s: a commit has failed: %s", self._group, as_kafka_error(error))
 
     def _finish_commits(self, *, lost: bool) -> None:
         """Let no commit outlive the ownership of its partitions."""

@@ -21,18 +21,17 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Set
 from functools import partial
 from threading import Event, Lock, Thread
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import kafka
 from kafka import ConsumerRebalanceListener, KafkaConsumer
 from kafka.future import Future
 
-from assignor.clients._session import fenced
-from assignor.clients.adapter import MemberAssignment, MemberGeneration
+from assignor.clients._session import Session
+from assignor.clients.adapter import MemberGeneration
 from assignor.clients.confluent._committer import Committer
 from assignor.clients.confluent._errors import as_fatal_error, as_kafka_error, is_retriable
 from assignor.clients.confluent._record_buffer import Offsets, RecordBuffer
-from assignor.clients.confluent._session import Session
 from assignor.clients.kafka_python import StreamsPartitionAssignor
 from assignor.errors import FatalError
 from assignor.rebalance_listener import OffsetSums, PartitionsByTask, TaskRebalanceListener
@@ -44,7 +43,7 @@ Call = Callable[[], None]
 _CLOSE_MS: Final = 5000
 _STOP_TIMEOUT_SECONDS: Final = 5.0
 _LIVENESS_CHECK_SECONDS: Final = 1.0
-_TICKS_PER_SESSION: Final = 5
+_CHECKS_PER_SESSION: Final = 5
 _MEMBER_DEFAULTS: Final[Mapping[str, Any]] = MappingProxyType({"enable_auto_commit": False, "metrics_enabled": False})
 _READS_NOTHING: Final = MappingProxyType({"auto_offset_reset": "earliest"})  # else `bind` warns of what it would skip
 
@@ -59,7 +58,6 @@ class Membership:
         buffer: what the user's thread has received.
         has_tasks: whether the user's thread owns any task.
         progress: a value that changes whenever the user polls.
-        session_seconds: the session timeout.
         max_poll_seconds: time without a poll after which the member leaves.
         periodic_call: seconds, and a call for the user's thread after each interval.
     """
@@ -73,26 +71,20 @@ class Membership:
         buffer: RecordBuffer,
         has_tasks: Callable[[], bool],
         progress: Callable[[], object],
-        session_seconds: float,
         max_poll_seconds: float,
         periodic_call: tuple[float, Call] | None = None,
     ) -> None:
         self.callbacks: deque[Call] = deque()
         """Calls for the user's thread, in order."""
-        self.failure: FatalError | None = None
-        """The error that terminated the membership."""
         self.leave_count = 0
         """How often the member has left because the user did not poll."""
-        self.session: Final = Session(session_seconds)
-        """Until when the member owns its tasks; afterwards nothing may be read."""
-        self.committer: Final = Committer(buffer, self._send_commit, self._on_commit_failed)
         self.adapter = assignor_factory(_UserThreadListener(self, listener))
+        self.committer: Final = Committer(buffer, self._send_commit, self.adapter.commit_now, self._on_commit_failed)
         self.adapter.membership = self
         self._settings = settings
         self._poll_watchdog = _PollWatchdog(progress, max_poll_seconds)
         self._has_tasks = has_tasks
-        self.fenced: Exception | None = None
-        """The error of the broker if another member has the same instance id; the `failure` soon follows."""
+        self._failure: FatalError | None = None
         self._stopped_at = 0.0
         self._periodic_call = periodic_call
         self._client: Any = None
@@ -120,12 +112,24 @@ class Membership:
         return self._thread.is_alive()
 
     def discard_callbacks(self) -> None:
-        """Complete all pending callbacks: the user's thread runs none any more."""
+        """Complete all pending callbacks: the user's thread runs none any more, and commits nothing."""
+        self.adapter.close_commit_connection()
         with self._lock:
             self._callbacks_discarded = True
             waiting, self._pending = self._pending, set()
         for done in waiting:
             self._complete(done)
+
+    @property
+    def failure(self) -> FatalError | None:
+        """The error that terminated the membership, or is about to."""
+        found = self._failure or self.adapter.failure
+        return found if isinstance(found, FatalError) else None
+
+    @property
+    def session(self) -> Session:
+        """Until when the member owns its tasks; afterwards nothing may be read."""
+        return self.adapter.session
 
     @property
     def generation(self) -> MemberGeneration | None:
@@ -139,7 +143,7 @@ class Membership:
 
     def require_joined(self) -> None:
         """Raise the failure, or ``CommitFailedError`` before the first assignment."""
-        if failure := self.failure or self.fenced:
+        if failure := self.failure:
             raise failure
         if self._consumer is None or self.generation is None:
             raise kafka.errors.CommitFailedError("this member has not joined its group yet")
@@ -147,16 +151,11 @@ class Membership:
     def _send_commit(
         self, offsets: Offsets, answered: Callable[[BaseException | None], None], allowed: Callable[[], bool]
     ) -> None:
-        def received(error: BaseException | None) -> None:
-            if isinstance(error, kafka.errors.FencedInstanceIdError):
-                self._on_fenced(error)
-            answered(error)
-
         named = {
             kafka.TopicPartition(*name): kafka.OffsetAndMetadata(offset, metadata, -1)
             for name, (offset, metadata) in offsets.items()
         }
-        self.adapter.send_commit(named, received, allowed)
+        self.adapter.send_commit(named, answered, allowed)
 
     def _on_commit_failed(self, error: BaseException) -> None:
         log.warning(
@@ -194,24 +193,20 @@ class Membership:
 
     def fail(self, failure: FatalError, cause: Exception | None = None) -> None:
         """Terminate the membership: every later poll of the user raises the failure. The first failure counts."""
-        if self.failure is None:
-            failure.__cause__ = cause
-            self.failure = failure
+        if self._failure is None:
+            if failure is not cause:
+                failure.__cause__ = cause
+            self._failure = failure
             self.callbacks.append(self._raise_failure)
             self.adapter.on_failure(failure)
 
     def _poll_loop(self, consumer: Any) -> None:
         self.adapter.bind(consumer)
         consumer.subscribe(self.adapter.assignor.topology.source_topics, listener=_PausingListener(consumer))
-        self.adapter.watch_heartbeats(
-            sent=self.session.heartbeat_sent, answered=self.session.heartbeat_answered, fenced=self._on_fenced
-        )
         self.adapter.call_soon(self._check_liveness)
         if self._periodic_call:
             self.adapter.call_soon(partial(self._enqueue_periodically, *self._periodic_call))
         while not self._can_leave():
-            if self.fenced:
-                raise fenced(self._settings.get("group_instance_id")) from self.fenced
             try:
                 consumer.poll(timeout_ms=self.adapter.poll_timeout_ms)
             except Exception as error:
@@ -230,13 +225,13 @@ class Membership:
 
     def _raise_failure(self) -> None:
         self.callbacks.append(self._raise_failure)
-        assert self.failure is not None, "set before this was queued"
-        raise self.failure
+        assert self._failure is not None, "set before this was queued"
+        raise self._failure
 
     # -- on the I/O thread ----------------------------------------------------------------------------------------
 
     def _check_liveness(self) -> None:
-        """Leave the group if the user has not polled for too long, and check whether the member may be fenced."""
+        """Leave the group if the user has not polled for too long; prolong the session while the group waits for it."""
         if self._stopping.is_set():
             return
         if self._poll_watchdog.expired():
@@ -246,19 +241,10 @@ class Membership:
             )
             self.leave_count += 1
             self.adapter.leave_and_join()
-        self.session.tick(joining=self.adapter.joining)
+        if self.adapter.joining:
+            self.session.await_join()
         seconds = min(_LIVENESS_CHECK_SECONDS, self._poll_watchdog.max_poll_seconds / 4)
-        self.adapter.call_later(min(seconds, self.session.seconds / _TICKS_PER_SESSION), self._check_liveness)
-
-    def _on_fenced(self, error: Exception) -> None:
-        """End the membership: the member's thread fails as soon as it polls again."""
-        self.fenced = error
-        self.session.fence()
-
-    @property
-    def owns_tasks(self) -> bool:
-        """Whether this member still owns the tasks that it was assigned: no other one has got them."""
-        return not self.adapter.is_generation_lost and not self.session.in_doubt
+        self.adapter.call_later(min(seconds, self.session.timeout_seconds / _CHECKS_PER_SESSION), self._check_liveness)
 
     def _enqueue_periodically(self, seconds: float, call: Call) -> None:
         """Queue a call for the user's thread, now and after each interval."""
@@ -298,6 +284,8 @@ class Membership:
 class MemberAssignor(StreamsPartitionAssignor):
     """The assignor of a `Membership`: it does not rejoin while the user does not poll."""
 
+    reads_while_joining: ClassVar[bool] = True
+    fails_in_doubt: ClassVar[bool] = False  # the user's thread raises the error, and the member stays usable
     membership: Membership
 
     async def on_join_prepare(self, *, lost: bool) -> None:
@@ -305,12 +293,6 @@ class MemberAssignor(StreamsPartitionAssignor):
         await super().on_join_prepare(lost=lost)
         if self.membership.poll_interval_exceeded:
             await self.membership.run_on_user_thread(_no_op)
-        self.membership.session.join_began(lost=lost)
-
-    def on_assignment(self, assignment: MemberAssignment, generation: int) -> None:
-        """Take the assignment; from now on commits name this generation."""
-        super().on_assignment(assignment, generation)
-        self.membership.session.assigned()
 
 
 class _UserThreadListener(TaskRebalanceListener):
@@ -328,7 +310,7 @@ class _UserThreadListener(TaskRebalanceListener):
 
         def revoke_or_lose() -> Any:
             # The user may poll so late that the member is out of the group, and other members own these tasks.
-            late = self._membership.leave_count > before or not self._membership.owns_tasks
+            late = self._membership.leave_count > before or not self._membership.session.is_certain()
             return self._listener.on_tasks_lost(tasks) if late else self._listener.on_tasks_revoked(tasks)
 
         return self._forward(revoke_or_lose)

@@ -40,6 +40,8 @@ class RecordBuffer:
         """Records to return; what returns one takes it from the left."""
         self.batch_size = min(_FIRST_BATCH, most_records)
         """How many records to fetch next: few if they are large."""
+        self.counting = False
+        """Whether offsets are kept."""
         self.lock: Final = RLock()
         """Guards the offsets and the batch."""
         self.before_change: Callable[[], None] = lambda: None
@@ -75,27 +77,30 @@ class RecordBuffer:
         """How many records of the batch were returned."""
         return len(self._batch) - len(self.ready)
 
-    @property
-    def counting(self) -> bool:
-        """Whether offsets are kept."""
-        return self._offsets is not None
-
     def start_counting(self) -> None:
         """Keep the offsets of returned records from now on: a user that never asks for them does not pay for it."""
-        if self._offsets is None:
+        if not self.counting:
+            self.counting = True
             positions = self.overlaid(self._positions())
             self._offsets = {name: (offset, "") for name, offset in positions.items() if offset >= 0}
             self._changed.update(self._offsets)
             self._counted = self.end
 
-    def changes(self, end: int) -> Offsets:
-        """Return the next offset of each partition with records up to ``end`` that are new; of all if there are none.
+    def changes(self, ends: Iterable[int]) -> list[Offsets]:
+        """Return for each end the next offset of each partition with records up to it that are new; of all if none is.
 
-        It looks at each record once. Needs the lock.
+        The first one also has what `not_committed` has reported. It looks at each record once. Needs the lock.
         """
-        offsets = self._count(end)
-        found = {name: offsets[name] for name in self._changed} or dict(offsets)
+        if self._offsets is None:
+            return []
+        found: list[Offsets] = []
+        first = {name: self._offsets[name] for name in self._changed}
         self._changed.clear()
+        for end in ends:
+            new = self._count(end)
+            if first:
+                new, first = first | new, {}
+            found.append(new or dict(self._offsets))
         return found
 
     def not_committed(self, names: Iterable[PartitionKey]) -> None:
@@ -113,21 +118,21 @@ class RecordBuffer:
         return {name: first.get(name, offset) for name, offset in positions.items()}
 
     def _count(self, end: int) -> Offsets:
-        offsets = self._offsets
-        if offsets is None:
-            return {}
+        """Return the next offsets after the records up to ``end`` that were not counted before."""
+        found: Offsets = {}
         for message in self._batch[self._counted : end]:
             if message.error() is None and (offset := message.offset()) is not None:
-                name = message_partition(message)
-                offsets[name] = offset + 1, ""
-                self._changed.add(name)
+                found[message_partition(message)] = offset + 1, ""
         self._counted = max(self._counted, end)
-        return offsets
+        if self._offsets is not None:
+            self._offsets.update(found)
+        return found
 
     def _rebase(self, batch: Sequence[Message]) -> None:
         with self.lock:
             self.before_change()
-            self._count(self.end)
+            if self._offsets is not None:
+                self._changed.update(self._count(self.end))
             self._batch, self._counted = batch, 0
 
     # -- partitions ---------------------------------------------------------------------------------------------------

@@ -156,11 +156,6 @@ class ConsumerSettings:
         )
 
     @property
-    def session_seconds(self) -> float:
-        """The session timeout."""
-        return float(self.member_settings.get("session_timeout_ms", _SESSION_MS)) / 1000
-
-    @property
     def max_poll_seconds(self) -> float:
         """The longest time between two polls."""
         return float(self.member_settings.get("max_poll_interval_ms", _MAX_POLL_MS)) / 1000

@@ -19,7 +19,7 @@ never get an assignment. Poll with ``poll_timeout_ms``, without pauses.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import kafka
 from kafka import KafkaConsumer
@@ -33,6 +33,7 @@ from assignor.clients.adapter import (
     partition_counts,
 )
 from assignor.clients.kafka_python import _private_api
+from assignor.clients.kafka_python._commit_connection import CommitConnection
 from assignor.errors import UsageError
 from subscription_codec import TopicPartition
 
@@ -53,6 +54,8 @@ class StreamsPartitionAssignor(ClientAdapter, _private_api.AbstractPartitionAssi
     exception that terminated the member (``FatalError``), and so does every later ``poll``.
     """
 
+    reads_while_joining: ClassVar[bool] = False
+    """Whether records of tasks that the member keeps are delivered while it rejoins."""
     joining = True
     """Whether a join is under way."""
     _asked_at = float("-inf")
@@ -82,6 +85,7 @@ class StreamsPartitionAssignor(ClientAdapter, _private_api.AbstractPartitionAssi
         consumer.config.update(hide_secrets(consumer.config))
         self.warn_of_reset(consumer.config["auto_offset_reset"])
         self.consumer = consumer
+        self._commit_connection = CommitConnection(consumer)
         self.session.timeout_seconds = _private_api.session_seconds(consumer)
         _private_api.hook_session(
             consumer,
@@ -110,11 +114,6 @@ class StreamsPartitionAssignor(ClientAdapter, _private_api.AbstractPartitionAssi
         return JOINING_POLL_MS if self.joining else STABLE_POLL_MS
 
     @property
-    def last_heartbeat(self) -> float:
-        """When the broker last answered a heartbeat, in seconds of ``time.monotonic()``."""
-        return _private_api.last_heartbeat(self.consumer)
-
-    @property
     def is_generation_lost(self) -> bool:
         """Whether the group has removed the member, or the member has left."""
         return _private_api.is_generation_lost(self.consumer)
@@ -122,7 +121,8 @@ class StreamsPartitionAssignor(ClientAdapter, _private_api.AbstractPartitionAssi
     async def on_join_prepare(self, *, lost: bool) -> None:
         """1: see ``ClientAdapter``; from here to the assignment a join is under way."""
         self.joining = True
-        self.session.suspend()
+        if not self.reads_while_joining:
+            self.session.suspend()
         await super().on_join_prepare(lost=lost)
 
     # -- called by poll, on the user's thread -------------------------------------------------------------------------
@@ -180,12 +180,6 @@ class StreamsPartitionAssignor(ClientAdapter, _private_api.AbstractPartitionAssi
         """Make a consumer whose constructor waits for a broker fail; ``client`` is its ``kafka_client``."""
         _private_api.interrupt_bootstrap(client)
 
-    def watch_heartbeats(
-        self, *, sent: Callable[[], None], answered: Callable[[], None], fenced: Callable[[Exception], None]
-    ) -> None:
-        """Call these on the I/O thread: for each heartbeat, each one that confirms the membership, and if fenced."""
-        _private_api.hook_heartbeats(self.consumer, sent=sent, answered=answered, fenced=fenced)
-
     def send_commit(
         self,
         offsets: Mapping[kafka.TopicPartition, kafka.OffsetAndMetadata],
@@ -194,3 +188,12 @@ class StreamsPartitionAssignor(ClientAdapter, _private_api.AbstractPartitionAssi
     ) -> None:
         """Commit if ``allowed`` still holds when the coordinator is known; the I/O thread reports the error or None."""
         _private_api.send_commit(self.consumer, offsets, answered, allowed)
+
+    def commit_now(self, offsets: Mapping[tuple[str, int], tuple[int, str]], seconds: float) -> bool:
+        """Commit on the calling thread; return whether it has succeeded. If not, `send_commit` finds out why."""
+        return self._commit_connection.commit(offsets, seconds)
+
+    def close_commit_connection(self) -> None:
+        """End a `commit_now` under way. From any thread."""
+        if self.consumer is not None:
+            self._commit_connection.close()

@@ -6,11 +6,10 @@ there and does not fail in a rebalance.
 
 from __future__ import annotations
 
-from collections import deque
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import wraps
-from threading import Lock
 from typing import Any, Final, Protocol
 
 # Modules without documentation.
@@ -22,12 +21,19 @@ from kafka.errors import (
     KafkaError,
     RebalanceInProgressError,
 )
+from kafka.net.connection import KafkaConnection
+from kafka.net.manager import KafkaConnectionManager
+from kafka.net.selector import NetworkSelector
+from kafka.net.transport import KafkaTCPTransport
 from kafka.protocol.admin import DescribeConfigsRequest, DescribeGroupsRequest, ListGroupsRequest
 from kafka.protocol.api_message import ApiMessage
+from kafka.protocol.consumer import OffsetCommitRequest
 from kafka.protocol.metadata import FindCoordinatorRequest, MetadataRequest
 
-from assignor.clients._library_names import missing_names, unsupported_library
+from assignor.clients._library_names import instances_have, missing_names, unsupported_library
 from assignor.clients.hooks import AsyncCall, run_after, run_before
+from assignor.clients.kafka_python import _offset_commit
+from assignor.clients.kafka_python._commit_queue import CommitQueue
 
 __all__ = [
     "PRIVATE_NAMES",
@@ -43,14 +49,16 @@ __all__ = [
     "call_later",
     "call_soon",
     "check_private_names",
+    "commit_identity",
+    "connect",
+    "coordinator_node",
     "disable_auto_topic_creation",
+    "disconnect",
     "hook_delivery",
-    "hook_heartbeats",
     "hook_rebalance_callbacks",
     "hook_session",
     "interrupt_bootstrap",
     "is_generation_lost",
-    "last_heartbeat",
     "leave_group",
     "request_rejoin",
     "send_commit",
@@ -69,8 +77,11 @@ PRIVATE_NAMES: Final = (
     "_coordinator._handle_offset_commit_response",
     "_coordinator._join_task",
     "_coordinator._manager._net.call_later",
+    "_coordinator._manager.broker_version_data",
     "_coordinator._manager.call_soon",
+    "_coordinator._manager.cluster.broker_metadata",
     "_coordinator._manager.cluster.config.allow_auto_create_topics",
+    "_coordinator._manager.config",
     "_coordinator._offset_fetch_futures.clear",
     "_coordinator._on_close_prepare_async",
     "_coordinator._on_join_complete_async",
@@ -82,10 +93,11 @@ PRIVATE_NAMES: Final = (
     "_coordinator.completed_offset_commits.appendleft",
     "_coordinator.completed_offset_commits.popleft",
     "_coordinator.config.session_timeout_ms",
+    "_coordinator.coordinator_id",
     "_coordinator.coordinator_unknown",
-    "_coordinator.heartbeat.last_receive",
-    "_coordinator.heartbeat.received_heartbeat",
-    "_coordinator.heartbeat.sent_heartbeat",
+    "_coordinator.generation_if_stable",
+    "_coordinator.group_id",
+    "_coordinator.group_instance_id",
     "_coordinator.lookup_coordinator",
     "_coordinator.maybe_leave_group_async",
     "_coordinator.need_rejoin",
@@ -99,10 +111,27 @@ PRIVATE_NAMES: Final = (
 )
 """Attributes of a ``KafkaConsumer``, also those that are only assigned; the last name may be a key of a dictionary."""
 
+CONNECTION_NAMES: Final = (
+    "KafkaConnection.broker_version_data",
+    "KafkaConnection.connection_made",
+    "KafkaConnection.initialize",
+    "KafkaConnection.net",
+    "KafkaConnection.transport",
+    "KafkaConnectionManager._build_transport",
+    "KafkaTCPTransport._sock",
+)
+"""Attributes of a connection, which `bind` looks for in its classes."""
+
+_CLASSES: Final = {kind.__name__: kind for kind in (KafkaConnection, KafkaConnectionManager, KafkaTCPTransport)}
+
 
 def check_private_names(consumer: Any) -> None:
     """Raise ``UsageError`` if this release of kafka-python lacks one of the names: a rebalance would go wrong."""
-    if missing := missing_names(consumer, PRIVATE_NAMES):
+    missing = missing_names(consumer, PRIVATE_NAMES)
+    for name in CONNECTION_NAMES:
+        kind, _, attribute = name.partition(".")
+        missing += [] if instances_have(_CLASSES[kind], attribute) else [name]
+    if missing:
         raise unsupported_library("kafka-python", TESTED_VERSIONS, "KafkaConsumer", missing)
 
 
@@ -149,11 +178,6 @@ def leave_group(consumer: Any) -> None:
     The public way is ``unsubscribe(); subscribe()``. It blocks, which a callback must not.
     """
     call_soon(consumer, consumer._coordinator.maybe_leave_group_async)
-
-
-def last_heartbeat(consumer: Any) -> float:
-    """Return when the broker last answered a heartbeat, in seconds of ``time.monotonic()``."""
-    return float(consumer._coordinator.heartbeat.last_receive)
 
 
 def is_generation_lost(consumer: Any) -> bool:
@@ -222,7 +246,7 @@ def _call_commit_callbacks_in_order(coordinator: Any) -> None:
     for the same ``poll`` run in reverse. It also fails a sixth commit at once while five are in flight, so even the
     order of completion is not that of the calls. Java: ``ConsumerCoordinator.completedOffsetCommits``.
     """
-    queue = coordinator.completed_offset_commits = _CommitQueue()
+    queue = coordinator.completed_offset_commits = CommitQueue()
     commit = coordinator.commit_offsets_async
 
     @wraps(commit)
@@ -237,51 +261,6 @@ def _call_commit_callbacks_in_order(coordinator: Any) -> None:
             raise
 
     coordinator.commit_offsets_async = committing
-
-
-class _Slot:
-    """The place of one commit in the order of calls."""
-
-    __slots__ = ("callback", "completed")
-
-    def __init__(self, callback: Callable[..., object]) -> None:
-        self.callback = callback
-        self.completed: tuple[Any, ...] | None = None
-
-
-class _CommitQueue(deque[Any]):
-    """Completed commits in the order of their calls; those that wait for an earlier one are not in it yet."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._slots: deque[_Slot] = deque()
-        self._lock = Lock()  # a commit completes on the I/O thread, or on the user's thread if it fails at once
-
-    def reserve(self, callback: Callable[..., object]) -> _Slot:
-        """Return the slot that replaces a callback."""
-        self._slots.append(slot := _Slot(callback))
-        return slot
-
-    def cancel(self, slot: _Slot) -> None:
-        """Drop the slot of a commit that was not sent."""
-        with self._lock:
-            self._slots.remove(slot)
-            self._release()
-
-    def appendleft(self, completed: tuple[Any, ...]) -> None:
-        """Take a commit that is complete: its slot or callback, offsets, and result."""
-        slot, *rest = completed
-        if not isinstance(slot, _Slot):  # without a callback of the user
-            self.append(completed)
-            return
-        with self._lock:
-            slot.completed = (slot.callback, *rest)
-            self._release()
-
-    def _release(self) -> None:
-        while self._slots and (completed := self._slots[0].completed):
-            self._slots.popleft()
-            self.append(completed)
 
 
 def session_seconds(consumer: Any) -> float:
@@ -307,6 +286,14 @@ def hook_session(
     coordinator = consumer._coordinator
     send_heartbeat, reset = coordinator._send_heartbeat_request, coordinator.reset_generation
     process_sync, handle_commit = coordinator._process_sync_group_response, coordinator._handle_offset_commit_response
+    join = coordinator._do_join_and_sync_async
+    clock_ahead = 0.0  # of `now` before the time of kafka-python, which stands still while the machine sleeps
+
+    @wraps(join)
+    async def joining(*arguments: Any, **settings: Any) -> Any:
+        nonlocal clock_ahead
+        clock_ahead = now() - time.monotonic()
+        return await join(*arguments, **settings)
 
     @wraps(send_heartbeat)
     async def sending_heartbeat() -> None:
@@ -321,7 +308,7 @@ def hook_session(
     @wraps(process_sync)
     def processing_sync(response: Any, sent_at: float) -> Any:
         assignment = process_sync(response, sent_at)
-        on_joined(sent_at)
+        on_joined(sent_at + clock_ahead)
         return assignment
 
     @wraps(handle_commit)
@@ -341,7 +328,7 @@ def hook_session(
     coordinator._process_sync_group_response = processing_sync
     coordinator._send_heartbeat_request = _reporting_fence(sending_heartbeat, on_fenced)
     coordinator._handle_offset_commit_response = committed
-    coordinator._do_join_and_sync_async = _reporting_fence(coordinator._do_join_and_sync_async, on_fenced)
+    coordinator._do_join_and_sync_async = _reporting_fence(joining, on_fenced)
 
 
 def _reporting_fence(original: AsyncCall, on_fenced: Callable[[], None]) -> AsyncCall:
@@ -401,41 +388,6 @@ def _clear_offset_fetch_futures(coordinator: Any) -> None:
     coordinator._offset_fetch_futures.clear()
 
 
-def hook_heartbeats(
-    consumer: Any,
-    *,
-    sent: Callable[[], None],
-    answered: Callable[[], None],
-    fenced: Callable[[Exception], None],
-) -> None:
-    """Call three functions on the I/O thread: for each heartbeat, for each that confirms the membership, if fenced.
-
-    3.0.12 only logs FENCED_INSTANCE_ID and sends no heartbeat any more: the member would read on until it is removed,
-    beside the one that has its identity. Java: ``AbstractCoordinator.HeartbeatThread`` raises from the next poll.
-    """
-    coordinator = consumer._coordinator
-    heartbeat, send = coordinator.heartbeat, coordinator._send_heartbeat_request
-    originals = heartbeat.sent_heartbeat, heartbeat.received_heartbeat
-
-    def sent_heartbeat() -> None:
-        originals[0]()
-        sent()
-
-    def received_heartbeat() -> None:
-        originals[1]()
-        answered()
-
-    async def send_heartbeat_request() -> Any:
-        try:
-            return await send()
-        except FencedInstanceIdError as error:
-            fenced(error)
-            raise
-
-    heartbeat.sent_heartbeat, heartbeat.received_heartbeat = sent_heartbeat, received_heartbeat
-    coordinator._send_heartbeat_request = send_heartbeat_request
-
-
 def interrupt_bootstrap(client: Any) -> None:
     """Make the constructor of a consumer that waits for a broker raise; ``client`` is what ``kafka_client`` returned.
 
@@ -468,3 +420,52 @@ def send_commit(
         answered(KafkaConnectionError(str(closed)))
         return
     future.add_both(lambda result: answered(result if isinstance(result, BaseException) else None))
+
+
+def commit_identity(consumer: Any) -> tuple[str, int, str, str | None] | None:
+    """Return group, generation, member id and instance id; None if the member may not commit now."""
+    coordinator = consumer._coordinator
+    generation = coordinator.generation_if_stable()
+    if generation is None:
+        return None
+    return coordinator.group_id, generation.generation_id, generation.member_id, coordinator.group_instance_id
+
+
+def coordinator_node(consumer: Any) -> Any:
+    """Return the broker that is the coordinator, with ``host`` and ``port``; None if it is unknown."""
+    coordinator = consumer._coordinator
+    return coordinator._manager.cluster.broker_metadata(coordinator.coordinator_id)
+
+
+def connect(consumer: Any, node: Any, seconds: float) -> tuple[Any, Any]:
+    """Connect to a broker and log in as the consumer does; return the connection and its socket.
+
+    The connection belongs to the calling thread: nothing else reads from it, or sends. ``KafkaError`` or ``OSError`` if
+    it fails, or if the broker does not understand ``_offset_commit``.
+    """
+    manager, deadline = consumer._coordinator._manager, time.monotonic() + seconds
+    settings = {**manager.config, "metrics": None}
+    net = NetworkSelector()  # run by this thread, and only here
+    connection = KafkaConnection(net, broker_version_data=manager.broker_version_data, **settings)
+
+    async def connecting() -> None:
+        transport = await KafkaConnectionManager(net, **settings)._build_transport(node, timeout_at=deadline)
+        connection.connection_made(transport)
+        await connection.initialize(timeout_at=deadline)
+        await connection
+
+    try:
+        net.run(connecting)
+        connection.broker_version_data.api_version(OffsetCommitRequest, *[_offset_commit.VERSION] * 2)
+        socket = connection.transport._sock
+        socket.settimeout(seconds)
+    except BaseException:
+        disconnect(connection)
+        raise
+    return connection, socket
+
+
+def disconnect(connection: Any) -> None:
+    """Close a connection of `connect`. From any thread."""
+    connection.close()
+    connection.net.close()

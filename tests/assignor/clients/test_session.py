@@ -2,7 +2,7 @@
 
 import pytest
 
-from assignor.clients._session import IN_DOUBT, Session, fenced
+from assignor.clients._session import IN_DOUBT, Session, excessive_doubt, fenced
 from assignor.clients.adapter import ClientAdapter
 from assignor.errors import FatalError
 from assignor.observability.events import MemberFailed
@@ -56,28 +56,95 @@ def test_a_heartbeat_from_before_a_rejoin_confirms_nothing(session: Session, clo
     session.confirm(clock.now)
     clock.now += 1000  # a rejoin may take as long as the slowest member
     assert (False, False) == (session.is_certain(), session.in_doubt)
-    assert session.excessive_doubt() is None
+    assert not session.doubt_is_excessive()
 
 
-def test_doubt_for_longer_than_two_session_timeouts_is_an_error(session: Session, clock: Clock) -> None:
+def test_doubt_for_longer_than_two_session_timeouts_is_excessive(session: Session, clock: Clock) -> None:
     session.begin(clock.now)
     clock.now += 1000  # suspended: the doubt begins when it is seen
-    assert session.excessive_doubt() is None
+    assert not session.doubt_is_excessive()
     clock.now += 20
-    assert session.excessive_doubt() is None
+    assert not session.doubt_is_excessive()
     clock.now += 0.1
-    assert (error := session.excessive_doubt())
-    assert ("TimeoutException", IN_DOUBT) == (error.kafka_exception, error.code)
-    assert "no heartbeat for more than 3 session timeouts of 10 s" in str(error)
+    assert session.doubt_is_excessive()
 
 
 def test_doubt_that_ends_begins_anew(session: Session, clock: Clock) -> None:
     session.begin(clock.now)
     for _ in range(3):
         clock.now += 15
-        assert session.excessive_doubt() is None
+        assert not session.doubt_is_excessive()
         session.confirm(clock.now)
-        assert session.excessive_doubt() is None
+        assert not session.doubt_is_excessive()
+
+
+def test_a_doubt_that_was_not_seen_to_end_begins_anew(session: Session, clock: Clock) -> None:
+    """The thread that reads asks only in doubt."""
+    session.begin(clock.now)
+    for _ in range(3):
+        clock.now += 15
+        assert not session.doubt_is_excessive()
+        clock.now += 10
+        session.confirm(clock.now)
+
+
+def test_the_error_of_excessive_doubt_says_what_to_do() -> None:
+    error = excessive_doubt(10)
+    assert ("TimeoutException", IN_DOUBT) == (error.kafka_exception, error.code)
+    assert "no heartbeat for more than 3 session timeouts of 10 s" in str(error)
+
+
+def test_a_long_join_is_no_reason_for_doubt(session: Session, clock: Clock) -> None:
+    """A member that keeps its tasks reads on; the coordinator waits for it as long as the slowest member takes."""
+    session.begin(clock.now)
+    for _ in range(100):
+        clock.now += 2
+        session.await_join()
+        assert session.is_certain()
+    session.confirm(clock.now - 9)  # the answer to an old heartbeat takes nothing away
+    clock.now += 10
+    assert session.is_certain()
+
+
+def test_a_pause_during_a_join_is(session: Session, clock: Clock) -> None:
+    """The answer to SyncGroup may have waited in the socket: only a request that is sent afterwards is a proof."""
+    session.begin(clock.now)
+    session.await_join()
+    sent_at = session.now()
+    clock.now += 10.1
+    assert session.in_doubt
+    session.await_join()
+    assert session.in_doubt
+    session.begin(sent_at)
+    assert session.in_doubt
+    session.confirm(session.now())
+    assert session.is_certain()
+
+
+def test_a_sync_group_that_is_sent_after_a_pause_is_a_proof(session: Session, clock: Clock) -> None:
+    session.begin(clock.now)
+    clock.now += 1000
+    session.begin(session.now())
+    assert session.is_certain()
+
+
+def test_a_member_that_owns_nothing_keeps_nothing_while_it_joins(session: Session) -> None:
+    session.await_join()
+    assert not session.is_certain()
+    session.begin(session.now())
+    session.suspend()
+    session.await_join()
+    assert not session.is_certain()
+
+
+def test_a_fenced_member_owns_nothing_any_more(session: Session, clock: Clock) -> None:
+    session.begin(clock.now)
+    session.end()
+    session.confirm(session.now())
+    session.await_join()
+    session.begin(session.now())
+    clock.now += 1000
+    assert (False, False) == (session.is_certain(), session.doubt_is_excessive())  # the FatalError says more
 
 
 class Adapter(ClientAdapter):
@@ -111,6 +178,18 @@ def test_excessive_doubt_terminates_the_member(
             adapter.raise_failure()
         session.confirm(clock.now)  # too late
     assert [MemberFailed(adapter.failure)] == events
+
+
+def test_a_member_may_survive_excessive_doubt(
+    adapter: Adapter, session: Session, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A `StreamsConsumer` raises the error in `poll` as long as it lasts."""
+    monkeypatch.setattr(Adapter, "fails_in_doubt", False)
+    session.begin(clock.now)
+    for seconds in (15, 30, 30):
+        clock.now += seconds
+        adapter.raise_failure()
+    assert adapter.failure is None
 
 
 def test_a_fenced_member_delivers_nothing_and_raises_for_ever(

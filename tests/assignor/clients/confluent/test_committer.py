@@ -1,12 +1,13 @@
 """Commits are merged behind the one in flight, and every one is answered in order."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import kafka
 import pytest
 
-from assignor.clients.confluent._committer import Committer
+from assignor.clients.confluent._committer import Answered, Committer
 from assignor.clients.confluent._record_buffer import Offsets, RecordBuffer
 
 LOST = kafka.errors.CommitFailedError("lost")
@@ -45,11 +46,17 @@ class Group:
         self.failures: list[BaseException] = []
         self.answer: Callable[[BaseException | None], None] = lambda _: None
         self.allowed: Callable[[], bool] = lambda: True
-        self.committer = Committer(self.buffer, self._send, self.failures.append)
+        self.accepts_now = False
+        self.sent_now: list[float] = []
+        self.committer = Committer(self.buffer, self.send, self._send_now, self.failures.append)
 
-    def _send(self, offsets: Offsets, answered: Any, allowed: Any) -> None:
+    def send(self, offsets: Offsets, answered: Any, allowed: Any) -> None:
         self.sent.append({number: offset for (_, number), (offset, _) in offsets.items()})
         self.answer, self.allowed = answered, allowed
+
+    def _send_now(self, _offsets: Offsets, seconds: float) -> bool:
+        self.sent_now.append(seconds)
+        return self.accepts_now
 
     def read(self, *records: tuple[int, int]) -> list[Record]:
         """Fetch a batch, and return all of it."""
@@ -62,8 +69,11 @@ class Group:
         self.buffer.fill(list(messages))  # type: ignore[arg-type]
 
 
-def storing(answers: list[Any]) -> Callable[[Offsets, BaseException | None], None]:
-    return lambda offsets, error: answers.append(({n: offset for (_, n), (offset, _) in offsets.items()}, error))
+def storing(answers: list[Any]) -> Answered:
+    def answered(commits: Sequence[Offsets], error: BaseException | None) -> None:
+        answers.extend(({n: offset for (_, n), (offset, _) in offsets.items()}, error) for offsets in commits)
+
+    return answered
 
 
 @pytest.fixture(name="group")
@@ -98,6 +108,53 @@ def test_every_commit_is_answered_in_order_with_its_own_offsets(group: Group) ->
     assert {0: 11, 1: 11, 2: 7} == group.sent[-1]
     group.answer(LOST)
     assert [({0: 11}, None), ({1: 11}, LOST), ({0: 11}, LOST), ({2: 7}, LOST)] == answers
+
+
+def test_commits_with_the_same_answer_are_answered_in_one_call(group: Group) -> None:
+    """A loop that commits each record with `on_commit` had a third of the speed of a plain consumer."""
+    calls: list[tuple[list[Offsets], BaseException | None]] = []
+
+    def answered(commits: Sequence[Offsets], error: BaseException | None) -> None:
+        calls.append(([*commits], error))
+
+    group.read((0, 10))
+    group.committer.commit_returned(answered)
+    for offset in range(11, 13):  # a batch each
+        group.read((0, offset), (1, offset))
+        group.committer.commit_returned(answered)
+    group.committer.commit({("data", 2): (7, "")}, answered)
+    group.read((0, 13))
+    group.committer.commit_returned(answered)
+    group.committer.commit_returned(answered)
+
+    group.answer(None)
+    assert {0: 14, 1: 13, 2: 7} == group.sent[-1]
+    group.answer(LOST)
+    everything = {("data", 0): (14, ""), ("data", 1): (13, "")}
+    assert [
+        ([{("data", 0): (11, "")}], None),
+        (
+            [
+                {("data", 0): (12, ""), ("data", 1): (12, "")},
+                {("data", 0): (13, ""), ("data", 1): (13, "")},
+                {("data", 2): (7, "")},
+                {("data", 0): (14, "")},
+                everything,
+            ],
+            LOST,
+        ),
+    ] == calls
+
+
+def test_commits_that_nothing_waits_for_are_kept_as_one(group: Group) -> None:
+    """A broker that does not answer for a minute costs no memory."""
+    group.committer.commit({("data", 9): (1, "")})
+    for offset in range(100):
+        group.read((0, offset))
+        group.committer.commit_returned()
+        group.committer.commit({("data", 1): (offset, "")})
+    waiting = [each.offsets for each in group.committer._waiting]
+    assert [[{("data", 0): (100, ""), ("data", 1): (99, "")}]] == waiting
 
 
 def test_a_commit_looks_at_each_returned_record_once_and_at_no_other(group: Group) -> None:
@@ -180,7 +237,7 @@ def test_a_synchronous_commit_retries_until_the_rebalance_has_ended(group: Group
     def send(_offsets: Offsets, answered: Any, _allowed: Any) -> None:
         answered(errors.pop(0))
 
-    committer = Committer(group.buffer, send, group.failures.append)
+    committer = Committer(group.buffer, send, lambda *_: False, group.failures.append)
     committer.commit_and_wait({("data", 0): (1, "")}, 10, lambda: False)
     assert [] == errors
 
@@ -188,6 +245,46 @@ def test_a_synchronous_commit_retries_until_the_rebalance_has_ended(group: Group
         errors.append(refusal)
         with pytest.raises(type(refusal)):
             committer.commit_and_wait({("data", 0): (1, "")}, 10, lambda given_up=given_up: given_up)  # type: ignore[misc]
+
+
+def test_a_synchronous_commit_is_first_tried_on_the_calling_thread(group: Group) -> None:
+    group.accepts_now = True
+    group.committer.commit_and_wait({("data", 0): (1, "")}, 8, lambda: False)
+    assert ([2.0], []) == (group.sent_now, group.sent)
+
+    group.committer.commit({("data", 1): (1, "")})  # one at a time: behind one in flight it waits
+    with pytest.raises(kafka.errors.KafkaTimeoutError):
+        group.committer.commit_and_wait({("data", 0): (2, "")}, 0, lambda: False)
+    assert ([2.0], [{1: 1}]) == (group.sent_now, group.sent)
+    group.answer(None)
+    assert {0: 2} == group.sent[-1]
+
+
+def test_commits_wait_for_the_one_on_the_calling_thread(group: Group) -> None:
+    def sending(*_: object) -> bool:
+        group.read((0, 5))
+        committer.commit_returned()
+        assert [] == group.sent
+        return True
+
+    committer = Committer(group.buffer, group.send, sending, group.failures.append)
+    committer.commit_and_wait({("data", 1): (1, "")}, 8, lambda: False)
+    assert [{0: 6}] == group.sent
+
+
+@pytest.mark.parametrize("accepted", [True, False])
+def test_a_commit_on_the_calling_thread_does_not_outlive_the_ownership(group: Group, accepted: bool) -> None:
+    """`close` from another thread gives it up; it is not sent again."""
+
+    def sending(*_: object) -> bool:
+        committer.finish(0, LOST)
+        return accepted
+
+    committer = Committer(group.buffer, group.send, sending, group.failures.append)
+    lost = pytest.raises(kafka.errors.CommitFailedError)
+    with nullcontext() if accepted else lost:
+        committer.commit_and_wait({("data", 1): (1, "")}, 8, lambda: False)
+    assert ([], []) == (group.sent, group.failures)
 
 
 def test_a_synchronous_commit_without_an_answer_times_out(group: Group) -> None:

@@ -379,7 +379,7 @@ def test_no_record_is_returned_while_the_member_may_be_fenced(make: Make, monkey
     session = consumer._session
     with monkeypatch.context() as without_proof:
         without_proof.setattr(session, "_prolong", lambda _: None)
-        session.expires_at = now()
+        session.certain_until = now() - 0.001
         assert [None] * 10 == [consumer.poll(0) for _ in range(10)]
         assert consumer.poll(0.1) is None
         assert [] == consumer.consume(10, 0.1)
@@ -393,7 +393,8 @@ def test_a_long_doubt_is_an_error_as_long_as_it_lasts(make: Make, monkeypatch: p
     session = consumer._session
     with monkeypatch.context() as without_proof:
         without_proof.setattr(session, "_prolong", lambda _: None)
-        session.expires_at = now() - MAX_DOUBT_SESSIONS * session.seconds - 1
+        session.certain_until = now() - 1
+        session._doubt = session.certain_until, now() - MAX_DOUBT_SESSIONS * session.timeout_seconds - 1
         for _ in range(2):
             with pytest.raises(KafkaException, match="no heartbeat was answered") as raised:
                 consumer.poll(0)
@@ -415,7 +416,7 @@ def test_a_revocation_after_the_session_timeout_is_a_loss(make: Make) -> None:
     while not membership._pending:
         assert time.monotonic() < deadline
         time.sleep(0.01)
-    membership.session.expires_at = now()
+    membership.session.certain_until = now() - 0.001
     consumer.poll(0)
     assert ["assigned", "lost"] == recorder.callback_names
     poll_until(lambda: ["assigned", "lost", "assigned"] == recorder.callback_names, consumer)

@@ -62,9 +62,8 @@ def test_each_key_reaches_the_clients_that_use_it() -> None:
         "enable.auto.offset.store": False,
         "auto.offset.reset": "earliest",
     } == found.fetcher_settings
-    assert (1.5, 9.0, 300.0, 30.0) == (
+    assert (1.5, 300.0, 30.0) == (
         found.auto_commit_interval_seconds,
-        found.session_seconds,
         found.max_poll_seconds,
         found.request_seconds,
     )

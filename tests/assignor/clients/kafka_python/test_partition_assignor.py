@@ -17,6 +17,7 @@ from kafka import TopicPartition as KafkaTopicPartition
 from kafka.errors import InvalidRequestError, UnknownMemberIdError
 from kafka.future import Future
 
+from assignor.clients._session import Session
 from assignor.clients.kafka_python import KafkaPythonAdmin, StreamsPartitionAssignor, _private_api
 from assignor.clients.kafka_python._partition_assignor import STABLE_POLL_MS
 from assignor.clients.mock_cluster import MockCluster, delay_leader
@@ -133,10 +134,9 @@ def a_consumer(cluster: MockCluster, *assignors: StreamsPartitionAssignor, **set
     return KafkaConsumer(
         group_id="billing",
         partition_assignment_strategy=list(assignors),
-        session_timeout_ms=1800,
         heartbeat_interval_ms=200,
         enable_auto_commit=False,
-        **{"auto_offset_reset": "earliest", **cluster.kafka_python_settings(), **settings},
+        **{"auto_offset_reset": "earliest", "session_timeout_ms": 1800, **cluster.kafka_python_settings(), **settings},
     )
 
 
@@ -611,12 +611,24 @@ def test_a_poll_that_was_suspended_delivers_nothing_while_ownership_is_in_doubt(
 
 
 def test_a_poll_raises_when_doubt_lasts_too_long(cluster: MockCluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_private_api, "send_heartbeat", lambda _: None)
+    monkeypatch.setattr(Session, "confirm", lambda *_: None)
     with a_reader(cluster) as (consumer, doubt, send):
         send()
         doubt.begin()
         with pytest.raises(FatalError, match=r"TimeoutException: .*no heartbeat for more than 3 session timeouts"):
             consumer.poll(timeout_ms=SECONDS * 1000)
+
+
+def test_a_join_counts_on_the_clock_of_the_session(cluster: MockCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """kafka-python's clock stands still while a machine sleeps: a member that joined later was in doubt at once."""
+    monkeypatch.setattr(Session, "confirm", lambda *_: None)
+    streams = an_assignor()
+    streams.session = Session(lambda: time.monotonic() + 1000)
+    with closing(a_consumer(cluster, streams, session_timeout_ms=60_000)) as consumer:
+        consumer.subscribe(["orders"])
+        streams.bind(consumer)
+        eventually(lambda: bool(consumer.poll(timeout_ms=1500) or consumer.assignment()))
+        assert streams.session.is_certain()
 
 
 def test_private_methods_do_what_their_names_say(cluster: MockCluster) -> None:
@@ -625,9 +637,8 @@ def test_private_methods_do_what_their_names_say(cluster: MockCluster) -> None:
     called = Event()
     member.streams.call_soon(called.set)
     assert called.wait(SECONDS)
-    before = member.streams.last_heartbeat
-    eventually(lambda: member.streams.last_heartbeat > before)
-    assert abs(time.monotonic() - member.streams.last_heartbeat) < SECONDS
+    before = member.streams.session.certain_until
+    eventually(lambda: member.streams.session.certain_until > before)
     assert not member.streams.is_generation_lost
     assert STABLE_POLL_MS == member.streams.poll_timeout_ms
     member.close()

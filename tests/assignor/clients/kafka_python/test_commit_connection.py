@@ -1,0 +1,146 @@
+"""Commits of the calling thread, on the embedded cluster; and their bytes beside those of kafka-python."""
+
+import io
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+from kafka import KafkaConsumer
+from kafka import TopicPartition as KafkaTopicPartition
+from kafka.protocol.consumer import OffsetCommitRequest, OffsetCommitResponse
+
+from assignor.clients.kafka_python import StreamsPartitionAssignor, _commit_connection, _offset_commit, _private_api
+from assignor.clients.kafka_python._commit_connection import CommitConnection
+from assignor.clients.mock_cluster import MockCluster, delay_leader
+from assignor.topology import Subtopology, Topology
+
+OFFSETS = {("orders", 0): (7, ""), ("payments", 3): (1 << 40, "by hand"), ("orders", 2): (0, "")}
+
+
+@pytest.mark.parametrize("instance_id", [None, "one"])
+def test_a_request_has_the_bytes_of_kafka_python(instance_id: str | None) -> None:
+    topic = OffsetCommitRequest.OffsetCommitRequestTopic
+    request = OffsetCommitRequest(
+        version=_offset_commit.VERSION,
+        group_id="billing",
+        generation_id_or_member_epoch=3,
+        member_id="member-1",
+        group_instance_id=instance_id,
+        topics=[
+            topic(
+                name=name,
+                partitions=[
+                    topic.OffsetCommitRequestPartition(
+                        partition_index=number,
+                        committed_offset=offset,
+                        committed_leader_epoch=-1,
+                        committed_metadata=metadata,
+                    )
+                    for (each, number), (offset, metadata) in OFFSETS.items()
+                    if each == name
+                ],
+            )
+            for name in ("orders", "payments")
+        ],
+    )
+    request.with_header(correlation_id=0, client_id="client")
+
+    ours = _offset_commit.encode_request("client", "billing", 3, "member-1", instance_id, OFFSETS)
+    assert request.encode(header=True, framed=True) == ours
+    assert (OffsetCommitRequest.API_KEY, 2) == (_offset_commit.API_KEY, len({name for name, _ in OFFSETS}))
+
+
+def test_error_codes_are_found() -> None:
+    topic = OffsetCommitResponse.OffsetCommitResponseTopic
+    partition = topic.OffsetCommitResponsePartition
+    response = OffsetCommitResponse(
+        version=_offset_commit.VERSION,
+        throttle_time_ms=9,
+        topics=[
+            topic(name="orders", partitions=[partition(partition_index=n, error_code=n) for n in (0, 22)]),
+            topic(name="payments", partitions=[partition(partition_index=1, error_code=25)]),
+        ],
+    )
+    assert [0, 22, 25] == list(_offset_commit.error_codes(bytes(4) + response.encode()))
+
+
+@pytest.fixture(name="consumer")
+def fixture_consumer() -> Iterator[Any]:
+    """A consumer that has joined."""
+    streams = StreamsPartitionAssignor(Topology.of(Subtopology(sources=["orders"])))
+    delay_leader(streams, 0.05)
+    with MockCluster(topics={"orders": 3}) as cluster:
+        settings = cluster.kafka_python_settings()
+        consumer = KafkaConsumer(
+            group_id="billing", partition_assignment_strategy=[streams], auto_offset_reset="earliest", **settings
+        )
+        with closing(consumer):
+            streams.bind(consumer)
+            consumer.subscribe(["orders"])
+            while not consumer.assignment():
+                consumer.poll(timeout_ms=1500)
+            yield consumer
+
+
+@pytest.fixture(name="connection")
+def fixture_connection(consumer: Any) -> Iterator[CommitConnection]:
+    """A connection on which a second commit is accepted, as it is frequent."""
+    with closing(CommitConnection(consumer)) as connection:
+        assert [False, True] == [connection.commit({("orders", 0): (n, "")}, 10) for n in (1, 2)]
+        yield connection
+
+
+def test_frequent_commits_are_accepted(consumer: Any, connection: CommitConnection) -> None:
+    assert connection.commit({("orders", 0): (5, ""), ("orders", 1): (6, "by hand")}, 10)
+    found = [consumer.committed(KafkaTopicPartition("orders", number), metadata=True) for number in range(2)]
+    assert [(5, ""), (6, "by hand")] == [(each.offset, each.metadata) for each in found]
+
+
+def test_a_commit_that_is_refused_is_left_to_the_member(
+    connection: CommitConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    group, generation, *rest = _private_api.commit_identity(connection._consumer) or ("", 0)
+    with monkeypatch.context() as patched:
+        patched.setattr(_private_api, "commit_identity", lambda _: (group, generation - 1, *rest))
+        assert not connection.commit({("orders", 0): (5, "")}, 10)
+        patched.setattr(_private_api, "commit_identity", lambda _: None)  # it rejoins
+        assert not connection.commit({("orders", 0): (5, "")}, 10)
+    assert connection.commit({("orders", 0): (5, "")}, 10)
+
+
+def test_after_a_failure_commits_are_left_to_the_member_for_a_while(
+    connection: CommitConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert connection._connection
+    _private_api.disconnect(connection._connection[0])
+    assert [False, False] == [connection.commit({("orders", 0): (n, "")}, 10) for n in (5, 6)]
+    monkeypatch.setattr(_commit_connection, "RECONNECT_SECONDS", 0)
+    assert connection.commit({("orders", 0): (7, "")}, 10)
+
+
+def test_rare_commits_are_left_to_the_member(connection: CommitConnection, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_commit_connection, "FREQUENT_SECONDS", -1)
+    assert not connection.commit({("orders", 0): (5, "")}, 10)
+    assert connection._connection is None
+
+
+def test_another_coordinator_gets_another_connection(connection: CommitConnection) -> None:
+    """A member of a group whose coordinator has moved."""
+    before = connection._connection
+    connection._address = "elsewhere", 9092
+    assert connection.commit({("orders", 0): (5, "")}, 10)
+    assert before != connection._connection
+
+
+def test_a_response_may_arrive_in_pieces() -> None:
+    class Socket(io.BytesIO):
+        def sendall(self, request: bytes) -> None:
+            self.request = request
+
+        def recv(self, _: int) -> bytes:
+            return self.read(3)
+
+    assert b"answer" == _commit_connection._exchange(Socket(b"\0\0\0\6answer"), b"")
+    with pytest.raises(ConnectionError):
+        _commit_connection._exchange(Socket(b"\0\0\0\7answer"), b"")
