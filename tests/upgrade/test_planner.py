@@ -203,7 +203,7 @@ def test_from_2_3_and_older_into_4_it_takes_a_bridge_and_three_bounces(origin, t
     value = "1.1" if origin.line in {"2.0", "2.1"} else origin.line
     assert (("3.9.2",), Plan.TWO_BOUNCES, value) == (found.via, found.plan, found.upgrade_from)
     assert [
-        f'bounce every member to 3.9.2 with upgrade.from="{origin.line}", one by one',
+        f'bounce every member to 3.9.2 with upgrade.from="{value}", one by one',
         "remove upgrade.from and bounce every member again, one by one",
         f"bounce every member to {target}, one by one",
     ] == [str(step.do) for step in found.steps]
