@@ -59,10 +59,17 @@ class MessageCode(enum.Enum):
         "members of {behind} fail on records of foreign-key joins (UnsupportedVersionException)"
     )
     MISREAD_REPARTITIONING = "members of {behind} misread updates of tables"
+    WRONG_ANSWERS = (
+        "a leader of {behind} that probes assigns all tasks of a process to each of its threads, and tasks of several "
+        "topics with wrong partitions, on which members fail (KAFKA-8649)"
+    )
     PUSHED = "a leader of {ahead} can make members of {behind} use version {ahead.supported_version}, and they fail"
     NEW_VERSION = (
         "now every leader knows version {ahead.supported_version}; it answers version {behind.supported_version} as "
         "long as one member sends it"
+    )
+    NEW_VERSION_PINNED = (
+        "now every leader knows version {ahead.supported_version}; it answers version 2 as long as one member sends it"
     )
     NEW_PROTOCOL = "now every leader lets members keep what they own (cooperative)"
     NEW_RECORDS = "now every member reads the new records"
@@ -123,12 +130,6 @@ class MessageCode(enum.Enum):
         "KAFKA-8649: a leader of {newer} can make members of the older release use a version that they do not have, "
         "and they fail"
     )
-    KAFKA_8649_PROBING = (
-        "with KAFKA-8649: while {origin} leads and probes, each thread of a process gets all of the process's tasks, "
-        "and tasks of several topics or subtopologies come with wrong partitions, on which members fail; with "
-        'upgrade.from="1.1" in a first bounce no member is probed'
-    )
-    KAFKA_8649_PROBING_FIXED = KAFKA_8649_PROBING + ", and {fixed}, one bounce away, has the fix"
 
 
 _NAMES: Final = {

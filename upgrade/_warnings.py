@@ -21,6 +21,7 @@ from upgrade.plans import (
     Upgrade,
     bridge_release,
     documented_plan,
+    fails_on_stateless_tasks,
     is_downgrade,
     obstacles,
     order_by_capability,
@@ -184,8 +185,9 @@ def _mixed_release_warnings(hop: _Hop) -> Iterator[Message]:
     behind, ahead = hop.behind.behaviour, hop.ahead.behaviour
     if hop.plan is Plan.OFFLINE or not (hop.behind.kafka_name and hop.ahead.kafka_name):
         return
-    # The leader looks up a lag for each task that a member reports, and stateless tasks have none.
-    if behind.reported_tasks is ReportedTasks.ALL and ahead.fails_on_missing_lag:
+    if TopologyFeature.STATELESS_SUBTOPOLOGIES not in hop.facts.absent and fails_on_stateless_tasks(
+        hop.origin, hop.target
+    ):
         yield hop.message(MessageCode.MISSING_LAG)
     # A cooperative thread of 2.4 or 2.5 reports all that its process has on disk but does not run itself.
     if behind.reported_tasks is ReportedTasks.ALL_UNLESS_COOPERATIVE and ahead.reported_tasks is ReportedTasks.STATEFUL:
@@ -193,23 +195,13 @@ def _mixed_release_warnings(hop: _Hop) -> Iterator[Message]:
 
 
 def _kafka_8649_warnings(hop: _Hop) -> Iterator[Message]:
-    """Warn of leaders that probe with wrong answers, and of those that make members use too high a version.
+    """Warn of leaders that make members use too high a version.
 
     While ``upgrade.from`` holds all members at version 2, none is probed.
     """
-    origin, target, offline = hop.origin, hop.target, hop.plan is Plan.OFFLINE
+    origin, target = hop.origin, hop.target
     if hop.upgrade.upgrade_from in PINNED_VERSIONS:
         return
     newer = max(origin, target, key=lambda release: release.supported_version)
     if newer.rule_set == KAFKA_8649_RULE_SET and {origin.supported_version, target.supported_version} == {3, 4}:
         yield hop.message(MessageCode.KAFKA_8649_OVERSHOT, newer=newer)
-    if origin.rule_set == KAFKA_8649_RULE_SET and origin.supported_version < target.supported_version and not offline:
-        alike = (
-            each
-            for each in RELEASES.values()
-            if each.is_released and each.supported_version == origin.supported_version and each.number > origin.number
-        )
-        fixed = next((each for each in alike if each.rule_set != KAFKA_8649_RULE_SET), None)
-        yield hop.message(
-            MessageCode.KAFKA_8649_PROBING_FIXED if fixed else MessageCode.KAFKA_8649_PROBING, fixed=fixed
-        )

@@ -5,7 +5,7 @@ Sources: KIP-268, KIP-429, KIP-904, and the upgrade guides of the releases.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from attrs import fields, frozen
@@ -21,12 +21,15 @@ from upgrade.plans import (
     Upgrade,
     documented_upgrade_hops,
     is_downgrade,
+    is_wrongly_probed,
     obstacles,
     order_by_capability,
 )
 from upgrade.releases import Release
+from upgrade.upgrade_from import PINNED_VERSIONS
 from upgrade.verdict import NO_GUIDANCE, UNKNOWN_TOPOLOGY, Guidance, TopologyFacts, TopologyFeature, guidance
 from upgrade.verdict.conditions import without_features
+from upgrade.verdict.guidance import is_pushed
 
 
 @frozen
@@ -163,7 +166,7 @@ _EFFECTS: Final[Mapping[Obstacle, _Effects]] = {
     Obstacle.OVERSHOT: _Effects(
         MessageCode.NOT_PUSHED,
         MessageCode.PUSHED,
-        MessageCode.NEW_VERSION,
+        MessageCode.NEW_VERSION_PINNED,
         MessageCode.PIN_STAYS,
     ),
     Obstacle.PROTOCOL: _Effects(
@@ -185,6 +188,20 @@ _EFFECTS: Final[Mapping[Obstacle, _Effects]] = {
         MessageCode.RECORDS_STAY,
     ),
 }
+_NOT_PROBED: Final = _Effects(
+    MessageCode.NOT_PUSHED, MessageCode.WRONG_ANSWERS, MessageCode.NEW_VERSION_PINNED, MessageCode.PIN_STAYS
+)
+"""What a value that pins version 2 changes where leaders probe with wrong answers."""
+
+
+def _effects(hop: Upgrade, found: Sequence[Obstacle]) -> list[_Effects]:
+    """List what ``upgrade.from`` changes: about each obstacle, and about version probing."""
+    effects = [_EFFECTS[each] for each in found]
+    if is_pushed(hop.origin, hop.target):
+        effects.append(_EFFECTS[Obstacle.OVERSHOT])
+    if hop.upgrade_from in PINNED_VERSIONS and is_wrongly_probed(hop.origin, hop.target):
+        effects.append(_NOT_PROBED)
+    return effects
 
 
 def _steps(hop: Upgrade, absent: frozenset[TopologyFeature]) -> tuple[PlanStep, ...]:
@@ -223,9 +240,8 @@ def _steps(hop: Upgrade, absent: frozenset[TopologyFeature]) -> tuple[PlanStep, 
             else (MessageCode.VERSION_PROBING, MessageCode.LOWER_VERSION)
         )
         return (step(StepKind.DONE, text(MessageCode.BOUNCE), text(why), text(skipped)),)
-    # Two bounces without an obstacle are those around KAFKA-8649, whose single bounce Kafka's guides allow.
-    found = without_features(obstacles(hop.origin, hop.target), absent) or (Obstacle.OVERSHOT,)
-    effects = [_EFFECTS[each] for each in found]
+    found = without_features(obstacles(hop.origin, hop.target), absent)
+    effects = _effects(hop, found)
     with_value = text(MessageCode.WITH_VALUE, effects=MessageList.of([each.with_value for each in effects], params))
     without = MessageList.of([each.without for each in effects], params)
     if is_downgrade(hop.origin, hop.target):

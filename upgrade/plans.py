@@ -14,7 +14,7 @@ from typing import Final
 
 from attrs import field, frozen
 
-from upgrade.release_behaviour import BOTH, COOPERATIVE, EAGER
+from upgrade.release_behaviour import BOTH, COOPERATIVE, EAGER, ReportedTasks
 from upgrade.releases import RELEASES, Release, release_named
 
 KAFKA_8649_RULE_SET: Final = "g2"
@@ -162,6 +162,29 @@ def upgrade_from_value(origin: Release, target: Release) -> str | None:
 def documented_upgrade(origin: Release, target: Release) -> Upgrade:
     """Return the documented plan for a pair of releases, with the ``upgrade.from`` that it needs."""
     return Upgrade(origin, target, documented_plan(origin, target), upgrade_from_value(origin, target))
+
+
+def is_wrongly_probed(origin: Release, target: Release) -> bool:
+    """Whether a leader of the less capable release probes members of the other with wrong answers (KAFKA-8649).
+
+    >>> is_wrongly_probed(release_named("2.1.1"), release_named("2.8.2"))
+    True
+    """
+    behind, ahead = order_by_capability(origin, target)
+    is_probing = behind.rule_set == KAFKA_8649_RULE_SET and behind.supported_version < ahead.supported_version
+    return is_probing and bool(ahead.kafka_name)
+
+
+def fails_on_stateless_tasks(origin: Release, target: Release) -> bool:
+    """Whether a leader of one release looks up lags of stateless tasks that members of the other report (2.6 to 3.0).
+
+    >>> fails_on_stateless_tasks(release_named("2.3.1"), release_named("2.8.2"))
+    True
+    """
+    behind, ahead = order_by_capability(origin, target)
+    if not (behind.kafka_name and ahead.kafka_name):
+        return False
+    return behind.behaviour.reported_tasks is ReportedTasks.ALL and ahead.behaviour.fails_on_missing_lag
 
 
 def bridge_release(origin: Release, target: Release) -> Release | None:

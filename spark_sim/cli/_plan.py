@@ -33,7 +33,14 @@ from upgrade.brokers.protocol_versions import MetadataMode, broker_release, vers
 from upgrade.brokers.steps import BrokerAdvice
 from upgrade.hazards import TopologyChange
 from upgrade.releases import ResolvedRelease, resolve_release
-from upgrade.verdict import UNKNOWN_TOPOLOGY, TopologyFacts, Verdict, facts_of_topology, features_named
+from upgrade.verdict import (
+    UNKNOWN_TOPOLOGY,
+    TopologyFacts,
+    TopologyFeature,
+    Verdict,
+    facts_of_topology,
+    features_named,
+)
 
 if TYPE_CHECKING:
     from spark_sim.advice.impact import Impact, MeasuredHop
@@ -78,13 +85,13 @@ GROUP_OPTIONS: Final = ("members", "tasks", "standbys", "static", "session_timeo
 @click.option(
     "--without",
     metavar="FEATURES",
-    help="What the topology does not have: foreign-key-joins, repartitioned-tables, or both with a comma.",
+    help=f"What the application does not have, with commas: {', '.join(each.value for each in TopologyFeature)}.",
 )
 @click.option(
     "--topology",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="The text of Topology#describe(), which says what the topology has.",
+    help="The text of Topology#describe(), which shows all of these but second-thread.",
 )
 @click.option("--assume", metavar="RELEASE", help="Treat a line that is newer than this version like RELEASE.")
 @click.option(
@@ -114,7 +121,7 @@ def plan(
 
     A release is a number (1.1.1), a line (1.1, its newest release), streams-assignor or simulated-4.
 
-    The first line has the verdict. "safe-if" names what the topology must not have; --without or --topology answers
+    The first line has the verdict. "safe-if" names what the application must not have; --without or --topology answers
     it. Exit status 1 if the topology makes the plan unsafe.
 
     With --explored, or any option about your group, the documented plan is checked against every schedule of a group of
@@ -150,8 +157,6 @@ def plan(
         raise click.UsageError("--zookeeper, --kraft and --level need --brokers")
     if brokers and (without or topology):
         raise click.UsageError("--without and --topology are for a Streams group")
-    if without and topology:
-        raise click.UsageError("--topology says what the topology has: leave out --without")
     try:
         if brokers:
             _print_broker_plan(_advise_brokers(from_release, to_release, mode, level), output=output)
@@ -175,15 +180,19 @@ def _print_broker_plan(advice: BrokerAdvice, *, output: str) -> None:
 
 
 def _topology_facts(without: str | None, topology: Path | None) -> TopologyFacts:
-    """Return what the options say of the topology."""
+    """Return what the options say of the application: ``without`` adds to what a topology does not show."""
+    absent = features_named(without) if without is not None else frozenset()
     if topology is None:
-        return TopologyFacts(absent=features_named(without)) if without is not None else UNKNOWN_TOPOLOGY
+        return evolve(UNKNOWN_TOPOLOGY, absent=absent)
     try:
-        return facts_of_topology(topology.read_text(encoding="utf-8"), str(topology))
+        found = facts_of_topology(topology.read_text(encoding="utf-8"), str(topology))
     except (OSError, UnicodeDecodeError) as error:
         raise click.UsageError(f"cannot read {topology}: {error}") from error
     except UpgradeError as error:
         raise click.UsageError(f"{topology}: {error}") from error
+    if shown := sorted(each.value for each in absent & (found.absent | found.present)):
+        raise click.UsageError(f"--topology shows whether there are {', '.join(shown)}: leave this out of --without")
+    return evolve(found, absent=found.absent | absent)
 
 
 def _print_group_plan(
@@ -338,7 +347,8 @@ def _verdict_text(advice: Advice) -> str:
         return f"{found.verdict.value}: {title}; {why}"
     if found.verdict is Verdict.SAFE:
         return f"{found.verdict.value}: {title}"
-    condition = f"if the topology has no {' and no '.join(features)}"
+    subject = "application" if TopologyFeature.SECOND_THREAD in found.features else "topology"
+    condition = f"if the {subject} has no {' and no '.join(features)}"
     if not found.if_met:
         return f"{found.verdict.value}: {title}, {condition}"
     only = f", which {' and '.join(each.words for each in found.hops_features)} make unsafe"

@@ -14,12 +14,12 @@ from upgrade.plans import (
     Obstacle,
     Plan,
     Upgrade,
-    documented_plan,
     is_downgrade,
+    is_wrongly_probed,
     obstacles,
-    upgrade_from_value,
 )
-from upgrade.releases import Release
+from upgrade.upgrade_from import PINNED_VERSIONS
+from upgrade.verdict import advised_hop
 
 
 class WayBackVerdict(enum.Enum):
@@ -76,6 +76,8 @@ def source_of(hop: Upgrade) -> str:
     'KIP-429, KIP-904, upgrade guide of 3.9'
     """
     found = [_OBSTACLE_SOURCES[each] for each in obstacles(hop.origin, hop.target)]
+    if hop.upgrade_from in PINNED_VERSIONS and is_wrongly_probed(hop.origin, hop.target):
+        found.append(_OBSTACLE_SOURCES[Obstacle.OVERSHOT])
     if not found and (hop.origin.supported_version != hop.target.supported_version or not hop.target.kafka_name):
         found = ["KIP-268"]
     newest = max(hop.origin, hop.target, key=lambda release: release.number)
@@ -92,30 +94,33 @@ def way_back(hop: Upgrade, kind: StepKind) -> WayBack:
             WayBackVerdict.OPEN, f"remove upgrade.from and bounce every member, still as {origin}", "KIP-268"
         )
     formats = unreadable_formats(origin, target)
-    plan = Plan.ONE_BOUNCE if kind is StepKind.PINNED else documented_plan(target, origin)
-    words = [_return_by(plan, origin, target, pinned=kind is StepKind.PINNED)]
-    sources = [source_of(Upgrade(target, origin, plan))]
+    # Before upgrade.from is removed, the members that return are no newer than the others in what they send.
+    back = Upgrade(target, origin, Plan.ONE_BOUNCE) if kind is StepKind.PINNED else advised_hop(target, origin)
+    words = [_return_by(back, pinned=kind is StepKind.PINNED)]
+    sources = [source_of(back)]
     if formats:
         lines = ", ".join(each.line for each in formats)
         words.append(f"{origin} cannot open the stores of {lines}: {EMPTY_DIRECTORY}")
         sources += [each.source for each in formats]
-    lowers = plan is not Plan.OFFLINE and not (kind is StepKind.PINNED and target.pinned_version(hop.upgrade_from))
+    lowers = back.plan is not Plan.OFFLINE and not (kind is StepKind.PINNED and target.pinned_version(hop.upgrade_from))
     if lowers and (static := static_downgrade(target, origin)):
         words.append("a static member waits until its session has timed out")
         sources.append(static.source)
     verdict = WayBackVerdict.LOSSY if formats else WayBackVerdict.OPEN
     distinct = dict.fromkeys(", ".join(sources).split(", "))
-    return WayBack(WayBackVerdict.OFFLINE if plan is Plan.OFFLINE else verdict, "; ".join(words), ", ".join(distinct))
+    return WayBack(
+        WayBackVerdict.OFFLINE if back.plan is Plan.OFFLINE else verdict, "; ".join(words), ", ".join(distinct)
+    )
 
 
-def _return_by(plan: Plan, origin: Release, target: Release, *, pinned: bool) -> str:
+def _return_by(back: Upgrade, *, pinned: bool) -> str:
+    target, origin, value = back.origin, back.target, back.upgrade_from
     if pinned:
         return f"until upgrade.from is removed, bounce every member that has {target} to {origin} again"
-    if plan is Plan.OFFLINE:
+    if back.plan is Plan.OFFLINE:
         return f"no bounce leads back: stop every member of {target}, then start every member as {origin}"
-    if plan is Plan.ONE_BOUNCE:
+    if back.plan is Plan.ONE_BOUNCE:
         return f"at any time, bounce every member that has {target} to {origin} again"
-    value = upgrade_from_value(target, origin)
     if not is_downgrade(target, origin):
         return f'bounce every member to {origin} with upgrade.from="{value}", then remove it and bounce again'
     drains = not RECORD_FORMAT_CHANGES.keys().isdisjoint(obstacles(target, origin))

@@ -9,7 +9,7 @@ from upgrade.verdict.conditions import (
     features_named,
     topology_conditions,
 )
-from upgrade.verdict.guidance import NO_GUIDANCE, Guidance, guidance
+from upgrade.verdict.guidance import NO_GUIDANCE, Guidance, advised_hop, guidance
 
 __all__ = [
     "NO_GUIDANCE",
@@ -18,6 +18,7 @@ __all__ = [
     "TopologyFacts",
     "TopologyFeature",
     "Verdict",
+    "advised_hop",
     "facts_of_topology",
     "features_named",
     "guidance",

@@ -2,6 +2,9 @@
 
 A sweep sees rebalance metadata, and no records. Two record formats have changed (KAFKA-13769, KIP-904). While members
 of both sides of such a change are in one group, a topology without the feature has no such records.
+
+A sweep has one stateful subtopology, one source topic and one thread in each process. Three bugs need more than that:
+one of leaders from 2.6 to 3.0, and two of leaders that probe before KAFKA-8649 was fixed.
 """
 
 from __future__ import annotations
@@ -13,9 +16,19 @@ from typing import Final
 from attrs import frozen
 
 from upgrade.errors import UpgradeError, quote_input
-from upgrade.plans import RECORD_FORMAT_CHANGES, Obstacle, Plan, Upgrade, is_downgrade, obstacles, order_by_capability
+from upgrade.plans import (
+    RECORD_FORMAT_CHANGES,
+    Obstacle,
+    Plan,
+    Upgrade,
+    fails_on_stateless_tasks,
+    is_downgrade,
+    is_wrongly_probed,
+    obstacles,
+    order_by_capability,
+)
 from upgrade.releases import Release
-from upgrade.upgrade_from import UpgradeFromEffect
+from upgrade.upgrade_from import PINNED_VERSIONS, UpgradeFromEffect
 
 
 class Verdict(enum.Enum):
@@ -32,10 +45,15 @@ class Verdict(enum.Enum):
 
 
 class TopologyFeature(enum.Enum):
-    """A feature of a topology whose records have changed. The values are those of ``plan --without``."""
+    """A feature on which a verdict depends. The values are those of ``plan --without``."""
 
     FOREIGN_KEY_JOINS = "foreign-key-joins"
     REPARTITIONED_TABLES = "repartitioned-tables"
+    STATELESS_SUBTOPOLOGIES = "stateless-subtopologies"
+    """Beside stateful ones."""
+    SECOND_SOURCE_TOPIC = "second-source-topic"
+    SECOND_THREAD = "second-thread"
+    """In a process: the only one that no topology shows."""
 
     @property
     def condition(self) -> str:
@@ -51,6 +69,9 @@ class TopologyFeature(enum.Enum):
 _WORDS: Final = {
     TopologyFeature.FOREIGN_KEY_JOINS: "foreign-key joins",
     TopologyFeature.REPARTITIONED_TABLES: "repartitioned tables",
+    TopologyFeature.STATELESS_SUBTOPOLOGIES: "stateless subtopologies beside stateful ones",
+    TopologyFeature.SECOND_SOURCE_TOPIC: "second source topic",
+    TopologyFeature.SECOND_THREAD: "second thread in a process",
 }
 _FEATURES: Final[Mapping[Obstacle, TopologyFeature]] = {
     Obstacle.FOREIGN_KEY_JOINS: TopologyFeature.FOREIGN_KEY_JOINS,
@@ -122,17 +143,25 @@ def topology_conditions(upgrade: Upgrade) -> tuple[TopologyFeature, ...]:
     }
     if UpgradeFromEffect.OLD_FOREIGN_KEY_JOINS in held_back and _meets_kafka_14646(upgrade.origin, upgrade.target):
         found.add(TopologyFeature.FOREIGN_KEY_JOINS)
+    if fails_on_stateless_tasks(upgrade.origin, upgrade.target):
+        found.add(TopologyFeature.STATELESS_SUBTOPOLOGIES)
+    if is_wrongly_probed(upgrade.origin, upgrade.target) and _value_while_mixed(upgrade) not in PINNED_VERSIONS:
+        found |= {TopologyFeature.SECOND_SOURCE_TOPIC, TopologyFeature.SECOND_THREAD}
     return tuple(each for each in TopologyFeature if each in found)
 
 
 def _formats_held_back(upgrade: Upgrade) -> frozenset[UpgradeFromEffect]:
     """Return what the more capable members do while they are in one group with the others."""
     _, ahead = order_by_capability(upgrade.origin, upgrade.target)
-    value = upgrade.upgrade_from
+    value = _value_while_mixed(upgrade)
+    return frozenset() if value is None else frozenset(ahead.upgrade_from_effects(value))
+
+
+def _value_while_mixed(upgrade: Upgrade) -> str | None:
+    """Return the ``upgrade.from`` of the more capable members while they are in one group with the others."""
     # The value of a single bounce belongs to the target; the members that a downgrade replaces do not have it.
-    if value is None or (upgrade.plan is Plan.ONE_BOUNCE and is_downgrade(upgrade.origin, upgrade.target)):
-        return frozenset()
-    return frozenset(ahead.upgrade_from_effects(value))
+    is_too_late = upgrade.plan is Plan.ONE_BOUNCE and is_downgrade(upgrade.origin, upgrade.target)
+    return None if is_too_late else upgrade.upgrade_from
 
 
 def _meets_kafka_14646(origin: Release, target: Release) -> bool:

@@ -13,10 +13,11 @@ from upgrade.plans import (
     Plan,
     Upgrade,
     bridge_release,
-    documented_plan,
     documented_upgrade,
     is_downgrade,
+    is_wrongly_probed,
     obstacles,
+    order_by_capability,
 )
 from upgrade.releases import Release
 from upgrade.verdict.conditions import (
@@ -30,6 +31,7 @@ from upgrade.verdict.conditions import (
 
 _KAFKA_8649_VALUE: Final = "1.1"
 """With it members send version 2, to which no leader answers with a version of its own."""
+_HARMED_BY_PROBING: Final = frozenset({TopologyFeature.SECOND_SOURCE_TOPIC, TopologyFeature.SECOND_THREAD})
 
 
 @frozen
@@ -108,20 +110,35 @@ def advised_hops(
 ) -> tuple[Upgrade, ...]:
     """Return the advised way as upgrades, one after the other, for a topology without some features.
 
-    It is that of Kafka's guides, except that KAFKA-8649 rules out their single bounce.
+    It is that of Kafka's guides, except that KAFKA-8649 rules out version probing: the first of two bounces
+    pins version 2.
     """
     bridge = bridge_release(origin, target)
-    return tuple(_advised_hop(*hop, absent) for hop in pairwise([origin, *([bridge] if bridge else []), target]))
+    return tuple(advised_hop(*hop, absent) for hop in pairwise([origin, *([bridge] if bridge else []), target]))
 
 
-def _advised_hop(origin: Release, target: Release, absent: frozenset[TopologyFeature]) -> Upgrade:
-    if is_pushed(origin, target):
+def advised_hop(origin: Release, target: Release, absent: frozenset[TopologyFeature] = frozenset()) -> Upgrade:
+    """Return the advised upgrade between two releases without a bridge release."""
+    documented = documented_upgrade(origin, target)
+    if is_pushed(origin, target) or _is_better_pinned(documented, absent):
         return Upgrade(origin, target, Plan.TWO_BOUNCES, _KAFKA_8649_VALUE)
-    if documented_plan(origin, target) is not Plan.ONE_BOUNCE and not without_features(
-        obstacles(origin, target), absent
-    ):
+    if documented.plan is not Plan.ONE_BOUNCE and not without_features(obstacles(origin, target), absent):
         return Upgrade(origin, target, Plan.ONE_BOUNCE)
-    return documented_upgrade(origin, target)
+    return documented
+
+
+def _is_better_pinned(documented: Upgrade, absent: frozenset[TopologyFeature]) -> bool:
+    """Whether a value keeps members from being probed by leaders that answer wrongly (KAFKA-8649).
+
+    Where two bounces are needed anyway it costs nothing, so the topology does not matter.
+    """
+    origin, target = documented.origin, documented.target
+    _, ahead = order_by_capability(origin, target)
+    if not is_wrongly_probed(origin, target) or not ahead.can_start_with(_KAFKA_8649_VALUE):
+        return False
+    if documented.plan is Plan.ONE_BOUNCE:
+        return not absent >= _HARMED_BY_PROBING
+    return documented.plan is Plan.TWO_BOUNCES
 
 
 def is_pushed(origin: Release, target: Release) -> bool:

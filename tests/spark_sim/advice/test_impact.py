@@ -242,3 +242,22 @@ def test_leaders_of_2_1_are_unsafe_to_probe_and_both_ways_around_them_are_safe(g
     world = Simulation(Scenario.parse(f"A@2.1.1 B@2.1.1 C@2.1.1 | with {group} | {steps}")).run()
 
     assert safe == (not world.violations)
+
+
+@pytest.mark.parametrize("group", ["threads=2", "topology=join", "topology=two"])
+@pytest.mark.parametrize(
+    ("start", "steps"),
+    [
+        ("2.0.1", "bounce A>2.3.1{value} B>2.3.1{value} C>2.3.1{value} | bounce A>2.3.1 B>2.3.1 C>2.3.1"),
+        # Members that restart as they were, in a downgrade that has begun, are probed again.
+        ("2.8.2{value}", "elect newest | bounce fast A>2.1.1 | elect {first} | stop B | stop C | start B"),
+    ],
+)
+@pytest.mark.parametrize("safe", [True, False])
+def test_a_value_that_pins_version_2_is_safe_from_2_0_and_in_downgrades(group, start, steps, safe):
+    value = ",upgrade.from=1.1" if safe else ",upgrade.from=2.3" * start.startswith("2.8")
+    named = {"value": value, "first": "A.1" if "threads" in group else "A"}
+    members = " ".join(f"{name}@{start}" for name in "ABC")
+    line = f"{members} | with {group} | {steps}".format_map(named)
+
+    assert safe == (not Simulation(Scenario.parse(line)).run().violations)

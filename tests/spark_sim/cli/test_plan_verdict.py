@@ -33,6 +33,45 @@ def test_the_first_line_has_the_verdict_and_its_conditions():
     assert "which foreign-key joins make unsafe" in first_line("2.8", "3.3")
 
 
+@pytest.mark.parametrize("origin", ["2.0.1", "2.1.1", "2.3.0"])
+def test_members_of_leaders_that_probe_with_wrong_answers_are_never_probed(origin):
+    """The plan had the line of the old release as value, the verdict safe, and KAFKA-8649 in a note."""
+    found = plain(origin, "3.9")
+
+    assert ("safe", [], "two_bounces", "1.1") == tuple(
+        found[key] for key in ("verdict", "conditions", "plan", "upgrade_from")
+    )
+    assert not [note for note in found["warnings"] if "KAFKA-8649" in note]
+
+
+def test_one_topic_and_one_thread_need_no_second_bounce_from_2_0():
+    known = ("--topology", TOPOLOGIES / "plain-1.1.1.txt")
+    one_thread = ("--without", "second-thread")
+
+    assert "if the application has no second source topic and no second thread in a" in first_line("2.0", "2.3.1")
+    assert ("safe", "one_bounce") == tuple(
+        plain("2.0", "2.3.1", "--without", "second-source-topic,second-thread")[key] for key in ("verdict", "plan")
+    )
+    assert ("safe", "two_bounces") == tuple(
+        plain("2.0", "2.3.1", *known, *one_thread)[key] for key in ("verdict", "plan")
+    )
+
+
+def test_stateless_subtopologies_decide_from_2_3_to_2_8():
+    """L7: the verdict was safe, with a note that the leader fails."""
+    mixed = TOPOLOGIES / "stream-repartition-2.4.1.txt"
+
+    assert ("safe-if", ["no stateless-subtopologies"]) == tuple(
+        plain("2.3", "2.8")[key] for key in ("verdict", "conditions")
+    )
+    assert ("unsafe", 1) == (
+        plain("2.3", "2.8", "--topology", mixed)["verdict"],
+        run("2.3", "2.8", "--topology", mixed).exit_code,
+    )
+    resolved = plain("2.3", "2.8", "--without", "stateless-subtopologies")
+    assert ("safe", []) == (resolved["verdict"], [note for note in resolved["warnings"] if "stateless" in note])
+
+
 def test_the_object_has_the_verdict_and_its_conditions_at_the_top():
     found = plain("2.8", "3.9")
 
@@ -70,7 +109,10 @@ def test_a_topology_resolves_the_verdict(topology, target, verdict, kind, status
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--without", "joins"), "unknown feature 'joins': expected foreign-key-joins or repartitioned-tables"),
+        (
+            ("--without", "joins"),
+            "unknown feature 'joins': expected foreign-key-joins or repartitioned-tables or stateless",
+        ),
         (("--without", " , "), "no feature is named"),
         (
             ("--topology", TOPOLOGIES.parent / "test_topology_description.py"),
