@@ -18,13 +18,27 @@ class ChaosSettings:
     seed: int
     steps: Sequence[Step]
     worker: str = "kafka-python"
+    """The kind of every member; or kinds, separated by commas, which the members take in turn."""
     members: Sequence[str] = ("A", "B", "C")
     partitions: int = 6
     per_second: int = 300
     broker: str = NEWEST
     begin: MemberVersion = OLD_VERSION
+    static: int = 0
+    """So many of the first members have a ``group.instance.id``."""
+    minutes: float = 0.0
+    """After the steps, faults go on for so long since the beginning."""
     java: str | None = None
     """The release of Kafka Streams that the last member gets to, if it is not one of ours."""
+
+    @property
+    def static_members(self) -> Sequence[str]:
+        return self.members[: self.static]
+
+    def kind_of(self, member: str) -> str:
+        """The worker of a member."""
+        kinds = self.worker.split(",")
+        return kinds[self.members.index(member) % len(kinds)]
 
     @property
     def java_member(self) -> str | None:
@@ -63,6 +77,14 @@ class Outcome:
     by_java: int = 0
     failures: Sequence[str] = ()
     java_failures: Sequence[str] = ()
+    twice_at_rest: float = 0.0
+    """Partition-seconds with two owners while there was no fault."""
+    fenced_instances: int = 0
+    """Members that another process with their ``group.instance.id`` has fenced."""
+    buffered: int = 0
+    """The most records that a slow reader had in its queues."""
+    behind: int = 0
+    """How far it was behind at most."""
     stuck: str | None = None
     skipped: Sequence[str] = ()
 
@@ -71,7 +93,10 @@ class Outcome:
         """What must not be; nothing if all is well."""
         old = [f"{name} is still on version {one}" for name, one in self.versions.items() if one != _VERSION]
         idle = "Kafka Streams has done nothing" if self.settings.java and not self.by_java else None
-        return [*self.balance.problems, *filter(None, [self.stuck, idle]), *self.failures, *old]
+        twice = f"two owners for {self.twice_at_rest} s without a fault" if self.twice_at_rest else None
+        full = f"a slow reader had {self.buffered} records in its queues" if self.buffered > _MOST_BUFFERED else None
+        return [*self.balance.problems, *filter(None, [self.stuck, idle, twice, full]), *self.failures, *old]
 
 
+_MOST_BUFFERED = 2000  # the limits of `workers.per_record` are some hundred for each partition
 _VERSION = 11  # where the upgrade leads
