@@ -82,7 +82,7 @@ class Outcome:
     fenced_instances: int = 0
     """Members that another process with their ``group.instance.id`` has fenced."""
     buffered: int = 0
-    """The most records that a slow reader had in its queues."""
+    """The most records of a partition that a slow reader had in its queue."""
     behind: int = 0
     """How far it was behind at most."""
     stuck: str | None = None
@@ -94,9 +94,13 @@ class Outcome:
         old = [f"{name} is still on version {one}" for name, one in self.versions.items() if one != _VERSION]
         idle = "Kafka Streams has done nothing" if self.settings.java and not self.by_java else None
         twice = f"two owners for {self.twice_at_rest} s without a fault" if self.twice_at_rest else None
-        full = f"a slow reader had {self.buffered} records in its queues" if self.buffered > _MOST_BUFFERED else None
+        full = (
+            f"a slow reader had {self.buffered} records of a partition in its queue"
+            if self.buffered > _MOST_BUFFERED
+            else None
+        )
         return [*self.balance.problems, *filter(None, [self.stuck, idle, twice, full]), *self.failures, *old]
 
 
-_MOST_BUFFERED = 2000  # the limits of `workers.per_record` are some hundred for each partition
+_MOST_BUFFERED = 500  # the limits of `workers.per_record` are about two hundred
 _VERSION = 11  # where the upgrade leads

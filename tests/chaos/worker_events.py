@@ -37,7 +37,7 @@ def fenced(error: str) -> EventLine:
 
 
 def buffered(records: int, behind: int) -> EventLine:
-    """The client library has so many records in its queues, and is so many behind the ends of its partitions."""
+    """The client library has queued so many records of one partition, and is so many behind the ends of all."""
     return {"event": "buffered", "records": records, "behind": behind}
 
 
