@@ -221,7 +221,7 @@ class Group:
                 self._say(f"  {failures[-1]}")
             case None if current:
                 self._remove_member(name, received.seconds)
-                if name == java and not worker.asked_to_end:
+                if not worker.asked_to_end and (name == java or self._settings.minutes):
                     self.start(name)
 
     def _process_last_event(self, received: WorkerOutput) -> None:

@@ -45,7 +45,13 @@ async def _run(settings: WorkerSettings, worker_context: WorkerContext) -> None:
     try:
         await consumer.start()
         while not worker_context.stopping.is_set():
-            batch = await consumer.getmany(timeout_ms=_FETCH_MS)
+            try:
+                batch = await consumer.getmany(timeout_ms=_FETCH_MS)
+            except KafkaError as error:
+                if not error.retriable:
+                    raise
+                worker_context.emit(fenced(f"getmany: {type(error).__name__}"))
+                continue
             for (topic, number), records in batch.items():
                 worker_context.emit(RecordsProcessed(f"{topic}-{number}", records[0].offset, records[-1].offset))
             if batch:
