@@ -88,8 +88,9 @@ def run_chaos(
         try:
             chaos.build(network, clocks=clocks)
             results.extend(chaos.step(step, inject_fault) for step in settings.steps)
+            end = chaos.seconds + 60 * minutes
             for step in draw_soak(seed, names, names[:static], soaking) if soaking else ():
-                if chaos.seconds >= 60 * minutes:
+                if chaos.seconds >= end:
                     break
                 results.append(chaos.step(step, inject_fault))
                 chaos.rest()

@@ -41,7 +41,7 @@ class Group:
         self.output: Final = f"{name}-out"
         self.workers: dict[str, Worker] = {}
         self.records, self.fenced = ProcessedRecords(), Counter[str]()
-        self.fenced_instances = self.buffered = self.behind = 0
+        self.fenced_instances = self.buffered = 0
         self.owners = OwnershipTimeline(tuple(f"{name}-{number}" for number in range(settings.partitions)))
         self.failures: list[str] = []
         self.java_failures: list[str] = []  # of its own accord; somebody starts it again
@@ -213,8 +213,8 @@ class Group:
                 self._leader = name if assigned["leader"] else self._leader
             case {"event": "assigning"} if current and self.on_assigning:
                 self.on_assigning(name)
-            case {"event": "buffered", "records": records, "behind": behind}:
-                self.buffered, self.behind = max(self.buffered, records), max(self.behind, behind)
+            case {"event": "buffered", "records": records}:
+                self.buffered = max(self.buffered, records)
             case {"event": "failed", "error": error} if not worker.asked_to_end and (current or name == java):
                 failures = self.java_failures if name == java else self.failures
                 failures.append(f"{name} died: {error}")

@@ -27,7 +27,7 @@ class ChaosSettings:
     static: int = 0
     """So many of the first members have a ``group.instance.id``."""
     minutes: float = 0.0
-    """After the steps, faults go on for so long since the beginning."""
+    """After the steps, faults go on for so long."""
     java: str | None = None
     """The release of Kafka Streams that the last member gets to, if it is not one of ours."""
 
@@ -84,7 +84,7 @@ class Outcome:
     buffered: int = 0
     """The most records of a partition that a slow reader had in its queue."""
     behind: int = 0
-    """How far it was behind at most."""
+    """The most records that were produced and not processed yet at the end of a rest."""
     stuck: str | None = None
     skipped: Sequence[str] = ()
 
@@ -102,5 +102,5 @@ class Outcome:
         return [*self.balance.problems, *filter(None, [self.stuck, idle, twice, full]), *self.failures, *old]
 
 
-_MOST_BUFFERED = 500  # the limits of `workers.per_record` are about two hundred
+_MOST_BUFFERED = 400  # with the limits of `workers.per_record` there are about two hundred
 _VERSION = 11  # where the upgrade leads

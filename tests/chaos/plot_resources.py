@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 from tests.chaos.resources import Sample, Trend, read_samples, trends
 
@@ -52,7 +53,7 @@ def plot(samples: Sequence[Sample], path: Path) -> None:
 
     figure = Figure(figsize=(7, 7), layout="constrained")
     panels = figure.subplots(3, sharex=True)
-    colours: dict[str, str] = {}
+    colours: dict[str, Any] = {}
     by_life = attrgetter("member", "worker", "life")
     for (member, worker, _), lived in groupby(sorted(samples, key=by_life), key=by_life):
         several = list(lived)[::_EVERY]
@@ -68,7 +69,7 @@ def plot(samples: Sequence[Sample], path: Path) -> None:
             )
             colour = line.get_color()
             panel.set_ylabel(label)
-        colours[name] = str(colour)
+        colours[name] = colour
     for panel in panels:
         panel.set_ylim(bottom=0)
         panel.grid(alpha=0.3)

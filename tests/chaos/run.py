@@ -59,7 +59,7 @@ class Chaos:
         self._cleanup = ExitStack()
         self._agenda: list[tuple[float, int, Callable[[], None]]] = []
         self._number = count()
-        self._twice_at_rest = 0.0
+        self._twice_at_rest, self._behind = 0.0, 0
 
     def __enter__(self) -> Self:
         return self
@@ -122,6 +122,7 @@ class Chaos:
         self.pause(_REST_SECONDS)
         self.listen_and_advance()
         self._twice_at_rest += self.group.owners.doubly_owned_seconds.total() - before
+        self._behind = max(self._behind, self._flow.acknowledged - self.group.records.processed)
 
     def listen_and_advance(self) -> None:
         self.group.listen()
@@ -153,7 +154,7 @@ class Chaos:
             twice_at_rest=round(self._twice_at_rest, 1),
             fenced_instances=self.group.fenced_instances,
             buffered=self.group.buffered,
-            behind=self.group.behind,
+            behind=self._behind,
             stuck=stuck,
             skipped=skipped,
         )

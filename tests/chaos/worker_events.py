@@ -36,9 +36,9 @@ def fenced(error: str) -> EventLine:
     return {"event": "fenced", "error": error}
 
 
-def buffered(records: int, behind: int) -> EventLine:
-    """The client library has queued so many records of one partition, and is so many behind the ends of all."""
-    return {"event": "buffered", "records": records, "behind": behind}
+def buffered(records: int) -> EventLine:
+    """The client library has queued so many records of one partition."""
+    return {"event": "buffered", "records": records}
 
 
 def parse_worker_line(line: str) -> EventLine:
