@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from assignor.inspect._group import InspectedGroup
 from assignor.inspect._messages import Change
-from assignor.inspect.member import InspectedMember, task_order
+from assignor.inspect.member import InspectedMember, in_order
 from assignor.inspect.standbys import owners_by_task
 
 
@@ -68,7 +68,7 @@ def _task_changes(before: InspectedGroup, after: InspectedGroup) -> Iterator[Cha
     old, new = owners_by_task(before.members), owners_by_task(after.members)
     if not (old and new):
         return
-    for task in sorted({*old, *new}, key=task_order):
+    for task in in_order({*old, *new}):
         was, now = old.get(task, ()), new.get(task, ())
         if was != now:
             yield Change("task", {"task": str(task), "before": was, "after": now})

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 from uuid import UUID
 
 from attrs import evolve, field, frozen
 
+from assignor.inspect._partition_column import SortedPartitions
 from assignor.inspect._release_detection import CandidateReleases, common_rebalance_protocol, find_candidates
 from assignor.inspect.described_group import BrokerAssignment, DescribedGroupMember
 from assignor.protocol import feature_levels
@@ -36,7 +37,6 @@ from subscription_codec.consumer_protocol import (
     ConsumerSubscription,
     decode_consumer_assignment,
     decode_consumer_subscription,
-    flatten_by_topic,
 )
 
 _UUID: Final = re.compile(r"([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -79,7 +79,7 @@ class SubscriptionSeen:
 
     consumer_protocol_version: int | None = None
     topics: tuple[str, ...] = ()
-    owned_partitions: tuple[TopicPartition, ...] = ()
+    owned_partitions: Sequence[TopicPartition] = ()
     generation: int = -1
     rack: str | None = None
     used_version: int | None = None
@@ -106,7 +106,7 @@ class SubscriptionSeen:
 class AssignmentSeen:
     """A decoded assignment; fields as in ``SubscriptionSeen``."""
 
-    partitions: tuple[TopicPartition, ...] = ()
+    partitions: Sequence[TopicPartition] = ()
     used_version: int | None = None
     supported_version: int | None = None
     active: tuple[TaskId, ...] = ()
@@ -139,7 +139,7 @@ class InspectedMember:
     def is_about_to_rejoin(self) -> bool:
         """Whether the member rejoins immediately: on request, to change its version, or to revoke partitions."""
         sent, got = self.subscription, self.assignment
-        if got.next_rebalance_ms == 0 or not {*sent.owned_partitions} <= {*got.partitions}:
+        if got.next_rebalance_ms == 0 or not frozenset(got.partitions).issuperset(sent.owned_partitions):
             return True
         used, version = sent.used_version or 0, got.used_version or 0
         return version >= EARLIEST_PROBEABLE_VERSION and (version < used or (got.supported_version or 0) > used)
@@ -213,9 +213,9 @@ def _known_to_broker(found: BrokerAssignment) -> SubscriptionSeen:
 def _assigned_by_broker(found: BrokerAssignment) -> AssignmentSeen:
     return AssignmentSeen(
         partitions=found.partitions,
-        active=tuple(sorted(found.active, key=task_order)),
-        standbys=tuple(sorted(found.standby, key=task_order)),
-        warm_ups=tuple(sorted(found.warm_up, key=task_order)),
+        active=in_order(found.active),
+        standbys=in_order(found.standby),
+        warm_ups=in_order(found.warm_up),
     )
 
 
@@ -229,7 +229,7 @@ def _subscription_seen(encoded: bytes, streams: bool) -> SubscriptionSeen:
     outside = SubscriptionSeen(
         consumer_protocol_version=envelope.version,
         topics=envelope.topics,
-        owned_partitions=flatten_by_topic(envelope.owned_partitions),
+        owned_partitions=SortedPartitions(envelope.owned_partitions),
         generation=envelope.generation_id,
         rack=envelope.rack_id,
     )
@@ -281,7 +281,7 @@ def _assignment_seen(encoded: bytes, streams: bool) -> AssignmentSeen:
         envelope = decode_consumer_assignment(encoded)
     except DecodeError as error:
         return AssignmentSeen(problem=f"assignment: {error}")
-    outside = AssignmentSeen(partitions=flatten_by_topic(envelope.assigned_partitions))
+    outside = AssignmentSeen(partitions=SortedPartitions(envelope.assigned_partitions))
     return _with_assignment_userdata(outside, envelope) if streams else outside
 
 
@@ -300,14 +300,18 @@ def _with_assignment_userdata(outside: AssignmentSeen, envelope: ConsumerAssignm
     assert isinstance(answer, Assignment)
     return evolve(
         numbers,
-        active=tuple(sorted(set(answer.active_tasks), key=task_order)),
-        standbys=tuple(sorted((standby.task for standby in answer.standby_tasks), key=task_order)),
+        active=in_order(set(answer.active_tasks)),
+        standbys=in_order([standby.task for standby in answer.standby_tasks]),
         error_code=answer.error_code,
         next_rebalance_ms=None if answer.next_rebalance_ms == NO_FOLLOW_UP else answer.next_rebalance_ms,
         levels=feature_levels.decode_levels(answer.trailing),
     )
 
 
-def task_order(task: TaskId) -> tuple[str, int, int]:
-    """Sort key: name of the topology, subtopology, partition."""
+def in_order(tasks: Collection[TaskId]) -> tuple[TaskId, ...]:
+    """Sort by name of the topology, subtopology, partition; most tasks have no name and need no key."""
+    return tuple(sorted(tasks, key=_task_order if any(task.topology is not None for task in tasks) else None))
+
+
+def _task_order(task: TaskId) -> tuple[str, int, int]:
     return (task.topology or "", task.subtopology, task.partition)

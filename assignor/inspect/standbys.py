@@ -62,8 +62,9 @@ def owners_by_partition(members: Iterable[InspectedMember]) -> Mapping[TopicPart
 def _group_owners(given: Iterable[tuple[str, Iterable[T]]]) -> Mapping[T, tuple[str, ...]]:
     found: dict[T, tuple[str, ...]] = {}
     for name, things in given:
+        alone = (name,)
         for thing in things:
-            found[thing] = (*found.get(thing, ()), name)
+            found[thing] = found[thing] + alone if thing in found else alone
     return found
 
 

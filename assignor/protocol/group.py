@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from itertools import filterfalse
 from typing import Final
 from uuid import UUID
 
@@ -177,7 +178,7 @@ def _process_of(
         num_processing_threads=len(members),
         consumer_client_ids=[each.member_id for each in members],
         previous_active_tasks=active,
-        previous_standby_tasks=sums.keys() - active,
+        previous_standby_tasks=frozenset(filterfalse(active.__contains__, sums)),
         lags=ChainMap(own, lags_without_state),
         client_tags=members[0].client_tags,
         host_info=next((host for each in members if (host := each.host)), None),

@@ -13,6 +13,7 @@ from uuid import UUID
 from attrs import evolve, field, frozen
 
 from assignor.errors import PARTITION_COUNT_MISMATCH, FatalError
+from assignor.protocol._partition_sets import PartitionSet, by_active_task, by_host, by_standby_task
 from assignor.protocol.feature_levels import (
     NO_LEVELS,
     Levels,
@@ -40,7 +41,6 @@ from subscription_codec import (
     EncodeError,
     FutureVersion,
     HostInfo,
-    HostPartitions,
     Subscription,
     TaskId,
     TaskOffsetSum,
@@ -48,6 +48,7 @@ from subscription_codec import (
 )
 from subscription_codec.columns import TaskOffsetSums
 from subscription_codec.consumer_protocol import (
+    ConsumerAssignment,
     ConsumerSubscription,
     decode_leader_userdata,
     encode_member_userdata,
@@ -56,8 +57,6 @@ from subscription_codec.consumer_protocol import (
 )
 from upgrade.config_types import parse_host_port
 from upgrade.release_behaviour import CURRENT, ReleaseBehaviour, ReportedTasks
-
-PartitionSet = frozenset[TopicPartition]
 
 
 @frozen(kw_only=True)
@@ -219,7 +218,7 @@ class Member:
         ones are not believed before ``confirm_levels``; None believes all. Raises ``FatalError`` where Kafka's member
         fails.
         """
-        assignment, partitions = _decode_assignment(encoded, self.version.supported_version)
+        envelope, assignment = _decode_assignment(encoded, self.version.supported_version)
         code = assignment.error_code
         event = AssignmentReceived(assignment.version, assignment.supported_version, completes, code)
         try:
@@ -231,16 +230,16 @@ class Member:
         carried = select_levels(self.watches, decode_levels(assignment.trailing)) if self.watches else NO_LEVELS
         believed = carried if confirmed_levels is None else limit_levels(carried, confirmed_levels)
         levels = self._merge_levels(believed)
-        hosts = _partitions_by_host(assignment.partitions_by_host)
+        hosts = by_host(assignment.partitions_by_host)
         next_one = self._next_rebalance(hosts, assignment.next_rebalance_ms, Action.REJOIN in actions)
         taken = Action.ACCEPT in actions
         received = ReceivedAssignment(
             version=assignment.version,
             supported_version=assignment.supported_version,
-            active=_partitions_by_task(assignment, partitions) if taken else EMPTY,
-            standby={task: frozenset(inputs) for task, inputs in assignment.standby_tasks} if taken else EMPTY,
+            active=_partitions_by_task(assignment, envelope) if taken else EMPTY,
+            standby=by_standby_task(assignment.standby_tasks) if taken else EMPTY,
             hosts=hosts,
-            standby_hosts=_partitions_by_host(assignment.standby_partitions_by_host),
+            standby_hosts=by_host(assignment.standby_partitions_by_host),
             follow_up=next_one.reason,
             rejoin=self.version.rules.rejoin_mode if next_one.at_ms == IMMEDIATELY else None,
             rejoin_at_ms=next_one.at_ms if IMMEDIATELY < next_one.at_ms < NO_FOLLOW_UP else None,
@@ -311,15 +310,9 @@ def _signed_byte(number: int) -> int:
     return (number + 128) % 256 - 128
 
 
-def _partitions_by_host(hosts: Iterable[HostPartitions]) -> Mapping[HostInfo, PartitionSet]:
-    return {host: frozenset(partitions) for host, partitions in hosts}
-
-
-def _decode_assignment(
-    assignment_bytes: bytes, supported_version: int
-) -> tuple[Assignment, tuple[TopicPartition, ...]]:
+def _decode_assignment(assignment_bytes: bytes, supported_version: int) -> tuple[ConsumerAssignment, Assignment]:
     try:
-        envelope, assignment = decode_leader_userdata(assignment_bytes, supported_version=supported_version)
+        return decode_leader_userdata(assignment_bytes, supported_version=supported_version)
     except FutureVersion as error:
         unknown = (
             "Unknown assignment data version" if supported_version < EARLIEST_PROBEABLE_VERSION else "Unable to decode"
@@ -327,20 +320,11 @@ def _decode_assignment(
         raise FatalError(f"{unknown}: {error.problem}") from error
     except DecodeError as error:
         raise FatalError(f"Failed to decode AssignmentInfo: {error}") from error
-    return assignment, flatten_by_topic(envelope.assigned_partitions)
 
 
-def _partitions_by_task(
-    assignment: Assignment, partitions: tuple[TopicPartition, ...]
-) -> Mapping[TaskId, PartitionSet]:
-    """Match the i-th task id with the i-th partition. Java: ``getActiveTasks``."""
-    tasks = assignment.active_tasks
-    if len(tasks) != len(partitions):
-        message = f"Number of assigned partitions {len(partitions)} is not equal to the number of active taskIds"
+def _partitions_by_task(assignment: Assignment, envelope: ConsumerAssignment) -> Mapping[TaskId, PartitionSet]:
+    tasks, groups = assignment.active_tasks, envelope.assigned_partitions
+    if len(tasks) != (number := sum(len(numbers) for _, numbers in groups)):
+        message = f"Number of assigned partitions {number} is not equal to the number of active taskIds"
         raise FatalError(f"{message} {len(tasks)}", code=PARTITION_COUNT_MISMATCH)
-    active: dict[TaskId, Any] = {}
-    for task, partition in zip(tasks, partitions, strict=True):
-        active.setdefault(task, []).append(partition)
-    for task, inputs in active.items():
-        active[task] = frozenset(inputs)  # one at a time: the lists are not needed beside the sets
-    return active
+    return by_active_task(tasks, flatten_by_topic(groups))

@@ -7,7 +7,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -26,11 +26,19 @@ from tests.integration.clusters import NEWEST, OLDER
 @click.option(
     "--runs", type=click.IntRange(1), default=1, show_default=True, help="This many, each with the next seed."
 )
-@click.option("--faults", type=click.IntRange(0), default=len(FAULT_KINDS), show_default=True)
+@click.option("--faults", type=click.IntRange(0), help="So many; as many as there are kinds without it.")
 @click.option(
     "--kind", "kinds", multiple=True, type=click.Choice([*FAULT_KINDS]), help="Only these faults; may be repeated."
 )
-@click.option("--worker", type=click.Choice([*WORKERS]), default="kafka-python", show_default=True)
+@click.option(
+    "--worker",
+    "workers",
+    multiple=True,
+    type=click.Choice([*WORKERS]),
+    default=["kafka-python"],
+    show_default=True,
+    help="May be repeated: the members take them in turn.",
+)
 @click.option("--members", type=click.IntRange(2, 26), default=3, show_default=True)
 @click.option("--partitions", type=click.IntRange(1), default=6, show_default=True)
 @click.option("--records-per-second", "per_second", type=click.IntRange(1), default=300, show_default=True)
@@ -40,9 +48,11 @@ from tests.integration.clusters import NEWEST, OLDER
     type=click.Choice([NEWEST, OLDER]),
     help="The last member is Kafka Streams, upgraded to this release while the others are.",
 )
+@click.option("--static", type=click.IntRange(0), default=0, help="So many members have a group.instance.id.")
+@click.option("--minutes", type=click.FloatRange(0), default=0.0, help="Faults for so long, and no upgrade.")
 @click.option("--keep", type=click.Path(path_type=Path), help="Leave the logs of members and nodes in this folder.")
 @click.option("--json", "json_lines", is_flag=True, help="Print one JSON object for each run, instead of the table.")
-def main(seed: int, runs: int, keep: Path | None, json_lines: bool, **how: object) -> None:
+def main(seed: int, runs: int, workers: Sequence[str], keep: Path | None, json_lines: bool, **how: object) -> None:
     """Upgrade a group under load on three brokers while members, brokers, network and clocks fail.
 
     Exit status 1 if a record was lost (or doubled, with exactly-once), a member died of itself, or a group got stuck.
@@ -53,13 +63,17 @@ def main(seed: int, runs: int, keep: Path | None, json_lines: bool, **how: objec
         with ExitStack() as stack:
             folder = keep / f"{number}-{time.time_ns()}" if keep else stack.enter_context(_scratch())
             folder.mkdir(parents=True, exist_ok=True)
-            outcome = run_chaos(number, folder, log=lambda line: click.echo(line, err=True), **how)
+            outcome = run_chaos(number, folder, worker=",".join(workers), log=_say, **how)
         outcomes.append(outcome)
         if json_lines:
             print(json.dumps(as_json(outcome)), flush=True)
     if not json_lines:
         Console(width=160).print(table(outcomes))
     sys.exit(any(outcome.problems for outcome in outcomes))
+
+
+def _say(line: str) -> None:
+    click.echo(line, err=True)
 
 
 @contextmanager

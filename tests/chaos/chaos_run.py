@@ -7,7 +7,15 @@ from contextlib import ExitStack
 from pathlib import Path
 from string import ascii_uppercase
 
-from tests.chaos.fault_schedule import FAULT_KINDS, draw_schedule
+from tests.chaos.fault_schedule import (
+    ENDS_A_PROCESS,
+    FAULT_KINDS,
+    NEEDS_STATIC,
+    NEW_VERSION,
+    OLD_VERSION,
+    draw_schedule,
+    draw_soak,
+)
 from tests.chaos.faults import inject_fault
 from tests.chaos.network import Network, NetworkUnavailable
 from tests.chaos.outcome import ChaosSettings, Outcome
@@ -15,12 +23,14 @@ from tests.chaos.run import Chaos, StabilizationTimeout
 from tests.chaos.wall_clock import NoClocks, library
 from tests.integration.clusters import NEWEST
 
+_ENDS_ANYBODY = ("dying-leader", "slow")  # they end or bounce whoever leads, or does not
+
 
 def run_chaos(
     seed: int,
     folder: Path,
     *,
-    faults: int = len(FAULT_KINDS),
+    faults: int | None = None,
     kinds: Collection[str] = (),
     worker: str = "kafka-python",
     members: int = 3,
@@ -28,9 +38,15 @@ def run_chaos(
     per_second: int = 300,
     broker: str = NEWEST,
     java: str | None = None,
+    static: int = 0,
+    minutes: float = 0.0,
     log: Callable[[str], None] = lambda _: None,
 ) -> Outcome:
-    """Run the course of a seed; what this machine cannot do is left out, and named in the outcome."""
+    """Run the course of a seed; what this machine cannot do is left out, and named in the outcome.
+
+    With ``minutes`` it is not an upgrade: faults go on for so long, with a rest after each, and only the processes of
+    ``static`` members end. The others live long enough to see whether their memory grows.
+    """
     names = ascii_uppercase[:members]
     with ExitStack() as stack:
         skipped, network = [], None
@@ -45,11 +61,19 @@ def run_chaos(
             clocks = False
             skipped.append(f"clock, node-clock: {why}")
         able = [
-            kind for kind in kinds or FAULT_KINDS if (network or "cut" not in kind) and (clocks or "clock" not in kind)
+            kind
+            for kind in kinds or FAULT_KINDS
+            if (network or "cut" not in kind) and (clocks or "clock" not in kind) and (static or kind != NEEDS_STATIC)
         ]
+        soaking = [kind for kind in able if kind not in _ENDS_ANYBODY and (static or kind not in ENDS_A_PROCESS)]
         settings = ChaosSettings(
             seed=seed,
-            steps=draw_schedule(seed, names, faults, able),
+            steps=()
+            if minutes
+            else draw_schedule(seed, names, len(able) if faults is None else faults, able, names[:static]),
+            begin=NEW_VERSION if minutes else OLD_VERSION,
+            static=static,
+            minutes=minutes,
             worker=worker,
             members=tuple(names),
             partitions=partitions,
@@ -64,6 +88,12 @@ def run_chaos(
         try:
             chaos.build(network, clocks=clocks)
             results.extend(chaos.step(step, inject_fault) for step in settings.steps)
+            end = chaos.seconds + 60 * minutes
+            for step in draw_soak(seed, names, names[:static], soaking) if soaking else ():
+                if chaos.seconds >= end:
+                    break
+                results.append(chaos.step(step, inject_fault))
+                chaos.rest()
         except StabilizationTimeout as error:
             stuck = str(error)
         return chaos.finish(results, stuck, skipped)

@@ -26,7 +26,11 @@ FAULT_KINDS: Final = {
     "node-kill": "SIGKILL of a broker, which is started again",
     "coordinator": "the broker that coordinates the group stops in peace and comes back",
     "coordinator-kill": "SIGKILL of the broker that coordinates the group",
+    "duplicate": "a second process with the group.instance.id of a static member, which is fenced",
 }
+NEEDS_STATIC: Final = "duplicate"
+ENDS_A_PROCESS: Final = ("kill", "duplicate")
+"""What ends the process of its target; the others go on with the memory that they have."""
 NODES: Final = 3
 _JUMPS: Final = (3600.0, -3600.0, 30.0, -30.0, 86400.0)  # seconds
 _FUTURE: Final = 1800.0  # brokers of 4.x refuse records that seem to be from an hour ahead of their clock
@@ -95,17 +99,21 @@ class Step:
 
 
 def draw_schedule(
-    seed: int, members: Collection[str], faults: int, kinds: Collection[str] = tuple(FAULT_KINDS)
+    seed: int,
+    members: Collection[str],
+    faults: int,
+    kinds: Collection[str] = tuple(FAULT_KINDS),
+    static: Collection[str] = (),
 ) -> list[Step]:
     """Draw an upgrade in two rounds with a fault at each of its bounces, and the faults that are left before and after.
 
-    Every kind comes once before one comes twice.
+    Every kind comes once before one comes twice. The targets of ``duplicate`` are the ``static`` members.
 
     >>> [step.bounce for step in draw_schedule(7, "AB", 6)]
     [None, 'A', 'B', 'B', 'A', None]
     """
     chance = random.Random(seed)
-    drawn = list(islice(_faults(chance, sorted(members), list(kinds)), faults)) if kinds else []
+    drawn = list(islice(_faults(chance, sorted(members), list(kinds), sorted(static)), faults)) if kinds else []
     bounces = [
         (member, to)
         for to in (INTERMEDIATE_VERSION, NEW_VERSION)
@@ -125,17 +133,30 @@ def draw_schedule(
     ]
 
 
-def _faults(chance: random.Random, members: list[str], kinds: list[str]) -> Iterator[Fault]:
+def draw_soak(seed: int, members: Collection[str], static: Collection[str], kinds: Collection[str]) -> Iterator[Step]:
+    """Draw faults without end, and no upgrade. Only a static member is a target of what ends a process.
+
+    >>> steps = draw_soak(7, "ABC", "A", ["kill", "freeze"])
+    >>> sorted((step.fault.kind, step.fault.target) for step in islice(steps, 2))
+    [('freeze', 'B'), ('kill', 'A')]
+    """
+    chance = random.Random(seed)
+    for _ in cycle([None]):
+        for kind in chance.sample(list(kinds), len(kinds)):
+            yield Step(_fault(kind, chance, sorted(static if kind in ENDS_A_PROCESS else members)))
+
+
+def _faults(chance: random.Random, members: list[str], kinds: list[str], static: list[str]) -> Iterator[Fault]:
     for _ in cycle([None]):
         for kind in chance.sample(kinds, len(kinds)):
-            yield _fault(kind, chance, members)
+            yield _fault(kind, chance, static or members if kind == NEEDS_STATIC else members)
 
 
 def _fault(kind: str, chance: random.Random, members: list[str]) -> Fault:
     member, node = chance.choice(members), str(chance.randint(1, NODES))
     short, amount = _some(chance, 0.2, 2.0), chance.choice(_JUMPS)
     match kind:
-        case "kill":
+        case "kill" | "duplicate":
             return Fault(kind, member, short)
         case "stumble":
             return Fault(kind, member, short / 2)

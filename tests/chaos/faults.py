@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
@@ -11,6 +12,7 @@ from typing import Final
 from tests.chaos.fault_schedule import Fault
 from tests.chaos.run import Chaos
 
+_FENCED_SECONDS: Final = 60.0  # two are enough on a quiet machine
 _LEAVES_SECONDS: Final = 0.5  # who is told to end has left the group by then, and the others are rejoining
 
 
@@ -22,6 +24,24 @@ def inject_fault(chaos: Chaos, fault: Fault) -> None:
 def _kill(chaos: Chaos, fault: Fault) -> None:
     chaos.group.kill(fault.target)
     chaos.schedule(fault.seconds, partial(chaos.group.start, fault.target))
+
+
+def _duplicate(chaos: Chaos, fault: Fault) -> None:
+    """Start a second process with the instance id of the first, which has to fail by itself."""
+    first = chaos.group.start_duplicate(fault.target)
+    deadline = time.monotonic() + _FENCED_SECONDS
+
+    def look() -> None:
+        if first.ended:
+            chaos.group.note_fenced(first)
+        elif time.monotonic() > deadline:
+            chaos.group.failures.append(f"{fault.target}: the member with the same group.instance.id did not end")
+            first.signal(signal.SIGUSR1)
+            first.kill()
+        else:
+            chaos.schedule(0.2, look)
+
+    look()
 
 
 def _freeze(chaos: Chaos, fault: Fault) -> None:
@@ -111,6 +131,7 @@ def _coordinator(chaos: Chaos, fault: Fault) -> None:
 FAULTS: Final[Mapping[str, Callable[[Chaos, Fault], None]]] = MappingProxyType(
     {
         "kill": _kill,
+        "duplicate": _duplicate,
         "freeze": _freeze,
         "stumble": _freeze,
         "cut": _cut,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import queue
 import signal
 import time
@@ -19,6 +20,8 @@ from tests.chaos.network import Network
 from tests.chaos.outcome import ChaosSettings
 from tests.chaos.wall_clock import WallClock
 from tests.chaos.worker_events import EventLine, WorkerSettings
+
+_FENCED: Final = "FencedInstanceIdException"
 
 
 class Group:
@@ -38,6 +41,7 @@ class Group:
         self.output: Final = f"{name}-out"
         self.workers: dict[str, Worker] = {}
         self.records, self.fenced = ProcessedRecords(), Counter[str]()
+        self.fenced_instances = self.buffered = 0
         self.owners = OwnershipTimeline(tuple(f"{name}-{number}" for number in range(settings.partitions)))
         self.failures: list[str] = []
         self.java_failures: list[str] = []  # of its own accord; somebody starts it again
@@ -48,6 +52,8 @@ class Group:
         self._say = say
         self._leader = settings.members[0]
         self._slow = 0.0
+        self._replaced: dict[tuple[str, int], Worker] = {}  # by another process with the same group.instance.id
+        self._fatal: dict[tuple[str, int], str] = {}
         self._speaks = dict.fromkeys(settings.members, settings.begin)
         self._received: queue.SimpleQueue[WorkerOutput] = queue.SimpleQueue()
 
@@ -57,11 +63,37 @@ class Group:
         """Start a member, as what it is to be by now; who is there already stays."""
         if (known := self.workers.get(name)) and not known.ended:
             return
+        self._remove_member(name, time.monotonic())
+        self._launch(name, known.life + 1 if known else 1)
+
+    def start_duplicate(self, name: str) -> Worker:
+        """Start another process as a static member that goes on; return the first one."""
+        first = self.workers[name]
+        assert first.settings.instance_id, f"{name} is not static"
+        now = time.monotonic()
+        self._replaced[name, first.life] = first
+        self.owners.claim(now, f"{name} {first.life}", self.owners.claimed(name))
+        self._remove_member(name, now)
+        self._launch(name, first.life + 1)
+        return first
+
+    def note_fenced(self, first: Worker) -> None:
+        """Check how a member ended that was replaced."""
+        self.listen()
+        name, life = first.settings.name, first.life
+        error = self._fatal.get((name, life), "without an error")
+        if _FENCED in error:
+            self.fenced_instances += 1
+        else:
+            self.failures.append(f"{name}: expected {_FENCED} for a second group.instance.id, it ended {error}")
+        self.owners.claim(time.monotonic(), f"{name} {life}", ())
+
+    def _launch(self, name: str, life: int) -> None:
         speaks, java = self._speaks[name], name == self._settings.java_member
         if java:
             speaks = java_version(speaks, self._settings.java, exactly_once=self._settings.exactly_once)
         settings = WorkerSettings(
-            kind=self._settings.worker,
+            kind=self._settings.kind_of(name),
             bootstrap_servers=self._brokers,
             group=self.name,
             topic=self.name,
@@ -70,12 +102,12 @@ class Group:
             session_ms=int(SESSION_SECONDS * 1000),
             release=speaks.release,
             upgrade_from=speaks.upgrade_from,
+            instance_id=f"instance-{name}" if name in self._settings.static_members else None,
             state=str(self._folder / f"{name}-state") if java else None,
         )
-        self._remove_member(name, time.monotonic())
         self.workers[name] = (JavaWorker if java else Worker)(
             settings,
-            life=known.life + 1 if known else 1,
+            life=life,
             received=self._received,
             log=self._folder / f"{name}.log",
             prefix=self._network.inside(name) if self._network else (),
@@ -103,6 +135,19 @@ class Group:
         self._slow = seconds
         for worker in self.workers.values():
             worker.send_command(f"slow {seconds}")
+
+    def keep_up(self) -> None:
+        """Let slow readers pause no more."""
+        for worker in self.workers.values():
+            worker.send_command("pace 0")
+
+    def processes(self) -> list[tuple[str, str, int, int]]:
+        """Member, worker, life and process id of all that run."""
+        return [
+            (name, worker.settings.kind, worker.life, worker.pid)
+            for name, worker in list(self.workers.items())
+            if not worker.ended
+        ]
 
     def dump(self) -> None:
         """Let everybody write into its log where each of its threads is."""
@@ -153,6 +198,9 @@ class Group:
     def _process_event(self, received: WorkerOutput) -> None:
         name, worker = received.name, self.workers[received.name]
         current = received.life == worker.life
+        if (name, received.life) in self._replaced:
+            self._process_last_event(received)
+        java = self._settings.java_member
         match received.event:
             case {"event": "processed", "partition": partition, "from": first, "to": last}:
                 self.records.record(partition, range(first, last + 1))
@@ -165,14 +213,27 @@ class Group:
                 self._leader = name if assigned["leader"] else self._leader
             case {"event": "assigning"} if current and self.on_assigning:
                 self.on_assigning(name)
-            case {"event": "failed", "error": error} if not worker.asked_to_end:
-                failures = self.java_failures if name == self._settings.java_member else self.failures
+            case {"event": "buffered", "records": records}:
+                self.buffered = max(self.buffered, records)
+            case {"event": "failed", "error": error} if not worker.asked_to_end and (current or name == java):
+                failures = self.java_failures if name == java else self.failures
                 failures.append(f"{name} died: {error}")
                 self._say(f"  {failures[-1]}")
             case None if current:
                 self._remove_member(name, received.seconds)
-                if name == self._settings.java_member and not worker.asked_to_end:
+                if not worker.asked_to_end and (name == java or self._settings.minutes):
                     self.start(name)
+
+    def _process_last_event(self, received: WorkerOutput) -> None:
+        """Of a member that another process with its ``group.instance.id`` replaces."""
+        owner = f"{received.name} {received.life}"
+        match received.event:
+            case {"event": "owns", "partitions": partitions}:
+                self.owners.claim(received.seconds, owner, partitions)
+            case {"event": "failed"} as failed:
+                self._fatal[received.name, received.life] = json.dumps(failed)
+            case None:
+                self.owners.claim(received.seconds, owner, ())
 
     def _remove_member(self, name: str, now: float) -> None:
         self.owners.claim(now, name, ())

@@ -68,6 +68,10 @@ class OwnershipTimeline:
         self.advance_to(now)
         self._claims[member] = frozenset(partitions)
 
+    def claimed(self, member: str) -> frozenset[str]:
+        """What a member says that it has."""
+        return self._claims.get(member, frozenset())
+
     def set_available(self, now: float, member: str, able: bool) -> None:
         """From now on a member works, or cannot."""
         self.advance_to(now)

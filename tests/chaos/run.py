@@ -25,10 +25,12 @@ from tests.chaos.ledger import ProcessedRecords, RunResult
 from tests.chaos.members import STOP_SECONDS
 from tests.chaos.network import Network
 from tests.chaos.outcome import ChaosSettings, Outcome, StepResult
+from tests.chaos.resources import ResourceSampler
 from tests.chaos.wall_clock import WallClock, wall_clock
 
 _STABLE_TIMEOUT_SECONDS: Final = 180.0  # on a quiet machine ten seconds are enough
 _QUIET: Final = 0.5
+_REST_SECONDS: Final = 20.0
 _NOWHERE: Final = "nowhere", 0
 
 Origin = tuple[str, int]
@@ -57,6 +59,7 @@ class Chaos:
         self._cleanup = ExitStack()
         self._agenda: list[tuple[float, int, Callable[[], None]]] = []
         self._number = count()
+        self._twice_at_rest, self._behind = 0.0, 0
 
     def __enter__(self) -> Self:
         return self
@@ -79,6 +82,7 @@ class Chaos:
         self.group = Group(name, settings, self.cluster.brokers, network, self.clocks, self._folder, self.say)
         self.cluster.create(**{self.group.name: settings.partitions, self.group.output: settings.partitions})
         self.say("the cluster is there")
+        self._cleanup.enter_context(ResourceSampler(self._folder / "resources.csv", self.group.processes))
         self._flow = LoadGenerator(self.cluster.brokers, name, settings.partitions, settings.per_second)
         self._cleanup.callback(self._end_members)
         for member in settings.members:
@@ -106,9 +110,28 @@ class Chaos:
         )
         return result
 
+    @property
+    def seconds(self) -> float:
+        """Since the run began."""
+        return time.monotonic() - self._begun
+
+    def rest(self) -> None:
+        """Let the group work for a while without a fault: nothing may have two owners."""
+        self.listen_and_advance()
+        before = self.group.owners.doubly_owned_seconds.total()
+        self.pause(_REST_SECONDS)
+        self.listen_and_advance()
+        self._twice_at_rest += self.group.owners.doubly_owned_seconds.total() - before
+        self._behind = max(self._behind, self._flow.acknowledged - self.group.records.processed)
+
+    def listen_and_advance(self) -> None:
+        self.group.listen()
+        self.group.owners.advance_to(time.monotonic())
+
     def finish(self, results: Sequence[StepResult], stuck: str | None, skipped: Sequence[str]) -> Outcome:
         """Let the last records through, end everybody, and balance the books."""
         self._flow.stop()
+        self.group.keep_up()
         ends = self.cluster.ends(self.group.name, self.settings.partitions)
         origins = self._origins()
         assert self._flow.acknowledged == sum(ends.values()) == len(origins), "the flow has lost or doubled records"
@@ -128,6 +151,10 @@ class Chaos:
             by_java=self._by_java(),
             failures=self.group.failures,
             java_failures=self.group.java_failures,
+            twice_at_rest=round(self._twice_at_rest, 1),
+            fenced_instances=self.group.fenced_instances,
+            buffered=self.group.buffered,
+            behind=self._behind,
             stuck=stuck,
             skipped=skipped,
         )

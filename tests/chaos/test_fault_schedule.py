@@ -1,10 +1,19 @@
 """A seed is a course: the same faults at the same steps of the same upgrade, and all of them get their turn."""
 
+from itertools import islice
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.chaos.fault_schedule import FAULT_KINDS, INTERMEDIATE_VERSION, NEW_VERSION, draw_schedule
+from tests.chaos.fault_schedule import (
+    ENDS_A_PROCESS,
+    FAULT_KINDS,
+    INTERMEDIATE_VERSION,
+    NEW_VERSION,
+    draw_schedule,
+    draw_soak,
+)
 from tests.chaos.faults import FAULTS
 
 SEEDS = st.integers(0, 2**32)
@@ -44,6 +53,22 @@ def test_only_chosen_kinds_are_drawn():
     assert not [step for step in draw_schedule(3, "AB", 5, []) if step.fault]
     with pytest.raises(ValueError, match=r"expected one of kill, .* got 'flood'"):
         draw_schedule(3, "AB", 5, ["flood"])
+
+
+@given(SEEDS)
+def test_only_static_members_get_a_second_process(seed):
+    drawn = [step.fault for step in draw_schedule(seed, "ABC", 20, static="AB") if step.fault]
+
+    assert {"A", "B"} >= {fault.target for fault in drawn if fault.kind == "duplicate"} > set()
+
+
+@given(SEEDS)
+def test_a_soak_ends_only_static_processes(seed):
+    kinds = ["kill", "duplicate", "freeze", "cut"]
+    drawn = [step.fault for step in islice(draw_soak(seed, "ABCD", "AB", kinds), 12)]
+
+    assert sorted(3 * kinds) == sorted(fault.kind for fault in drawn)
+    assert {"A", "B"} >= {fault.target for fault in drawn if fault.kind in ENDS_A_PROCESS}
 
 
 def test_every_fault_can_be_injected():

@@ -1,7 +1,8 @@
 """A worker of a chaos run: one member of the group, as a process. ``python -m tests.chaos.worker SETTINGS``.
 
 It tells each record that it has processed before it commits. Orders come on standard input: ``slow SECONDS`` makes its
-assignments take that long from then on. It ends with its input or with SIGTERM.
+assignments take that long from then on, ``pace SECONDS`` is the pause of a slow reader after each record. It ends with
+its input or with SIGTERM.
 """
 
 from __future__ import annotations
@@ -18,12 +19,15 @@ from importlib import import_module
 
 from assignor.observability.event_fields import json_line
 from assignor.observability.events import AssignmentReceived, Event, JoinSent, MemberFailed, MemberStopped
-from tests.chaos.worker_events import EventLine, WorkerSettings, assigning
+from tests.chaos.worker_events import SLOW_READER, EventLine, WorkerSettings, assigning
 
 WORKER_MODULES = {
     "kafka-python": "tests.chaos.workers.kafka_python",
     "confluent": "tests.chaos.workers.confluent",
     "exactly-once": "tests.chaos.workers.exactly_once",
+    "aiokafka": "tests.chaos.workers.aiokafka",
+    "per-record": "tests.chaos.workers.per_record",
+    SLOW_READER: "tests.chaos.workers.per_record",
 }
 """The worker of each kind: a module with a function ``run(settings, surroundings)``."""
 
@@ -33,6 +37,7 @@ class WorkerContext:
 
     def __init__(self) -> None:
         self.stopping = threading.Event()
+        self.pace = 0.0
         self._slow = 0.0
 
     def emit(self, event: Event | EventLine) -> None:
@@ -50,9 +55,13 @@ class WorkerContext:
     def read_commands(self) -> None:
         """Follow orders until there are none any more."""
         for line in sys.stdin:
-            order, value = line.split()
-            assert order == "slow"
-            self._slow = float(value)
+            match line.split():
+                case ["slow", seconds]:
+                    self._slow = float(seconds)
+                case ["pace", seconds]:
+                    self.pace = float(seconds)
+                case _:
+                    raise ValueError(f"expected slow SECONDS or pace SECONDS, got {line!r}")
         self.stopping.set()
 
     def before_assignment(self) -> None:

@@ -1,4 +1,4 @@
-"""The event lines of workers: those of every member, and ``owns``, ``assigning`` and ``fenced``."""
+"""The event lines of workers: those of every member, and ``owns``, ``assigning``, ``fenced`` and ``buffered``."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ from assignor.observability.event_fields import LINE_KEYS, parse_line
 
 EventLine = Mapping[str, Any]
 
-OWN_KEYS: Mapping[str, str] = {"owns": "partitions", "assigning": "seconds", "fenced": "error"}
+OWN_KEYS: Mapping[str, str] = {"owns": "partitions", "assigning": "seconds", "fenced": "error", "buffered": "records"}
 """The key of each event that only workers have."""
+
+SLOW_READER = "slow-reader"
+"""The worker that reads more slowly than its topic grows, until it is told to keep up."""
 
 assert not LINE_KEYS.keys() & OWN_KEYS.keys()
 
@@ -31,6 +34,11 @@ def assigning(seconds: float) -> EventLine:
 def fenced(error: str) -> EventLine:
     """A commit or a transaction of the member was refused."""
     return {"event": "fenced", "error": error}
+
+
+def buffered(records: int) -> EventLine:
+    """The client library has queued so many records of one partition."""
+    return {"event": "buffered", "records": records}
 
 
 def parse_worker_line(line: str) -> EventLine:

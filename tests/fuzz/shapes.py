@@ -127,6 +127,10 @@ ASSIGNMENTS: Final[dict[str, Shape]] = {
         int32(6, 11) + rows(size * 2 // 3, lambda each: int32(each % 999, each)) + bytes(20),
         int32(1) + text(b"orders") + rows(size // 3, lambda each: int32(each)),
     ),
+    "tasks of many topics": lambda size: assignment(
+        int32(6, 11) + rows(size // 22 * 8, lambda each: int32(each % 999, each)) + bytes(20),
+        rows(size // 22 * 14, lambda each: text(distinct(each)) + int32(1, each)),
+    ),
     "partitions of many topics": lambda size: assignment(
         int32(6, 11) + bytes(24), rows(size, lambda each: text(distinct(each)) + int32(1, each))
     ),

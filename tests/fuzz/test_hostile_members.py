@@ -1,6 +1,7 @@
 """Two minutes of hostile input for CI: always the same. The long runs are commands, see README."""
 
 import tracemalloc
+from functools import partial
 from random import Random
 from uuid import UUID
 
@@ -88,3 +89,25 @@ def test_claims_of_a_hostile_member_take_a_leader_a_small_multiple_of_their_byte
     encoded = shapes.SUBSCRIPTIONS[shape](100_000)
 
     assert peak(encoded) - peak(limits.usual("subscription")) <= limits.MEMORY_LIMIT * len(encoded) + limits.ALLOWANCE
+
+
+@pytest.mark.parametrize(
+    ("reader", "shape", "most"),
+    [
+        ("follower, assignment", "tasks", 24.5),
+        ("follower, assignment", "standbys, version 4", 16.0),
+        ("follower, assignment", "hosts, version 6", 16.0),
+        ("follower, assignment", "partitions of many topics", 16.0),
+        ("inspection, subscription", "owned partitions of one topic", 18.5),
+        ("inspection, assignment", "tasks", 16.0),
+        ("inspection, assignment", "standbys, version 4", 16.0),
+    ],
+)
+def test_a_reader_keeps_no_object_that_it_may_never_need(reader: str, shape: str, most: float) -> None:
+    """A set for each task and host took a follower 41 bytes per byte, a record for each partition an inspection 51."""
+    assert not tracemalloc.is_tracing()
+    read, made = limits.READERS[reader]
+    encoded = made[shape](100_000)
+    ordinary = limits.peak(partial(read, limits.usual(reader)))
+
+    assert limits.peak(partial(read, encoded)) - ordinary <= most * len(encoded) + limits.ALLOWANCE

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.chaos.chaos_run import run_chaos
-from tests.chaos.fault_schedule import FAULT_KINDS, INTERMEDIATE_VERSION, NEW_VERSION, OLD_VERSION, java_version
+from tests.chaos.fault_schedule import INTERMEDIATE_VERSION, NEW_VERSION, OLD_VERSION, java_version
 from tests.chaos.outcome import Outcome
 from tests.chaos.report import as_json
 from tests.integration.clusters import NEWEST, OLDER
@@ -16,6 +16,7 @@ from tests.integration.kafka_jars import java as needs_java
 pytestmark = [pytest.mark.broker, pytest.mark.slow]
 
 EXACTLY_ONCE, AT_LEAST_ONCE, BRIDGED = "exactly-once", "kafka-python", "confluent"
+MIXED = "per-record,aiokafka,slow-reader"
 
 
 @pytest.mark.timeout(900)
@@ -30,13 +31,25 @@ def test_an_upgrade_survives_the_worst_faults(worker: str, kinds: list[str], tmp
     check(run(1, tmp_path, worker=worker, kinds=kinds, faults=len(kinds)))
 
 
+@pytest.mark.timeout(600)
+def test_a_second_instance_is_fenced_beside_a_slow_reader_and_a_commit_per_record(tmp_path: Path) -> None:
+    """The slow reader falls behind without buffering more; everybody else has committed after each record."""
+    outcome = run(2, tmp_path, worker="per-record,slow-reader", static=1, kinds=["duplicate"], minutes=0.3)
+
+    assert [] == outcome.problems
+    assert len(outcome.results) == outcome.fenced_instances > 0
+    assert 0 < 2 * outcome.buffered < outcome.behind, "not slow enough"
+    assert 0 < outcome.balance.produced == outcome.balance.processed
+
+
 @pytest.mark.exhaustive
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("broker", [NEWEST, OLDER])
-@pytest.mark.parametrize("worker", [AT_LEAST_ONCE, BRIDGED, EXACTLY_ONCE])
+@pytest.mark.parametrize("worker", [AT_LEAST_ONCE, BRIDGED, EXACTLY_ONCE, MIXED])
 @pytest.mark.parametrize("seed", range(11, 14))
 def test_an_upgrade_survives_all_faults(seed: int, worker: str, broker: str, tmp_path: Path) -> None:
-    check(run(seed, tmp_path, worker=worker, broker=broker, faults=len(FAULT_KINDS)))
+    static = 2 if worker == MIXED else 0
+    check(run(seed, tmp_path, worker=worker, broker=broker, static=static))
 
 
 @pytest.mark.exhaustive
@@ -45,7 +58,7 @@ def test_an_upgrade_survives_all_faults(seed: int, worker: str, broker: str, tmp
 @pytest.mark.parametrize("java", [NEWEST, OLDER])
 @pytest.mark.parametrize("worker", [AT_LEAST_ONCE, BRIDGED, EXACTLY_ONCE])
 def test_an_upgrade_survives_faults_beside_kafka_streams(worker: str, java: str, tmp_path: Path) -> None:
-    check(run(21, tmp_path, worker=worker, java=java, faults=len(FAULT_KINDS)))
+    check(run(21, tmp_path, worker=worker, java=java))
 
 
 def run(seed: int, folder: Path, worker: str, broker: str = NEWEST, java: str | None = None, **how: object) -> Outcome:

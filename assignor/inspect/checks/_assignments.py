@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any, TypeVar
 
 from assignor.inspect import standbys
 from assignor.inspect.check import GroupView, Match, names_of
 from assignor.inspect.described_group import CLASSIC, STABLE
-from assignor.inspect.member import InspectedMember, task_order
+from assignor.inspect.member import InspectedMember, in_order
 
 T = TypeVar("T")
 
@@ -32,7 +33,7 @@ def missing_assignment(view: GroupView) -> Iterator[Match]:
 def multiple_owners(view: GroupView) -> Iterator[Match]:
     """Active tasks and partitions with more than one owner."""
     if tasks := _with_multiple_owners(standbys.owners_by_task(view.members)):
-        names = sorted(tasks, key=task_order)
+        names = in_order(tasks)
         owners = _owner_names(tasks)
         yield Match({"tasks": [*map(str, names)], "owners": owners}, owners)
     if partitions := _with_multiple_owners(standbys.owners_by_partition(view.members)):
@@ -72,9 +73,8 @@ def _unassigned(view: GroupView) -> Iterator[dict[str, Any]]:
     if view.described_group.state != STABLE or not any(map(_has_assignment, view.members)):
         return
     active = standbys.owners_by_task(view.members)
-    replicas = {task for member in view.members for task in (*member.assignment.standbys, *member.assignment.warm_ups)}
-    tasks = {task for task in replicas if task not in active}
-    if tasks:
-        yield {"tasks": [*map(str, sorted(tasks, key=task_order))]}
+    replicas = (chain(member.assignment.standbys, member.assignment.warm_ups) for member in view.members)
+    if tasks := {task for task in chain.from_iterable(replicas) if task not in active}:
+        yield {"tasks": [*map(str, in_order(tasks))]}
     if partitions := standbys.unassigned_partitions(view.members, view.described_group.partition_counts):
         yield {"partitions": [*map(str, partitions)]}

@@ -41,9 +41,9 @@ def run(settings: WorkerSettings, worker_context: WorkerContext) -> None:
                 _commit(consumer, worker_context)
 
 
-def member(settings: WorkerSettings, worker_context: WorkerContext) -> StreamsConsumer:
+def member(settings: WorkerSettings, worker_context: WorkerContext, **more: Any) -> StreamsConsumer:
     return StreamsConsumer(
-        configuration(settings),
+        {**configuration(settings), **more},
         topology(settings),
         listener=OwnershipReporter(worker_context),
         admin=False,

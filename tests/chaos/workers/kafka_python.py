@@ -41,7 +41,13 @@ def run(settings: WorkerSettings, worker_context: WorkerContext) -> None:
         streams.bind(consumer)
         consumer.subscribe([settings.topic])
         while not worker_context.stopping.is_set():
-            batch = consumer.poll(timeout_ms=_POLL_MS)
+            try:
+                batch = consumer.poll(timeout_ms=_POLL_MS)
+            except KafkaError as error:  # of a broker that has just gone: kafka-python 3.0.12 lets it through
+                if not error.retriable:
+                    raise
+                worker_context.emit(fenced(f"poll: {type(error).__name__}"))
+                continue
             for (topic, number), records in batch.items():
                 worker_context.emit(RecordsProcessed(f"{topic}-{number}", records[0].offset, records[-1].offset))
             if batch:

@@ -1,0 +1,68 @@
+"""At least once, on aiokafka: fetch, process, commit."""
+
+from __future__ import annotations
+
+import asyncio
+
+from aiokafka import AIOKafkaConsumer
+from aiokafka.errors import KafkaError
+
+from assignor.clients.aiokafka import StreamsPartitionAssignor
+from assignor.observability.events import RecordsProcessed
+from tests.chaos.worker import WorkerContext
+from tests.chaos.worker_events import WorkerSettings, fenced
+from tests.chaos.workers.instrumentation import OwnershipReporter, assignor_settings, delay_assignments, topology
+from upgrade import StreamsConfig
+
+_FETCH_MS = 200
+
+
+def run(settings: WorkerSettings, worker_context: WorkerContext) -> None:
+    delay_assignments(worker_context)
+    asyncio.run(_run(settings, worker_context))
+
+
+async def _run(settings: WorkerSettings, worker_context: WorkerContext) -> None:
+    streams = StreamsPartitionAssignor(
+        topology(settings),
+        StreamsConfig(upgrade_from=settings.upgrade_from, group_instance_id=settings.instance_id),
+        listener=OwnershipReporter(worker_context),
+        **assignor_settings(settings, worker_context),
+    )
+    consumer = AIOKafkaConsumer(
+        settings.topic,
+        bootstrap_servers=settings.bootstrap_servers.split(","),
+        client_id=settings.name,
+        group_id=settings.group,
+        group_instance_id=settings.instance_id,
+        partition_assignment_strategy=[streams],
+        enable_auto_commit=False,
+        auto_offset_reset="earliest",
+        session_timeout_ms=settings.session_ms,
+        heartbeat_interval_ms=settings.session_ms // 10,
+    )
+    streams.bind(consumer)
+    try:
+        await consumer.start()
+        while not worker_context.stopping.is_set():
+            try:
+                batch = await consumer.getmany(timeout_ms=_FETCH_MS)
+            except KafkaError as error:
+                if not error.retriable:
+                    raise
+                worker_context.emit(fenced(f"getmany: {type(error).__name__}"))
+                continue
+            for (topic, number), records in batch.items():
+                worker_context.emit(RecordsProcessed(f"{topic}-{number}", records[0].offset, records[-1].offset))
+            if batch:
+                await _commit(consumer, worker_context)
+    finally:
+        await consumer.stop()
+
+
+async def _commit(consumer: AIOKafkaConsumer, worker_context: WorkerContext) -> None:
+    """If it is refused, the records come again, perhaps to someone else."""
+    try:
+        await consumer.commit()
+    except KafkaError as error:
+        worker_context.emit(fenced(type(error).__name__))
