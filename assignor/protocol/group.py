@@ -117,15 +117,20 @@ def _decode_member(member_id: str, subscription: bytes, supported_version: int) 
         raise FatalError(error.problem) from error
     except DecodeError as error:
         raise FatalError(f"unable to decode subscription data of member {member_id}: {error}") from error
-    versions = {"used_version": userdata.version, "supported_version": userdata.supported_version}
-    owned = envelope.owned_partitions
     if isinstance(userdata, FutureSubscription):
-        return MemberMetadata(**versions, member_id=member_id, owned_by_topic=owned, rack_id=envelope.rack_id)
+        return MemberMetadata(
+            member_id=member_id,
+            used_version=userdata.version,
+            supported_version=userdata.supported_version,
+            owned_by_topic=envelope.owned_partitions,
+            rack_id=envelope.rack_id,
+        )
     return MemberMetadata(
-        **versions,
         member_id=member_id,
+        used_version=userdata.version,
+        supported_version=userdata.supported_version,
         process_id=userdata.process_id,
-        owned_by_topic=owned,
+        owned_by_topic=envelope.owned_partitions,
         offset_sums=_offset_sums(userdata),
         end_point=userdata.user_end_point,
         client_tags=dict(userdata.client_tags),
