@@ -155,7 +155,9 @@ class ClientAdapter(ABC):
         """The exception that terminated the member."""
         self.session = Session()
         """Whether the member certainly owns its tasks."""
-        self._failure_reported = self._closed = self._fenced = False
+        self.fenced = False
+        """Whether another member has taken the ``group.instance.id``; the `failure` says so."""
+        self._failure_reported = self._closed = False
         self._pending_assignment: ReceivedAssignment | None = None
         self._standbys_are_warmups = not config.num_standby_replicas
         self._observe = combine_observers(event_log.log_observer(self.identity), *filter(None, [observer]))
@@ -331,7 +333,7 @@ class ClientAdapter(ABC):
         if self._feature_watch:
             self._feature_watch.stop()
         self._closed = True
-        lost = lost or self._fenced
+        lost = lost or self.fenced
         self._observe(MemberClosed(lost))
         await self._notifier.close(lost=lost)
 
@@ -343,7 +345,7 @@ class ClientAdapter(ABC):
 
     def on_fenced(self, instance_id: str | None) -> None:
         """Another member has the same ``group.instance.id``: this one fails, and may read nothing more."""
-        self._fenced = True
+        self.fenced = True
         self.session.end()
         self._fail(fenced(instance_id))
 
@@ -356,8 +358,8 @@ class ClientAdapter(ABC):
 
     def _fail(self, error: FatalError) -> None:
         if self.failure is None:
-            self.failure = error
             self.on_failure(error)
+            self.failure = error  # last: from now on it is raised
 
     # -- 7: follow-up rebalances --------------------------------------------------------------------------------------
 

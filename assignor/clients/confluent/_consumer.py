@@ -280,7 +280,7 @@ class StreamsConsumer:
         if self._closing:
             with self._lock:  # until `close` has ended
                 self._check_open()
-        if failure := self._membership.failure:
+        if failure := self._membership.failure or self._membership.fenced:
             raise failure
 
     def _commit_and_wait(self, wanted: Offsets) -> list[TopicPartition]:

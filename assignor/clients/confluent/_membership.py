@@ -76,6 +76,8 @@ class Membership:
     ) -> None:
         self.callbacks: deque[Call] = deque()
         """Calls for the user's thread, in order."""
+        self.failure: FatalError | None = None
+        """The error that terminated the membership."""
         self.leave_count = 0
         """How often the member has left because the user did not poll."""
         self.adapter = assignor_factory(_UserThreadListener(self, listener))
@@ -84,7 +86,6 @@ class Membership:
         self._settings = settings
         self._poll_watchdog = _PollWatchdog(progress, max_poll_seconds)
         self._has_tasks = has_tasks
-        self._failure: FatalError | None = None
         self._stopped_at = 0.0
         self._periodic_call = periodic_call
         self._client: Any = None
@@ -121,10 +122,10 @@ class Membership:
             self._complete(done)
 
     @property
-    def failure(self) -> FatalError | None:
-        """The error that terminated the membership, or is about to."""
-        found = self._failure or self.adapter.failure
-        return found if isinstance(found, FatalError) else None
+    def fenced(self) -> Exception | None:
+        """The error of a commit if another member has the same instance id; the `failure` soon follows."""
+        taken = "another member has the same group.instance.id"
+        return kafka.errors.FencedInstanceIdError(taken) if self.adapter.fenced else None
 
     @property
     def session(self) -> Session:
@@ -143,7 +144,7 @@ class Membership:
 
     def require_joined(self) -> None:
         """Raise the failure, or ``CommitFailedError`` before the first assignment."""
-        if failure := self.failure:
+        if failure := self.failure or self.fenced:
             raise failure
         if self._consumer is None or self.generation is None:
             raise kafka.errors.CommitFailedError("this member has not joined its group yet")
@@ -193,10 +194,10 @@ class Membership:
 
     def fail(self, failure: FatalError, cause: Exception | None = None) -> None:
         """Terminate the membership: every later poll of the user raises the failure. The first failure counts."""
-        if self._failure is None:
+        if self.failure is None:
             if failure is not cause:
                 failure.__cause__ = cause
-            self._failure = failure
+            self.failure = failure
             self.callbacks.append(self._raise_failure)
             self.adapter.on_failure(failure)
 
@@ -225,8 +226,8 @@ class Membership:
 
     def _raise_failure(self) -> None:
         self.callbacks.append(self._raise_failure)
-        assert self._failure is not None, "set before this was queued"
-        raise self._failure
+        assert self.failure is not None, "set before this was queued"
+        raise self.failure
 
     # -- on the I/O thread ----------------------------------------------------------------------------------------
 
