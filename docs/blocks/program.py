@@ -64,8 +64,17 @@ def requirements() -> str:
     return table(("row", "tests"), rows)
 
 
+def columns() -> str:
+    """List the columns of stored runs."""
+    rows = (
+        (f"`{each.name}`", each.sql.lower() + " or null" * each.is_nullable, each.comment)
+        for each in RUNS_TABLE.columns
+    )
+    return table(("column", "type", "meaning"), rows)
+
+
 BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
-    "columns": RUNS_TABLE.markdown,
+    "columns": columns,
     "events": events,
     "requirements": requirements,
     **{f"options of {command}": partial(options, *command.split()) for command in COMMANDS},
