@@ -4,6 +4,7 @@ from importlib import metadata
 
 project = "streams-assignor"
 author = "the streams-assignor contributors"
+copyright = author  # noqa: A001 - the name that Sphinx reads
 release = metadata.version("streams-assignor")
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinxcontrib.mermaid"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from attrs import frozen
@@ -21,7 +21,14 @@ from spark_sim.report._guide_tables import guide_summary, matrix_rows
 from spark_sim.report.console import print_dim
 from spark_sim.report.judgement import MAX_NAMED, Judgement, abbreviated, replay_line
 from spark_sim.search.cell_result import ERROR, SAFE, SAFE_IF, UNKNOWN, UNSAFE, UpgradeResult
-from upgrade.plans import RECORD_FORMAT_CHANGES, Plan, Upgrade, obstacles
+from upgrade.plans import (
+    RECORD_FORMAT_CHANGES,
+    Plan,
+    Upgrade,
+    fails_on_stateless_tasks,
+    is_wrongly_probed,
+    obstacles,
+)
 from upgrade.releases import Release
 
 
@@ -136,12 +143,21 @@ def variant_lines(results: Sequence[UpgradeResult]) -> Iterator[str]:
                 yield replay_line(found.example)
 
 
+_UNSEEN_BUGS: Final[Mapping[str, Callable[[Release, Release], bool]]] = {
+    "leaders of 2.6 to 3.0 fail on stateless tasks that members up to 2.3 report": fails_on_stateless_tasks,
+    "leaders up to 2.3.0 that probe assign wrong tasks of several threads or topics (KAFKA-8649)": is_wrongly_probed,
+}
+
+
 def unseen_lines(results: Iterable[UpgradeResult]) -> Iterator[str]:
-    """Yield the pairs between which record formats change, because a sweep sees only rebalance metadata."""
+    """Yield the pairs with bugs that need records, further topics or threads, or stateless tasks to be seen."""
     pairs = {_pair(each.upgrade): " to ".join(each.upgrade.display_names) for each in results}
     for format_ in RECORD_FORMAT_CHANGES:
         if changing := [title for pair, title in pairs.items() if format_ in obstacles(*pair)]:
             yield f"not seen by a sweep: {format_.value}: {abbreviated(changing)}"
+    for text, has_bug in _UNSEEN_BUGS.items():
+        if affected := [title for pair, title in pairs.items() if has_bug(*pair)]:
+            yield f"not seen by a sweep: {text}: {abbreviated(affected)}"
 
 
 def note_lines(results: Iterable[UpgradeResult]) -> Iterator[str]:

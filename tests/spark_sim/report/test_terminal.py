@@ -8,11 +8,21 @@ from attrs import evolve
 from rich.console import Console
 
 from spark_sim.pipeline.suites import UPGRADES, ResultFolderError, read_results
-from spark_sim.report._terminal import cell_state, example_lines, guide_legend, judge, legend, matrix_table, note_lines
+from spark_sim.report._terminal import (
+    cell_state,
+    example_lines,
+    guide_legend,
+    judge,
+    legend,
+    matrix_table,
+    note_lines,
+    unseen_lines,
+)
 from spark_sim.search.cell_result import UpgradeResult
 from spark_sim.search.tables import UPGRADE_MATRIX
 from tests.spark_sim.made_up import EXAMPLE, MATRIX
-from upgrade.plans import Plan
+from upgrade.plans import Plan, Upgrade
+from upgrade.releases import release_named
 
 ONE = next(each for each in MATRIX if not each.violations)
 
@@ -148,3 +158,13 @@ def test_a_documented_plan_that_is_unsafe_is_the_first_example():
 def test_the_line_that_was_never_released_is_flagged():
     assert any("0.10.1: never released" in note for note in note_lines(MATRIX))
     assert "0.10.1*" in drawn(matrix_table(MATRIX))
+
+
+def test_bugs_that_need_more_than_the_swept_workload_are_named():
+    origin, target = release_named("2.1"), release_named("2.8")
+
+    assert [
+        "not seen by a sweep: leaders of 2.6 to 3.0 fail on stateless tasks that members up to 2.3 report: 2.1 to 2.8",
+        "not seen by a sweep: leaders up to 2.3.0 that probe assign wrong tasks of several threads or topics "
+        "(KAFKA-8649): 2.1 to 2.8",
+    ] == list(unseen_lines([UpgradeResult(Upgrade(origin, target, Plan.TWO_BOUNCES, "2.1"))]))
