@@ -102,5 +102,5 @@ class Outcome:
         return [*self.balance.problems, *filter(None, [self.stuck, idle, twice, full]), *self.failures, *old]
 
 
-_MOST_BUFFERED = 400  # with the limits of `workers.per_record` there are about two hundred
+_MOST_BUFFERED = 600  # with the limits of `workers.per_record` there are two to four hundred
 _VERSION = 11  # where the upgrade leads

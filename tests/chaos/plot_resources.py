@@ -19,7 +19,7 @@ from typing import Any
 from tests.chaos.resources import Sample, Trend, read_samples, trends
 
 _FIGURES = {"memory_mb": "resident memory, MB", "threads": "threads", "descriptors": "descriptors"}
-_EVERY = 4
+_EVERY = 8
 
 
 def main() -> int:

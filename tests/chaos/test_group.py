@@ -112,7 +112,7 @@ def test_a_first_member_that_ends_otherwise_is_a_failure(duplicated, error):
     ]
 
 
-def test_a_failure_of_the_second_process_is_reported(duplicated):
+def test_a_second_member_that_fails_is_a_failure(duplicated):
     group, _ = duplicated
     group._received.put(WorkerOutput(1.0, "A", 2, {"event": "failed", "error": "FencedInstanceIdException"}))
     group.listen()
