@@ -1,9 +1,11 @@
 """The impact of a plan on a given group, and how ``plan`` prints it."""
 
 import json
+from io import StringIO
 
 import pytest
 from click.testing import CliRunner
+from rich.console import Console
 
 from spark_sim.advice.impact import GroupProfile, estimate_impact, workload_with
 from spark_sim.cli._plan import plan
@@ -220,6 +222,26 @@ def test_a_static_member_that_rejoins_as_an_older_release_fails_on_its_old_assig
     assert Simulation(Scenario.parse(fast.example)).run().violations
     assert 1 == run("--static", "2.8", "2.5").exit_code
     assert f'replay "{fast.example}"' in run("--static", "--members", 2, "--tasks", 4, "2.8", "2.5").output
+
+
+def test_gaps_are_a_count_the_longest_and_a_sum():
+    """A sum alone, "1080 s without a member", read like one outage."""
+    arguments = ("2.3", "2.4", "--members", 2, "--tasks", 2)
+    slow, _ = json.loads(run(*arguments, "--json").output)["group"]["measured"]
+
+    assert (4, 45.0, 180.0) == (slow["gaps"], slow["longest_gap_s"], slow["gaps_s"])
+    assert "some task has no owner for 3 min in 4 gaps of 45 s" in run(*arguments).output
+
+
+def test_a_terminal_shows_what_takes_so_long(monkeypatch):
+    """It was silent for 8 to 13 seconds."""
+    screen = StringIO()
+    monkeypatch.setattr(
+        "spark_sim.cli._plan.Console", lambda **_keywords: Console(file=screen, force_terminal=True, width=100)
+    )
+
+    assert 0 == run("2.3", "2.4", "--members", 2, "--tasks", 2).exit_code
+    assert "exploring every schedule, then playing the plan with 2 members" in screen.getvalue()
 
 
 # -- what is not played by itself, and what ``plan`` says of it --------------------------------------------------------
