@@ -111,8 +111,8 @@ def release_note(condition: Condition, found: Look) -> str:
         return ""
     others = lines[0] if len(lines) == 1 else f"{lines[0]} to {lines[-1]}"
     return (
-        f"members of {others} send the same metadata as those of {condition.release.line}, so it does not show which of "
-        "these releases a member runs"
+        f"members of {others} send the same metadata as those of {condition.release.line}, so it does not show which "
+        "of these releases a member runs"
     )
 
 

@@ -13,7 +13,6 @@ from assignor.formats.jsonl import BadLine, error_object
 from subscription_codec import (
     LATEST_SUPPORTED_VERSION,
     AnnotatedField,
-    Assignment,
     CodecError,
     EncodeError,
     Subscription,

@@ -170,7 +170,9 @@ def test_a_uri_is_no_folder_of_results():
     result = run("sweep", "--out", "s3://bucket/results")
 
     assert 2 == result.exit_code
-    assert "--out: expected a folder of this machine or a mounted one, got the URI 's3://bucket/results'" in result.stderr
+    assert (
+        "--out: expected a folder of this machine or a mounted one, got the URI 's3://bucket/results'" in result.stderr
+    )
     assert Path("bucket/results") == LocalFolder().convert("bucket/results", None, None)
 
 

@@ -111,7 +111,7 @@ def test_it_processes_every_record_and_exits_with_0(cluster: MockCluster, ending
     assert last["member_id"]
 
 
-def test_without_a_pipe_as_input_it_runs_until_it_is_told_to_stop(cluster: MockCluster) -> None:
+def test_without_a_pipe_as_input_it_runs_until_a_signal(cluster: MockCluster) -> None:
     with a_member(cluster, "no pipe", stdin=subprocess.DEVNULL) as process:
         read_until_all_processed(process)
         process.terminate()
