@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
+from tests.peers_required import pytest_make_collect_report, pytest_runtest_makereport
+
+__all__ = ["pytest_make_collect_report", "pytest_runtest_makereport"]  # hooks: pytest looks for them here
 _SIMULATIONS = Path(__file__).parent / "spark_sim"
 
 # On a fresh machine the first text that Hypothesis draws builds its tables of Unicode, which takes seconds.

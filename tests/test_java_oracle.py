@@ -22,6 +22,7 @@ from subscription_codec.quirks import imitate_release
 from tests.draws import examples
 from tests.integration.kafka_jars import Unavailable
 from tests.java_oracle import RELEASES, Oracle, as_java_keeps_it
+from tests.peers_required import not_applicable
 from tests.subscription_codec import java_view
 from tests.subscription_codec.strategies import assignments, subscriptions, utf8
 from tests.subscription_codec.test_vectors import LATEST
@@ -156,7 +157,7 @@ def test_kafka_decodes_our_bytes_to_the_same_record(oracle, data):
 def test_a_task_named_with_and_without_an_empty_topology_is_one_task(oracle):
     """Once drawn in CI: Java keeps the last of both sums; the test helper treated them as two tasks."""
     if LATEST[oracle.release] < 10:
-        pytest.skip("named topologies came with version 10")
+        not_applicable("named topologies came with version 10")
     sums = (TaskOffsetSum(TaskId(0, 0), -3), TaskOffsetSum(TaskId(0, 0, ""), -2))
     record = Subscription(version=10, supported_version=10, task_offset_sums=sums)
 
@@ -188,7 +189,7 @@ def test_a_supported_version_below_the_used_one_is_read_until_2_4(oracle):
 def test_every_release_accepts_a_negative_length_of_a_named_topology(oracle):
     """Null for any number, in every release, not only in the jars of the vectors."""
     if LATEST[oracle.release] < 10:
-        pytest.skip("named topologies came with version 10")
+        not_applicable("named topologies came with version 10")
     row = "00000001" + "00000002" + "fffffffffffffffe" + "ff00"
     subscription = bytes.fromhex("0000000a0000000a") + bytes(20) + bytes.fromhex("00000001" + row) + bytes(5)
 

@@ -109,11 +109,10 @@ def release_note(condition: Condition, found: Look) -> str:
     lines = lines_with_same_metadata(found.groups[0], condition.release)
     if not lines:
         return ""
+    others = lines[0] if len(lines) == 1 else f"{lines[0]} to {lines[-1]}"
     return (
-        f"members of {lines[0]} to {condition.release.line} send the same metadata, so it does not show which of these "
-        "releases a member runs"
-        if len(lines) > 1
-        else f"members of {lines[0]} send the same metadata as those of {condition.release.line}"
+        f"members of {others} send the same metadata as those of {condition.release.line}, so it does not show which "
+        "of these releases a member runs"
     )
 
 

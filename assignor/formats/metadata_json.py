@@ -13,7 +13,6 @@ from assignor.formats.jsonl import BadLine, error_object
 from subscription_codec import (
     LATEST_SUPPORTED_VERSION,
     AnnotatedField,
-    Assignment,
     CodecError,
     EncodeError,
     Subscription,
@@ -207,11 +206,10 @@ def encode_from_json(kind: str, fields: Mapping[str, Any], as_release: str | Non
 
 
 def _userdata(kind: MessageKind, fields: Mapping[str, Any], as_release: str | None) -> bytes:
-    match from_fields(kind, fields):
-        case Subscription() as record:
-            return encode_subscription(record, as_release=as_release)
-        case Assignment() as record:
-            return encode_assignment(record, as_release=as_release)
+    record = from_fields(kind, fields)
+    if isinstance(record, Subscription):
+        return encode_subscription(record, as_release=as_release)
+    return encode_assignment(record, as_release=as_release)
 
 
 def _user_data(kind: MessageKind, given: Any, as_release: str | None) -> bytes | None:

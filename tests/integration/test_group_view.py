@@ -25,6 +25,7 @@ from tests.integration.brokers import a_broker
 from tests.integration.clusters import NEWEST, OLDER, Cluster
 from tests.integration.kafka_jars import Unavailable, counting
 from tests.integration.subprocesses import TIMEOUT_SECONDS, JavaMember, JavaStreams, wait_until
+from tests.peers_required import not_applicable
 
 pytestmark = [pytest.mark.broker, pytest.mark.slow]
 
@@ -199,7 +200,7 @@ def test_a_missing_group(broker: str) -> None:
 def test_a_group_of_the_new_protocol(broker: str, request: pytest.FixtureRequest) -> None:
     """KIP-848: the broker assigns. It was "Stable with 0 members"."""
     if request.node.callspec.params["broker"] != NEWEST:
-        pytest.skip("only the newest broker has it switched on")
+        not_applicable("only the newest broker has it switched on")
     name = f"kip-848-{uuid4().hex[:8]}"
     with plain(broker, name, **{"group.protocol": "consumer"}):
         found = reports(broker, name, "--check")

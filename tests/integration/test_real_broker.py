@@ -9,6 +9,7 @@ from itertools import groupby
 import pytest
 
 from assignor.demo._member_process import EventLine
+from assignor.demo.load_generator import LoadGeneratorError, create_topic, delete_topic
 from tests.integration.applications import PARTITIONS, TASKS, Application, partitions, processed, settle
 from tests.integration.subprocesses import JavaMember, JavaStreams, PythonMember, wait_until
 from upgrade import release_named
@@ -16,6 +17,14 @@ from upgrade import release_named
 pytestmark = [pytest.mark.broker, pytest.mark.slow]
 
 RECORDS = 20
+
+
+def test_a_topic_that_exists_cannot_be_created(broker: str) -> None:
+    create_topic(broker, "exists", 1)
+
+    with pytest.raises(LoadGeneratorError, match=r"topic exists cannot be created: .*already exists"):
+        create_topic(broker, "exists", 1)
+    delete_topic(broker, "exists")
 
 
 def test_a_bounce_finishes_both_upgrades(broker: str) -> None:

@@ -6,10 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
+from assignor.cli.lazy_group import run_script
+from assignor.cli.params import LocalFolder
 from spark_sim.cli.main import COMMANDS, cli
 
 FUTURE = {"kind": "subscription", "hex": "0000000c0000000c"}
@@ -142,6 +145,45 @@ def test_a_full_disk_is_a_one_line_error_that_does_not_name_the_input(command):
     done = shell(f"$SCRIPT {command} > /dev/full")
 
     assert (1, "Error: [Errno 28] No space left on device\n") == (done.returncode, done.stderr)
+
+
+def test_a_closed_output_and_input_are_no_error():
+    assert (0, "") == ((done := shell("$SCRIPT plan 1.1 2.0 >&-")).returncode, done.stderr)
+    assert (0, "") == ((done := shell("$SCRIPT userdata decode <&-")).returncode, done.stderr)
+
+
+def test_an_error_of_the_system_without_an_output_is_one_line(monkeypatch, capsys):
+    @click.command()
+    def fails():
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(sys, "argv", ["streams-assignor"])
+    monkeypatch.setattr(sys, "stdout", None)  # the shell closed it
+    with pytest.raises(SystemExit) as ended:
+        run_script(fails)
+
+    assert 1 == ended.value.code
+    assert "Error: [Errno 28] No space left on device\n" == capsys.readouterr().err
+
+
+def test_a_uri_is_no_folder_of_results():
+    result = run("sweep", "--out", "s3://bucket/results")
+
+    assert 2 == result.exit_code
+    assert (
+        "--out: expected a folder of this machine or a mounted one, got the URI 's3://bucket/results'" in result.stderr
+    )
+    assert Path("bucket/results") == LocalFolder().convert("bucket/results", None, None)
+
+
+def test_without_a_client_library_bounce_names_what_to_install():
+    code = "import sys; sys.modules['confluent_kafka'] = None; from spark_sim.cli.main import main; main()"
+    done = subprocess.run([sys.executable, "-c", code, "bounce"], capture_output=True, text=True, check=False)
+
+    assert 1 == done.returncode
+    assert done.stderr.startswith("Error: ")
+    assert done.stderr.endswith("; pip install 'streams-assignor[all]'\n")
+    assert 1 == len(done.stderr.splitlines())
 
 
 def test_user_input_in_an_error_is_escaped_and_shortened():

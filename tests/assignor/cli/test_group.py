@@ -246,6 +246,15 @@ def test_a_terminal_is_redrawn_with_the_changes_below():
     assert "is active twice" in shown
 
 
+def test_without_a_terminal_only_the_changes_are_printed():
+    console = Console(file=io.StringIO(), width=80)
+    with _group_tables.live_display(console) as draw:
+        draw(_group_tables.render_group(inspect_group(GOOD), "well"), ["one"])
+        draw(_group_tables.render_group(inspect_group(GOOD), "well"), [])
+
+    assert ["one"] == [line.split()[-1] for line in console.file.getvalue().splitlines()]
+
+
 def test_ctrl_c_at_a_terminal_is_status_0_for_the_whole_script():
     """Watching continues until Ctrl-C, also while no broker answers."""
     script = "from spark_sim.cli.main import main; main()"
@@ -413,7 +422,25 @@ def test_it_waits_until_all_members_are_on_a_release(run, lookup):
     assert 0 == done.exit_code
     assert done.stdout.startswith("waiting for app to be on 4.3.1: 1 of 2 members on 4.3.1; waiting for pod-7; ")
     assert "app is on 4.3.1: all 2 members on 4.3.1; no rebalance is due" == done.stdout.splitlines()[-1]
-    assert done.stderr.startswith("note: members of 3.4 to 4.3 send the same metadata, so it does not show which ")
+    assert done.stderr.startswith("note: members of 3.4 to 4.2 send the same metadata as those of 4.3, so it ")
+
+
+def test_a_release_that_the_metadata_shows_needs_no_note(run, lookup):
+    lookup.answers = (group(OLD),)
+
+    done = run("app", *BROKER, "--wait", "release=2.8.2")
+
+    assert (0, "") == (done.exit_code, done.stderr)
+    assert "app is on 2.8.2: " in done.stdout
+
+
+def test_the_note_of_an_old_release_names_the_newer_ones_in_order(run, lookup):
+    """With upgrade.from they send its version. It was "members of 2.0 to 0.10.0"."""
+    lookup.answers = (group(member("a", 1, 1, active="0_0", envelope=0)),)
+
+    done = run("app", *BROKER, "--wait", "release=0.10.0")
+
+    assert done.stderr.startswith("note: members of 2.0 to 2.3 send the same metadata as those of 0.10.0, so it ")
 
 
 def test_a_wait_that_times_out_is_status_124(run, lookup):
@@ -521,6 +548,12 @@ def test_markdown_is_a_section_with_a_table(run, lookup):
     )
     assert "- **problem** `owned-twice`: task 0_0 is active twice, on 61000000 and 62000000" in lines
     assert "| app | Stable | stream | 2 | 2 | " in run("list", *BROKER, "-o", "markdown").stdout
+
+
+def test_markdown_of_a_group_without_members_has_no_table(run, lookup):
+    lookup.answers = (group(),)
+
+    assert "|" not in run("app", *BROKER, "-o", "markdown").stdout
 
 
 def test_a_group_of_kip_1071_shows_members_and_tasks(run, lookup):

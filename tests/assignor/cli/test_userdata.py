@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from assignor.cli import _captures
+from assignor.formats.jsonl import convert_lines
 from assignor.formats.metadata_json import METADATA_KINDS, DecodeOptions
 from spark_sim.cli.main import cli
 from subscription_codec import LATEST_SUPPORTED_VERSION
@@ -292,6 +293,10 @@ def test_explain_shows_offset_bytes_field_and_value():
     assert ["8", "00 00 00 00 00 00 00 03", "activeTasks[0]", "0_3"] in rows
 
 
+def test_explain_skips_blank_lines():
+    assert table(stdin=f"{EMPTY_HEX}\n") == table(stdin=f"\n  \n{EMPTY_HEX}\n\n")
+
+
 def test_explain_detects_the_kind():
     assert ["read as assignment"] == table("0000000100000001000000000000000300000000")[0]
     assert ["read as assignment"] == table(stdin=json.dumps({"hex": EMPTY_HEX}))[0]
@@ -497,6 +502,22 @@ def test_a_file_that_is_neither_is_wrong_usage(tmp_path, content):
     assert 2 == result.exit_code
     assert f"{path}: expected a capture" in result.output
     assert 'or lines of {"kind": ..., "hex": ...}' in result.output
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="only Linux has a file that opens and cannot be read")
+def test_a_file_that_cannot_be_read_is_named():
+    result = run("decode", "/proc/self/mem")
+
+    assert 1 == result.exit_code
+    assert "Error: Could not open file '/proc/self/mem': Input/output error\n" == result.output
+
+
+def test_a_line_that_is_nested_too_deeply_becomes_an_error_object(capsys):
+    def convert(line):
+        raise RecursionError(line)
+
+    assert convert_lines(["x"], convert, jsonl=True, expected_errors=())
+    assert {"error": "BadLine", "message": "the line is nested too deeply"} == json.loads(capsys.readouterr().out)
 
 
 def test_a_missing_file_is_wrong_usage(tmp_path):

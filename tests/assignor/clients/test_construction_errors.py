@@ -14,6 +14,7 @@ from kafka import KafkaConsumer
 from kafka.errors import KafkaConfigurationError
 
 from assignor import ConfigException, StreamsAssignorError, Subtopology, Topology, UsageError
+from assignor.clients import naming_the_extra
 from assignor.clients.adapter import ClientAdapter
 from assignor.clients.aiokafka import AiokafkaAdmin
 from assignor.clients.aiokafka import StreamsPartitionAssignor as AiokafkaAssignor
@@ -22,6 +23,7 @@ from assignor.clients.confluent._settings import ConsumerSettings
 from assignor.clients.kafka_python import KafkaPythonAdmin
 from assignor.clients.kafka_python import StreamsPartitionAssignor as KafkaPythonAssignor
 from assignor.cluster import ClusterSnapshot
+from assignor.errors import MissingExtraError
 
 ROOT = Path(__file__).parents[3]
 TOPOLOGY = Topology.of(Subtopology(sources=["orders"]), Subtopology(sources=["refunds"]))
@@ -370,3 +372,10 @@ def test_a_follower_does_not_warn_of_what_it_saw_as_leader(caplog: pytest.LogCap
     leader.subscription(TOPOLOGY.source_topics)
     leader.later[0]()
     assert [] == warnings(caplog)
+
+
+def test_a_missing_module_of_another_library_is_not_renamed():
+    with pytest.raises(ModuleNotFoundError, match="no_such_module") as raised, naming_the_extra("confluent"):
+        import no_such_module  # noqa: F401 - it does not exist
+
+    assert not isinstance(raised.value, MissingExtraError)

@@ -1,18 +1,26 @@
 """Rolling bounces: the rules that judge them, and real ones on the embedded cluster."""
 
+import io
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
+from queue import SimpleQueue
 
 import pytest
 from attrs import evolve
 from rich.console import Console
 
 from assignor.cli._member import MEMBER_COMMAND
+from assignor.demo import _member_process, load_generator, runner
 from assignor.demo import render as bounce_render
+from assignor.demo._member_process import EventLine, MemberProcess
+from assignor.demo.load_generator import LoadGenerator, LoadGeneratorError
+from assignor.demo.member_settings import MemberSettings
 from assignor.demo.model import (
     DEFAULT_STEPS,
     BounceSettings,
@@ -174,10 +182,13 @@ def test_it_finishes_both_upgrades() -> None:
 def test_it_fails_when_the_first_bounce_of_the_two_is_left_out() -> None:
     """KIP-268: a leader of 1.1 cannot read version 3, and fails."""
     steps = (DEFAULT_STEPS[0], BounceStep("2 to 3, at once", "2.0.1", 3))
-    with Bounce(BounceSettings(steps=steps, order=("C", "B", "A"), members=3), MEMBER_COMMAND) as bounce:
+    settings = BounceSettings(steps=steps, order=("C", "B", "A"), members=3)
+    console = Console(force_terminal=True, file=io.StringIO(), width=100, legacy_windows=False)
+    with bounce_render.live_display(console) as on_change, Bounce(settings, MEMBER_COMMAND, on_change) as bounce:
         with pytest.raises(BounceError, match=r"member \w failed: TaskAssignmentException: unable to decode"):
             bounce.run()
         left = bounce.summary("it failed")
+    assert "records produced" in console.file.getvalue()
 
     assert ("failed", 1) == (left.outcome, len(left.steps))
     assert {"stopped"} == {member.process for member in bounce.members.values()}
@@ -198,6 +209,70 @@ def test_a_killed_member_is_named() -> None:
         bounce.run()
 
     assert {"stopped"} == {member.process for member in bounce.members.values()}
+
+
+def test_a_group_that_does_not_become_stable_in_time_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "_STABLE_TIMEOUT_SECONDS", 0)
+
+    with Bounce(BounceSettings(members=1), MEMBER_COMMAND) as bounce, pytest.raises(BounceError) as failed:
+        bounce.run()
+
+    assert ": it does not finish: member A is starting" in str(failed.value)
+
+
+def test_a_task_that_is_owned_twice_ends_the_bounce() -> None:
+    bounce = Bounce(BounceSettings(members=2), MEMBER_COMMAND)
+    bounce._process_event("A", ASSIGNED)
+
+    with pytest.raises(BounceError, match="task 0_0 is owned by A and B in generation 7"):
+        bounce._process_event("B", ASSIGNED)
+
+
+def a_process(program: str, events: SimpleQueue[EventLine | None]) -> MemberProcess:
+    """Python instead of a member; the settings are its arguments."""
+    settings = MemberSettings(bootstrap_servers="a:1", group="g", topic=("t",))
+    return MemberProcess([sys.executable, "-u", "-c", program], settings, events.put)
+
+
+def test_a_member_that_does_not_stop_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_member_process, "_STOP_TIMEOUT_SECONDS", 0.1)
+    events: SimpleQueue[EventLine | None] = SimpleQueue()
+    deaf = """
+import signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+print('{"event": "rejoin", "time": 1.5, "how": "keep_member_id"}')
+time.sleep(600)
+"""
+    process = a_process(deaf, events)
+    assert "rejoin" == events.get(timeout=SECONDS)["event"]
+
+    process.stop()
+    process.wait()
+
+    assert "exit status -9" == process.exit_description()
+    assert events.get(timeout=SECONDS) is None
+
+
+def test_a_line_that_is_no_event_is_a_failure_of_the_member() -> None:
+    events: SimpleQueue[EventLine | None] = SimpleQueue()
+    process = a_process("print('Segmentation fault')", events)
+    process.wait()
+
+    assert "failed" == events.get(timeout=SECONDS)["event"]
+    assert events.get(timeout=SECONDS) is None
+
+
+def test_records_that_the_cluster_does_not_take_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(load_generator, "_ACK_TIMEOUT_SECONDS", 0.1)
+    with LoadGenerator("127.0.0.1:1", "orders", 1, 1000) as load:
+        while not len(load._producer):
+            time.sleep(0.01)
+    with pytest.raises(LoadGeneratorError, match=r"orders: \d+ records were not acknowledged"):
+        load.stop()
+
+    load._producer.purge()
+    with pytest.raises(LoadGeneratorError, match=r"orders: .*Purged in queue"):
+        load.stop()
 
 
 def test_ctrl_c_stops_all_members() -> None:
@@ -245,6 +320,22 @@ def test_an_error_is_one_line(arguments: list[str], status: int, problem: str) -
     assert "Traceback" not in done.stderr
 
 
+def test_a_terminal_gets_the_timeline_of_a_failed_bounce_too() -> None:
+    ours, theirs = pty.openpty()
+    arguments = [*COMMAND, "--bootstrap-servers", "127.0.0.1:1"]
+    with subprocess.Popen(arguments, stdout=theirs, stderr=subprocess.PIPE, text=True) as process:
+        os.close(theirs)
+        written = b""
+        with suppress(OSError):  # all its writers are gone
+            while more := os.read(ours, 65536):
+                written += more
+        os.close(ours)
+
+        assert "failed after " in process.stderr.read()
+        assert 1 == process.wait(SECONDS)
+    assert b"Timeline" in written
+
+
 def test_the_table_fits_a_narrow_terminal() -> None:
     full = evolve(STABLE_MEMBER, release="streams-assignor-3", upgrade_from="1.1", standby=("0_2", "0_5"))
     lines = render(bounce_render.member_table([full, evolve(OTHER, rejoining=True), MemberStatus(name="C")]))
@@ -267,11 +358,13 @@ def test_the_summary_shows_timeline_and_outcome() -> None:
         timeline=(
             TimelineEntry(0.25, "", {"event": "step", "title": "start"}),
             TimelineEntry(1.5, "A", {"event": "stopped"}),
+            TimelineEntry(1.75, "B", {"event": "failed", "error": "no tasks"}),
         ),
     )
     text = "\n".join(render(bounce_render.render_summary(summary)))
 
     assert text.index("0.25") < text.index("start") < text.index("1.50") < text.index("leaves")
+    assert text.index("leaves") < text.index("1.75") < text.index("fails: no tasks")
     assert "10 records, 0 lost, 3 processed twice" in bounce_render.outcome_line(summary)
     assert "failed after 12.5 s: why" == bounce_render.outcome_line(evolve(summary, problem="why"))
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Producer
+from kafka.errors import InvalidRequestError
 
 from assignor.cli._member import member as member_command
 from assignor.clients.mock_cluster import MockCluster
@@ -57,7 +58,9 @@ def fixture_cluster() -> Iterator[MockCluster]:
 
 
 @contextmanager
-def a_member(cluster: MockCluster, group: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+def a_member(
+    cluster: MockCluster, group: str, *arguments: str, stdin: int = subprocess.PIPE
+) -> Iterator[subprocess.Popen[str]]:
     settings = MemberSettings(
         bootstrap_servers=cluster.bootstrap_servers,
         group=group,
@@ -67,7 +70,7 @@ def a_member(cluster: MockCluster, group: str, *arguments: str) -> Iterator[subp
     )
     process = subprocess.Popen(
         [sys.executable, "-m", "assignor.cli._member", *settings.command_line_arguments(), *arguments],
-        stdin=subprocess.PIPE,
+        stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -93,6 +96,7 @@ def test_it_processes_every_record_and_exits_with_0(cluster: MockCluster, ending
         if ending:
             process.send_signal(ending)
         else:
+            process.stdin.write("what it reads does not matter\n")
             process.stdin.close()
         events += map(parse_line, process.stdout)
 
@@ -105,6 +109,34 @@ def test_it_processes_every_record_and_exits_with_0(cluster: MockCluster, ending
     expected = {"leader": True, "version": 11, "supported": 11, "active": ["0_0", "0_1", "0_2"], "standby": []}
     assert expected.items() <= last.items()
     assert last["member_id"]
+
+
+def test_without_a_pipe_as_input_it_runs_until_a_signal(cluster: MockCluster) -> None:
+    with a_member(cluster, "no pipe", stdin=subprocess.DEVNULL) as process:
+        read_until_all_processed(process)
+        process.terminate()
+
+        assert 0 == process.wait(SECONDS)
+
+
+def test_a_rejected_request_of_a_rebalance_does_not_end_the_member() -> None:
+    """On the mock cluster a SyncGroup can come too early."""
+    stopping, polled = Flag(), []
+
+    class Consumer:
+        def poll(self, timeout_ms: int) -> dict[Any, Any]:
+            polled.append(timeout_ms)
+            if len(polled) == 1:
+                raise InvalidRequestError
+            stopping.set()
+            return {}
+
+    class Streams:
+        poll_timeout_ms = 7
+
+    member._poll_loop(Consumer(), Streams(), lambda _event: None, stopping)
+
+    assert [7, 7] == polled
 
 
 def test_it_continues_at_the_committed_offsets(cluster: MockCluster) -> None:

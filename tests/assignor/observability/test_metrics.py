@@ -15,6 +15,9 @@ from assignor.observability.events import (
     JoinSent,
     MemberClosed,
     MemberFailed,
+    MemberStarted,
+    MemberStopped,
+    RecordsProcessed,
     RejoinRequested,
 )
 from assignor.observability.metrics import (
@@ -201,6 +204,13 @@ def test_a_scheduled_follow_up_counts_when_it_is_due(meter: Meter) -> None:
 
     meter.observe_all(RejoinRequested(reason=FollowUpReason.PROBING))
     assert {"probing": 1} == meter.of(FOLLOW_UPS)
+
+
+def test_the_events_of_a_process_are_no_samples(meter: Meter) -> None:
+    for event in (MemberStarted("4.3.1", None, "an id"), RecordsProcessed("orders-0", 1, 2), MemberStopped("told to")):
+        meter.observe(event)
+
+    assert {} == meter.values
 
 
 def test_a_failure_is_counted_by_the_name_of_kafkas_exception(meter: Meter) -> None:

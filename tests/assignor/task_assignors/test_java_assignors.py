@@ -26,6 +26,7 @@ from tests.assignor.task_assignors.sticky.test_sticky import clients_of, kept_an
 from tests.assignor.task_assignors.sticky.test_sticky import random_group as sticky_group
 from tests.integration.kafka_jars import Unavailable
 from tests.java_oracle import Oracle
+from tests.peers_required import not_applicable
 
 pytestmark = [pytest.mark.java, pytest.mark.slow]
 RELEASES = ["2.8.2", "3.9.2", "4.3.1"]
@@ -59,7 +60,7 @@ def answers(oracle, groups):
 
 def only(oracle, releases):
     if oracle.release not in releases:
-        pytest.skip(f"not for {oracle.release}")
+        not_applicable(f"not for {oracle.release}")
 
 
 @pytest.mark.timeout(7200)
