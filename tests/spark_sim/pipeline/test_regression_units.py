@@ -5,7 +5,7 @@ import json
 import pytest
 from attrs import evolve
 
-from spark_sim.pipeline.suites import REGRESSIONS, read_results, regression_suite
+from spark_sim.pipeline.suites import REGRESSIONS, read_sweep, regression_suite
 from spark_sim.pipeline.sweep import run_sweep
 from spark_sim.regressions._regression_table import table_rows
 from spark_sim.regressions.known_bugs import BUGS
@@ -23,7 +23,7 @@ def _three_bugs(monkeypatch):
 
 @pytest.mark.usefixtures("_three_bugs")
 def test_it_is_kept_and_shown(tmp_path):
-    results = run_sweep(regression_suite(steps=1), tmp_path)
+    results = run_sweep(regression_suite(steps=1), tmp_path).results
     kept = json.loads((tmp_path / "history.json").read_text())
     rows = {row[0].split(":")[0]: row for row in table_rows(kept)}
 
@@ -37,8 +37,9 @@ def test_it_is_kept_and_shown(tmp_path):
 
 @pytest.mark.usefixtures("_three_bugs")
 def test_a_report_reads_it_again(tmp_path):
-    results = run_sweep(regression_suite(steps=1), tmp_path)
-    kind, again = read_results(tmp_path)
+    results = run_sweep(regression_suite(steps=1), tmp_path).results
+    found = read_sweep(tmp_path)
+    kind, again = found.kind, found.results
 
     assert REGRESSIONS == kind
     assert [each.title for each in results] == [each.title for each in again]
