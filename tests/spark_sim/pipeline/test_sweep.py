@@ -11,7 +11,7 @@ from attrs import evolve
 
 from spark_sim.model.scenario import Scenario, make_step
 from spark_sim.packed import FaultBudget
-from spark_sim.pipeline import sweep, worker
+from spark_sim.pipeline import _runs, sweep, worker
 from spark_sim.pipeline._runs import Run, run_scenarios
 from spark_sim.pipeline.equivalence import merge_results, representatives
 from spark_sim.pipeline.folder import open_folder, write_atomically
