@@ -9,11 +9,11 @@ import json
 import sys
 from pathlib import Path
 
-from spark_sim.pipeline.suites import read_results
+from spark_sim.pipeline.suites import read_sweep
 from spark_sim.report._guide_tables import guide_summary
 
 KEPT = Path(__file__).parent / "reference" / "upgrade-matrix.json"
 
 if __name__ == "__main__":
-    found = guide_summary(read_results(Path(sys.argv[1]))[1])
+    found = guide_summary(read_sweep(Path(sys.argv[1])).results)
     KEPT.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

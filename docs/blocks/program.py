@@ -12,7 +12,7 @@ import click
 from assignor.observability.event_fields import EVENT_FIELDS
 from blocks.markdown import DOCS, table
 from spark_sim.cli.main import cli
-from spark_sim.pipeline.runs import RUNS_TABLE
+from spark_sim.pipeline.tables.schema import TABLES
 
 FEATURE_TESTS: Final = ("tests/upgrade", "tests/integration", "tests/assignor", "tests/spark_sim")
 COMMANDS: Final = (
@@ -64,17 +64,8 @@ def requirements() -> str:
     return table(("row", "tests"), rows)
 
 
-def columns() -> str:
-    """List the columns of stored runs."""
-    rows = (
-        (f"`{each.name}`", each.sql.lower() + " or null" * each.is_nullable, each.comment)
-        for each in RUNS_TABLE.columns
-    )
-    return table(("column", "type", "meaning"), rows)
-
-
 BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
-    "columns": columns,
+    "columns": lambda: "\n\n".join(each.markdown() for each in TABLES.values()),
     "events": events,
     "requirements": requirements,
     **{f"options of {command}": partial(options, *command.split()) for command in COMMANDS},

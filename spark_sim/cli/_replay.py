@@ -11,7 +11,7 @@ import click
 from spark_sim.cli._exit_status import exit_unless, one_line_errors
 
 if TYPE_CHECKING:
-    from spark_sim.report.trace_view import Trace
+    from spark_sim.pipeline.traces import Trace
 
 SAFE: Final = "safe"
 REMARKS: Final = frozenset({"remark"})
@@ -113,12 +113,12 @@ def _trace(scenario: str) -> tuple[Trace[Any], Mapping[str, str]]:
     from spark_sim.brokers.parser import is_broker_scenario, parse_scenario
 
     if is_broker_scenario(scenario):
-        from spark_sim.report.broker_trace import trace_broker_scenario
+        from spark_sim.pipeline.traces import trace_broker_scenario
 
         return trace_broker_scenario(parse_scenario(scenario)), BROKER_EVENT_STYLES
     from spark_sim.model.scenario import Scenario
+    from spark_sim.pipeline.traces import trace
     from spark_sim.regressions.mutants import mutants_registered
-    from spark_sim.report.trace_view import trace
 
     with mutants_registered():  # Kafka's known bugs have examples with releases that never existed
         return trace(Scenario.parse(scenario)), GROUP_EVENT_STYLES

@@ -10,7 +10,7 @@ import click
 from spark_sim.cli._exit_status import CommandFailed, WrongUsage, one_line_errors
 
 if TYPE_CHECKING:
-    from spark_sim.search.cell_result import UpgradeResult
+    from spark_sim.pipeline.suites import FinishedSweep
 
 
 @click.command
@@ -27,24 +27,24 @@ def report(folder: Path, html: Path | None) -> None:
     """  # noqa: D301  # \b is the character by which click leaves lines alone
     from rich.console import Console
 
-    from spark_sim.pipeline.sink import REPORT
-    from spark_sim.pipeline.suites import read_results
+    from spark_sim.pipeline.folder import REPORT
+    from spark_sim.pipeline.suites import read_sweep
     from spark_sim.report.renderers import RENDERERS
 
     console = Console(highlight=False)
     with one_line_errors():
-        kind, results = read_results(folder)
-        renderer = RENDERERS[kind]
+        sweep = read_sweep(folder)
+        renderer = RENDERERS[sweep.kind]
         if html and not renderer.has_page:
-            raise WrongUsage(f"there is no page of a sweep over {kind}: leave out --html")
-        renderer.show(console, results)
+            raise WrongUsage(f"there is no page of a sweep over {sweep.kind}: leave out --html")
+        renderer.show(console, sweep.results)
         if renderer.has_page:
             page = html or folder / REPORT
-            write_page(results, page)
+            write_page(sweep, page)
             console.print(f"Page for the browser: {page}", soft_wrap=True)
 
 
-def write_page(results: list[UpgradeResult], page: Path) -> None:
+def write_page(sweep: FinishedSweep, page: Path) -> None:
     """Write the page for the browser.
 
     Raises:
@@ -53,7 +53,7 @@ def write_page(results: list[UpgradeResult], page: Path) -> None:
     from spark_sim.report.html import write_html
 
     try:
-        write_html(results, page)
+        write_html(sweep.results, page, sweep.traces)
     except OSError as error:
         why = error.strerror or error
         raise CommandFailed(f"cannot write {page}: {why}; `report DIR --html FILE` writes it elsewhere") from error

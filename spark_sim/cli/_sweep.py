@@ -10,7 +10,6 @@ import click
 from attrs import evolve
 from click.core import ParameterSource
 
-from assignor.cli.params import LocalFolder
 from spark_sim.cli._exit_status import CommandFailed, WrongUsage, exit_unless, one_line_errors
 from upgrade.errors import UpgradeError
 from upgrade.plans import Plan, Upgrade, all_upgrades, kip_268_plans, kip_268_upgrades
@@ -19,7 +18,7 @@ from upgrade.releases import Release, resolve_release
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from spark_sim.pipeline.suites import Suite
+    from spark_sim.pipeline.suites import FinishedSweep, Suite
     from spark_sim.pipeline.work_units import SweepConfig
 
 GROUP_OPTIONS: Final = frozenset(
@@ -31,7 +30,7 @@ GROUP_OPTIONS: Final = frozenset(
 """Options of a sweep over groups, which brokers do not have."""
 
 HISTORY: Final = "history"
-REGRESSION_OPTIONS: Final = frozenset({"matrix", "out", "as_json", "master", "fresh"})
+REGRESSION_OPTIONS: Final = frozenset({"matrix", "out", "as_json", "master", "remote", "storage_format", "fresh"})
 """Options of ``--matrix history``."""
 MAX_MEMBERS_WITHOUT_WAITING: Final = 3
 """With more members, an operator that does not wait has millions of states."""
@@ -95,32 +94,57 @@ DEFAULT_RUNS_OF_ALL_PAIRS: Final = 4
 @click.option(
     "--master",
     metavar="MASTER",
-    help="Any Spark master, or `processes` to do without Spark and Java (rows become JSON lines, not Parquet). "
+    help="Any Spark master, or `processes` to do without Spark and Java. "
     "Default: local[*]; processes for --brokers and --matrix history.",
+)
+@click.option(
+    "--remote", metavar="sc://HOST:PORT", help="A Spark Connect server instead of a master; needs no Java here."
 )
 @click.option("--brokers", is_flag=True, help="Upgrades of brokers instead (--members are the nodes of the cluster).")
 @click.option(
     "--faults", type=click.IntRange(0, 3), default=1, show_default=True, help="Of brokers: most faults in one run."
 )
-@click.option("--out", type=LocalFolder(), required=True, metavar="DIR", help="Where the results go.")
+@click.option(
+    "--out",
+    required=True,
+    metavar="DIR|URI",
+    help="Where the results go: a folder, or with Spark any URI that driver and workers reach (s3a://, hdfs://).",
+)
+@click.option(
+    "--format",
+    "storage_format",
+    default="parquet",
+    show_default=True,
+    metavar="FORMAT",
+    help="The format of the tables, as Spark's DataFrame writer knows it.",
+)
 @click.option("--fresh", is_flag=True, help="First remove the results of an earlier sweep from DIR.")
 @click.option(
     "--json", "as_json", is_flag=True, help="Print matrix.json (or history.json) at the end instead of the table."
 )
 def sweep(
-    out: Path, master: str | None, fresh: bool, as_json: bool, *, brokers: bool, faults: int, **chosen: Any
+    out: str,
+    master: str | None,
+    remote: str | None,
+    storage_format: str,
+    fresh: bool,
+    as_json: bool,
+    *,
+    brokers: bool,
+    faults: int,
+    **chosen: Any,
 ) -> None:
     """Simulate every way an upgrade can go, on Spark.
 
     Up to five members every schedule is explored: all orders of restarts and messages, all leaders, slow and fast
     restarts, a crash of any member and a missed rebalance timeout at any moment. Then simulated members run some
-    schedules with real bytes, which have to agree. Larger groups are sampled. DIR gets matrix.json (a verdict for each
-    pair and plan), guide.json (the cheapest safe plan of each pair), the rows of all runs as Parquet, and report.html.
-    If interrupted, rerun the same command to resume.
+    schedules with real bytes, which have to agree. Larger groups are sampled. DIR gets the tables upgrades, kinds,
+    runs, counterexamples and deviations, and matrix.json (a verdict for each pair and plan), guide.json (the cheapest
+    safe plan of each pair) and report.html. If interrupted, rerun the same command to resume.
 
     With --brokers it is the upgrade of a cluster: every order of the restarts, every place to finalise
     metadata.version, and faults, as KIP-584, KIP-778 and Kafka 4.x define them. It takes seconds and no Spark; without
-    --from and --to it is every line of Kafka to every later one. DIR gets matrix.json.
+    --from and --to it is every line of Kafka to every later one.
 
     Exit status 0 if every plan of Kafka's guide is safe and, where version probing belongs to the upgrade, a probe was
     seen; 1 if not; 2 for wrong usage.
@@ -139,24 +163,29 @@ def sweep(
     from rich.console import Console
 
     from spark_sim.cli._report import write_page
-    from spark_sim.pipeline.sink import REPORT, RUNS
-    from spark_sim.pipeline.sweep import PROCESSES
+    from spark_sim.pipeline.folder import REPORT
+    from spark_sim.pipeline.sweep import PROCESSES, local_folder
     from spark_sim.report.console import print_judgement
     from spark_sim.report.renderers import RENDERERS
 
+    if master and remote:
+        raise WrongUsage("--remote is a Spark Connect server: leave out --master")
     renderer = RENDERERS[suite.kind]
     console = Console(stderr=as_json, highlight=False)
-    results = _run_sweep(suite, out, master or ("local[*]" if renderer.has_page else PROCESSES), console, fresh=fresh)
-    where = f"Results in {out / suite.main_file}"
-    if renderer.has_page:
-        with one_line_errors():
-            write_page(results, out / REPORT)
-        where += f", rows in {out / RUNS}, page for the browser {out / REPORT}"
+    engine = remote or master or ("local[*]" if renderer.has_page else PROCESSES)
+    found = _run_sweep(suite, out, console, master=engine, storage_format=storage_format, fresh=fresh)
+    folder, where = local_folder(out), f"Results in {out}"
+    if folder is not None:
+        where = f"Results in {folder / suite.main_file}"
+        if renderer.has_page:
+            with one_line_errors():
+                write_page(found, folder / REPORT)
+            where += f", tables in {folder}, page for the browser {folder / REPORT}"
     if as_json:
-        click.echo((out / suite.main_file).read_text(encoding="utf-8"), nl=False)
-        print_judgement(console, judgement := renderer.judge(results))
+        click.echo(suite.files[suite.main_file](found.results), nl=False)
+        print_judgement(console, judgement := renderer.judge(found.results))
     else:
-        judgement = renderer.show(console, results)
+        judgement = renderer.show(console, found.results)
     console.print(where, soft_wrap=True)
     exit_unless(judgement.good)
 
@@ -281,7 +310,7 @@ def _check_starts(upgrade: Upgrade) -> None:
             )
 
 
-def _run_sweep(suite: Suite, out: Path, master: str, console: Console, *, fresh: bool) -> list[Any]:
+def _run_sweep(suite: Suite, out: str, console: Console, **how: Any) -> FinishedSweep:
     from spark_sim.pipeline.sweep import SweepError, run_sweep
     from spark_sim.report.progress import show_progress
     from spark_sim.report.renderers import RENDERERS
@@ -291,7 +320,7 @@ def _run_sweep(suite: Suite, out: Path, master: str, console: Console, *, fresh:
 
     try:
         with one_line_errors(), show_progress(console, RENDERERS[suite.kind].draw_progress) as on_progress:
-            return run_sweep(suite, out, master=master, fresh=fresh, on_progress=on_progress, log=log)
+            return run_sweep(suite, out, on_progress=on_progress, log=log, **how)
     except SweepError as error:
         raise CommandFailed(f"{error}; {_resume_hint(out)}") from error
     except KeyboardInterrupt:
@@ -299,6 +328,7 @@ def _run_sweep(suite: Suite, out: Path, master: str, console: Console, *, fresh:
         raise click.exceptions.Exit(130) from None
 
 
-def _resume_hint(out: Path) -> str:
+def _resume_hint(out: str) -> str:
     """Return what is left of a sweep that ended early; its folder is removed if nothing is."""
-    return f"what is finished is in {out}; the same command resumes there" if out.exists() else "nothing is kept"
+    kept = "://" in out or Path(out).exists()
+    return f"what is finished is in {out}; the same command resumes there" if kept else "nothing is kept"

@@ -1,11 +1,10 @@
-"""Local processes that compute partitions.
+"""Local processes that compute work units.
 
 They ignore Ctrl-C, which the driver handles, and exit when the driver exits.
 """
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 import os
 import signal
@@ -13,50 +12,52 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from spark_sim.pipeline.sink import StagedResults
-from spark_sim.pipeline.work_units import Partition, PartitionResult
-from spark_sim.pipeline.worker import Log, SweepExecutor, compute_partition
+from spark_sim.pipeline.tables.engine import SweepEngine
+from spark_sim.pipeline.tables.local import LocalTables, commit_task
+from spark_sim.pipeline.worker import UnitTask
+
+
+class LocalEngine(SweepEngine):
+    """A process for each core of this machine; each commits a task at a time."""
+
+    one_task_per_batch = True
+
+    def __init__(self, folder: Path, pool: Executor) -> None:
+        self.store = LocalTables(folder)
+        self.pool = pool
+        self.compute = partial(_commit_batch, folder)
+
+    def cores(self) -> int:
+        """Return the number of processes."""
+        return len(os.sched_getaffinity(0))
+
+    def cancel(self) -> None:
+        """Terminate the processes of the pool, which then fails all its futures.
+
+        No future is cancelled, because Python 3.11's pool fails on cancelled futures when its processes are gone.
+        """
+        for child in multiprocessing.active_children():
+            child.terminate()
 
 
 @contextmanager
-def local_executor(log: Log) -> Iterator[SweepExecutor]:
-    """Provide a process for each core of this machine."""
-    count = len(os.sched_getaffinity(0))
-    log(f"{count} processes of this machine, without Spark; rows become JSON lines")
-    with worker_pool(count) as pool:
-        yield SweepExecutor(
-            pool, _compute_batch, one_partition_per_batch=True, cores=lambda: count, cancel=_terminate_workers
-        )
+def local_engine(folder: Path) -> Iterator[LocalEngine]:
+    """Provide a process for each core of this machine; they start with the first task."""
+    with worker_pool(len(os.sched_getaffinity(0))) as pool:
+        yield LocalEngine(folder, pool)
 
 
-def _compute_batch(batch: Sequence[Partition], folder: Path) -> StagedResults:
-    return [_compute_into(partition, folder) for partition in batch]
-
-
-def _compute_into(partition: Partition, folder: Path) -> tuple[PartitionResult, Path | None]:
-    rows, result = compute_partition(partition)
-    if not rows:
-        return result, None
-    file = folder / f"{partition.key}.jsonl"
-    file.write_text("".join(json.dumps(row._asdict(), ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
-    return result, file
+def _commit_batch(folder: Path, tasks: Sequence[UnitTask]) -> list[tuple[str, str]]:
+    return [found for task in tasks for found in commit_task(task, folder)]
 
 
 def worker_pool(count: int) -> Executor:
     """Return a pool of so many processes."""
     return _SigintFreePool(count, multiprocessing.get_context("spawn"), _exit_with_parent)
-
-
-def _terminate_workers() -> None:
-    """Terminate the processes of the pool, which then fails all its futures.
-
-    No future is cancelled, because Python 3.11's pool fails on cancelled futures when its processes are gone.
-    """
-    for child in multiprocessing.active_children():
-        child.terminate()
 
 
 class _SigintFreePool(ProcessPoolExecutor):
@@ -72,7 +73,7 @@ class _SigintFreePool(ProcessPoolExecutor):
 
 
 def _exit_with_parent() -> None:
-    """Exit when the driver is killed; otherwise the worker would wait for its next partition for ever."""
+    """Exit when the driver is killed; otherwise the worker would wait for its next task for ever."""
     driver = multiprocessing.parent_process()
 
     def watch() -> None:

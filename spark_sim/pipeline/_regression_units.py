@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 from attrs import frozen
 
-from spark_sim.pipeline.work_units import COST_OF_A_PARTITION, WorkUnit
+from spark_sim.pipeline.traces import Trace
+from spark_sim.pipeline.work_units import COST_OF_A_TASK, WorkUnit
 from spark_sim.regressions.mutants import mutants_registered
 from spark_sim.regressions.regression_search import (
     MAX_STEPS,
@@ -17,7 +17,7 @@ from spark_sim.regressions.regression_search import (
     regression_searches,
     run_search,
 )
-from spark_sim.search.tables import Column, Table, schedule_columns, stored
+from spark_sim.search.tables import SCHEDULES, Column, Table, stored
 
 
 @frozen
@@ -41,13 +41,18 @@ class RegressionUnit(WorkUnit):
 
     @property
     def cost(self) -> float:
-        """The estimated work: each search takes seconds, so it is a partition of its own."""
-        return COST_OF_A_PARTITION
+        """The estimated work: each search takes seconds, so it is a task of its own."""
+        return COST_OF_A_TASK
 
     def result(self) -> RegressionResult:
         """Search for the bug."""
         with mutants_registered():
             return run_search(self.search, steps=self.steps)
+
+    def trace(self, example: str) -> Trace[Any]:
+        """Return the trace of a counterexample."""
+        with mutants_registered():
+            return super().trace(example)
 
 
 def regression_units(*, every: bool = False, steps: int = MAX_STEPS) -> list[RegressionUnit]:
@@ -63,21 +68,10 @@ REGRESSION_TABLE: Final[Table[RegressionResult]] = Table(
         Column("affected", get=lambda result: result.cell.affected),
         Column("found"),
         stored("said", "message"),
-        Column("example", "example", lambda result: result.example or "", lambda value: value or None),
-        *schedule_columns(),
+        Column("example", get=lambda result: result.example or ""),
+        *SCHEDULES,
         stored("states"),
         stored("confirmed"),
     )
 )
 """``history.json``."""
-
-
-def parse_regression_result(record: Mapping[str, Any]) -> RegressionResult:
-    """Return the result of a record of ``REGRESSION_TABLE``.
-
-    Raises:
-        KeyError: A column is missing.
-    """
-    key = RegressionKey(record["bug"], tuple(record["course"]), record["affected"])
-    values = REGRESSION_TABLE.fields(record)
-    return RegressionResult(key, **values)

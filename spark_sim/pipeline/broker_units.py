@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import combinations
 from typing import Any, Final, NamedTuple
 
@@ -10,13 +10,14 @@ from attrs import field, frozen
 
 from spark_sim.brokers.model import BrokerCell, BrokerExploration, explore
 from spark_sim.brokers.operator_program import ReleasePair
-from spark_sim.brokers.parser import FIRST_FEATURE_LINE, kraft_release
+from spark_sim.brokers.parser import FIRST_FEATURE_LINE, kraft_release, parse_scenario
 from spark_sim.brokers.plans import PLANS
 from spark_sim.brokers.scenario import DIALECTS_BY_NAME
 from spark_sim.model.scenario import ScenarioError
+from spark_sim.pipeline.traces import Trace, trace_broker_scenario
 from spark_sim.pipeline.work_units import WorkUnit
 from spark_sim.search.cell_result import SAFE, CellResult
-from spark_sim.search.tables import Column, Table, schedule_columns, stored
+from spark_sim.search.tables import SCHEDULES, Column, Table, stored
 from upgrade.brokers.protocol_versions import NEWEST_OF_LINE, broker_release
 from upgrade.features.model.dialects import KIP_584
 
@@ -92,6 +93,10 @@ class BrokerUnit(WorkUnit):
         """Explore the cell."""
         return broker_result(self.cell, explore(self.cell.broker_cell))
 
+    def trace(self, example: str) -> Trace[Any]:
+        """Return the trace of a counterexample."""
+        return trace_broker_scenario(parse_scenario(example))
+
 
 def broker_result(key: BrokerCellKey, found: BrokerExploration) -> BrokerCellResult:
     """Return the result of an exploration."""
@@ -124,7 +129,7 @@ BROKER_MATRIX: Final[Table[BrokerCellResult]] = Table(
         Column("verdict"),
         Column("documented", get=lambda result: result.is_documented),
         *map(stored, ("states", "transitions")),
-        *schedule_columns(),
+        *SCHEDULES,
         stored("endings", "terminal_states"),
         stored("reached", "completed"),
         stored("refused", "refused_requests"),
@@ -137,17 +142,6 @@ BROKER_MATRIX: Final[Table[BrokerCellResult]] = Table(
     )
 )
 """``matrix.json`` of a sweep over brokers."""
-
-
-def parse_broker_result(record: Mapping[str, Any]) -> BrokerCellResult:
-    """Return the result of a record of ``BROKER_MATRIX``.
-
-    Raises:
-        KeyError: A column is missing.
-    """
-    nodes = tuple(record["nodes"].split())
-    key = BrokerCellKey(record["from"], record["to"], record["dialect"], record["plan"], nodes, record["faults"])
-    return BrokerCellResult(key, **BROKER_MATRIX.fields(record))
 
 
 # -- which cells there are -------------------------------------------------------------------------------------------

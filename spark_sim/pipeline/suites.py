@@ -11,36 +11,49 @@ from typing import Any, Final
 from attrs import asdict, field, frozen
 
 from spark_sim.advice.upgrade_guide import derive_guide, entry_json
-from spark_sim.pipeline._regression_units import REGRESSION_TABLE, parse_regression_result, regression_units
+from spark_sim.model.scenario import ScenarioError
+from spark_sim.pipeline._regression_units import REGRESSION_TABLE, regression_units
 from spark_sim.pipeline.broker_units import (
     BROKER_MATRIX,
     BrokerUnit,
     all_line_pairs,
     cell_keys,
-    parse_broker_result,
 )
-from spark_sim.pipeline.equivalence import merge_results, upgrade_class
+from spark_sim.pipeline.equivalence import deviation_class, merge_results, upgrade_class
+from spark_sim.pipeline.operator_deviations import possible_deviations
+from spark_sim.pipeline.tables.engine import TableStore
+from spark_sim.pipeline.tables.local import LocalTables
+from spark_sim.pipeline.tables.rows import (
+    BROKER_SUITE,
+    REGRESSION_SUITE,
+    UPGRADE_SUITE,
+    Row,
+    TablesError,
+    counterexample_traces,
+    parse_results,
+)
+from spark_sim.pipeline.tables.schema import RUNS, TABLES
 from spark_sim.pipeline.work_units import SweepConfig, WorkUnit
 from spark_sim.search.cell_result import CellResult
-from spark_sim.search.tables import UPGRADE_MATRIX, json_lines, parse_upgrade_result
+from spark_sim.search.tables import UPGRADE_MATRIX, json_lines
+from upgrade.errors import UpgradeError
 from upgrade.plans import Upgrade
 
 MATRIX: Final = "matrix.json"
 GUIDE: Final = "guide.json"
 HISTORY: Final = "history.json"
-MANIFEST: Final = "manifest.json"
 
-UPGRADES: Final = "upgrades"
-BROKERS: Final = "brokers"
-REGRESSIONS: Final = "regressions"
+UPGRADES: Final = UPGRADE_SUITE
+BROKERS: Final = BROKER_SUITE
+REGRESSIONS: Final = REGRESSION_SUITE
 
 
 class ResultFolderError(Exception):
     """A folder that cannot hold, or does not hold, the results of a sweep; the message contains the remedy."""
 
 
-def _itself(cell: Hashable) -> Hashable:
-    return cell
+def _itself(cell: Hashable) -> tuple[Hashable, ...]:
+    return (cell,)
 
 
 @frozen
@@ -59,8 +72,8 @@ class Suite:
     """The files that the sweep ends with, by name, in the order in which they are written."""
     parameters: Mapping[str, Any] = field(factory=dict)
     """What has to be equal to resume the sweep, beside its name and its units."""
-    class_of: Callable[[Any], Hashable] = _itself
-    """The equivalence class of a cell."""
+    classes_of: Callable[[Any], tuple[Hashable, ...]] = _itself
+    """The equivalence class of a cell, and those of its deviations."""
 
     @property
     def main_file(self) -> str:
@@ -69,8 +82,13 @@ class Suite:
 
     def unfinished(self, pending: Iterable[WorkUnit]) -> frozenset[Any]:
         """Return the cells whose results may change until the pending units are computed."""
-        classes = {self.class_of(unit.cell) for unit in pending}
-        return frozenset(cell for cell in self.cells if self.class_of(cell) in classes)
+        classes = {unit.class_key for unit in pending}
+        return frozenset(cell for cell in self.cells if not classes.isdisjoint(self.classes_of(cell)))
+
+    @property
+    def description(self) -> str:
+        """What is swept, and how, as JSON; equal for sweeps that may resume each other."""
+        return json.dumps({"suite": self.kind, "sweep": self.name, **self.parameters}, ensure_ascii=False)
 
 
 def upgrade_suite(name: str, upgrades: Iterable[Upgrade], config: SweepConfig | None = None) -> Suite:
@@ -84,8 +102,13 @@ def upgrade_suite(name: str, upgrades: Iterable[Upgrade], config: SweepConfig | 
         partial(merge_results, wanted),
         {GUIDE: _guide_json, MATRIX: UPGRADE_MATRIX.json_lines},
         asdict(config),
-        upgrade_class,
+        partial(_upgrade_classes, config.deviations),
     )
+
+
+def _upgrade_classes(deviations: bool, upgrade: Upgrade) -> tuple[Hashable, ...]:
+    deviating = possible_deviations(upgrade) if deviations else ()
+    return upgrade_class(upgrade), *(deviation_class(upgrade, each) for each in deviating)
 
 
 def _guide_json(results: Sequence[Any]) -> str:
@@ -98,16 +121,26 @@ def broker_suite(pairs: Iterable[tuple[str, str]] = (), *, nodes: int = 3, fault
     Raises:
         UpgradeError: A pair is no upgrade of brokers that can finalise features.
     """
+    pairs = tuple(pairs)
     keys = tuple(key for pair in pairs or all_line_pairs() for key in cell_keys(*pair, nodes=nodes, faults=faults))
     files = {MATRIX: BROKER_MATRIX.json_lines}
-    return Suite(BROKERS, BROKERS, tuple(map(BrokerUnit, keys)), keys, partial(_in_order, keys), files)
+    how_far = {"pairs": [list(each) for each in pairs], "nodes": nodes, "faults": faults}
+    return Suite(BROKERS, BROKERS, tuple(map(BrokerUnit, keys)), keys, partial(_in_order, keys), files, how_far)
 
 
 def regression_suite(*, every: bool = False, **how_far: int) -> Suite:
     """Return the searches for Kafka's known bugs, in one affected and one fixed pair each, or in ``every`` pair."""
     units = tuple(regression_units(every=every, **how_far))
     keys = tuple(unit.cell for unit in units)
-    return Suite(REGRESSIONS, REGRESSIONS, units, keys, partial(_in_order, keys), {HISTORY: _history_json})
+    return Suite(
+        REGRESSIONS,
+        REGRESSIONS,
+        units,
+        keys,
+        partial(_in_order, keys),
+        {HISTORY: _history_json},
+        {"every": every, **how_far},
+    )
 
 
 def _history_json(results: Sequence[Any]) -> str:
@@ -121,44 +154,44 @@ def _in_order(cells: Sequence[Any], results: Iterable[CellResult]) -> list[CellR
 
 # -- finished sweeps -------------------------------------------------------------------------------------------------
 
-_READERS: Final[Mapping[str, tuple[str, Callable[[Any], Any]]]] = {
-    UPGRADES: (MATRIX, parse_upgrade_result),
-    BROKERS: (MATRIX, parse_broker_result),
-    REGRESSIONS: (HISTORY, parse_regression_result),
-}
-"""The file that holds the results of each kind of sweep, and the parser of its records."""
+
+@frozen
+class FinishedSweep:
+    """A finished sweep, as its tables have it."""
+
+    kind: str
+    """``UPGRADES``, ``BROKERS`` or ``REGRESSIONS``."""
+    results: list[Any]
+    """One result for each cell, in the order of the matrix."""
+    traces: tuple[tuple[Upgrade, str, list[Row]], ...]
+    """Of upgrades: the upgrade, the scenario and the trace of counterexamples."""
 
 
-def read_results(folder: Path) -> tuple[str, list[Any]]:
-    """Return the kind and the results of a finished sweep.
+def finished_sweep(store: TableStore) -> FinishedSweep:
+    """Read the results of a finished sweep from its tables.
 
     Raises:
-        ResultFolderError: The folder holds no finished sweep.
+        TablesError: The tables are not whole.
     """
-    kind = _kind_of(folder)
-    name, parse = _READERS[kind]
-    try:
-        records = json.loads((folder / name).read_text(encoding="utf-8"))
-        if not isinstance(records, list):
-            raise ValueError(f"expected a list of records, got {type(records).__name__}")
-        return kind, [parse(each) for each in records]
-    except FileNotFoundError:
-        begun = (folder / MANIFEST).exists()
+    tables = {name: store.read(name) for name in TABLES if name != RUNS.name}
+    kind, results = parse_results(tables)
+    stored, expected = store.count(RUNS.name), sum(row["runs"] for row in tables["kinds"])
+    if stored != expected:
+        raise TablesError(f"the table runs has {stored} rows, and the table kinds counts {expected}")
+    return FinishedSweep(kind, results, tuple(counterexample_traces(tables)) if kind == UPGRADES else ())
+
+
+def read_sweep(folder: Path) -> FinishedSweep:
+    """Read the results of a finished sweep from the tables in a folder.
+
+    Raises:
+        ResultFolderError: The folder holds no finished sweep, or its files are damaged.
+    """
+    if not (folder / "upgrades").exists():
+        begun = (folder / "units").exists()
         why = "this sweep is not finished; run its command again to resume" if begun else "no sweep was run there"
-        raise ResultFolderError(f"{folder} has no {name}: {why}") from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ResultFolderError(f"{folder / name} cannot be read: {error!r}") from None
-
-
-def _kind_of(folder: Path) -> str:
-    """Return the kind of a sweep: from its manifest, or for older sweeps from their files."""
+        raise ResultFolderError(f"{folder} has no table `upgrades`: {why}")
     try:
-        return str(json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["suite"])
-    except (OSError, ValueError, LookupError, TypeError):
-        pass
-    if (folder / HISTORY).exists():
-        return REGRESSIONS
-    try:
-        return BROKERS if "dialect" in json.loads((folder / MATRIX).read_text(encoding="utf-8"))[0] else UPGRADES
-    except (OSError, ValueError, LookupError, TypeError):
-        return UPGRADES
+        return finished_sweep(LocalTables(folder))
+    except (TablesError, UpgradeError, ScenarioError, LookupError, TypeError, ValueError) as error:
+        raise ResultFolderError(f"{folder} cannot be read: {str(error).splitlines()[0]}") from None

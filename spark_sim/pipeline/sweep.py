@@ -1,51 +1,54 @@
-"""Computes many partitions, on Spark or in local processes, and commits their results.
+"""Computes the work units of a sweep, on Spark or in local processes, and makes its tables and exports.
 
-Rule 1: Spark runs partitions and holds no logic. What a worker does is ``compute_partition``, which knows no Spark.
-Rule 2: A failing run is a row, a failing exploration is a result. Only what is outside of them (no Java, a full disk, a
-        lost worker) ends a sweep early.
-Rule 3: The same sweep yields the same rows in the same files, whatever the master, the workers and the kills.
+How it works.
 
-Partitions go to Spark in batches (one Spark job each, one task a partition), so that the rows of each partition become
-one Parquet file. Two batches are in flight at any time: while the last tasks of one are running, the other keeps the
-cores busy. A partition is committed as soon as its task has ended, so a kill loses only what is running. The costliest
-partitions come first, so that no straggler is left at the end.
+1. The units that the table ``units`` does not have are cut into tasks of about three seconds. A unit's key has the
+   digest of the computing code and of everything the unit is given, so results of other code are never taken over.
+2. Tasks go to the engine in batches. A batch is committed as a whole; two are in flight, so that the last tasks of one
+   leave no core idle. The costliest tasks come first, so that no straggler is left at the end.
+3. The other tables are made of the rows of the units, each unit once, and the exports of the tables.
+
+A failing run is a row, a failing exploration is a result. Only what is outside of them (no Java, a full disk, a lost
+worker) ends a sweep early. The same sweep yields the same tables, whatever the engine, the workers and the kills.
 PySpark is imported only when a sweep runs on it, so that reading results needs neither Spark nor Java.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import unquote, urlsplit
 
 from attrs import frozen
 
-from spark_sim.pipeline._local import local_executor
-from spark_sim.pipeline.sink import ResultSink, StagedResults, open_sink
-from spark_sim.pipeline.spark.executor import spark_executor
-from spark_sim.pipeline.suites import Suite
-from spark_sim.pipeline.work_units import Partition, PartitionResult, partition_units
-from spark_sim.pipeline.worker import Log, SweepExecutor
+from spark_sim.pipeline._local import local_engine
+from spark_sim.pipeline.folder import open_folder, remove_exports, write_atomically
+from spark_sim.pipeline.spark.executor import spark_engine
+from spark_sim.pipeline.suites import FinishedSweep, ResultFolderError, Suite, finished_sweep
+from spark_sim.pipeline.tables.engine import SweepEngine
+from spark_sim.pipeline.tables.rows import TablesError, UnitTrace, kind_rows
+from spark_sim.pipeline.work_units import WorkUnit, cut_into_tasks, digest_of, unit_key
+from spark_sim.pipeline.worker import Log, UnitTask
+from spark_sim.search.cell_result import CellResult
 
 PROCESSES: Final = "processes"
 """Instead of a Spark master: a pool of processes on this machine, without Spark and Java."""
-BATCH_PER_CORE: Final = 2
-"""Partitions of a batch for each core."""
+PARQUET: Final = "parquet"
+TASKS_PER_CORE: Final = 2
+"""Tasks of a batch for each core."""
 BATCHES_IN_FLIGHT: Final = 2
 """Batches that are computed at the same time."""
 TICK_SECONDS: Final = 0.2
 
 
 class SweepError(Exception):
-    """A sweep that could not go on. The committed partitions remain."""
-
-
-def storage_format(master: str) -> str:
-    """Return how rows are stored: as Parquet by Spark, and as JSON lines without it."""
-    return "jsonl" if master == PROCESSES else "parquet"
+    """A sweep that could not go on. The committed units remain."""
 
 
 @frozen
@@ -53,137 +56,221 @@ class Progress:
     """How far a sweep is. Results are made when they are asked for, because the cells may be thousands."""
 
     suite: Suite
-    partitions: int
+    units: int
     seconds_left: float | None
-    """None until the first partition is finished."""
-    _committed: tuple[PartitionResult, ...]
-    _pending: tuple[Partition, ...]
+    """None until the first unit is finished."""
+    _committed: tuple[CellResult, ...]
+    _pending: tuple[WorkUnit, ...]
 
     @property
-    def committed_partitions(self) -> int:
-        """The number of finished partitions."""
+    def committed_units(self) -> int:
+        """The number of finished units."""
         return len(self._committed)
 
     @property
     def runs(self) -> int:
         """The number of finished runs of simulated members."""
-        return sum(found.runs for each in self._committed for found in each.results)
+        return sum(each.runs for each in self._committed)
 
     @property
     def results(self) -> list[Any]:
         """One result for each cell, as far as it is known."""
-        return self.suite.expand(found for each in self._committed for found in each.results)
+        return self.suite.expand(self._committed)
 
     @property
     def unfinished(self) -> frozenset[Any]:
         """The cells whose results may still change."""
-        return self.suite.unfinished(unit for each in self._pending for unit in each.units)
+        return self.suite.unfinished(self._pending)
 
 
 def _ignore(_: object) -> None:
     pass
 
 
+def local_folder(out: str | Path) -> Path | None:
+    """Return the local folder of a path or URI; None if it is elsewhere.
+
+    >>> local_folder("file:///tmp/x"), local_folder("s3a://bucket/x"), local_folder("hdfs:/x")
+    (PosixPath('/tmp/x'), None, None)
+    """
+    if isinstance(out, Path) or not re.match(r"[A-Za-z][\w+.-]+:/", out):
+        return Path(out)
+    parts = urlsplit(out)
+    return Path(unquote(parts.path)) if parts.scheme == "file" else None
+
+
 def run_sweep(
     suite: Suite,
-    folder: Path,
+    out: str | Path,
     *,
     master: str = PROCESSES,
+    storage_format: str = PARQUET,
     fresh: bool = False,
     on_progress: Callable[[Progress], None] = _ignore,
     log: Log = _ignore,
-) -> list[Any]:
+) -> FinishedSweep:
     """Run a sweep, or resume one.
 
     Args:
         suite: What is swept.
-        folder: Where the results go; after an error or a kill the same call resumes there.
-        master: ``PROCESSES`` or any Spark master.
+        out: The folder, or for Spark the URI, of the tables; after an error or a kill the same call resumes there. A
+            local folder also gets the exports.
+        master: ``PROCESSES``, any Spark master, or the ``sc://`` address of a Spark Connect server.
+        storage_format: The format of the tables, as Spark's DataFrame writer knows it.
         fresh: Remove the results of an earlier sweep first.
         on_progress: Called several times a second.
         log: Called with lines for the user.
 
     Returns:
-        One result for each cell of the suite.
+        The results, read from the tables.
 
     Raises:
         ResultFolderError: The folder cannot be used.
         SweepError: A worker failed.
         JavaNotFound, SparkNotStarted: Spark cannot be started.
     """
-    partitions = partition_units(suite.units)
-    with open_sink(folder, suite, partitions, storage_format(master), fresh=fresh) as sink:
-        if pending := sink.pending():
-            if sink.committed:
-                log(f"resuming {folder}: {len(sink.committed)} of {len(partitions)} partitions are finished")
-            with local_executor(log) if master == PROCESSES else spark_executor(master, log) as executor:
-                _run_partitions(pending, executor, sink, on_progress)
-        return sink.write_final()
+    folder = local_folder(out)
+    if master == PROCESSES and (folder is None or storage_format != PARQUET):
+        raise ResultFolderError(f"--master {PROCESSES} writes Parquet into a folder of this machine, got {out}")
+    with ExitStack() as stack:
+        if folder is not None:
+            stack.enter_context(open_folder(folder, fresh=fresh))
+        engine = stack.enter_context(_engine(master, out, folder, storage_format, log))
+        return sweep_with(engine, suite, folder, str(out), fresh=fresh, on_progress=on_progress, log=log)
 
 
-def _run_partitions(
-    pending: list[Partition],
-    executor: SweepExecutor,
-    sink: ResultSink,
-    on_progress: Callable[[Progress], None],
-) -> None:
-    estimator = _ProgressEstimator(sink, pending)
-    costliest_last = sorted(pending, key=lambda each: each.cost)
-    in_flight: dict[Future[StagedResults], int] = {}
+@contextmanager
+def _engine(master: str, out: str | Path, folder: Path | None, storage_format: str, log: Log) -> Iterator[SweepEngine]:
+    if master != PROCESSES:
+        uri = str(out).rstrip("/") if folder is None else folder.absolute().as_uri()
+        with spark_engine(master, uri, storage_format, log) as engine:
+            yield engine
+    elif folder is not None:
+        with local_engine(folder) as local:
+            log(f"{local.cores()} processes of this machine, without Spark")
+            yield local
+
+
+def sweep_with(
+    engine: SweepEngine,
+    suite: Suite,
+    folder: Path | None,
+    out: str,
+    *,
+    fresh: bool = False,
+    on_progress: Callable[[Progress], None] = _ignore,
+    log: Log = _ignore,
+) -> FinishedSweep:
+    """Run a sweep with an engine; ``folder`` gets the exports."""
+    try:
+        if fresh:
+            engine.store.clear()
+        work = _Work(suite, {unit_key(unit): unit for unit in suite.units})
+        _require_own_tables(engine, work, out)
+        work.commit((row["unit_key"], row["result"]) for row in engine.store.units(["result"], work.units))
+        if work.pending:
+            if folder is not None:
+                remove_exports(folder)
+            if work.committed:
+                log(f"resuming {out}: {len(work.committed)} of {len(work.units)} units are finished")
+            _run_tasks(engine, work, on_progress)
+        finished = _write_tables(engine, work)
+    except TablesError as error:
+        raise ResultFolderError(str(error)) from error
+    if folder is not None:
+        for name, text_of in suite.files.items():
+            write_atomically(folder / name, text_of(finished.results))
+    return finished
+
+
+class _Work:
+    """The units of a sweep by key, and the results of those that are committed."""
+
+    def __init__(self, suite: Suite, units: dict[str, WorkUnit]) -> None:
+        self.suite, self.units = suite, units
+        self.committed: dict[str, CellResult] = {}
+        self.sweep_id = digest_of([suite.description])
+
+    @property
+    def pending(self) -> list[tuple[str, WorkUnit]]:
+        """The units that are not committed."""
+        return [each for each in self.units.items() if each[0] not in self.committed]
+
+    def commit(self, results: Iterable[tuple[str, str]]) -> None:
+        """Take over results as they are stored."""
+        for key, text in results:
+            unit = self.units[key]
+            self.committed[key] = unit.result_type.from_plain(unit.cell, json.loads(text))
+
+    def tasks(self) -> list[UnitTask]:
+        """Cut the pending units into tasks, the costliest last."""
+        cut = cut_into_tasks(self.pending, lambda each: each[1].cost)
+        tasks = [UnitTask(self.sweep_id, self.suite.description, units) for units in cut]
+        return sorted(tasks, key=lambda task: task.cost)
+
+
+def _require_own_tables(engine: SweepEngine, work: _Work, out: str) -> None:
+    """Refuse tables of another sweep, as this one would replace them."""
+    others = engine.store.sweeps()
+    if others and work.sweep_id not in others:
+        theirs, ours = json.loads(next(iter(others.values()))), json.loads(work.suite.description)
+        names = [name for name in ours if theirs.get(name) != ours[name]] or ["sweep"]
+        what = ", ".join(f"{name} {theirs.get(name)} and not {ours[name]}" for name in names)
+        raise ResultFolderError(
+            f"{out} holds another sweep ({what}): take another --out, or --fresh to throw that one away"
+        )
+
+
+def _run_tasks(engine: SweepEngine, work: _Work, on_progress: Callable[[Progress], None]) -> None:
+    begun, estimator = frozenset(work.committed), time.monotonic()
+    costliest_last = work.tasks()
+    in_flight: dict[Future[list[tuple[str, str]]], int] = {}
     try:
         while costliest_last or in_flight:
-            batch_size = BATCH_PER_CORE * executor.cores()
+            batch_size = TASKS_PER_CORE * engine.cores()
             while costliest_last and sum(in_flight.values()) < BATCHES_IN_FLIGHT * batch_size:
-                count = min(len(costliest_last), 1 if executor.one_partition_per_batch else batch_size)
+                count = min(len(costliest_last), 1 if engine.one_task_per_batch else batch_size)
                 batch = [costliest_last.pop() for _ in range(count)]
-                in_flight[executor.pool.submit(executor.compute_batch, batch, sink.staging)] = count
+                in_flight[engine.pool.submit(engine.compute, batch)] = count
             finished, _ = wait(in_flight, TICK_SECONDS, FIRST_COMPLETED)
-            sink.commit(executor.completed())
             for future in finished:
-                sink.commit(_result(future))
+                work.commit(_result(future))
                 del in_flight[future]
-            on_progress(estimator.progress(executor.cores()))
+            on_progress(_progress(work, begun, engine.cores(), time.monotonic() - estimator))
     except BaseException:  # an error or Ctrl-C, which may come between `submit` and the entry in `in_flight`
-        executor.cancel()
+        engine.cancel()
         while not all(batch.done() for batch in in_flight):  # a batch that was just submitted was no Spark job yet
             time.sleep(TICK_SECONDS)
-            executor.cancel()
+            engine.cancel()
         raise
 
 
-def _result(future: Future[StagedResults]) -> StagedResults:
+def _result(future: Future[list[tuple[str, str]]]) -> list[tuple[str, str]]:
     """Return the result of a batch. Failing runs are rows, so an exception means a lost worker or a full disk."""
     try:
         return future.result()
+    except TablesError:
+        raise
     except Exception as error:
         lines = [line.strip() for line in str(error).splitlines()] or [repr(error)]
         errors = [line for line in lines if re.search(r"Error|Exception", line)]
         raise SweepError(f"a worker failed: {(errors or lines)[-1]}") from error
 
 
-class _ProgressEstimator:
-    """Estimates the remaining time from the costs of the partitions."""
-
-    def __init__(self, sink: ResultSink, pending: Iterable[Partition]) -> None:
-        self._sink = sink
-        self._costs = {each.key: each.cost for each in pending}
-        self._begun = time.monotonic()
-
-    def progress(self, cores: int) -> Progress:
-        committed, pending = self._sink.committed, tuple(self._sink.pending())
-        seconds = seconds_left(
-            sum(self._costs.get(key, 0) for key in committed),  # those of an earlier sweep took none of this time
-            (self._costs[each.key] for each in pending),
-            cores,
-            time.monotonic() - self._begun,
-        )
-        return Progress(self._sink.suite, len(self._sink.partitions), seconds, tuple(committed.values()), pending)
+def _progress(work: _Work, begun: Collection[str], cores: int, seconds: float) -> Progress:
+    """Return how far the sweep is; units of an earlier sweep took none of the time."""
+    pending = work.pending
+    done = sum(unit.cost for key, unit in work.units.items() if key in work.committed and key not in begun)
+    left = seconds_left(done, (unit.cost for _, unit in pending), cores, seconds)
+    return Progress(
+        work.suite, len(work.units), left, tuple(work.committed.values()), tuple(unit for _, unit in pending)
+    )
 
 
 def seconds_left(done_cost: float, left_costs: Iterable[float], cores: int, seconds: float) -> float | None:
     """Estimate the remaining seconds; None if nothing is done.
 
-    The costliest partitions are running, and are taken as half done.
+    The costliest units are running, and are taken as half done.
 
     >>> seconds_left(3, [3, 3, 3, 3, 3], cores=2, seconds=10)  # one and two halves took ten seconds, and four are left
     20.0
@@ -193,3 +280,28 @@ def seconds_left(done_cost: float, left_costs: Iterable[float], cores: int, seco
     costliest = sorted(left_costs, reverse=True)
     begun = sum(costliest[:cores]) / 2
     return (sum(costliest) - begun) * seconds / (done_cost + begun)
+
+
+def _write_tables(engine: SweepEngine, work: _Work) -> FinishedSweep:
+    """Make the tables of the units, and read the results from them."""
+    suite, keys = work.suite, dict[Any, list[str]]()
+    for key, unit in work.units.items():
+        keys.setdefault(unit.class_key, []).append(key)
+    violating = [key for key, each in work.committed.items() if _examples(each)]
+    traces = {
+        row["unit_key"]: UnitTrace(work.units[row["unit_key"]].cell, example, row["trace"])
+        for row in engine.store.units(["trace"], violating)
+        for example in _examples(work.committed[row["unit_key"]])
+        if row["trace"]
+    }
+    results = suite.expand(work.committed[key] for key in work.units)
+    engine.store.write(
+        kind_rows(suite.kind, results, lambda cell: [keys.get(each, []) for each in suite.classes_of(cell)], traces)
+    )
+    return finished_sweep(engine.store)
+
+
+def _examples(result: CellResult) -> list[str]:
+    """Return the counterexample of a unit; there is at most one."""
+    deviating = getattr(result, "deviations", {}).values()
+    return [each.example for each in (result, *deviating) if each.example]

@@ -1,4 +1,4 @@
-"""The work of a sweep: units, each of which yields one result, and partitions of units, each of which is one task.
+"""The work of a sweep: units, each of which yields one result, and tasks that compute some of them.
 
 Upgrades of one equivalence class are one unit. Up to ``MAX_EXPLORED_MEMBERS`` members every schedule is explored on
 packed states, and then ``runs`` coarse schedules, evenly spread, are run with simulated members, which have to agree.
@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
 from string import ascii_uppercase
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, TypeVar
 
 from attrs import evolve, field, frozen
 
@@ -21,15 +24,19 @@ from spark_sim.packed import FaultBudget, OperatorDeviation, UpgradeCell, explor
 from spark_sim.packed.equivalence import all_instances_start
 from spark_sim.packed.explorer import choose_engine
 from spark_sim.packed.upgrade_result import MAX_EXPLORED_MEMBERS, upgrade_result
-from spark_sim.pipeline.equivalence import deviation_class, representatives
+from spark_sim.pipeline.equivalence import deviation_class, representatives, upgrade_class
 from spark_sim.pipeline.operator_deviations import DEVIATION_NAMES, possible_deviations
+from spark_sim.pipeline.traces import Trace, trace
 from spark_sim.search.cell_result import CellResult, UpgradeResult
 from spark_sim.search.sampling import SampleBatch, count_schedule_classes, sample_schedules
 from spark_sim.search.schedules import spread_schedules, upgrade_key
 from upgrade.plans import Upgrade
 
+W = TypeVar("W")
+
+OUR_PACKAGES: Final = ("subscription_codec", "probing", "upgrade", "assignor", "spark_sim")
 DEFAULT_SAMPLE: Final = 200
-COST_OF_A_PARTITION: Final = 2_000_000
+COST_OF_A_TASK: Final = 2_000_000
 """In moves: about three seconds, which pays for a Spark task and loses little when the sweep is killed."""
 COST_OF_A_CELL: Final = 30_000
 """The tables of the protocol, however small the group is."""
@@ -65,6 +72,16 @@ class WorkUnit(ABC):
         """Yield the schedules that simulated members run: none if the search itself runs them."""
         return iter(())
 
+    @property
+    def class_key(self) -> Hashable:
+        """The equivalence class whose results the unit computes."""
+        key: Hashable = self.cell
+        return key
+
+    def trace(self, example: str) -> Trace[Any]:
+        """Return the trace of a counterexample of the unit."""
+        return trace(Scenario.parse(example))
+
 
 class UpgradeUnit(WorkUnit):
     """What the units of upgrades have in common."""
@@ -75,6 +92,11 @@ class UpgradeUnit(WorkUnit):
     def key(self) -> str:
         """A short name."""
         return upgrade_key(self.cell)
+
+    @property
+    def class_key(self) -> Hashable:
+        """The class of the upgrade."""
+        return upgrade_class(self.cell)
 
 
 @frozen
@@ -164,6 +186,11 @@ class DeviationUnit(UpgradeUnit):
         return f"{upgrade_key(self.cell)}-{DEVIATION_NAMES[self.packed_cell.deviation]}"
 
     @property
+    def class_key(self) -> Hashable:
+        """The class of the upgrade with this deviation."""
+        return deviation_class(self.cell, self.packed_cell.deviation)
+
+    @property
     def cost(self) -> float:
         """The estimated number of moves."""
         factor = 2 if self.packed_cell.deviation is OperatorDeviation.ROLLED_BACK else 1
@@ -184,31 +211,7 @@ class DeviationUnit(UpgradeUnit):
         return UpgradeResult(self.cell, deviations={DEVIATION_NAMES[self.packed_cell.deviation]: kept})
 
 
-# -- partitions ------------------------------------------------------------------------------------------------------
-
-
-@frozen
-class Partition:
-    """Units that one task computes; ``key`` also names the file of their rows."""
-
-    key: str
-    units: tuple[WorkUnit, ...]
-
-    @property
-    def cost(self) -> float:
-        """The sum of the costs of the units."""
-        return sum(unit.cost for unit in self.units)
-
-
-@frozen
-class PartitionResult:
-    """The result of a partition."""
-
-    key: str
-    results: tuple[CellResult, ...]
-    """One result for each unit."""
-    digest: str
-    """The digest of all rows and results."""
+# -- keys and tasks --------------------------------------------------------------------------------------------------
 
 
 def digest_of(lines: Iterable[str]) -> str:
@@ -216,24 +219,32 @@ def digest_of(lines: Iterable[str]) -> str:
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 
-def partition_units(units: Iterable[WorkUnit]) -> list[Partition]:
-    """Cut units into partitions of neighbours; a unit that costs enough is a partition of its own."""
-    found, waiting, cost = list[Partition](), list[WorkUnit](), 0.0
+@cache
+def code_digest() -> str:
+    """Return the digest of the source of our packages: other code never shares a unit with this one."""
+    roots = [Path(found.origin).parent for name in OUR_PACKAGES if (found := find_spec(name)) and found.origin]
+    sources = [(file.relative_to(root.parent), file) for root in roots for file in sorted(root.rglob("*.py"))]
+    return digest_of(f"{name} {hashlib.sha256(file.read_bytes()).hexdigest()}" for name, file in sources)
 
-    def cut() -> None:
-        nonlocal cost
-        if waiting:
-            found.append(Partition(f"{len(found):05}-{waiting[0].key}", tuple(waiting)))
-            waiting.clear()
-            cost = 0.0
 
+def unit_key(unit: WorkUnit) -> str:
+    """Return the key of a unit: its name, and the digest of the computing code and of everything it is given."""
+    return f"{unit.key}-{digest_of([code_digest(), repr(unit)])}"
+
+
+def cut_into_tasks(units: Iterable[W], cost: Callable[[W], float]) -> list[tuple[W, ...]]:
+    """Cut units into tasks of neighbours; a unit that costs enough is a task of its own."""
+    found, waiting, sum_ = list[tuple[W, ...]](), list[W](), 0.0
     for unit in units:
-        if cost + unit.cost > COST_OF_A_PARTITION:
-            cut()
+        if waiting and sum_ + cost(unit) > COST_OF_A_TASK:
+            found.append(tuple(waiting))
+            waiting, sum_ = [], 0.0
         waiting.append(unit)
-        cost += unit.cost
-    cut()
-    return found
+        sum_ += cost(unit)
+    return [*found, tuple(waiting)] if waiting else found
+
+
+# -- upgrades --------------------------------------------------------------------------------------------------------
 
 
 @frozen

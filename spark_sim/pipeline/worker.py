@@ -1,4 +1,4 @@
-"""What a worker does: it computes one partition, and knows neither Spark nor the other partitions.
+"""What a worker does: it computes the units of one task, and knows neither Spark nor the other tasks.
 
 A failing run is a row and a failing exploration is a result, so one failure never costs the others.
 """
@@ -6,19 +6,18 @@ A failing run is a row and a failing exploration is a result, so one failure nev
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor
+import json
+from collections.abc import Callable, Iterator
 from functools import cache
-from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from attrs import frozen
 
 from spark_sim.model.member import clear_memo
 from spark_sim.model.scenario import Scenario
-from spark_sim.pipeline.runs import Run, run_scenarios, summarise
-from spark_sim.pipeline.sink import StagedResults
-from spark_sim.pipeline.work_units import Partition, PartitionResult, WorkUnit, digest_of
+from spark_sim.pipeline._runs import Run, run_scenarios, summarise
+from spark_sim.pipeline.traces import trace_rows
+from spark_sim.pipeline.work_units import WorkUnit
 from spark_sim.search.cell_result import DETERMINISTIC, SIMULATION_FAILS, CellResult, UpgradeResult
 from spark_sim.search.shrink import shrink_example
 
@@ -30,34 +29,51 @@ Log = Callable[[str], None]
 
 
 @frozen
-class SweepExecutor:
-    """Where the batches of a sweep are computed: ``spark`` and ``local`` provide one each."""
+class UnitTask:
+    """What one task computes: units with their keys."""
 
-    pool: Executor
-    """Runs ``compute_batch``."""
-    compute_batch: Callable[[Sequence[Partition], Path], StagedResults]
-    """Computes partitions, and writes the rows of each into a file in the folder."""
-    one_partition_per_batch: bool
-    cores: Callable[[], int]
-    """The cores that are available now: those of a cluster arrive one after the other."""
-    cancel: Callable[[], None]
-    """Makes all batches fail soon."""
-    completed: Callable[[], StagedResults] = list
-    """Finished partitions of batches that are still running."""
+    sweep_id: str
+    sweep: str
+    units: tuple[tuple[str, WorkUnit], ...]
+
+    @property
+    def cost(self) -> float:
+        """The sum of the costs of the units."""
+        return sum(unit.cost for _, unit in self.units)
 
 
-def compute_partition(partition: Partition) -> tuple[list[Run], PartitionResult]:
-    """Compute the units of a partition: a row for each run and a result for each unit, whatever fails."""
+def unit_rows(task: UnitTask) -> Iterator[dict[str, Any]]:
+    """Yield the row of each unit of a task (``tables.schema.UNITS``), whatever fails."""
+    for key, unit in task.units:
+        rows, result = compute_unit(key, unit)
+        yield {
+            "unit_key": key,
+            "sweep_id": task.sweep_id,
+            "sweep": task.sweep,
+            "result": json.dumps(result.as_plain(), ensure_ascii=False),
+            "runs": [row._asdict() for row in rows],
+            "trace": _trace_rows(unit, result),
+        }
+
+
+def compute_unit(key: str, unit: WorkUnit) -> tuple[list[Run], CellResult]:
+    """Compute a unit: a row for each run, and its result."""
     _freeze_heap()
-    rows, results = list[Run](), list[CellResult]()
-    for unit in partition.units:
-        found = list(_check_determinism(unit, partition.key, _run_rows(unit, partition.key)))
-        result = _explore(unit)
-        if isinstance(result, UpgradeResult):
-            result = shrink_example(result.merge(summarise(result.cell, found)))
-        results.append(result)
-        rows += found
-    return rows, PartitionResult(partition.key, tuple(results), digest_of(map(repr, (*rows, *results))))
+    rows = list(_check_determinism(unit, key, _run_rows(unit, key)))
+    result = _explore(unit)
+    if isinstance(result, UpgradeResult):
+        result = shrink_example(result.merge(summarise(result.cell, rows)))
+    return rows, result
+
+
+def _trace_rows(unit: WorkUnit, result: CellResult) -> list[dict[str, Any]]:
+    """Return the trace of the counterexample; it is empty if there is none, or if the simulation fails on it."""
+    deviating = result.deviations.values() if isinstance(result, UpgradeResult) else ()
+    example = next((each.example for each in (result, *deviating) if each.example), None)
+    try:
+        return trace_rows(unit.trace(example).steps) if example else []
+    except Exception:  # the result has the error already
+        return []
 
 
 def _explore(unit: WorkUnit) -> CellResult:

@@ -6,7 +6,7 @@ except for the names of releases, so each result is stored once, with placeholde
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,27 +16,33 @@ from spark_sim.advice.upgrade_guide import GuideEntry, Pair, derive_guide, guide
 from spark_sim.model.events import GroupEvent
 from spark_sim.model.scenario import Scenario
 from spark_sim.pipeline.equivalence import upgrade_class
+from spark_sim.pipeline.folder import write_atomically
 from spark_sim.pipeline.operator_deviations import DEVIATION_DESCRIPTIONS
-from spark_sim.pipeline.sink import write_atomically
+from spark_sim.pipeline.traces import TraceStep, group_steps, recast_rows, trace
 from spark_sim.report._terminal import PLANS, MatrixGrid, judge
+from spark_sim.report._trace_view import MemberTrace, group_by_generation
 from spark_sim.report.judgement import format_count
-from spark_sim.report.trace_view import MemberTrace, Trace, group_by_generation, trace
 from spark_sim.search.cell_result import SAFE_IF, UpgradeResult
 from spark_sim.search.release_roles import ROLES, Recast
 from spark_sim.search.schedules import upgrade_schedules
 from upgrade.planner import documented_hops
 from upgrade.plans import Upgrade
 
+Stories = Mapping[str, Sequence[Mapping[str, Any]]]
 MAX_TRACED_RESULTS: Final = 400
 """With more results, only counterexamples have a trace."""
 
 
-def write_html(results: Sequence[UpgradeResult], file: Path) -> None:
+StoredTraces = Iterable[tuple[Upgrade, str, Sequence[Mapping[str, Any]]]]
+"""The upgrade, the scenario and the trace of counterexamples, as the tables have them."""
+
+
+def write_html(results: Sequence[UpgradeResult], file: Path, traces: StoredTraces = ()) -> None:
     """Write the page."""
-    write_atomically(file, render_html(results))
+    write_atomically(file, render_html(results, traces))
 
 
-def render_html(results: Sequence[UpgradeResult]) -> str:
+def render_html(results: Sequence[UpgradeResult], traces: StoredTraces = ()) -> str:
     """Return the page: heat map, guide, and for each cell its plans with the traces of their examples."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -54,7 +60,7 @@ def render_html(results: Sequence[UpgradeResult]) -> str:
         results=len(results),
         runs=list(runs_by_class(results).values()),
         schedules=format_count(sum(result.schedules or 0 for result in results)),
-        data=page_data(results),
+        data=page_data(results, traces),
     )
 
 
@@ -68,8 +74,14 @@ def runs_by_class(results: Sequence[UpgradeResult]) -> dict[Hashable, int]:
     return {upgrade_class(result.upgrade): result.runs for result in results}
 
 
-def page_data(results: Sequence[UpgradeResult]) -> dict[str, Any]:
-    """Return the data of the script, as plain values."""
+def page_data(results: Sequence[UpgradeResult], traces: StoredTraces = ()) -> dict[str, Any]:
+    """Return the data of the script, as plain values.
+
+    Args:
+        results: One result for each cell.
+        traces: Traces of counterexamples; what is missing is simulated again.
+    """
+    stored = dict(_stored_stories(traces))
     grid, entries = MatrixGrid(results), derive_guide(results)
     verdicts, stories, ways = _Interned(), _Interned(), _Interned()
     traces_all = len(results) <= MAX_TRACED_RESULTS
@@ -79,7 +91,7 @@ def page_data(results: Sequence[UpgradeResult]) -> dict[str, Any]:
         pair = (cell[0].upgrade.origin, cell[0].upgrade.target)
         plans = [
             [
-                verdicts.index_of(_verdict_json(result, stories, traces_all=traces_all)),
+                verdicts.index_of(_verdict_json(result, stories, stored, traces_all=traces_all)),
                 result.upgrade.upgrade_from,
                 int(result.upgrade.is_documented),
             ]
@@ -143,7 +155,19 @@ def _guide_text(pair: Pair, entry: GuideEntry, recast: Recast) -> str | None:
     return None if path_text(documented) == path_text(entry.way) else path_text(recast.hops(documented))
 
 
-def _verdict_json(result: UpgradeResult, stories: _Interned, *, traces_all: bool) -> dict[str, Any]:
+def _stored_stories(traces: StoredTraces) -> Iterator[tuple[str, Sequence[Mapping[str, Any]]]]:
+    for upgrade, line, rows in traces:
+        scenario = Scenario.parse(line)
+        shown = Recast(upgrade, ROLES).scenario(scenario)
+        yield f"{shown} {_trace_key(upgrade)}", recast_rows(rows, scenario, shown)
+
+
+def _story(key: str, scenario: Scenario, shown: Scenario, stored: Stories) -> list[dict[str, Any]]:
+    """Return a trace, as it is stored, or simulated if it is not."""
+    return _trace_json(group_steps(stored[key]) if key in stored else trace(scenario, shown).steps)
+
+
+def _verdict_json(result: UpgradeResult, stories: _Interned, stored: Stories, *, traces_all: bool) -> dict[str, Any]:
     """Return what the page shows of one plan, with roles instead of releases."""
     upgrade = result.upgrade
     recast = Recast(upgrade, ROLES)
@@ -151,7 +175,8 @@ def _verdict_json(result: UpgradeResult, stories: _Interned, *, traces_all: bool
     if line := result.example or (str(next(upgrade_schedules(upgrade, "ABC"))) if traces_all else ""):
         scenario = Scenario.parse(line)
         shown = recast.scenario(scenario)
-        story = stories.index_of_key(f"{shown} {_trace_key(upgrade)}", lambda: _trace_json(trace(scenario, shown)))
+        key = f"{shown} {_trace_key(upgrade)}"
+        story = stories.index_of_key(key, lambda: _story(key, scenario, shown, stored))
     return {
         "plan": upgrade.plan.value,
         "verdict": result.verdict,
@@ -202,7 +227,7 @@ def _trace_key(upgrade: Upgrade) -> tuple[object, ...]:
 _DEFAULTS: Final = asdict(MemberTrace())
 
 
-def _trace_json(traced: Trace[GroupEvent]) -> list[dict[str, Any]]:
+def _trace_json(steps: Iterable[TraceStep[GroupEvent]]) -> list[dict[str, Any]]:
     """Return a trace as plain values."""
     return [
         {
@@ -210,7 +235,7 @@ def _trace_json(traced: Trace[GroupEvent]) -> list[dict[str, Any]]:
             "meaning": c.meaning,
             "generations": [_generation_json(each) for each in group_by_generation(c.events)],
         }
-        for c in traced.steps
+        for c in steps
     ]
 
 

@@ -31,14 +31,14 @@ def show_progress(console: Console, draw: Callable[..., RenderableType | None]) 
     ascii_only = bool(console.options.ascii_only)
     columns = (SpinnerColumn(), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
     bar = Bar(*columns, console=console, auto_refresh=False)
-    task = bar.add_task("partitions; starting", total=None)
+    task = bar.add_task("units; starting", total=None)
     with Live(bar, console=console, transient=True) as live:
 
         def show(progress: Progress) -> None:
             bar.update(
                 task,
-                completed=progress.committed_partitions,
-                total=progress.partitions,
+                completed=progress.committed_units,
+                total=progress.units,
                 description=_progress_text(progress),
             )
             drawing = draw(progress, ascii_only=ascii_only)
@@ -55,17 +55,17 @@ def _line_printer(console: Console) -> Callable[[Progress], None]:
         nonlocal next_line
         if time.monotonic() >= next_line:
             next_line = time.monotonic() + SECONDS_BETWEEN_LINES
-            count = f"{progress.committed_partitions} of {progress.partitions}"
+            count = f"{progress.committed_units} of {progress.units}"
             console.print(f"{count} {_progress_text(progress)}", soft_wrap=True)
 
     return show
 
 
 def _progress_text(progress: Progress) -> str:
-    """Return ``partitions, 12,345 runs, about 1:20 left``."""
+    """Return ``units, 12,345 runs, about 1:20 left``."""
     runs = f", {progress.runs:,} runs" if progress.runs else ""
     left = f", about {_minutes(progress.seconds_left)} left" if progress.seconds_left else ""
-    return f"partitions{runs}{left}"
+    return f"units{runs}{left}"
 
 
 def _minutes(seconds: float) -> str:

@@ -18,12 +18,11 @@ import time
 from collections import defaultdict
 from pathlib import Path
 
-from spark_sim.pipeline.spark.java import find_java
 from spark_sim.pipeline.spark.session import spark_session
 from spark_sim.pipeline.suites import upgrade_suite
 from spark_sim.pipeline.sweep import PROCESSES, run_sweep
-from spark_sim.pipeline.work_units import SweepConfig, partition_units
-from spark_sim.pipeline.worker import compute_partition
+from spark_sim.pipeline.work_units import SweepConfig, cut_into_tasks, unit_key
+from spark_sim.pipeline.worker import compute_unit
 from upgrade.plans import all_upgrades
 
 CORES = len(os.sched_getaffinity(0))
@@ -64,15 +63,14 @@ def swept(sweep, master):
 
 
 def alone(sweep):
-    return measured(lambda: [compute_partition(each) for each in partition_units(sweep.units)])[:2]
+    return measured(lambda: [compute_unit(unit_key(each), each) for each in sweep.units])[:2]
 
 
 def main(every=20):
     sweep = upgrade_suite("bench", all_upgrades()[::every], SweepConfig(wait_for_quiescence=True, runs=4))
-    work = partition_units(sweep.units)
-    jobs = sum(len(each.units) for each in work)
-    print(f"{len(sweep.cells)} upgrades, {jobs} jobs, {len(work)} slices, {CORES} cores")
-    session = spark_session("local[*]", find_java())
+    tasks = cut_into_tasks(sweep.units, lambda each: each.cost)
+    print(f"{len(sweep.cells)} upgrades, {len(sweep.units)} units, {len(tasks)} tasks, {CORES} cores")
+    session = spark_session("local[*]", print)
     start = measured(session.__enter__)[:2]
     ways = {
         "one process": lambda: alone(sweep),

@@ -1,117 +1,234 @@
-"""Batches of partitions on Spark: one task and one Parquet file for each partition."""
+"""Work units on Spark: each batch is one job that appends rows to the table of units, in any storage and format.
+
+A task of the job computes some units with ``mapInArrow``. Nothing but DataFrames is used, so it also runs over Spark
+Connect. Spark commits a batch when its job ends, and reschedules the tasks of a lost executor.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
 
-from spark_sim.pipeline.runs import RUNS_TABLE, Run
-from spark_sim.pipeline.sink import StagedResults
-from spark_sim.pipeline.work_units import Partition, PartitionResult
-from spark_sim.pipeline.worker import Log, SweepExecutor, compute_partition
+from attrs import frozen
+
+from spark_sim.pipeline.tables.engine import SweepEngine, TableStore
+from spark_sim.pipeline.tables.rows import KindRows, Row, TablesError
+from spark_sim.pipeline.tables.schema import RUNS, TABLES, UNITS, Table
+from spark_sim.pipeline.worker import Log, UnitTask, unit_rows
 
 if TYPE_CHECKING:
-    from pyspark import Accumulator
-    from pyspark.sql import SparkSession
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
 
+FILE_FORMATS: Final = frozenset({"avro", "json", "orc", "parquet"})
 MAX_CONCURRENT_JOBS: Final = 8
 """Batches that run at the same time: a few more than needed, because the first are small while executors register."""
 
 
 @contextmanager
-def spark_executor(master: str, log: Log) -> Iterator[SweepExecutor]:
+def spark_engine(master: str, out: str, storage_format: str, log: Log) -> Iterator[SparkEngine]:
     """Start Spark, or use the active session.
 
     Raises:
         JavaNotFound, SparkNotStarted: Spark cannot be started.
     """
-    from py4j.protocol import Py4JError
+    from spark_sim.pipeline.spark.session import spark_session
 
-    from spark_sim.pipeline.spark.java import find_java
-    from spark_sim.pipeline.spark.session import describe, spark_session
+    with spark_session(master, log) as spark, engine_of(spark, out, storage_format) as engine:
+        yield engine
 
-    java = find_java()
-    log(describe(java, master))
-    with spark_session(master, java) as spark, ThreadPoolExecutor(MAX_CONCURRENT_JOBS) as threads:
-        batches = _SparkBatches(spark)
 
-        def cancel() -> None:
-            threads.shutdown(wait=False, cancel_futures=True)
-            with suppress(Py4JError):  # a Spark that does not answer has nothing left to cancel
-                spark.sparkContext.cancelAllJobs()
+@contextmanager
+def engine_of(spark: SparkSession, out: str, storage_format: str) -> Iterator[SparkEngine]:
+    """Use a session, whose settings and other jobs stay as they are."""
+    with ThreadPoolExecutor(MAX_CONCURRENT_JOBS) as threads:
+        yield SparkEngine(spark, out, storage_format, threads)
 
-        yield SweepExecutor(
-            threads,
-            batches.compute_batch,
-            one_partition_per_batch=False,
-            cores=batches.cores,
-            cancel=cancel,
-            completed=batches.completed,
+
+@frozen
+class SparkTables(TableStore):
+    """Tables under a URI."""
+
+    spark: SparkSession
+    out: str
+    storage_format: str
+
+    def frame(self, table: Table) -> DataFrame | None:
+        """Return a table; None if it does not exist.
+
+        Raises:
+            TablesError: What is stored there is another table.
+        """
+        from pyspark.errors import AnalysisException
+
+        try:
+            found = self.spark.read.format(self.storage_format).load(f"{self.out}/{table.name}")
+            names = found.columns  # over Spark Connect only this asks the server
+        except AnalysisException as error:
+            if error.getCondition() in {"PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA"}:
+                return None
+            raise TablesError(f"{self.out}/{table.name} cannot be read: {str(error).splitlines()[0]}") from None
+        if lacking := [each.name for each in table.columns if each.name not in names]:
+            raise TablesError(f"{self.out}/{table.name} lacks the column {lacking[0]}: it is no table of a sweep")
+        return found
+
+    def units(self, columns: Sequence[str], keys: Collection[str]) -> Iterator[Row]:
+        """Yield committed units."""
+        names = [*dict.fromkeys(["unit_key", *columns])]
+        if keys and (found := self.frame(UNITS)) is not None:
+            wanted = self._create([{"unit_key": key} for key in keys], {"unit_key": "string"})
+            found = found.select(names).dropDuplicates(["unit_key"]).join(wanted, "unit_key", "left_semi")
+            yield from _rows(found)
+
+    def append(self, rows: DataFrame, batch: str) -> None:
+        """Commit rows of units as one batch.
+
+        Files of two batches never share a folder, because Hadoop's committer of the first would remove the unfinished
+        files of the second; formats with a log of their own append to one table.
+        """
+        from pyspark.sql.functions import lit
+
+        units = f"{self.out}/{UNITS.name}"
+        if self.storage_format in FILE_FORMATS:
+            rows.write.format(self.storage_format).save(f"{units}/batch={batch}")
+        else:
+            table = rows.withColumn("batch", lit(batch)).write.partitionBy("batch").mode("append")
+            table.format(self.storage_format).save(units)
+
+    def batch(self, name: str) -> list[tuple[str, str]]:
+        """Return the key and the result of each unit of a batch that was just committed."""
+        found = self.frame(UNITS)
+        rows = [] if found is None else found.where(found["batch"] == name).select("unit_key", "result").collect()
+        return [(row["unit_key"], row["result"]) for row in rows]
+
+    def sweeps(self) -> dict[str, str]:
+        """Return the sweeps of committed units."""
+        found = self.frame(UNITS)
+        rows = [] if found is None else found.select("sweep_id", "sweep").distinct().collect()
+        return {row["sweep_id"]: row["sweep"] for row in rows}
+
+    def write(self, rows: KindRows) -> None:
+        """Replace the tables."""
+        for name, table in TABLES.items():
+            self._save(self._runs(rows) if table is RUNS else self._of_rows(table, rows.tables[name]), table)
+
+    def _runs(self, rows: KindRows) -> DataFrame:
+        """Join the runs of units, each once, to their kinds."""
+        pairs = [{"unit_key": key, "kind_id": kind_id} for key, kind_id in rows.units]
+        kinds = self._create(pairs, {"unit_key": "string", "kind_id": "string"})
+        found = self.frame(UNITS)
+        if found is None:
+            return self._of_rows(RUNS, [])
+        units = found.select("unit_key", "runs").dropDuplicates(["unit_key"])
+        return units.join(kinds, "unit_key").selectExpr("kind_id", "inline(runs)")
+
+    def _save(self, frame: DataFrame, table: Table) -> None:
+        frame.write.mode("overwrite").format(self.storage_format).save(f"{self.out}/{table.name}")
+
+    def _of_rows(self, table: Table, rows: list[Row]) -> DataFrame:
+        import pyarrow as pa
+
+        rows_of_table: Any = pa.Table.from_pylist(rows, table.arrow())
+        return self.spark.createDataFrame(rows_of_table, table.ddl())
+
+    def _create(self, rows: list[Row], types: Mapping[str, str]) -> DataFrame:
+        import pyarrow as pa
+
+        return self.spark.createDataFrame(
+            pa.Table.from_pylist(rows, pa.schema([(name, pa.string()) for name in types]))
         )
 
+    def read(self, table: str) -> list[Row]:
+        """Return the rows of a table."""
+        found = self.frame(TABLES[table])
+        return [] if found is None else list(_rows(found))
 
-class _ListAccumulator:
-    """Adds up an accumulator of lists; PySpark requires exactly these two methods."""
+    def count(self, table: str) -> int:
+        """Count the rows of a table."""
+        found = self.frame(TABLES[table])
+        return 0 if found is None else found.count()
 
-    def zero(self, _value: list[PartitionResult]) -> list[PartitionResult]:
-        return []
+    def clear(self) -> None:
+        """Empty the tables that are there; what is no table of a sweep is an error and stays."""
+        for table in (UNITS, *TABLES.values()):
+            if (found := self.frame(table)) is not None:
+                self._save(self._empty(found), table)
 
-    def addInPlace(self, value: list[PartitionResult], more: list[PartitionResult]) -> list[PartitionResult]:
-        value += more
-        return value
+    @staticmethod
+    def _empty(found: DataFrame) -> DataFrame:
+        return found.sparkSession.createDataFrame([], found.schema)
 
 
-class _SparkBatches:
-    """Batches on Spark. An accumulator reports each finished partition long before its batch is finished."""
+def _rows(frame: DataFrame) -> Iterator[Row]:
+    for batch in frame.toArrow().to_batches():
+        yield from batch.to_pylist()
 
-    def __init__(self, spark: SparkSession) -> None:
-        adds_up: Any = _ListAccumulator()
+
+class SparkEngine(SweepEngine):
+    """Computes batches as Spark jobs. They have a tag, by which they are cancelled, and a description."""
+
+    one_task_per_batch = False
+
+    def __init__(self, spark: SparkSession, out: str, storage_format: str, threads: ThreadPoolExecutor) -> None:
+        self.store: SparkTables = SparkTables(spark, out, storage_format)
+        self.pool = threads
+        self.compute = self._compute
         self._spark = spark
-        self._accumulator: Accumulator[list[PartitionResult]] = spark.sparkContext.accumulator([], adds_up)
-        self._reported = 0
-        self._locations: dict[str, tuple[Path, int]] = {}
+        self._tag = f"streams-assignor-{uuid4().hex}"
+        self._cores = 0
 
     def cores(self) -> int:
-        """Return the cores that are registered now."""
-        return self._spark.sparkContext.defaultParallelism
+        """Return the cores that are registered now; over Spark Connect those of the first time."""
+        if (context := _context(self._spark)) is not None:
+            return int(context.defaultParallelism)
+        if not self._cores:
+            from pyspark.sql.functions import count_distinct, spark_partition_id
 
-    def compute_batch(self, batch: Sequence[Partition], folder: Path) -> StagedResults:
-        """Compute a batch; return all its results."""
-        finished = self._accumulator
+            partitions = self._spark.range(10_000).select(spark_partition_id().alias("partition"))
+            self._cores = int(partitions.agg(count_distinct("partition")).collect()[0][0])
+        return self._cores
 
-        def rows(partitions: Iterable[Partition]) -> Iterator[Run]:
-            for partition in partitions:
-                rows, result = compute_partition(partition)
-                finished.add([result])
-                yield from rows
+    def cancel(self) -> None:
+        """Cancel the jobs of this sweep and no others."""
+        self.pool.shutdown(wait=False, cancel_futures=True)
+        with suppress(Exception):  # a Spark that does not answer has nothing left to cancel
+            self._spark.interruptTag(self._tag)
 
-        folder = folder / batch[0].key
-        keys = {work.key for work in batch}
-        self._locations |= {work.key: (folder, place) for place, work in enumerate(batch)}
-        frame = self._spark.sparkContext.parallelize(batch, len(batch)).mapPartitions(rows)
-        self._spark.createDataFrame(frame, RUNS_TABLE.ddl(), verifySchema=False).write.parquet(
-            folder.absolute().as_uri()
-        )
-        return self._staged(result for result in finished.value if result.key in keys)
+    def _compute(self, tasks: Sequence[UnitTask]) -> list[tuple[str, str]]:
+        """Compute a batch: one Spark task for each task."""
+        batch, units = f"b{uuid4().hex}", sum(len(task.units) for task in tasks)
+        self._spark.addTag(self._tag)  # tag and description belong to this thread
+        if (context := _context(self._spark)) is not None:
+            context.setJobDescription(f"streams-assignor sweep: {units} units, batch {batch[:8]}")
+        rows = self._spark.range(0, len(tasks), 1, len(tasks)).mapInArrow(_row_batches(tuple(tasks)), UNITS.ddl())
+        self.store.append(rows, batch)
+        found = self.store.batch(batch)
+        if len(found) < units:
+            raise TablesError(
+                f"{len(found)} of {units} units of a batch are in {self.store.out}: take an --out "
+                "that driver and workers share, such as the URI of a storage that all of them reach"
+            )
+        return found
 
-    def completed(self) -> StagedResults:
-        """Return the partitions that finished since the last call."""
-        new = self._accumulator.value[self._reported :]
-        self._reported += len(new)
-        return self._staged(new)
 
-    def _staged(self, results: Iterable[PartitionResult]) -> StagedResults:
-        return [(each, self._file(each)) for each in results]
+def _row_batches(tasks: tuple[UnitTask, ...]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Return the function of ``mapInArrow``: from numbers of tasks to the rows of their units."""
 
-    def _file(self, result: PartitionResult) -> Path | None:
-        """Return the file of a partition, if it has rows. Spark commits the file before it reports the result.
+    def compute(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow
 
-        Spark names files after its tasks: part-00003-....parquet holds the rows of the fourth partition of the batch.
-        """
-        if not any(found.runs for found in result.results):
-            return None
-        folder, place = self._locations[result.key]
-        return next(folder.glob(f"part-{place:05}-*.parquet"), folder / f"part-{place:05}.parquet")
+        schema = UNITS.arrow()
+        for batch in numbers:
+            for number in batch.column(0).to_pylist():
+                for row in unit_rows(tasks[number]):
+                    yield pyarrow.RecordBatch.from_pylist([row], schema=schema)
+
+    return compute
+
+
+def _context(spark: Any) -> Any:
+    """Return the context of a session; None over Spark Connect, which has none."""
+    return getattr(spark, "sparkContext", None)

@@ -1,13 +1,15 @@
 """Starts Spark with settings for a sweep: few tasks, each a second or more of plain Python, and few rows.
 
-Each setting has a measured reason; none changes a result.
+Each setting has a measured reason; none changes a result. Sessions of others are used as they are.
 """
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import re
+import shutil
 import signal
 import sys
 import tempfile
@@ -15,23 +17,27 @@ import threading
 import zipfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from spark_sim.pipeline.spark.java import JavaRuntime
+from spark_sim.pipeline.spark.java import JavaRuntime, find_java
+from spark_sim.pipeline.work_units import OUR_PACKAGES, code_digest
+from spark_sim.pipeline.worker import Log
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LOOPBACK: Final = "127.0.0.1"
-SHIPPED_PACKAGES: Final = ("subscription_codec", "probing", "upgrade", "assignor", "spark_sim", "attr", "attrs")
-"""What a worker on another machine needs beside Python and PySpark: our five packages and attrs."""
+SHIPPED_PACKAGES: Final = (*OUR_PACKAGES, "attr", "attrs")
+"""What a worker on another machine needs beside Python, PySpark and PyArrow: our five packages and attrs."""
+REMOTE: Final = "sc://"
+"""The scheme of Spark Connect servers."""
 
 LIGHT_JVM: Final = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 SETTINGS: Final = {
-    "spark.app.name": "streams-assignor sweep",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     # The JVM only moves rows: no compiler threads and no parallel collector that would compete with the Python workers.
@@ -41,10 +47,10 @@ SETTINGS: Final = {
     "spark.python.worker.reuse": "true",
     # 5 ms a task instead of 24 ms over TCP.
     "spark.python.unix.domain.socket.enabled": "true",
-    "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
-    # A task's file is committed when the task ends, and not when its job ends.
-    "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "2",
+    # The tables are small: a shuffle to 200 partitions would be 200 tasks.
+    "spark.sql.shuffle.partitions": "4",
 }
+"""Of sessions on ``local`` masters; a cluster has the settings of its site."""
 LOOPBACK_SETTINGS: Final = {
     # Without these the driver looks up its own host name, which fails on a machine without network.
     "spark.driver.host": LOOPBACK,
@@ -82,26 +88,59 @@ def describe(java: JavaRuntime, master: str) -> str:
 
 
 @contextmanager
-def spark_session(master: str, java: JavaRuntime) -> Iterator[SparkSession]:
+def spark_session(master: str, log: Log) -> Iterator[SparkSession]:
     """Open a session on any Spark master, and close it; an active session is used as it is, and stays open.
 
     The JVM and the workers print into a file instead of the terminal.
 
+    Args:
+        master: A Spark master, or the ``sc://`` address of a Spark Connect server, which needs no Java here.
+        log: Prints what runs the sweep.
+
     Raises:
+        JavaNotFound: There is no Java to start Spark on.
         SparkNotStarted: Quotes the last error of that file.
     """
     from pyspark.sql import SparkSession
 
-    if (running := SparkSession.getActiveSession()) is not None:
-        yield running
-        return
-    with tempfile.TemporaryDirectory(prefix="streams-assignor-spark-", ignore_cleanup_errors=True) as folder:
+    running = SparkSession.getActiveSession()
+    with tempfile.TemporaryDirectory(prefix="streams-assignor-spark-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        if running is not None:
+            log(f"Spark {running.version}, the active session")
+            ship_packages(running)
+            yield running
+            return
+        if master.startswith(REMOTE):
+            with _remote_session(master) as session:
+                log(f"Spark {session.version} on {master}")
+                ship_packages(session)
+                yield session
+            return
+        java = find_java()
+        log(describe(java, master))
         with _environment(_variables(master, java)):
-            session, stack = _start(master, Path(folder))
+            session, stack = _start(master, folder)
         with stack:
-            if not is_local(master):
-                session.sparkContext.addPyFile(str(_zip_packages(Path(folder))))
+            ship_packages(session)
             yield session
+
+
+@contextmanager
+def _remote_session(address: str) -> Iterator[SparkSession]:
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    builder: Any = SparkSession.builder
+    try:
+        session = builder.remote(address).create()
+        session.version  # noqa: B018  # asks the server
+    except PySparkException as error:
+        raise SparkNotStarted(f"no Spark Connect server answers at {address}: {str(error).splitlines()[0]}") from error
+    try:
+        yield session
+    finally:
+        session.stop()
 
 
 def _start(master: str, folder: Path) -> tuple[SparkSession, ExitStack]:
@@ -150,12 +189,12 @@ def _is_foreign_record(record: logging.LogRecord) -> bool:
 
 
 def _settings(master: str, folder: Path) -> dict[str, str]:
-    settings = dict(SETTINGS)
+    settings = {"spark.app.name": "streams-assignor sweep"}
     if is_this_machine(master):
         settings |= LOOPBACK_SETTINGS | {"spark.local.dir": str(folder)}
     if is_local(master):
         # Where these packages are, whether installed or a checkout: the workers do not see the driver's sys.path.
-        settings["spark.executorEnv.PYTHONPATH"] = str(Path(__file__).parents[3])
+        settings |= SETTINGS | {"spark.executorEnv.PYTHONPATH": str(Path(__file__).parents[3])}
     return settings
 
 
@@ -193,16 +232,26 @@ def _keep_sigint_handler() -> Iterator[None]:
             signal.signal(signal.SIGINT, before)
 
 
-def _zip_packages(folder: Path) -> Path:
-    """Put ``SHIPPED_PACKAGES`` into one zip file."""
-    archive = folder / "streams-assignor.zip"
+def ship_packages(session: SparkSession) -> None:
+    """Send our packages to the workers of a session, unless they are processes of this machine and this driver."""
+    if getattr(session, "sparkContext", None) is None or not is_local(session.conf.get("spark.master", "") or ""):
+        session.addArtifacts(str(_archive()), pyfile=True)
+
+
+@cache
+def _archive() -> Path:
+    """Put ``SHIPPED_PACKAGES`` into one zip file, which executors that start later still ask this process for."""
+    folder = Path(tempfile.mkdtemp(prefix="streams-assignor-packages-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    archive = folder / f"streams-assignor-{code_digest()}.zip"
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
         for package in SHIPPED_PACKAGES:
             found = find_spec(package)
             if found is not None and found.origin is not None:
                 root = Path(found.origin).parent
                 for source in sorted(root.rglob("*.py")):
-                    packed.write(source, source.relative_to(root.parent))
+                    # Without the times of files: a server accepts the same file twice, but no other one of its name.
+                    packed.writestr(zipfile.ZipInfo(str(source.relative_to(root.parent))), source.read_bytes())
     return archive
 
 

@@ -5,13 +5,15 @@ import re
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 from click.testing import CliRunner
 
 from spark_sim.brokers.scenario import VERBS
 from spark_sim.cli._replay import replay
 from spark_sim.cli._report import report
 from spark_sim.cli._sweep import sweep
-from spark_sim.pipeline.broker_units import BROKER_MATRIX, BrokerUnit, cell_keys
+from spark_sim.pipeline.suites import broker_suite
+from spark_sim.pipeline.sweep import run_sweep
 
 SAFE = "1@3.9.2 level 3.9-IV0 | bounce 1>4.3.1 | finalise 4.3-IV0"
 UNSAFE = f"{SAFE} | bounce 1>3.9.2"
@@ -63,9 +65,7 @@ def test_a_sweep_writes_the_verdicts_and_a_report_shows_them_again(tmp_path):
 
     assert 0 == swept.exit_code, swept.output
     assert "documented plans: all 21 safe; others: 8 of 27 unsafe" in swept.output
-    of_the_sweep = re.compile(
-        r"\d+ of \d+ partitions|\d+ processes|Results in"
-    )  # how far it is: on a busy machine only
+    of_the_sweep = re.compile(r"\d+ of \d+ units|\d+ processes|Results in")  # how far it is: on a busy machine only
     assert reported.output.splitlines() == [line for line in swept.output.splitlines() if not of_the_sweep.match(line)]
     assert 48 == len(json.loads((tmp_path / "out" / "matrix.json").read_text()))
 
@@ -108,8 +108,8 @@ def test_a_folder_with_something_else_is_left_alone(tmp_path):
 
 
 def test_there_is_no_page_of_brokers(tmp_path):
-    result = BrokerUnit(next(cell_keys("3.9", "4.3", nodes=1, faults=0))).result()
-    (tmp_path / "matrix.json").write_text(BROKER_MATRIX.json_lines([result]))
+    suite = broker_suite([("3.9", "4.3")], nodes=1, faults=0)
+    run_sweep(evolve(suite, units=suite.units[:1]), tmp_path)
 
     result = run(report, tmp_path, "--html", tmp_path / "x.html")
 

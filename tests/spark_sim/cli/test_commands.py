@@ -15,7 +15,9 @@ from click.testing import CliRunner
 from spark_sim.cli._replay import replay
 from spark_sim.cli._report import report
 from spark_sim.cli._sweep import sweep
+from spark_sim.pipeline.suites import UPGRADES, FinishedSweep
 from spark_sim.pipeline.sweep import SweepError
+from spark_sim.pipeline.tables.schema import TABLES
 from spark_sim.search.cell_result import UpgradeResult
 
 ROOT = Path(__file__).parents[3]
@@ -36,14 +38,14 @@ def only_line(text):
     return line
 
 
-@pytest.mark.parametrize("uri", ["s3://bucket/results", "hdfs:/results", "gs+x://a", "file:///tmp/results"])
-def test_a_uri_is_no_folder(uri, tmp_path, monkeypatch):
+@pytest.mark.parametrize("uri", ["s3://bucket/results", "hdfs:/results", "gs+x://a"])
+def test_a_uri_is_no_folder_of_processes(uri, tmp_path, monkeypatch):
     """It became a folder named ``s3:`` in the current one."""
     monkeypatch.chdir(tmp_path)
     result = run(sweep, "--from", "1.1", "--to", "2.0", *SMALL, "--out", uri)
 
     assert 2 == result.exit_code
-    assert f"got the URI '{uri}'" in only_line(result.output)
+    assert f"writes Parquet into a folder of this machine, got {uri}" in only_line(result.output)
     assert [] == list(tmp_path.iterdir())
 
 
@@ -113,9 +115,7 @@ def test_a_sweep_writes_the_verdicts_the_rows_and_the_page(tmp_path):
     )  # with one member there is no other to probe, and a sweep without a probe shows nothing
     assert "no probe was ever seen" in result.output
     assert ["one_bounce", "two_bounces", "offline"] == [cell["plan"] for cell in matrix]
-    assert {"guide.json", "matrix.json", "manifest.json", "report.html", "runs"} == {
-        path.name for path in out.iterdir()
-    }
+    assert {"guide.json", "matrix.json", "report.html", "units", *TABLES} == {path.name for path in out.iterdir()}
 
 
 def test_an_undocumented_plan_may_be_unsafe_and_its_example_replays(tmp_path):
@@ -185,7 +185,8 @@ def test_an_operator_deviation_is_a_column_of_the_matrix(tmp_path):
 
 def test_a_documented_plan_that_is_unsafe_gives_status_1(tmp_path, monkeypatch):
     def broken(wanted, *_arguments, **_keywords):
-        return [UpgradeResult(upgrade, runs=1, violations=1, example=SAFE) for upgrade in wanted.cells]
+        found = [UpgradeResult(upgrade, runs=1, violations=1, example=SAFE) for upgrade in wanted.cells]
+        return FinishedSweep(UPGRADES, found, ())
 
     monkeypatch.setattr("spark_sim.pipeline.sweep.run_sweep", broken)
     result = run(sweep, "--from", "2.0", "--to", "simulated-4", "--out", tmp_path)
@@ -291,7 +292,7 @@ def test_ctrl_c_leaves_nothing_half_written_and_says_how_to_go_on(tmp_path):
     # Slices of one job: the first is soon there, and there are hundreds left.
     script = (
         "from spark_sim.cli.main import main; from spark_sim.pipeline import work_units; "
-        "work_units.COST_OF_A_PARTITION = 1; main()"
+        "work_units.COST_OF_A_TASK = 1; main()"
     )
     sweep = ["sweep", "--matrix", "kip-268", "--master", "processes", "--out", str(tmp_path)]
     process = subprocess.Popen(
@@ -302,16 +303,19 @@ def test_ctrl_c_leaves_nothing_half_written_and_says_how_to_go_on(tmp_path):
         text=True,
         start_new_session=True,
     )
-    while process.poll() is None and not (tmp_path / "manifest.json").exists():
+    while process.poll() is None and not committed_batches(tmp_path):
         time.sleep(0.02)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: the whole group of processes
     _, errors = process.communicate(timeout=240)
-    done = json.loads((tmp_path / "manifest.json").read_text())["done"]
 
     assert 130 == process.returncode, errors
     assert "the same command resumes there" in only_line(errors)
-    assert {"manifest.json", "runs"} == {path.name for path in tmp_path.iterdir()}
-    assert sorted(done) == sorted(path.stem for path in tmp_path.glob("runs/*"))
+    assert ["units"] == [path.name for path in tmp_path.iterdir()]
+    assert committed_batches(tmp_path)
+
+
+def committed_batches(folder):
+    return list(folder.glob("units/*/part-*.parquet"))
 
 
 # -- report ----------------------------------------------------------------------------------------------------------

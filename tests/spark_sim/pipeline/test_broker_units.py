@@ -12,9 +12,8 @@ from spark_sim.pipeline.broker_units import (
     BrokerUnit,
     all_line_pairs,
     cell_keys,
-    parse_broker_result,
 )
-from spark_sim.pipeline.suites import BROKERS, ResultFolderError, broker_suite, read_results
+from spark_sim.pipeline.suites import BROKERS, broker_suite, read_sweep
 from spark_sim.pipeline.sweep import run_sweep
 from spark_sim.report._broker_tables import _describe, judge
 from spark_sim.report.judgement import example_lines
@@ -65,17 +64,11 @@ def test_so_are_more_nodes_than_can_be_explored():
 def test_a_sweep_yields_the_result_of_each_cell_in_order_and_can_be_read_again(tmp_path):
     suite = broker_suite([("4.1", "4.2")], nodes=1, faults=0)
     suite = evolve(suite, units=suite.units[:4])
-    results = run_sweep(suite, tmp_path)
+    results = run_sweep(suite, tmp_path).results
 
     assert [unit.result() for unit in suite.units] == results
-    assert (BROKERS, results) == read_results(tmp_path)
-    assert results == run_sweep(suite, tmp_path)
-
-
-def test_results_of_older_sweeps_without_a_manifest_are_recognised(tmp_path):
-    (tmp_path / "matrix.json").write_text(BROKER_MATRIX.json_lines([SAFE, UNSAFE]))
-
-    assert (BROKERS, [SAFE, UNSAFE]) == read_results(tmp_path)
+    assert (BROKERS, results) == ((again := read_sweep(tmp_path)).kind, again.results)
+    assert results == run_sweep(suite, tmp_path).results
 
 
 def test_records_have_the_keys_of_records_of_upgrades():
@@ -86,15 +79,6 @@ def test_records_have_the_keys_of_records_of_upgrades():
     )
     assert "1@3.9 level 3.9-IV0 dialect kip-584 | bounce 1>4.3 | finalise 4.3-IV0 | bounce 1>3.9" == unsafe["example"]
     assert "eventually: every node is in the cluster" == unsafe["property"]
-    assert [SAFE, UNSAFE] == [parse_broker_result(each) for each in (safe, unsafe)]
-
-
-@pytest.mark.parametrize("text", ["", "{}", "[{}]", "[1]", '[{"dialect": "x"}]'])
-def test_a_damaged_matrix_is_one_clear_error(tmp_path, text):
-    (tmp_path / "matrix.json").write_text(text)
-
-    with pytest.raises(ResultFolderError, match=r"matrix.json cannot be read"):
-        read_results(tmp_path)
 
 
 def judged(*results):

@@ -1,7 +1,5 @@
 """Operators that do not follow the plan, as columns of a result: which there are, what is found, how it is shown."""
 
-import json
-
 import pytest
 from attrs import evolve
 
@@ -10,13 +8,14 @@ from spark_sim.model.simulation import Simulation
 from spark_sim.packed import FaultBudget, OperatorDeviation, UpgradeCell, explore
 from spark_sim.pipeline.equivalence import merge_results
 from spark_sim.pipeline.operator_deviations import DEVIATION_DESCRIPTIONS, DEVIATION_NAMES, possible_deviations
-from spark_sim.pipeline.suites import MATRIX, read_results
-from spark_sim.pipeline.work_units import DeviationUnit, Partition, SweepConfig
-from spark_sim.pipeline.worker import compute_partition
+from spark_sim.pipeline.suites import read_sweep, upgrade_suite
+from spark_sim.pipeline.sweep import run_sweep
+from spark_sim.pipeline.tables.local import LocalTables
+from spark_sim.pipeline.work_units import DeviationUnit, SweepConfig
+from spark_sim.pipeline.worker import compute_unit
 from spark_sim.report._terminal import variant_lines
 from spark_sim.report.html import page_data
 from spark_sim.search.cell_result import SAFE, UNSAFE, UpgradeResult
-from spark_sim.search.tables import UPGRADE_MATRIX
 from upgrade.plans import Plan, Upgrade, kip_268_upgrades
 from upgrade.releases import release_named
 
@@ -43,8 +42,8 @@ ALIKE = upgrade("1.0.2", "2.0.0", value="1.0")
 @pytest.fixture(scope="module")
 def swept():
     """What comes of two upgrades that behave alike."""
-    done = compute_partition(Partition("all", tuple(SMALL.units([DOCUMENTED, ALIKE]))))[1]
-    return merge_results([DOCUMENTED, ALIKE], done.results)
+    done = [compute_unit("key", unit)[1] for unit in SMALL.units([DOCUMENTED, ALIKE])]
+    return merge_results([DOCUMENTED, ALIKE], done)
 
 
 def names(wanted):
@@ -98,13 +97,15 @@ def test_columns_change_no_verdict_and_examples_bear_the_names_of_their_upgrade(
         assert Simulation(Scenario.parse(mistaken.example)).run().violations
 
 
-def test_a_result_is_read_back_as_it_was_written(swept, tmp_path):
-    (tmp_path / MATRIX).write_text(UPGRADE_MATRIX.json_lines(swept))
+def test_results_and_their_counterexamples_are_read_back_from_the_tables(tmp_path):
+    found = run_sweep(upgrade_suite("two", (DOCUMENTED, ALIKE), SMALL), tmp_path).results
+    read = read_sweep(tmp_path).results
+    rows = LocalTables(tmp_path).read("counterexamples")
 
-    assert [each.deviations for each in swept] == [each.deviations for each in read_results(tmp_path)[1]]
-    old = [{key: value for key, value in UPGRADE_MATRIX.record(each).items() if key != "variants"} for each in swept]
-    (tmp_path / MATRIX).write_text(json.dumps(old))
-    assert [{}, {}] == [each.deviations for each in read_results(tmp_path)[1]]
+    assert found == read
+    assert [each.deviations[MISTAKEN].example for each in read[:1]] == [row["scenario"] for row in rows]
+    assert [MISTAKEN] == [row["deviation"] for row in rows]
+    assert all(row["trace"][0]["step"] in row["scenario"] for row in rows)
 
 
 def test_a_report_counts_the_documented_plans_that_a_variant_breaks(swept):

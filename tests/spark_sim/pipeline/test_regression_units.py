@@ -5,7 +5,7 @@ import json
 import pytest
 from attrs import evolve
 
-from spark_sim.pipeline.suites import REGRESSIONS, read_results, regression_suite
+from spark_sim.pipeline.suites import REGRESSIONS, read_sweep, regression_suite
 from spark_sim.pipeline.sweep import run_sweep
 from spark_sim.regressions.known_bugs import BUGS
 from spark_sim.regressions.regression_search import RegressionKey, RegressionResult
@@ -22,7 +22,7 @@ def _three_bugs(monkeypatch):
 
 @pytest.mark.usefixtures("_three_bugs")
 def test_the_results_are_stored(tmp_path):
-    results = run_sweep(regression_suite(steps=1), tmp_path)
+    results = run_sweep(regression_suite(steps=1), tmp_path).results
     kept = json.loads((tmp_path / "history.json").read_text())
     affected = {each["bug"]: each for each in kept if each["affected"]}
 
@@ -35,8 +35,9 @@ def test_the_results_are_stored(tmp_path):
 
 @pytest.mark.usefixtures("_three_bugs")
 def test_a_report_reads_it_again(tmp_path):
-    results = run_sweep(regression_suite(steps=1), tmp_path)
-    kind, again = read_results(tmp_path)
+    results = run_sweep(regression_suite(steps=1), tmp_path).results
+    found = read_sweep(tmp_path)
+    kind, again = found.kind, found.results
 
     assert REGRESSIONS == kind
     assert [each.title for each in results] == [each.title for each in again]

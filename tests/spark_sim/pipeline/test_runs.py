@@ -7,7 +7,7 @@ from attrs import evolve
 
 from spark_sim.model.scenario import Scenario, Step
 from spark_sim.model.simulation import Simulation
-from spark_sim.pipeline.runs import Run, run_scenarios, run_with_shared_prefixes, summarise
+from spark_sim.pipeline._runs import Run, run_scenarios, run_with_shared_prefixes, summarise
 from spark_sim.search.cell_result import UpgradeResult
 from spark_sim.search.schedules import crash_variants, spread_schedules, upgrade_schedules
 from spark_sim.search.tables import UPGRADE_MATRIX
@@ -135,10 +135,10 @@ def test_a_cell_is_named_by_its_lines():
     assert "never released" in UPGRADE_MATRIX.record(UpgradeResult(kip_268_upgrades()[0]))["note"]
 
 
-def test_rows_say_which_slice_they_are_of():
+def test_rows_name_their_unit():
     rows = list(run_scenarios(upgrade_schedules(ONE, "AB"), ONE, "007"))
 
-    assert {"007"} == {row.slice for row in rows}
+    assert {"007"} == {row.unit_key for row in rows}
     assert all(isinstance(row, Run) for row in rows)
 
 

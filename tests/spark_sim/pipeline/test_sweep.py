@@ -1,35 +1,34 @@
-"""The same rows wherever they are computed, and whatever stops a sweep on its way."""
+"""The same tables wherever they are computed, and whatever stops a sweep on its way."""
 
-import json
 import os
-import signal
-import subprocess
-import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from attrs import evolve
 
 from spark_sim.model.scenario import Scenario, make_step
-from spark_sim.pipeline import runs, sweep, worker
-from spark_sim.pipeline.equivalence import representatives
-from spark_sim.pipeline.runs import RUNS_TABLE, run_scenarios
-from spark_sim.pipeline.sink import open_sink
-from spark_sim.pipeline.spark import executor as waves
-from spark_sim.pipeline.spark.java import find_java
+from spark_sim.packed import FaultBudget
+from spark_sim.pipeline import _runs, sweep, worker
+from spark_sim.pipeline._runs import Run, run_scenarios
+from spark_sim.pipeline.equivalence import merge_results, representatives
+from spark_sim.pipeline.folder import open_folder, write_atomically
+from spark_sim.pipeline.spark import executor
 from spark_sim.pipeline.spark.session import spark_session
-from spark_sim.pipeline.suites import ResultFolderError, upgrade_suite
+from spark_sim.pipeline.suites import ResultFolderError, read_sweep, upgrade_suite
 from spark_sim.pipeline.sweep import PROCESSES, SweepError, run_sweep
-from spark_sim.pipeline.work_units import Partition, PartitionResult, SampleUnit, SweepConfig
-from spark_sim.pipeline.worker import DETERMINISTIC, REPEAT_EVERY, SweepExecutor, compute_partition
-from spark_sim.search.cell_result import ERROR, SIMULATION_FAILS
+from spark_sim.pipeline.tables.engine import SweepEngine
+from spark_sim.pipeline.tables.local import LocalTables
+from spark_sim.pipeline.tables.schema import RUN_COLUMNS, TABLES, UNITS
+from spark_sim.pipeline.work_units import SampleUnit, SweepConfig
+from spark_sim.pipeline.worker import DETERMINISTIC, REPEAT_EVERY, compute_unit
+from spark_sim.search.cell_result import ERROR, SIMULATION_FAILS, UpgradeResult
 from spark_sim.search.sampling import SampleBatch, SampledSchedule, ScheduleClass
 from upgrade import Plan, Upgrade, release_named
 from upgrade.plans import kip_268_upgrades
 
-COLUMNS = RUNS_TABLE.columns
 ROOT = Path(__file__).parents[3]
 OFFLINE = upgrade_suite(
     "offline",
@@ -38,7 +37,6 @@ OFFLINE = upgrade_suite(
 )
 UNSAFE = Upgrade(release_named("1.1"), release_named("2.0"), Plan.ONE_BOUNCE)
 (JOB,) = SweepConfig(members=2, wait_for_quiescence=True).units([UNSAFE])
-SLICE = Partition("one", (JOB,))
 FIRST = next(JOB.scenarios())
 # A member that is not in the group: no scenario has this line, and no simulation can play it.
 BROKEN = Scenario(FIRST.members, (*FIRST.steps, make_step("start", "Z")))
@@ -50,14 +48,11 @@ def playing(*scenarios):
     return SampleUnit(SampleBatch(UNSAFE, 1, tuple(SampledSchedule(kind, each) for each in scenarios)))
 
 
-BROKEN_SLICE = Partition("broken", (playing(BROKEN),))
-
-
 @pytest.fixture(scope="module", autouse=True)
-def _small_slices():
-    """Slices of one job, so that there are some."""
+def _small_tasks():
+    """Tasks of one unit, so that there are some."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("spark_sim.pipeline.work_units.COST_OF_A_PARTITION", 1)
+        patch.setattr("spark_sim.pipeline.work_units.COST_OF_A_TASK", 1)
         yield
 
 
@@ -65,65 +60,86 @@ def _small_slices():
 
 
 def test_a_slice_becomes_its_runs_and_a_sum_for_each_job():
-    rows, result = compute_partition(SLICE)
-    (found,) = result.results
+    rows, found = compute_unit("one", JOB)
 
     assert list(run_scenarios(JOB.scenarios(), UNSAFE, "one")) == rows
     assert (len(rows), sum(row.verdict == "unsafe" for row in rows)) == (found.runs, found.violations)
     assert min(found.states, found.transitions, found.schedules) > 0
-    assert "one" == result.key
 
 
 def test_a_run_that_fails_is_a_row_and_the_others_are_as_ever():
-    good, _ = compute_partition(Partition("one", (playing(FIRST),)))
-    rows, result = compute_partition(Partition("one", (playing(FIRST, BROKEN),)))
+    good, _ = compute_unit("one", playing(FIRST))
+    rows, result = compute_unit("one", playing(FIRST, BROKEN))
     failed = [row for row in rows if row.verdict == ERROR]
 
     assert good == [row for row in rows if row in good]
     assert str(BROKEN) in [row.scenario for row in failed]
     assert {SIMULATION_FAILS} == {row.property for row in failed}
     assert all("'Z'" in row.message for row in failed)
-    assert result.results[0].violations == len(failed) + sum(row.verdict == "unsafe" for row in good)
+    assert result.violations == len(failed) + sum(row.verdict == "unsafe" for row in good)
 
 
 def test_an_exploration_that_fails_is_a_result_and_the_runs_are_as_ever(monkeypatch):
     def fail(*_arguments):
         raise ZeroDivisionError("too small")
 
-    good, _ = compute_partition(SLICE)
+    good, _ = compute_unit("one", JOB)
     monkeypatch.setattr("spark_sim.pipeline.work_units.explore", fail)
-    rows, result = compute_partition(SLICE)
+    rows, result = compute_unit("one", JOB)
 
     assert good == rows
-    assert "unsafe" == result.results[0].verdict
-    assert SIMULATION_FAILS in {result.results[0].violated, worker._explore(JOB).violated}
+    assert "unsafe" == result.verdict
+    assert SIMULATION_FAILS in {result.violated, worker._explore(JOB).violated}
 
 
 def test_a_configuration_that_no_member_starts_with_has_no_rows():
     refused = Upgrade(release_named("2.3"), release_named("4.0"), Plan.TWO_BOUNCES, "2.3")
-    rows, result = compute_partition(Partition("one", tuple(SweepConfig(wait_for_quiescence=True).units([refused]))))
+    (unit,) = SweepConfig(wait_for_quiescence=True).units([refused])
+    rows, result = compute_unit("one", unit)
 
-    assert ([], "unsafe", 0) == (rows, result.results[0].verdict, result.results[0].runs)
+    assert ([], "unsafe", 0) == (rows, result.verdict, result.runs)
 
 
 def test_a_run_that_differs_when_it_is_repeated_is_an_error(monkeypatch):
     digests = iter(range(10_000))
-    monkeypatch.setattr(runs, "events_digest", lambda _events: str(next(digests)))
-    rows, _ = compute_partition(SLICE)
+    monkeypatch.setattr(_runs, "events_digest", lambda _events: str(next(digests)))
+    rows, _ = compute_unit("one", JOB)
 
     assert len(range(0, len(rows), REPEAT_EVERY)) == len([row for row in rows if row.verdict == ERROR])
     assert DETERMINISTIC == rows[0].property
 
 
+# -- the schema ------------------------------------------------------------------------------------------------------
+
+
+def test_the_columns_of_runs_are_the_fields_of_a_run_in_their_order():
+    assert list(Run._fields) == [column.name for column in RUN_COLUMNS]
+
+
+def test_every_table_has_its_key_and_a_comment_for_each_column_that_sql_can_quote():
+    for table in (UNITS, *TABLES.values()):
+        assert set(table.key) <= {column.name for column in table.columns}
+        assert table.ddl().count(" COMMENT '") >= len(table.columns)
+        for column in table.columns:
+            assert column.comment
+            assert "'" not in column.comment
+        assert table.arrow().names == [column.name for column in table.columns]
+
+
 # -- plain processes -------------------------------------------------------------------------------------------------
 
 
-def rows_in(folder):
-    return {file.name: file.read_bytes() for file in folder.glob("runs/*")}
+def stored(folder, table):
+    """All rows of a table, in an order of their own."""
+    return sorted(map(repr, LocalTables(folder).read(table)))
 
 
-def digest_in(folder):
-    return json.loads((folder / "manifest.json").read_text())["digest"]
+def exports(folder):
+    return {name: (folder / name).read_bytes() for name in ("matrix.json", "guide.json")}
+
+
+def batches(folder):
+    return sorted(folder.glob("units/*/part-*.parquet"))
 
 
 @pytest.fixture(scope="module")
@@ -133,100 +149,228 @@ def by_processes(tmp_path_factory):
     return folder
 
 
-def test_processes_store_json_lines_of_the_columns(by_processes):
-    lines = [json.loads(line) for rows in rows_in(by_processes).values() for line in rows.splitlines()]
-    jobs = len(representatives(OFFLINE.cells))
+def test_tables_are_joined_by_their_keys_and_hold_every_upgrade_and_run(by_processes):
+    found = {name: LocalTables(by_processes).read(name) for name in TABLES}
+    kinds = {row["kind_id"]: row for row in found["kinds"]}
+    classes = len(representatives(OFFLINE.cells))
 
-    assert {tuple(column.name for column in COLUMNS)} == {tuple(line) for line in lines}
-    assert {7} == {each["runs"] for each in json.loads((by_processes / "matrix.json").read_text())}
-    assert 7 * jobs == len(lines)
-    assert jobs < len(OFFLINE.cells)
+    assert len(OFFLINE.cells) == len(found["upgrades"])
+    assert {row["kind_id"] for row in found["upgrades"]} == kinds.keys()
+    assert classes <= len(kinds) < len(OFFLINE.cells)
+    for kind_id, kind in kinds.items():
+        assert kind["runs"] == sum(row["kind_id"] == kind_id for row in found["runs"]) == 7
+    for name, table in TABLES.items():
+        keys = [tuple(row[column] for column in table.key) for row in found[name]]
+        assert len(keys) == len(set(keys))
 
 
-def test_progress_counts_up_to_all_blocks_and_no_upgrade_stays_unfinished(tmp_path):
+def test_progress_counts_up_to_all_units_and_no_upgrade_stays_unfinished(tmp_path):
     seen = []
-    results = run_sweep(OFFLINE, tmp_path, master=PROCESSES, on_progress=seen.append)
+    found = run_sweep(OFFLINE, tmp_path, master=PROCESSES, on_progress=seen.append)
+    units = len(OFFLINE.units)
 
-    jobs = len(representatives(OFFLINE.cells))
-
-    assert sorted(each.committed_partitions for each in seen) == [each.committed_partitions for each in seen]
-    assert (jobs, jobs, frozenset(), results) == (
-        seen[-1].committed_partitions,
-        seen[-1].partitions,
-        seen[-1].unfinished,
-        seen[-1].results,
-    )
+    assert sorted(each.committed_units for each in seen) == [each.committed_units for each in seen]
+    assert (units, units, frozenset()) == (seen[-1].committed_units, seen[-1].units, seen[-1].unfinished)
+    assert found.results == seen[-1].results
 
 
 def test_a_sweep_that_is_finished_computes_nothing_more(by_processes, monkeypatch):
-    monkeypatch.setattr(sweep, "local_executor", None)
-    before = (by_processes / "matrix.json").read_bytes()
+    monkeypatch.setattr(sweep, "_run_tasks", None)
+    before = exports(by_processes)
     run_sweep(OFFLINE, by_processes, master=PROCESSES)
 
-    assert before == (by_processes / "matrix.json").read_bytes()
+    assert before == exports(by_processes)
 
 
-def test_a_full_disk_ends_a_sweep_with_one_error_and_keeps_what_is_finished(tmp_path, monkeypatch):
-    store = sweep.ResultSink.commit
+def test_a_sweep_that_was_stopped_computes_only_what_is_missing(by_processes, tmp_path):
+    def stop(progress):
+        if progress.committed_units:
+            raise KeyboardInterrupt
 
-    def store_two(results, written):
-        if len(results.committed) == 2:
-            raise OSError(28, "No space left on device")
-        store(results, written)
+    with pytest.raises(KeyboardInterrupt):
+        run_sweep(OFFLINE, tmp_path, master=PROCESSES, on_progress=stop)
+    before = batches(tmp_path)
+    seen = []
+    run_sweep(OFFLINE, tmp_path, master=PROCESSES, on_progress=seen.append)
 
-    monkeypatch.setattr(sweep.ResultSink, "commit", store_two)
-    with pytest.raises(ResultFolderError, match="No space left"):
-        run_sweep(OFFLINE, tmp_path, master=PROCESSES)
-
-    assert 2 == len(rows_in(tmp_path))
-
-
-# -- waves -----------------------------------------------------------------------------------------------------------
-
-
-def in_waves(folder, compute, cores, on_result=list):
-    """Run slices of nothing in waves, on cores that this says; return the keys that are stored."""
-    work = [Partition(f"{number:03}", ()) for number in range(100)]
-    with open_sink(folder, OFFLINE, work, "none") as results, ThreadPoolExecutor(waves.MAX_CONCURRENT_JOBS) as pool:
-        runner = SweepExecutor(
-            pool, compute, one_partition_per_batch=False, cores=cores, cancel=lambda: None, completed=on_result
-        )
-        sweep._run_partitions(work, runner, results, lambda _progress: None)
-        return sorted(results.committed)
+    assert set(before) < set(batches(tmp_path))
+    assert seen[0].committed_units >= len(before)
+    assert exports(by_processes) == exports(tmp_path)
+    assert all(stored(by_processes, name) == stored(tmp_path, name) for name in TABLES)
 
 
-def nothing_of(wave):
-    return [(PartitionResult(each.key, (), ""), None) for each in wave]
+def test_a_unit_that_was_computed_twice_counts_once(by_processes, tmp_path):
+    """Two kills of the driver can leave a batch whose commit it never heard of."""
+    run_sweep(OFFLINE, tmp_path, master=PROCESSES)
+    copy = tmp_path / "units" / "batch=again"
+    copy.mkdir()
+    (copy / "part-0.parquet").write_bytes(batches(tmp_path)[0].read_bytes())
+    run_sweep(OFFLINE, tmp_path, master=PROCESSES)
+
+    assert exports(by_processes) == exports(tmp_path)
+    assert stored(by_processes, "runs") == stored(tmp_path, "runs")
 
 
-def test_waves_grow_with_the_cores_that_turn_up(tmp_path):
-    counts, sizes = iter([2, 2, 2]), []
+def test_results_of_other_code_are_never_taken_over(tmp_path, monkeypatch):
+    monkeypatch.setattr("spark_sim.pipeline.work_units.code_digest", lambda: "old code")
+    run_sweep(ONE, tmp_path)
+    monkeypatch.setattr("spark_sim.pipeline.work_units.code_digest", lambda: "new code")
+    seen = []
+    run_sweep(ONE, tmp_path, on_progress=seen.append)
 
-    def compute(wave, _to):
-        sizes.append(len(wave))
-        return nothing_of(wave)
-
-    stored = in_waves(tmp_path, compute, lambda: next(counts, 12))
-
-    assert 100 == len(stored)
-    assert (2 * sweep.BATCH_PER_CORE, 12 * sweep.BATCH_PER_CORE) == (sizes[0], max(sizes))
-    assert 100 == sum(sizes)
+    assert 2 == len(batches(tmp_path))
+    assert 1 == seen[-1].committed_units
+    assert 3 == LocalTables(tmp_path).count("runs")
 
 
-def test_a_slice_that_is_reported_is_stored_while_its_wave_goes_on(tmp_path):
-    reported = []
+ONE_CONFIG = SweepConfig(members=1, runs=3)
+ONE = upgrade_suite("one", (UNSAFE,), ONE_CONFIG)
 
-    def compute(wave, _to):
-        reported.extend(nothing_of(wave[:1]))
-        until = time.monotonic() + 60
-        while time.monotonic() < until:
-            with suppress(FileNotFoundError):
-                if f'"{wave[0].key}"' in (tmp_path / "manifest.json").read_text():
-                    return nothing_of(wave)
-            time.sleep(0.01)
-        raise TimeoutError("it is not stored")
 
-    assert 100 == len(in_waves(tmp_path, compute, lambda: 100, on_result=lambda: list(reported)))
+@pytest.fixture
+def one(tmp_path):
+    run_sweep(ONE, tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("other", "named"),
+    [
+        (upgrade_suite("one", (UNSAFE,), evolve(ONE_CONFIG, seed=1)), "seed 0 and not 1"),
+        (upgrade_suite("one", (UNSAFE,), evolve(ONE_CONFIG, faults=FaultBudget(2))), "faults .* and not"),
+        (upgrade_suite("two", (UNSAFE,), ONE_CONFIG), "sweep one and not two"),
+    ],
+)
+def test_another_sweep_is_refused_and_says_what_differs(one, other, named):
+    with pytest.raises(ResultFolderError, match=named):
+        run_sweep(other, one)
+    run_sweep(other, one, fresh=True)
+    assert 1 == len(batches(one))
+
+
+def test_missing_rows_and_damaged_or_foreign_files_are_one_clear_error(one):
+    runs_file = one / "runs" / "part-0.parquet"
+    whole = runs_file.read_bytes()
+    pq.write_table(pq.read_table(runs_file).slice(1), runs_file)
+    with pytest.raises(ResultFolderError, match="the table runs has 2 rows, and the table kinds counts 3"):
+        read_sweep(one)
+    pq.write_table(pa.table({"x": [1]}), runs_file)
+    with pytest.raises(ResultFolderError, match="lacks the column kind_id"):
+        read_sweep(one)
+    runs_file.write_bytes(whole[:100])
+    with pytest.raises(ResultFolderError, match="cannot be read"):
+        read_sweep(one)
+
+
+def test_control_characters_in_a_table_never_reach_the_terminal(one):
+    kinds = one / "kinds" / "part-0.parquet"
+    table = pq.read_table(kinds)
+    place = table.schema.get_field_index("message")
+    pq.write_table(table.set_column(place, table.schema.field(place), pa.array(["\x1b[2Jgone"])), kinds)
+
+    assert ["\\x1b[2Jgone"] == [each.message for each in read_sweep(one).results]
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+def test_a_folder_with_something_else_is_left_alone_even_if_fresh_is_asked_for(tmp_path, fresh):
+    (tmp_path / "thesis.tex").write_text("years of work")
+
+    with pytest.raises(ResultFolderError, match="thesis"), open_folder(tmp_path, fresh=fresh):
+        pass
+    assert ["thesis.tex"] == [path.name for path in tmp_path.iterdir()]
+
+
+def test_exports_without_their_tables_are_left_alone(tmp_path):
+    (tmp_path / "matrix.json").write_text("[]")
+
+    with pytest.raises(ResultFolderError, match=r"matrix\.json without tables"), open_folder(tmp_path):
+        pass
+    assert "[]" == (tmp_path / "matrix.json").read_text()
+
+
+def test_two_sweeps_cannot_write_to_one_folder_at_the_same_time(tmp_path):
+    with (
+        open_folder(tmp_path),
+        pytest.raises(ResultFolderError, match="another sweep is writing"),
+        open_folder(tmp_path),
+    ):
+        pass
+
+
+def test_a_sweep_that_did_not_begin_leaves_no_folder(tmp_path):
+    with pytest.raises(KeyboardInterrupt), open_folder(tmp_path / "new"):
+        raise KeyboardInterrupt
+
+    assert [] == list(tmp_path.iterdir())
+
+
+def test_a_file_in_place_of_the_folder_is_one_clear_error(tmp_path):
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(ResultFolderError, match="is a file"), open_folder(tmp_path / "file"):
+        pass
+    with pytest.raises(ResultFolderError, match="cannot write"), open_folder(tmp_path / "file/below"):
+        pass
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path):
+    (tmp_path / "page").write_text("old")
+
+    with pytest.raises(UnicodeEncodeError):
+        write_atomically(tmp_path / "page", "new \udc80")
+
+    assert [("page", "old")] == [(path.name, path.read_text()) for path in tmp_path.iterdir()]
+
+
+def test_a_uri_needs_spark():
+    with pytest.raises(ResultFolderError, match="writes Parquet into a folder of this machine"):
+        run_sweep(ONE, "s3a://bucket/sweep", master=PROCESSES)
+
+
+def test_upgrades_that_behave_alike_share_a_result_under_their_own_names():
+    twin = Upgrade(release_named("0.11.0.3"), release_named("2.0.0"), Plan.ONE_BOUNCE)
+    offline = Upgrade(release_named("1.1"), release_named("2.0"), Plan.OFFLINE)
+    example = "A@1.1.1 B@1.1.1 | bounce A>2.0.1"
+    found = UpgradeResult(UNSAFE, runs=1, violations=1, example=example, violated="x")
+
+    (theirs, none) = merge_results([twin, offline], [found])
+
+    assert "A@0.11.0.3 B@0.11.0.3 | bounce A>2.0.0" == theirs.example
+    assert 0 == none.runs
+
+
+# -- batches ---------------------------------------------------------------------------------------------------------
+
+
+class CountingEngine(SweepEngine):
+    """Commits nothing, and records the sizes of its batches."""
+
+    one_task_per_batch = False
+
+    def __init__(self, pool, counts):
+        self.pool, self.counts, self.sizes, self.compute = pool, iter(counts), [], self._compute
+
+    def cores(self):
+        return next(self.counts, 12)
+
+    def cancel(self):
+        pass
+
+    def _compute(self, tasks):
+        self.sizes.append(len(tasks))
+        return [(key, "{}") for task in tasks for key, _ in task.units]
+
+
+def test_batches_grow_with_the_cores_that_turn_up():
+    units = {str(number): JOB for number in range(100)}
+    work = sweep._Work(OFFLINE, units)
+    with ThreadPoolExecutor(2) as pool:
+        engine = CountingEngine(pool, [2, 2, 2])
+        sweep._run_tasks(engine, work, lambda _progress: None)
+
+    assert [] == work.pending
+    assert (2 * sweep.TASKS_PER_CORE, 12 * sweep.TASKS_PER_CORE) == (engine.sizes[0], max(engine.sizes))
+    assert 100 == sum(engine.sizes)
 
 
 # -- Spark -----------------------------------------------------------------------------------------------------------
@@ -234,13 +378,8 @@ def test_a_slice_that_is_reported_is_stored_while_its_wave_goes_on(tmp_path):
 
 @pytest.fixture(scope="module")
 def spark():
-    with spark_session("local[2]", find_java()) as session:
+    with spark_session("local[2]", print) as session:
         yield session
-
-
-def stored_in(spark, folder):
-    """The rows as they read back. Not the bytes of the files: Parquet lists a column's encodings in any order."""
-    return sorted(tuple(map(str, row)) for row in spark.read.parquet(str(folder / "runs")).collect())
 
 
 @pytest.fixture(scope="module")
@@ -253,122 +392,46 @@ def by_spark(spark, tmp_path_factory):
 
 @pytest.mark.spark
 class TestOnSpark:
-    def test_the_rows_are_those_of_plain_processes(self, by_spark, by_processes):
-        assert digest_in(by_processes) == digest_in(by_spark)
-        assert (by_processes / "matrix.json").read_bytes() == (by_spark / "matrix.json").read_bytes()
+    def test_tables_and_exports_are_those_of_plain_processes(self, by_spark, by_processes):
+        assert exports(by_processes) == exports(by_spark)
+        assert all(stored(by_processes, name) == stored(by_spark, name) for name in TABLES)
 
-    def test_the_rows_and_their_files_are_the_same_whatever_the_waves(self, spark, by_spark, tmp_path, monkeypatch):
-        monkeypatch.setattr(sweep, "BATCH_PER_CORE", 1)
-        run_sweep(OFFLINE, tmp_path, master="local[2]")
+    def test_the_columns_have_their_types_and_comments(self, spark, by_spark):
+        for table in TABLES.values():
+            schema = spark.read.parquet(str(by_spark / table.name)).schema
+            expected = spark.createDataFrame([], table.ddl()).schema
 
-        assert stored_in(spark, by_spark) == stored_in(spark, tmp_path)
-        assert rows_in(by_spark).keys() == rows_in(tmp_path).keys()
+            assert [(f.name, f.dataType.simpleString()) for f in expected] == [
+                (f.name, f.dataType.simpleString()) for f in schema
+            ]
 
-    def test_the_parquet_has_the_columns_and_says_what_they_mean(self, spark, by_spark):
-        schema = spark.read.parquet(str(by_spark / "runs")).schema
-        columns = [(column.name, column.sql.lower(), column.comment) for column in COLUMNS]
+    def test_a_session_of_the_user_stays_as_it_is(self, spark, tmp_path):
+        spark.sparkContext.setJobDescription("mine")
+        before = dict(spark.sparkContext.getConf().getAll())
+        other = spark.range(3)
+        run_sweep(ONE, tmp_path, master="local[2]")
 
-        assert columns == [(f.name, f.dataType.simpleString(), f.metadata["comment"]) for f in schema.fields]
-
-    def test_the_parquet_has_every_row(self, spark, by_spark, by_processes):
-        expected = {line for rows in rows_in(by_processes).values() for line in rows.decode().splitlines()}
-        stored = spark.read.parquet(str(by_spark / "runs")).collect()
-
-        assert expected == {json.dumps(row.asDict(), ensure_ascii=False) for row in stored}
-        assert len(expected) == len(stored)
-
-    @pytest.mark.usefixtures("spark")
-    def test_a_run_that_fails_is_a_row_and_not_a_failed_job(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(sweep, "partition_units", lambda *_args, **_kwargs: [SLICE, BROKEN_SLICE])
-        (result,) = run_sweep(upgrade_suite("broken", (UNSAFE,)), tmp_path, master="local[2]")
-
-        assert 2 == len(rows_in(tmp_path))
-        assert compute_partition(SLICE)[1].results[0].merge(compute_partition(BROKEN_SLICE)[1].results[0]) == result
+        assert before == dict(spark.sparkContext.getConf().getAll())
+        assert set() == spark.getTags()
+        assert "mine" == spark.sparkContext.getLocalProperty("spark.job.description")
+        assert 3 == other.count()
 
     @pytest.mark.usefixtures("spark")
-    def test_a_slice_without_rows_is_done_all_the_same(self, tmp_path, monkeypatch):
-        refused = Upgrade(release_named("2.3"), release_named("4.0"), Plan.TWO_BOUNCES, "2.3")
-        nothing = Partition("nothing", tuple(SweepConfig(wait_for_quiescence=True).units([refused])))
-        monkeypatch.setattr(sweep, "partition_units", lambda *_args, **_kwargs: [SLICE, nothing])
-        results = run_sweep(upgrade_suite("one", (UNSAFE, refused)), tmp_path, master="local[2]")
+    def test_a_sweep_of_processes_is_resumed_on_spark(self, by_processes, tmp_path):
+        def stop(progress):
+            if progress.committed_units:
+                raise KeyboardInterrupt
 
-        assert [(40, "unsafe"), (0, "unsafe")] == [(each.runs, each.verdict) for each in results]
+        with pytest.raises(KeyboardInterrupt):
+            run_sweep(OFFLINE, tmp_path, master=PROCESSES, on_progress=stop)
+        run_sweep(OFFLINE, tmp_path.as_uri(), master="local[2]")
+
+        assert exports(by_processes) == exports(tmp_path)
 
     @pytest.mark.usefixtures("spark")
     def test_a_lost_worker_ends_the_sweep_with_one_error(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(waves, "compute_partition", lambda _block: os._exit(1))
+        monkeypatch.setattr(executor, "unit_rows", lambda _task: os._exit(1))
 
         with pytest.raises(SweepError, match="worker"):
             run_sweep(OFFLINE, tmp_path, master="local[2]")
-        assert {} == rows_in(tmp_path)
-
-    @pytest.mark.slow
-    def test_a_killed_sweep_resumes_and_computes_twice_only_what_was_running(
-        self, spark, by_spark, tmp_path, tmp_path_factory, monkeypatch
-    ):
-        """The one wave has all slices: what is finished is stored although its wave is not."""
-        temporary = tmp_path_factory.mktemp("temporary")  # what it cannot remove any more
-        out, first, second = tmp_path / "out", tmp_path / "first", tmp_path / "second"
-        command = [sys.executable, "-c", KILL_ME, str(out), str(first)]
-        with subprocess.Popen(command, cwd=ROOT, env=os.environ | {"TMPDIR": str(temporary)}) as killed:
-            while killed.poll() is None and not (out / "manifest.json").exists():
-                time.sleep(0.02)
-            killed.kill()
-        before = rows_in(out)
-        monkeypatch.setattr(waves, "compute_partition", noted(second))
-        run_sweep(OFFLINE, out, master="local[2]")
-        again = keys_in(first) & keys_in(second)
-
-        assert -signal.SIGKILL == killed.returncode
-        assert 0 < len(before) < len(representatives(OFFLINE.cells))
-        assert {f"{key}.parquet" for key in again}.isdisjoint(before)
-        assert len(again) <= 2 * CORES  # what was running, and what had ended and was not reported yet
-        assert stored_in(spark, by_spark) == stored_in(spark, out)
-        assert (by_spark / "manifest.json").read_bytes() == (out / "manifest.json").read_bytes()
-
-
-CORES = 2
-
-
-def noted(file):
-    """``compute``, with a note of each slice that is begun."""
-
-    def computed(work):
-        with file.open("a") as notes:
-            notes.write(f"{work.key}\n")
-        return compute_partition(work)
-
-    return computed
-
-
-def keys_in(file):
-    return set(file.read_text().split())
-
-
-# Slices of one job, all in one wave; each takes a moment longer than its report.
-KILL_ME = """
-import sys
-import time
-from pathlib import Path
-from spark_sim.pipeline import sweep, work_units
-from spark_sim.pipeline.spark import executor
-from spark_sim.pipeline.suites import upgrade_suite
-from upgrade.plans import kip_268_upgrades
-from upgrade.plans import Plan
-
-out, notes = map(Path, sys.argv[1:])
-compute = executor.compute_partition
-
-def noted(work):
-    with notes.open("a") as file:
-        file.write(work.key + chr(10))
-    time.sleep(2)
-    return compute(work)
-
-executor.compute_partition = noted
-sweep.BATCH_PER_CORE = 100
-work_units.COST_OF_A_PARTITION = 1
-upgrades = tuple(upgrade for upgrade in kip_268_upgrades() if upgrade.plan is Plan.OFFLINE)
-swept = upgrade_suite("offline", upgrades, work_units.SweepConfig(wait_for_quiescence=True, runs=7))
-sweep.run_sweep(swept, out, master="local[2]")
-"""
+        assert [] == batches(tmp_path)

@@ -12,7 +12,7 @@ from spark_sim.packed import ExplorationResult, FaultBudget, UpgradeCell, explor
 from spark_sim.packed.explorer import Counterexample
 from spark_sim.packed.upgrade_result import upgrade_result
 from spark_sim.pipeline.equivalence import representatives, upgrade_class
-from spark_sim.pipeline.work_units import ExhaustiveUnit, SampleUnit, SweepConfig, partition_units
+from spark_sim.pipeline.work_units import ExhaustiveUnit, SampleUnit, SweepConfig, cut_into_tasks, unit_key
 from spark_sim.search.cell_result import CONCRETE_REPLAY_DISAGREES, INCOMPLETE, SAFE, UNSAFE
 from spark_sim.search.tables import UPGRADE_MATRIX
 from upgrade.plans import Plan, Upgrade, all_upgrades, kip_268_plans, kip_268_upgrades
@@ -114,19 +114,31 @@ def test_a_configuration_that_no_member_starts_with_is_unsafe_without_an_example
 # -- slices ----------------------------------------------------------------------------------------------------------
 
 
-def test_slices_hold_every_job_once_in_order_and_have_different_names():
+def cut(jobs):
+    return cut_into_tasks(jobs, lambda job: job.cost)
+
+
+def test_tasks_hold_every_unit_once_in_order():
     jobs = list(CALM.units(kip_268_upgrades()))
-    cut = partition_units(jobs)
 
-    assert jobs == [job for each in cut for job in each.units]
-    assert len(cut) == len({each.key for each in cut})
-    assert cut == partition_units(jobs)
+    assert jobs == [job for task in cut(jobs) for job in task]
+    assert cut(jobs) == cut(jobs)
+    assert [] == cut([])
 
 
-def test_a_large_job_is_a_slice_of_its_own():
+def test_a_large_unit_is_a_task_of_its_own():
     jobs = list(SweepConfig(members=5).units(kip_268_plans(release_named("2.0"), release_named("3.9"))))
 
-    assert [1] * len(jobs) == [len(each.units) for each in partition_units(jobs)]
+    assert [1] * len(jobs) == [len(task) for task in cut(jobs)]
+
+
+def test_keys_differ_with_all_that_a_unit_is_given_and_with_the_computing_code(monkeypatch):
+    (job,) = CALM.units([UNSAFE_ONE])
+    others = [evolve(job, runs=4), evolve(job, packed_cell=evolve(job.packed_cell, members=3))]
+    before = unit_key(job)
+    monkeypatch.setattr("spark_sim.pipeline.work_units.code_digest", lambda: "other code")
+
+    assert 4 == len({before, *map(unit_key, (job, *others))})
 
 
 def test_estimates_grow_with_whatever_makes_work():

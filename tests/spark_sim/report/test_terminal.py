@@ -7,7 +7,7 @@ import pytest
 from attrs import evolve
 from rich.console import Console
 
-from spark_sim.pipeline.suites import UPGRADES, ResultFolderError, read_results
+from spark_sim.pipeline.suites import ResultFolderError, read_sweep
 from spark_sim.report._terminal import (
     cell_state,
     example_lines,
@@ -19,7 +19,6 @@ from spark_sim.report._terminal import (
     unseen_lines,
 )
 from spark_sim.search.cell_result import UpgradeResult
-from spark_sim.search.tables import UPGRADE_MATRIX
 from tests.spark_sim.made_up import EXAMPLE, MATRIX
 from upgrade.plans import Plan, Upgrade
 from upgrade.releases import release_named
@@ -33,26 +32,12 @@ def drawn(*things, width=100, colour=False):
     return text.getvalue()
 
 
-def test_a_matrix_that_was_written_reads_back_the_same(tmp_path):
-    (tmp_path / "matrix.json").write_text(UPGRADE_MATRIX.json_lines(MATRIX), encoding="utf-8")
-
-    assert (UPGRADES, MATRIX) == read_results(tmp_path)
-
-
-@pytest.mark.parametrize("text", ["{", "[]x", '[{"from": 1}]', '[{"from_release": "9.9", "to_release": "2.0"}]', "7"])
-def test_a_matrix_that_is_none_is_one_clear_error(tmp_path, text):
-    (tmp_path / "matrix.json").write_text(text)
-
-    with pytest.raises(ResultFolderError, match="cannot be read"):
-        read_results(tmp_path)
-
-
 def test_an_unfinished_sweep_says_so(tmp_path):
     with pytest.raises(ResultFolderError, match="no sweep was run there"):
-        read_results(tmp_path)
-    (tmp_path / "manifest.json").write_text("{}")
+        read_sweep(tmp_path)
+    (tmp_path / "units").mkdir()
     with pytest.raises(ResultFolderError, match="not finished"):
-        read_results(tmp_path)
+        read_sweep(tmp_path)
 
 
 # -- judgement -------------------------------------------------------------------------------------------------------

@@ -4,7 +4,8 @@ import pytest
 
 from spark_sim.model.scenario import VERBS, Scenario
 from spark_sim.model.simulation import Simulation
-from spark_sim.report.trace_view import group_by_generation, trace
+from spark_sim.pipeline.traces import trace
+from spark_sim.report._trace_view import group_by_generation
 
 RUNS = [
     "A@2.0.1",

@@ -3,7 +3,7 @@
 import pytest
 
 from spark_sim.model.scenario import Scenario
-from spark_sim.report.trace_view import trace
+from spark_sim.pipeline.traces import trace
 from spark_sim.search.cell_result import UpgradeResult
 from spark_sim.search.release_roles import ROLES, Recast
 from upgrade.plans import Plan, Upgrade

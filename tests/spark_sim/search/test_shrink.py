@@ -4,7 +4,7 @@ import pytest
 from attrs import evolve
 
 from spark_sim.model.scenario import Scenario
-from spark_sim.pipeline.runs import run_scenarios, summarise
+from spark_sim.pipeline._runs import run_scenarios, summarise
 from spark_sim.search.cell_result import UpgradeResult
 from spark_sim.search.schedules import crash_variants, upgrade_schedules
 from spark_sim.search.shrink import first_violation, shrink_example, shrink_scenario

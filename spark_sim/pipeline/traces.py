@@ -1,27 +1,24 @@
 """The trace of a run, of a group or of brokers: the steps of its scenario, and the events of each.
 
-The terminal and the page show the same trace.
+The terminal, the page and the table of counterexamples have the same trace.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from attrs import Factory, asdict, define, frozen
+from attrs import asdict, frozen
 
 from assignor.formats.text import count
+from spark_sim.brokers.actions import apply_step, check_final_state, initial_state
 from spark_sim.brokers.cluster_state import TraceEvent
+from spark_sim.brokers.scenario import BrokerScenario
 from spark_sim.model.events import GroupEvent, events_digest
 from spark_sim.model.scenario import Scenario, join_words
 from spark_sim.model.simulation import Simulation
 from spark_sim.model.violations import Violation
-
-GENERATION_EVENTS: Final = frozenset(
-    {"leads", "assigned", "dropped", "revoked", "follows", "rejoins", "died", "ended", "violation", "remark"}
-)
-"""Events of a generation; any other event after them belongs to the next generation."""
-
 
 E = TypeVar("E", GroupEvent, TraceEvent)
 
@@ -120,74 +117,74 @@ def trace(scenario: Scenario, shown_as: Scenario | None = None) -> Trace[GroupEv
     )
 
 
-# -- generation by generation ----------------------------------------------------------------------------------------
+def trace_broker_scenario(scenario: BrokerScenario) -> Trace[TraceEvent]:
+    """Run a scenario and record the events of each step.
 
-
-@define
-class MemberTrace:
-    """The part of one member in a generation; ``before`` lists starts, stops and faults before it, in order."""
-
-    before: list[str] = Factory(list)
-    sent: int | None = None
-    knows: int | None = None
-    leads: bool = False
-    received: int | None = None
-    active: str = ""
-    standby: str = ""
-    dropped: bool = False
-    rejoins: str | None = None
-    failed: str | None = None
-
-
-@define
-class GenerationTrace:
-    """One generation: its number, its time (simulated ms), the part of each member, and the violated properties."""
-
-    number: int
-    at: int
-    parts: dict[str, MemberTrace] = Factory(dict)
-    violations: list[str] = Factory(list)
-
-
-def group_by_generation(events: Iterable[GroupEvent]) -> Iterator[GenerationTrace]:
-    """Order events by the generation that they lead to.
-
-    >>> found = trace(Scenario.parse("A@2.0 B@2.0"))
-    >>> [(generation.number, sorted(generation.parts)) for generation in group_by_generation(found.events)]
-    [(1, ['A', 'B'])]
+    >>> from spark_sim.brokers.parser import parse_scenario
+    >>> [each.step for each in trace_broker_scenario(parse_scenario("1@3.9.2 level 3.9 | crash 1")).steps]
+    ['1@3.9.2 level 3.9-IV0', 'crash 1', 'the end']
     """
-    current: GenerationTrace | None = None
-    happened = False
-    for event in events:
-        if current is not None and happened and event.kind not in GENERATION_EVENTS:
-            yield current
-            current, happened = None, False
-        current = current or GenerationTrace(event.generation, event.at)
-        current.number, current.at = event.generation, event.at
-        happened = happened or event.kind in GENERATION_EVENTS
-        _add_event(current, event)
-    if current is not None:
-        yield current
+    state = initial_state(scenario)
+    steps = [TraceStep(scenario.head, _initial_description(scenario), state.events)]
+    for step in scenario.steps:
+        after = apply_step(state, step)
+        steps.append(TraceStep(str(step), step.description, after.events[len(state.events) :]))
+        state = after
+    final = check_final_state(state)
+    steps.append(final_step(final.violations, final.events[len(state.events) :]))
+    finalized = dict(final.cluster.finalized)
+    levels = ", ".join(f"{name} {level}" for name, level in finalized.items())
+    return Trace(str(scenario), final.violations, f"finalised is {levels}", {"finalized": finalized}, tuple(steps))
 
 
-def _add_event(generation: GenerationTrace, event: GroupEvent) -> None:
-    if event.kind in {"violation", "remark"}:
-        generation.violations.append(event.text)
-        return
-    part = generation.parts.setdefault(event.member, MemberTrace())
-    values: Any = event.values
-    match event.kind:
-        case "joined":
-            part.sent, part.knows = values
-        case "leads":
-            part.leads = True
-        case "assigned":
-            part.received, _, part.active, part.standby = values
-        case "dropped":
-            part.received, part.dropped = values[0], True
-        case "revoked" | "follows" | "rejoins":
-            part.rejoins = event.text if part.rejoins is None else f"{part.rejoins}; {event.text}"
-        case "died" | "ended":
-            part.failed = event.text
-        case _:
-            part.before.append(event.text)
+def _initial_description(scenario: BrokerScenario) -> str:
+    group = f", and a Streams group watches {scenario.watched_feature}" if scenario.watched_feature else ""
+    return f"a cluster that speaks {scenario.dialect.name}{group}"
+
+
+# -- rows of the table of counterexamples ----------------------------------------------------------------------------
+
+
+def trace_rows(steps: Iterable[TraceStep[Any]]) -> list[dict[str, Any]]:
+    """Return the steps as rows of a table (``tables.schema``)."""
+    return [
+        {"step": each.step, "meaning": each.meaning, "events": list(map(_event_row, each.events))} for each in steps
+    ]
+
+
+def _event_row(event: GroupEvent | TraceEvent) -> dict[str, Any]:
+    if isinstance(event, TraceEvent):
+        return _event(0, 0, event.who, event.kind.value, event.text, ())
+    return _event(event.at, event.generation, event.member, event.kind, event.text, event.values)
+
+
+def _event(at: int, generation: int, subject: str, kind: str, text: str, values: Iterable[object]) -> dict[str, Any]:
+    plain = json.dumps(list(values), ensure_ascii=False, default=str)
+    return {"at": at, "generation": generation, "subject": subject, "kind": kind, "text": text, "values": plain}
+
+
+def recast_rows(rows: Iterable[Mapping[str, Any]], scenario: Scenario, shown: Scenario) -> list[dict[str, Any]]:
+    """Return the rows of a group's scenario with the instances of ``shown``, the same scenario of other releases."""
+    names = dict(zip(map(str, scenario.instances), map(str, shown.instances), strict=True))
+    first, *middle, last = rows
+    steps = [{**first, "step": shown.head}]
+    for row, step in zip(middle, shown.steps, strict=True):
+        steps.append({**row, "step": str(step), "meaning": step.description})
+    return [{**each, "events": [_recast_event(event, names) for event in each["events"]]} for each in (*steps, last)]
+
+
+def _recast_event(row: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    if row["kind"] != "started":
+        return dict(row)
+    event = group_event(row)
+    return _event_row(event._replace(values=(names[str(event.values[0])],)))
+
+
+def group_event(row: Mapping[str, Any]) -> GroupEvent:
+    """Return the event of a row."""
+    return GroupEvent(row["at"], row["generation"], row["kind"], row["subject"], tuple(json.loads(row["values"])))
+
+
+def group_steps(rows: Iterable[Mapping[str, Any]]) -> tuple[TraceStep[GroupEvent], ...]:
+    """Return the steps of rows of a group's scenario."""
+    return tuple(TraceStep(each["step"], each["meaning"], tuple(map(group_event, each["events"]))) for each in rows)

@@ -5,25 +5,24 @@ No Spark here: a worker calls this module, wherever it runs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple, get_type_hints
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from spark_sim.model.events import events_digest
 from spark_sim.model.metrics import MeasuredSimulation
 from spark_sim.model.scenario import Scenario, Step
 from spark_sim.search.cell_result import ERROR, SAFE, UNSAFE, UpgradeResult
-from spark_sim.search.tables import Table, stored
 from upgrade.plans import Upgrade
 
 
 class Run(NamedTuple):
-    """One run, as a row. ``COLUMN_COMMENTS`` explains the columns."""
+    """One run, as a row. ``tables.schema.RUN_COLUMNS`` explains the columns."""
 
     origin: str
     target: str
     plan: str
     upgrade_from: str | None
-    slice: str
+    unit_key: str
     scenario: str
     verdict: str
     property: str | None
@@ -39,11 +38,11 @@ class Run(NamedTuple):
 
     @classmethod
     def of(cls, upgrade: Upgrade, key: str, simulation: MeasuredSimulation) -> Run:
-        """Return the row of a finished simulation; ``key`` names the partition that contains it."""
+        """Return the row of a finished simulation; ``key`` is that of its work unit."""
         violation = simulation.violations[0] if simulation.violations else None
         return cls(
             *_upgrade_columns(upgrade),
-            slice=key,
+            unit_key=key,
             scenario=str(simulation.scenario),
             verdict=UNSAFE if violation else SAFE,
             property=violation.property if violation else None,
@@ -68,43 +67,8 @@ def _upgrade_columns(upgrade: Upgrade) -> tuple[str, str, str, str | None]:
     return upgrade.origin.name, upgrade.target.name, upgrade.plan.value, upgrade.upgrade_from
 
 
-COLUMN_COMMENTS: Final[Mapping[str, str]] = {
-    "origin": "release that every member ran before",
-    "target": "release that every member is brought to",
-    "plan": "one_bounce, two_bounces or offline",
-    "upgrade_from": "upgrade.from of the first bounce",
-    "slice": "partition of the sweep that contains the run; also the name of its file",
-    "scenario": "the schedule, as one line: streams-assignor replay explains it",
-    "verdict": "safe, unsafe (a property was violated) or error (the simulation itself failed)",
-    "property": "first property that was violated",
-    "message": "what was observed instead, and at which member",
-    "generations": "generations that the group went through",
-    "max_rebalances": "most rebalances after one step",
-    "probes": "times that a member was answered with a lower version by version probing (KIP-268)",
-    "moved": "tasks that have another owner after a step than before it, all steps together",
-    "unowned_task_ms": "simulated time for which a task has no owner, of all tasks together",
-    "member_bytes": "the most that a member sends and gets in one generation",
-    "group_bytes": "the same of all members together, which a broker keeps in one record",
-    "digest": "hash of the whole history: the same scenario always gives the same",
-}
-_LARGE: Final = frozenset({"unowned_task_ms"})
-
-RUNS_TABLE: Final[Table[Run]] = Table(
-    tuple(
-        stored(
-            name,
-            sql="BIGINT" if name in _LARGE else "INT" if python is int else "STRING",
-            comment=COLUMN_COMMENTS[name],
-            is_nullable=python == str | None,
-        )
-        for name, python in get_type_hints(Run).items()
-    )
-)
-"""The rows of all runs: Parquet, JSON lines and the documentation."""
-
-
 def run_scenarios(scenarios: Iterable[Scenario], upgrade: Upgrade, key: str) -> Iterator[Run]:
-    """Run scenarios of an upgrade; ``key`` names the partition that contains them."""
+    """Run scenarios of an upgrade; ``key`` is that of their work unit."""
     for simulation in run_with_shared_prefixes(scenarios):
         yield Run.of(upgrade, key, simulation)
 
