@@ -1,6 +1,9 @@
 """The same tables wherever they are computed, and whatever stops a sweep on its way."""
 
 import os
+import subprocess
+import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -435,3 +438,39 @@ class TestOnSpark:
         with pytest.raises(SweepError, match="worker"):
             run_sweep(OFFLINE, tmp_path, master="local[2]")
         assert [] == batches(tmp_path)
+
+
+# A sweep in tasks of one unit, each of which takes a moment longer than it takes to see its batch.
+KILL_ME = """
+import sys
+from spark_sim.pipeline import sweep, work_units
+from spark_sim.pipeline.suites import upgrade_suite
+from upgrade.plans import Plan, kip_268_upgrades
+
+if __name__ == "__main__":
+    work_units.COST_OF_A_TASK = sweep.TASKS_PER_CORE = 1
+    upgrades = tuple(upgrade for upgrade in kip_268_upgrades() if upgrade.plan is Plan.OFFLINE)
+    swept = upgrade_suite("offline", upgrades, work_units.SweepConfig(wait_for_quiescence=True, runs=7))
+    sweep.run_sweep(swept, sys.argv[1], master=sys.argv[2])
+"""
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+@pytest.mark.parametrize("master", [PROCESSES, "local[2]"])
+def test_a_driver_that_is_killed_twice_is_resumed_with_identical_exports(by_processes, tmp_path, master):
+    out, script = tmp_path / "out", tmp_path / "kill_me.py"
+    script.write_text(KILL_ME)
+    environment = os.environ | {"TMPDIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    for _ in range(2):
+        before = len(batches(out))
+        with subprocess.Popen([sys.executable, script, out, master], cwd=ROOT, env=environment) as driver:
+            while driver.poll() is None and len(batches(out)) == before:
+                time.sleep(0.02)
+            driver.kill()
+    assert not (out / "matrix.json").exists()
+
+    run_sweep(OFFLINE, out, master=master)
+
+    assert exports(by_processes) == exports(out)
+    assert all(stored(by_processes, name) == stored(out, name) for name in TABLES)
