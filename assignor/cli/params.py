@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -12,30 +11,6 @@ import click
 JSONL: Final = click.option(
     "--jsonl", is_flag=True, help="JSON lines even on a terminal; refused lines are rows and the exit status stays 0."
 )
-
-
-_URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
-"""The beginning of a URI; one slash, because a shell variable or ``Path`` may have merged two."""
-
-
-class WrongValue(click.ClickException):
-    """A value that cannot be used: one line, and the exit status of wrong usage."""
-
-    exit_code = 2
-
-
-class LocalFolder(click.Path):
-    """A folder of this machine, as ``Path``; a URI such as ``s3://bucket`` is an error and no folder named ``s3:``."""
-
-    def __init__(self) -> None:
-        super().__init__(path_type=Path)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Refuse a URI."""
-        if _URI.match(str(value)):
-            name = param.opts[0] if param and param.opts else "the folder"
-            raise WrongValue(f"{name}: expected a folder of this machine or a mounted one, got the URI {str(value)!r}")
-        return super().convert(value, param, ctx)
 
 
 _DURATION: Final = re.compile(r"((?P<h>[\d.]+)h)?((?P<m>[\d.]+)m)?((?P<s>[\d.]+)s?)?")

@@ -238,7 +238,7 @@ def _print_group_plan(
 
 def _print_text(text: str) -> None:
     """Print a plan; a terminal gets lines that fit."""
-    if sys.stdout.isatty():
+    if sys.stdout and sys.stdout.isatty():  # None: the shell has closed it
         text = wrap_lines(text, min(shutil.get_terminal_size().columns, _MAX_COLUMNS))
     click.echo(text)
 

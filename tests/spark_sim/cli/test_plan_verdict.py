@@ -115,10 +115,10 @@ def test_a_topology_resolves_the_verdict(topology, target, verdict, kind, status
         ),
         (("--without", " , "), "no feature is named"),
         (
-            ("--topology", TOPOLOGIES.parent / "test_topology_description.py"),
+            ("--topology", Path(__file__).parents[3] / "LICENSE"),
             "expected the text of Topology#describe()",
         ),
-        (("--without", BOTH, "--topology", TOPOLOGIES / "plain-2.8.2.txt"), "leave out --without"),
+        (("--without", BOTH, "--topology", TOPOLOGIES / "plain-2.8.2.txt"), "leave this out of --without"),
         (("--brokers", "--without", BOTH), "for a Streams group"),
     ],
 )

@@ -13,7 +13,7 @@ from spark_sim.model.scenario import Scenario
 from spark_sim.model.simulation import Simulation
 from spark_sim.model.workload import DEFAULT_WORKLOAD
 from spark_sim.pipeline import worker
-from spark_sim.pipeline.work_units import ExhaustiveUnit, Partition
+from spark_sim.pipeline.work_units import ExhaustiveUnit
 from tests.spark_sim.packed.cells import cell
 from upgrade import release_named
 
@@ -110,7 +110,7 @@ def test_calls_that_the_simulation_never_makes_are_not_kept(ask):
 def test_a_repeated_run_does_not_use_the_memo(led):
     """Otherwise two runs would agree although the second computed nothing."""
     job = ExhaustiveUnit(cell("2.0.1", "2.3.1", faults=(0, 0), wait_for_quiescence=True), runs=1)
-    worker.compute_partition(Partition("0", (job,)))
+    list(worker.unit_rows(worker.UnitTask("sweep", "{}", (("0", job),))))
     at_once = len(led)
     memo.clear_memo()
     led.clear()
