@@ -165,7 +165,7 @@ def test_equal_behaviour_is_equal_results():
 
 def test_what_was_not_explored_to_the_end_is_not_called_safe():
     cell = UpgradeCell(
-        Upgrade(release_named("2.0.1"), release_named("2.3.1"), Plan.ONE_BOUNCE), faults=FaultBudget(0, 0)
+        Upgrade(release_named("2.4.1"), release_named("2.5.1"), Plan.ONE_BOUNCE), faults=FaultBudget(0, 0)
     )
 
     assert "safe" == upgrade_result(explore(cell)).verdict
