@@ -75,6 +75,8 @@ def wrap_lines(text: str, width: int) -> str:
     >>> print(wrap_lines("   why:        members of 2.8 cannot read it", 36))
        why:        members of 2.8 cannot
                    read it
+    >>> print(wrap_lines('   streams-assignor replay "A@2.0 B@2.0"', 20))
+       streams-assignor replay "A@2.0 B@2.0"
     """
     return "\n".join(_wrap_line(line, width) if len(line) > width else line for line in text.split("\n"))
 

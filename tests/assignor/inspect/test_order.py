@@ -1,0 +1,20 @@
+"""Partitions and tasks of a member in order, also when an inspection looks at single ones."""
+
+from assignor.inspect._partition_column import SortedPartitions
+from assignor.inspect.member import in_order
+from subscription_codec import TaskId
+from subscription_codec.consumer_protocol import TopicPartitions
+
+
+def test_each_place_of_sorted_partitions_has_the_record_of_the_iteration():
+    groups = [TopicPartitions("b", (1, 0)), TopicPartitions("a", (7,)), TopicPartitions("b", (3,))]
+    partitions = SortedPartitions(groups)
+
+    assert ["a-7", "b-0", "b-1", "b-3"] == [str(partitions[place]) for place in range(len(partitions))]
+    assert partitions[-1] == list(partitions)[-1]
+
+
+def test_tasks_of_named_topologies_come_after_those_without_a_name():
+    tasks = {TaskId(0, 0, "orders"), TaskId(1, 0, "billing"), TaskId(2, 1), TaskId(0, 1, "billing")}
+
+    assert (TaskId(2, 1), TaskId(0, 1, "billing"), TaskId(1, 0, "billing"), TaskId(0, 0, "orders")) == in_order(tasks)
