@@ -7,7 +7,7 @@ Sources: KIP-268, KIP-429, KIP-904, and the upgrade guides of the releases.
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from itertools import pairwise
 from typing import Final
@@ -278,3 +278,7 @@ def kip_268_plans(origin: Release, target: Release) -> tuple[Upgrade, ...]:
 def kip_268_upgrades() -> tuple[Upgrade, ...]:
     """List all 84 upgrades of the matrix."""
     return tuple(upgrade for origin, target in kip_268_cells() for upgrade in kip_268_plans(origin, target))
+
+
+MATRICES: Final[Mapping[str, Callable[[], tuple[Upgrade, ...]]]] = {"kip-268": kip_268_upgrades, "all": all_upgrades}
+"""The upgrades of each test matrix, by its name."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -12,7 +10,7 @@ from click.core import ParameterSource
 
 from spark_sim.cli._exit_status import CommandFailed, WrongUsage, exit_unless, one_line_errors
 from upgrade.errors import UpgradeError
-from upgrade.plans import Plan, Upgrade, all_upgrades, kip_268_plans, kip_268_upgrades
+from upgrade.plans import MATRICES, Plan, Upgrade, kip_268_plans
 from upgrade.releases import Release, resolve_release
 
 if TYPE_CHECKING:
@@ -34,9 +32,6 @@ REGRESSION_OPTIONS: Final = frozenset({"matrix", "out", "as_json", "master", "re
 """Options of ``--matrix history``."""
 MAX_MEMBERS_WITHOUT_WAITING: Final = 3
 """With more members, an operator that does not wait has millions of states."""
-MATRICES: Final[dict[str, Callable[[], tuple[Upgrade, ...]]]] = {"kip-268": kip_268_upgrades, "all": all_upgrades}
-DEFAULT_RUNS: Final = 40
-DEFAULT_RUNS_OF_ALL_PAIRS: Final = 4
 
 
 @click.command
@@ -232,13 +227,15 @@ def _upgrade_suite(
 ) -> Suite:
     from spark_sim.packed.upgrade_result import MAX_EXPLORED_MEMBERS
     from spark_sim.pipeline.suites import upgrade_suite
+    from spark_sim.pipeline.work_units import MATRIX_CONFIGS, SweepConfig
 
     if deviations and (how_far["sample"] or how_far["members"] > MAX_EXPLORED_MEMBERS):
         raise WrongUsage(
             f"--deviations are explored: leave out --sample, and take at most {MAX_EXPLORED_MEMBERS} members"
         )
-    deviations = (matrix == "kip-268") if deviations is None else deviations
-    config = _sweep_config(all_line_pairs=matrix == "all", deviations=deviations, **how_far)
+    defaults = MATRIX_CONFIGS.get(matrix or "", SweepConfig())
+    deviations = defaults.deviations if deviations is None else deviations
+    config = _sweep_config(defaults, deviations=deviations, **how_far)
     if matrix is not None:
         if origin or target or plan or upgrade_from:
             raise WrongUsage("--matrix names all upgrades: leave out --from, --to, --plan and --upgrade-from")
@@ -251,24 +248,22 @@ def _upgrade_suite(
 
 
 def _sweep_config(
+    defaults: SweepConfig,
     *,
-    all_line_pairs: bool,
     wait_for_quiescence: bool | None,
     runs: int | None,
     crashes: int,
     rebalance_timeouts: int,
     **others: Any,
 ) -> SweepConfig:
-    """Return how far to explore each upgrade: by default less far if they are as many as all pairs of releases."""
+    """Return how far to explore each upgrade."""
     from spark_sim.packed import FaultBudget
-    from spark_sim.pipeline.work_units import SweepConfig
 
     if wait_for_quiescence is None:
-        wait_for_quiescence = all_line_pairs or others["members"] > MAX_MEMBERS_WITHOUT_WAITING
-    if runs is None:
-        runs = DEFAULT_RUNS_OF_ALL_PAIRS if all_line_pairs else DEFAULT_RUNS
+        wait_for_quiescence = defaults.wait_for_quiescence or others["members"] > MAX_MEMBERS_WITHOUT_WAITING
+    runs = defaults.runs if runs is None else runs
     faults = FaultBudget(crashes, rebalance_timeouts)
-    return SweepConfig(faults=faults, wait_for_quiescence=wait_for_quiescence, runs=runs, **others)
+    return evolve(defaults, faults=faults, wait_for_quiescence=wait_for_quiescence, runs=runs, **others)
 
 
 def _plan_title(upgrade: Upgrade) -> str:
@@ -330,5 +325,8 @@ def _run_sweep(suite: Suite, out: str, console: Console, **how: Any) -> Finished
 
 def _resume_hint(out: str) -> str:
     """Return what is left of a sweep that ended early; its folder is removed if nothing is."""
-    kept = "://" in out or Path(out).exists()
+    from spark_sim.pipeline.sweep import local_folder
+
+    folder = local_folder(out)
+    kept = folder is None or folder.exists()
     return f"what is finished is in {out}; the same command resumes there" if kept else "nothing is kept"

@@ -33,7 +33,7 @@ class LocalEngine(SweepEngine):
 
     def cores(self) -> int:
         """Return the number of processes."""
-        return len(os.sched_getaffinity(0))
+        return _available_cores()
 
     def cancel(self) -> None:
         """Terminate the processes of the pool, which then fails all its futures.
@@ -47,8 +47,12 @@ class LocalEngine(SweepEngine):
 @contextmanager
 def local_engine(folder: Path) -> Iterator[LocalEngine]:
     """Provide a process for each core of this machine; they start with the first task."""
-    with worker_pool(len(os.sched_getaffinity(0))) as pool:
+    with worker_pool(_available_cores()) as pool:
         yield LocalEngine(folder, pool)
+
+
+def _available_cores() -> int:
+    return len(os.sched_getaffinity(0))
 
 
 def _commit_batch(folder: Path, tasks: Sequence[UnitTask]) -> list[tuple[str, str]]:

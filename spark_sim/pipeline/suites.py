@@ -43,10 +43,6 @@ MATRIX: Final = "matrix.json"
 GUIDE: Final = "guide.json"
 HISTORY: Final = "history.json"
 
-UPGRADES: Final = UPGRADE_SUITE
-BROKERS: Final = BROKER_SUITE
-REGRESSIONS: Final = REGRESSION_SUITE
-
 
 class ResultFolderError(Exception):
     """A folder that cannot hold, or does not hold, the results of a sweep; the message contains the remedy."""
@@ -61,7 +57,7 @@ class Suite:
     """A sweep: all that decides its results."""
 
     kind: str
-    """``UPGRADES``, ``BROKERS`` or ``REGRESSIONS``."""
+    """``UPGRADE_SUITE``, ``BROKER_SUITE`` or ``REGRESSION_SUITE``."""
     name: str
     units: tuple[WorkUnit, ...]
     cells: tuple[Any, ...]
@@ -95,7 +91,7 @@ def upgrade_suite(name: str, upgrades: Iterable[Upgrade], config: SweepConfig | 
     """Return the sweep over upgrades of Streams groups."""
     wanted, config = tuple(upgrades), config or SweepConfig()
     return Suite(
-        UPGRADES,
+        UPGRADE_SUITE,
         name,
         tuple(config.units(wanted)),
         wanted,
@@ -125,7 +121,9 @@ def broker_suite(pairs: Iterable[tuple[str, str]] = (), *, nodes: int = 3, fault
     keys = tuple(key for pair in pairs or all_line_pairs() for key in cell_keys(*pair, nodes=nodes, faults=faults))
     files = {MATRIX: BROKER_MATRIX.json_lines}
     how_far = {"pairs": [list(each) for each in pairs], "nodes": nodes, "faults": faults}
-    return Suite(BROKERS, BROKERS, tuple(map(BrokerUnit, keys)), keys, partial(_in_order, keys), files, how_far)
+    return Suite(
+        BROKER_SUITE, BROKER_SUITE, tuple(map(BrokerUnit, keys)), keys, partial(_in_order, keys), files, how_far
+    )
 
 
 def regression_suite(*, every: bool = False, **how_far: int) -> Suite:
@@ -133,8 +131,8 @@ def regression_suite(*, every: bool = False, **how_far: int) -> Suite:
     units = tuple(regression_units(every=every, **how_far))
     keys = tuple(unit.cell for unit in units)
     return Suite(
-        REGRESSIONS,
-        REGRESSIONS,
+        REGRESSION_SUITE,
+        REGRESSION_SUITE,
         units,
         keys,
         partial(_in_order, keys),
@@ -160,7 +158,7 @@ class FinishedSweep:
     """A finished sweep, as its tables have it."""
 
     kind: str
-    """``UPGRADES``, ``BROKERS`` or ``REGRESSIONS``."""
+    """``UPGRADE_SUITE``, ``BROKER_SUITE`` or ``REGRESSION_SUITE``."""
     results: list[Any]
     """One result for each cell, in the order of the matrix."""
     traces: tuple[tuple[Upgrade, str, list[Row]], ...]
@@ -178,7 +176,7 @@ def finished_sweep(store: TableStore) -> FinishedSweep:
     stored, expected = store.count(RUNS.name), sum(row["runs"] for row in tables["kinds"])
     if stored != expected:
         raise TablesError(f"the table runs has {stored} rows, and the table kinds counts {expected}")
-    return FinishedSweep(kind, results, tuple(counterexample_traces(tables)) if kind == UPGRADES else ())
+    return FinishedSweep(kind, results, tuple(counterexample_traces(tables)) if kind == UPGRADE_SUITE else ())
 
 
 def read_sweep(folder: Path) -> FinishedSweep:

@@ -6,7 +6,7 @@ The terminal, the page and the table of counterexamples have the same trace.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Generic, TypeVar
 
 from attrs import asdict, frozen
@@ -74,36 +74,29 @@ def final_step(violations: Iterable[Violation], events: Iterable[E]) -> TraceSte
     return TraceStep("the end", f"violated: {'; '.join(broken)}" if broken else "every property holds", tuple(events))
 
 
-def trace(scenario: Scenario, shown_as: Scenario | None = None) -> Trace[GroupEvent]:
+def trace(scenario: Scenario) -> Trace[GroupEvent]:
     """Run a scenario and record the events of each step.
-
-    Args:
-        scenario: What to run.
-        shown_as: The same scenario with other instances, which the trace names instead.
 
     >>> [each.step for each in trace(Scenario.parse("A@2.0 B@2.0 | crash A")).steps]
     ['A@2.0.1 B@2.0.1', 'crash A', 'the end']
     """
-    simulation, shown = Simulation(scenario), shown_as or scenario
-    names = dict(zip(map(str, scenario.instances), map(str, shown.instances), strict=True))
-    recorded = 0
+    simulation, recorded = Simulation(scenario), 0
 
-    def events() -> Iterator[GroupEvent]:
+    def events() -> tuple[GroupEvent, ...]:
         nonlocal recorded
         new, recorded = simulation.events[recorded:], len(simulation.events)
-        for event in new:
-            yield event._replace(values=(names[str(event.values[0])],)) if event.kind == "started" else event
+        return tuple(new)
 
     simulation.begin()
-    steps = [TraceStep(shown.head, f"start {join_words([name for name, _ in shown.members])}", tuple(events()))]
-    for step, shown_step in zip(scenario.steps, shown.steps, strict=True):
+    steps = [TraceStep(scenario.head, f"start {join_words([name for name, _ in scenario.members])}", events())]
+    for step in scenario.steps:
         simulation.play(step)
-        steps.append(TraceStep(str(shown_step), shown_step.description, tuple(events())))
+        steps.append(TraceStep(str(step), step.description, events()))
     simulation.finish()
     steps.append(final_step(simulation.violations, events()))
     generations = simulation.coordinator.generation
     return Trace(
-        str(shown),
+        str(scenario),
         tuple(simulation.violations),
         f"{count(generations, 'generation')}, at most {simulation.max_rebalances} after one step, "
         f"members probed {count(simulation.version_probes, 'time')}",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -295,3 +295,10 @@ class SweepConfig:
             yield DeviationUnit(
                 UpgradeCell(upgrade, self.members, self.faults, wait_for_quiescence=True, deviation=deviation)
             )
+
+
+MATRIX_CONFIGS: Final[Mapping[str, SweepConfig]] = {
+    "kip-268": SweepConfig(deviations=True),
+    "all": SweepConfig(wait_for_quiescence=True, runs=4),
+}
+"""How far the upgrades of each matrix are explored by default: the more there are, the less far."""

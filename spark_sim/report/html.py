@@ -18,7 +18,7 @@ from spark_sim.model.scenario import Scenario
 from spark_sim.pipeline.equivalence import upgrade_class
 from spark_sim.pipeline.folder import write_atomically
 from spark_sim.pipeline.operator_deviations import DEVIATION_DESCRIPTIONS
-from spark_sim.pipeline.traces import TraceStep, group_steps, recast_rows, trace
+from spark_sim.pipeline.traces import TraceStep, group_steps, recast_rows, trace, trace_rows
 from spark_sim.report._terminal import PLANS, MatrixGrid, judge
 from spark_sim.report._trace_view import MemberTrace, group_by_generation
 from spark_sim.report.judgement import format_count
@@ -164,7 +164,8 @@ def _stored_stories(traces: StoredTraces) -> Iterator[tuple[str, Sequence[Mappin
 
 def _story(key: str, scenario: Scenario, shown: Scenario, stored: Stories) -> list[dict[str, Any]]:
     """Return a trace, as it is stored, or simulated if it is not."""
-    return _trace_json(group_steps(stored[key]) if key in stored else trace(scenario, shown).steps)
+    rows = stored[key] if key in stored else recast_rows(trace_rows(trace(scenario).steps), scenario, shown)
+    return _trace_json(group_steps(rows))
 
 
 def _verdict_json(result: UpgradeResult, stories: _Interned, stored: Stories, *, traces_all: bool) -> dict[str, Any]:

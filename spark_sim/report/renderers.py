@@ -8,8 +8,8 @@ from typing import Any, Final
 from attrs import frozen
 from rich.console import Console, RenderableType
 
-from spark_sim.pipeline.suites import BROKERS, REGRESSIONS, UPGRADES
 from spark_sim.pipeline.sweep import Progress
+from spark_sim.pipeline.tables.rows import BROKER_SUITE, REGRESSION_SUITE, UPGRADE_SUITE
 from spark_sim.report import _broker_tables, _regression_lines, _terminal
 from spark_sim.report.console import print_judgement
 from spark_sim.report.judgement import Judgement
@@ -42,8 +42,8 @@ class Renderer:
 
 
 RENDERERS: Final[Mapping[str, Renderer]] = {
-    UPGRADES: Renderer(_terminal.judge, _terminal.print_results, _terminal.draw_progress, has_page=True),
-    BROKERS: Renderer(_broker_tables.judge, _broker_tables.print_results),
-    REGRESSIONS: Renderer(_regression_lines.judge, _regression_lines.print_results),
+    UPGRADE_SUITE: Renderer(_terminal.judge, _terminal.print_results, _terminal.draw_progress, has_page=True),
+    BROKER_SUITE: Renderer(_broker_tables.judge, _broker_tables.print_results),
+    REGRESSION_SUITE: Renderer(_regression_lines.judge, _regression_lines.print_results),
 }
 """By the kind of the suite."""

@@ -23,7 +23,7 @@ from tests.chaos.run import Chaos, StabilizationTimeout
 from tests.chaos.wall_clock import NoClocks, library
 from tests.integration.clusters import NEWEST
 
-_ENDS_ANYBODY = ("dying-leader", "slow")  # they end or bounce whoever leads, or does not
+_ENDS_SOME_MEMBER = ("dying-leader", "slow")  # they kill the leader, or bounce a member that does not lead
 
 
 def run_chaos(
@@ -65,7 +65,7 @@ def run_chaos(
             for kind in kinds or FAULT_KINDS
             if (network or "cut" not in kind) and (clocks or "clock" not in kind) and (static or kind != NEEDS_STATIC)
         ]
-        soaking = [kind for kind in able if kind not in _ENDS_ANYBODY and (static or kind not in ENDS_A_PROCESS)]
+        soaking = [kind for kind in able if kind not in _ENDS_SOME_MEMBER and (static or kind not in ENDS_A_PROCESS)]
         settings = ChaosSettings(
             seed=seed,
             steps=()

@@ -150,7 +150,7 @@ class Group:
         ]
 
     def dump(self) -> None:
-        """Let everybody write into its log where each of its threads is."""
+        """Let every worker write the stacks of its threads into its log."""
         for worker in self.workers.values():
             worker.signal(signal.SIGUSR1)
 

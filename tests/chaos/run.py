@@ -129,7 +129,7 @@ class Chaos:
         self.group.owners.advance_to(time.monotonic())
 
     def finish(self, results: Sequence[StepResult], stuck: str | None, skipped: Sequence[str]) -> Outcome:
-        """Let the last records through, end everybody, and balance the books."""
+        """Wait for the last records, stop all members, and compare what was produced with what was processed."""
         self._flow.stop()
         self.group.keep_up()
         ends = self.cluster.ends(self.group.name, self.settings.partitions)

@@ -33,7 +33,7 @@ def test_an_upgrade_survives_the_worst_faults(worker: str, kinds: list[str], tmp
 
 @pytest.mark.timeout(600)
 def test_a_second_instance_is_fenced_beside_a_slow_reader_and_a_commit_per_record(tmp_path: Path) -> None:
-    """The slow reader falls behind without buffering more; everybody else has committed after each record."""
+    """The slow reader falls behind without buffering more; the other members commit after each record."""
     outcome = run(2, tmp_path, worker="per-record,slow-reader", static=1, kinds=["duplicate"], minutes=0.3)
 
     assert [] == outcome.problems

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from spark_sim.pipeline.spark.executor import engine_of
@@ -10,15 +11,19 @@ from spark_sim.pipeline.spark.session import ship_packages
 from spark_sim.pipeline.suites import Suite, broker_suite, regression_suite, upgrade_suite
 from spark_sim.pipeline.sweep import PARQUET, sweep_with
 from spark_sim.pipeline.tables.schema import TABLES
-from spark_sim.pipeline.work_units import SweepConfig
-from upgrade.plans import all_upgrades, kip_268_upgrades
+from spark_sim.pipeline.work_units import MATRIX_CONFIGS
+from upgrade.plans import MATRICES
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-MATRICES: Final[Mapping[str, Callable[[], Suite]]] = {
-    "kip-268": lambda: upgrade_suite("kip-268", kip_268_upgrades(), SweepConfig(deviations=True)),
-    "all": lambda: upgrade_suite("all", all_upgrades(), SweepConfig(wait_for_quiescence=True, runs=4)),
+
+def _upgrade_matrix(name: str) -> Suite:
+    return upgrade_suite(name, MATRICES[name](), MATRIX_CONFIGS[name])
+
+
+SUITES: Final[Mapping[str, Callable[[], Suite]]] = {
+    **{name: partial(_upgrade_matrix, name) for name in MATRICES},
     "brokers": broker_suite,
     "history": regression_suite,
 }
@@ -50,7 +55,7 @@ def sweep(
         ResultFolderError: ``out`` holds something else.
         SweepError: A worker failed; the same call resumes.
     """
-    suite = MATRICES[matrix]() if isinstance(matrix, str) else matrix
+    suite = SUITES[matrix]() if isinstance(matrix, str) else matrix
     ship_packages(spark)
     with engine_of(spark, out.rstrip("/"), storage_format) as engine:
         sweep_with(engine, suite, None, out, on_progress=on_progress)

@@ -11,8 +11,7 @@ from assignor.clients.aiokafka import StreamsPartitionAssignor
 from assignor.observability.events import RecordsProcessed
 from tests.chaos.worker import WorkerContext
 from tests.chaos.worker_events import WorkerSettings, fenced
-from tests.chaos.workers.instrumentation import OwnershipReporter, assignor_settings, delay_assignments, topology
-from upgrade import StreamsConfig
+from tests.chaos.workers.instrumentation import adapter, consumer_settings, delay_assignments
 
 _FETCH_MS = 200
 
@@ -23,24 +22,8 @@ def run(settings: WorkerSettings, worker_context: WorkerContext) -> None:
 
 
 async def _run(settings: WorkerSettings, worker_context: WorkerContext) -> None:
-    streams = StreamsPartitionAssignor(
-        topology(settings),
-        StreamsConfig(upgrade_from=settings.upgrade_from, group_instance_id=settings.instance_id),
-        listener=OwnershipReporter(worker_context),
-        **assignor_settings(settings, worker_context),
-    )
-    consumer = AIOKafkaConsumer(
-        settings.topic,
-        bootstrap_servers=settings.bootstrap_servers.split(","),
-        client_id=settings.name,
-        group_id=settings.group,
-        group_instance_id=settings.instance_id,
-        partition_assignment_strategy=[streams],
-        enable_auto_commit=False,
-        auto_offset_reset="earliest",
-        session_timeout_ms=settings.session_ms,
-        heartbeat_interval_ms=settings.session_ms // 10,
-    )
+    streams = adapter(StreamsPartitionAssignor, settings, worker_context)
+    consumer = AIOKafkaConsumer(settings.topic, **consumer_settings(settings, streams))
     streams.bind(consumer)
     try:
         await consumer.start()
@@ -61,7 +44,7 @@ async def _run(settings: WorkerSettings, worker_context: WorkerContext) -> None:
 
 
 async def _commit(consumer: AIOKafkaConsumer, worker_context: WorkerContext) -> None:
-    """If it is refused, the records come again, perhaps to someone else."""
+    """Commit; records whose commit is refused are read again, perhaps by another member."""
     try:
         await consumer.commit()
     except KafkaError as error:

@@ -10,6 +10,7 @@ from assignor.clients.adapter import ClientAdapter
 from assignor.rebalance_listener import PartitionsByTask, TaskRebalanceListener
 from tests.chaos.worker import WorkerContext
 from tests.chaos.worker_events import WorkerSettings, owns
+from upgrade import StreamsConfig
 from upgrade.releases import release_named
 
 
@@ -19,6 +20,31 @@ def topology(settings: WorkerSettings) -> Topology:
 
 def assignor_settings(settings: WorkerSettings, worker_context: WorkerContext) -> dict[str, Any]:
     return {"release": release_named(settings.release), "observer": worker_context.observe}
+
+
+def adapter(kind: type[ClientAdapter], settings: WorkerSettings, worker_context: WorkerContext) -> ClientAdapter:
+    """Return the assignor of a consumer of kafka-python or aiokafka."""
+    return kind(
+        topology(settings),
+        StreamsConfig(upgrade_from=settings.upgrade_from, group_instance_id=settings.instance_id),
+        listener=OwnershipReporter(worker_context),
+        **assignor_settings(settings, worker_context),
+    )
+
+
+def consumer_settings(settings: WorkerSettings, streams: ClientAdapter) -> dict[str, Any]:
+    """Return the settings that consumers of kafka-python and aiokafka have in common."""
+    return {
+        "bootstrap_servers": settings.bootstrap_servers.split(","),
+        "client_id": settings.name,
+        "group_id": settings.group,
+        "group_instance_id": settings.instance_id,
+        "partition_assignment_strategy": [streams],
+        "enable_auto_commit": False,
+        "auto_offset_reset": "earliest",
+        "session_timeout_ms": settings.session_ms,
+        "heartbeat_interval_ms": settings.session_ms // 10,
+    }
 
 
 class OwnershipReporter(TaskRebalanceListener):

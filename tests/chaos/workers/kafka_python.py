@@ -9,8 +9,7 @@ from assignor.clients.kafka_python import StreamsPartitionAssignor
 from assignor.observability.events import RecordsProcessed
 from tests.chaos.worker import WorkerContext
 from tests.chaos.worker_events import WorkerSettings, fenced
-from tests.chaos.workers.instrumentation import OwnershipReporter, assignor_settings, delay_assignments, topology
-from upgrade import StreamsConfig
+from tests.chaos.workers.instrumentation import adapter, consumer_settings, delay_assignments
 
 _POLL_MS = 1000  # a poll that ends during a join loses it
 _COMMIT_MS = 2000
@@ -19,24 +18,8 @@ _CLOSE_MS = 5000
 
 def run(settings: WorkerSettings, worker_context: WorkerContext) -> None:
     delay_assignments(worker_context)
-    streams = StreamsPartitionAssignor(
-        topology(settings),
-        StreamsConfig(upgrade_from=settings.upgrade_from, group_instance_id=settings.instance_id),
-        listener=OwnershipReporter(worker_context),
-        **assignor_settings(settings, worker_context),
-    )
-    consumer = KafkaConsumer(
-        bootstrap_servers=settings.bootstrap_servers.split(","),
-        client_id=settings.name,
-        group_id=settings.group,
-        group_instance_id=settings.instance_id,
-        partition_assignment_strategy=[streams],
-        enable_auto_commit=False,
-        auto_offset_reset="earliest",
-        session_timeout_ms=settings.session_ms,
-        heartbeat_interval_ms=settings.session_ms // 10,
-        max_poll_records=50,
-    )
+    streams = adapter(StreamsPartitionAssignor, settings, worker_context)
+    consumer = KafkaConsumer(**consumer_settings(settings, streams), max_poll_records=50)
     try:
         streams.bind(consumer)
         consumer.subscribe([settings.topic])
@@ -57,7 +40,7 @@ def run(settings: WorkerSettings, worker_context: WorkerContext) -> None:
 
 
 def _commit(consumer: KafkaConsumer, worker_context: WorkerContext) -> None:
-    """If it is refused, the records come again, perhaps to someone else."""
+    """Commit; records whose commit is refused are read again, perhaps by another member."""
     try:
         consumer.commit(timeout_ms=_COMMIT_MS)
     except KafkaError as error:

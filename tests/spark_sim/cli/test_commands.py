@@ -15,8 +15,9 @@ from click.testing import CliRunner
 from spark_sim.cli._replay import replay
 from spark_sim.cli._report import report
 from spark_sim.cli._sweep import sweep
-from spark_sim.pipeline.suites import UPGRADES, FinishedSweep
+from spark_sim.pipeline.suites import FinishedSweep
 from spark_sim.pipeline.sweep import SweepError
+from spark_sim.pipeline.tables.rows import UPGRADE_SUITE
 from spark_sim.pipeline.tables.schema import TABLES
 from spark_sim.search.cell_result import UpgradeResult
 
@@ -186,7 +187,7 @@ def test_an_operator_deviation_is_a_column_of_the_matrix(tmp_path):
 def test_a_documented_plan_that_is_unsafe_gives_status_1(tmp_path, monkeypatch):
     def broken(wanted, *_arguments, **_keywords):
         found = [UpgradeResult(upgrade, runs=1, violations=1, example=SAFE) for upgrade in wanted.cells]
-        return FinishedSweep(UPGRADES, found, ())
+        return FinishedSweep(UPGRADE_SUITE, found, ())
 
     monkeypatch.setattr("spark_sim.pipeline.sweep.run_sweep", broken)
     result = run(sweep, "--from", "2.0", "--to", "simulated-4", "--out", tmp_path)

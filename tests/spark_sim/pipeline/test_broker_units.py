@@ -13,8 +13,9 @@ from spark_sim.pipeline.broker_units import (
     all_line_pairs,
     cell_keys,
 )
-from spark_sim.pipeline.suites import BROKERS, broker_suite, read_sweep
+from spark_sim.pipeline.suites import broker_suite, read_sweep
 from spark_sim.pipeline.sweep import run_sweep
+from spark_sim.pipeline.tables.rows import BROKER_SUITE
 from spark_sim.report._broker_tables import _describe, judge
 from spark_sim.report.judgement import example_lines
 from upgrade.errors import UpgradeError
@@ -67,7 +68,7 @@ def test_a_sweep_yields_the_result_of_each_cell_in_order_and_can_be_read_again(t
     results = run_sweep(suite, tmp_path).results
 
     assert [unit.result() for unit in suite.units] == results
-    assert (BROKERS, results) == ((again := read_sweep(tmp_path)).kind, again.results)
+    assert (BROKER_SUITE, results) == ((again := read_sweep(tmp_path)).kind, again.results)
     assert results == run_sweep(suite, tmp_path).results
 
 

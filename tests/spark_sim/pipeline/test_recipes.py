@@ -61,6 +61,15 @@ def test_a_recipe_in_duckdb(swept, expected, name):
     assert expected[name] == connection.execute(RECIPES[name]).fetchall()
 
 
+@pytest.mark.spark
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_recipe_in_spark_sql(spark, swept, expected, name):
+    for table in TABLES:
+        spark.read.parquet(f"{swept[0]}/{table}").createOrReplaceTempView(table)
+
+    assert expected[name] == [tuple(row) for row in spark.sql(RECIPES[name]).collect()]
+
+
 def test_the_recipe_in_pandas(swept, expected):
     pandas = pytest.importorskip("pandas")
     upgrades, kinds = (pandas.read_parquet(swept[0] / name) for name in ("upgrades", "kinds"))

@@ -5,8 +5,9 @@ import json
 import pytest
 from attrs import evolve
 
-from spark_sim.pipeline.suites import REGRESSIONS, read_sweep, regression_suite
+from spark_sim.pipeline.suites import read_sweep, regression_suite
 from spark_sim.pipeline.sweep import run_sweep
+from spark_sim.pipeline.tables.rows import REGRESSION_SUITE
 from spark_sim.regressions.known_bugs import BUGS
 from spark_sim.regressions.regression_search import RegressionKey, RegressionResult
 from spark_sim.report._regression_lines import judge
@@ -39,7 +40,7 @@ def test_a_report_reads_it_again(tmp_path):
     found = read_sweep(tmp_path)
     kind, again = found.kind, found.results
 
-    assert REGRESSIONS == kind
+    assert REGRESSION_SUITE == kind
     assert [each.title for each in results] == [each.title for each in again]
     assert judge(results) == judge(again)
 

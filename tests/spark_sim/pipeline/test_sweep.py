@@ -19,7 +19,6 @@ from spark_sim.pipeline._runs import Run, run_scenarios
 from spark_sim.pipeline.equivalence import merge_results, representatives
 from spark_sim.pipeline.folder import open_folder, write_atomically
 from spark_sim.pipeline.spark import executor
-from spark_sim.pipeline.spark.session import spark_session
 from spark_sim.pipeline.suites import ResultFolderError, read_sweep, upgrade_suite
 from spark_sim.pipeline.sweep import PROCESSES, SweepError, run_sweep
 from spark_sim.pipeline.tables.engine import SweepEngine
@@ -377,12 +376,6 @@ def test_batches_grow_with_the_cores_that_turn_up():
 
 
 # -- Spark -----------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def spark():
-    with spark_session("local[2]", print) as session:
-        yield session
 
 
 @pytest.fixture(scope="module")
