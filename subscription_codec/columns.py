@@ -107,6 +107,32 @@ class Column(Sequence[T]):
         return repr(tuple(self))
 
 
+class Rows(Column[T]):
+    """The rows of a list whose rows differ in size: the whole message, and the offset of each row in it.
+
+    A row is decoded each time it is asked for: a text of three bytes on the wire is an object of 76.
+    """
+
+    __slots__ = ("_data", "_decode", "_offsets")
+
+    def __init__(self, data: bytes, offsets: array[int], decode: Callable[[bytes, int], T]) -> None:
+        self._data = data
+        self._offsets = offsets
+        self._decode = decode
+
+    def __len__(self) -> int:
+        return len(self._offsets)
+
+    def __iter__(self) -> Iterator[T]:
+        return map(self._decode, repeat(self._data), self._offsets)
+
+    def _record_at(self, index: int) -> T:
+        return self._decode(self._data, self._offsets[index])
+
+    def __reduce__(self) -> tuple[type[tuple[T, ...]], tuple[tuple[T, ...]]]:
+        return tuple, (tuple(self),)
+
+
 def pack_task_ids(tasks: Collection[TaskId]) -> bytes:
     """Return the eight big-endian bytes of each task; ``ValueError`` if there is a named topology."""
     if isinstance(tasks, TaskIds):
