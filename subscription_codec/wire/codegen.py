@@ -187,14 +187,20 @@ class _DecoderSource(_SourceBuilder):
                 self.reset_position()
             case TopicDictionaryType():
                 self.emit_read(wire.inner, target)
-            case Array(in_rows=True):
-                self.emit_rows(wire, target)
             case Array(item=Integer(size=4)):
                 self.add_line(f"end = at + 4 * {self.emit_count(wire)}")
                 self.add_line(f"{target} = tuple(from_big_endian({INT32!r}, data[at:end]))")
                 self.add_line("at = end")
+            case Array(may_be_rows=True):
+                left = self.emit_count(wire)
+                with self.block(f"if {left} <= {wire.MAX_TUPLE}:"):
+                    self.emit_items(wire, left, target)
+                with self.block("else:"):
+                    self.emit_rows(wire, left, target)
             case Array():
-                self.emit_array(wire, target)
+                left = self.emit_count(wire)
+                self.fall_back_if(f"{left} > {wire.most}")
+                self.emit_items(wire, left, target)
             case Struct(make=make) if make is TaskId:
                 self.add_line(f'{target} = task_of(number({self.take_slice(8)}, "big", signed=True))')
                 if len(wire.members) > len(_TASK_ID_INTEGERS):
@@ -221,18 +227,25 @@ class _DecoderSource(_SourceBuilder):
         self.add_line(f"{target} = None if size < 0 else {content}")
         self.add_line("at = end")
 
-    def emit_rows(self, wire: Array[Any], target: str) -> None:
+    def emit_items(self, wire: Array[Any], left: str, target: str) -> None:
+        """Append the loop that decodes the items of an array."""
+        items, item = self.fresh_name("items"), self.fresh_name("item")
+        self.add_line(f"{items} = []")
+        with self.block(f"for _ in range({left}):"):
+            self.emit_read(wire.item, item)
+            self.flush_position()
+            self.add_line(f"{items}.append({item})")
+        self.add_line(f"{target} = tuple({items})")
+
+    def emit_rows(self, wire: Array[Any], left: str, target: str) -> None:
         """Append the loop that finds the rows of an array."""
-        offsets = self.fresh_name("offsets")
-        left = self.emit_count(wire)
-        self.add_line(f"{target} = ()")
-        with self.block(f"if {left}:"):
-            self.add_line(f"{offsets} = offsets_of()")
-            with self.block(f"for _ in range({left}):"):
-                self.add_line(f"{offsets}.append(at)")
-                self.emit_skip(wire.item)
-                self.flush_position()
-            self.add_line(f"{target} = Rows(data, {offsets}, {self.constant('decode_row', _row_decoder(wire.item))})")
+        offsets, decode = self.fresh_name("offsets"), self.constant("decode_row", _row_decoder(wire.item))
+        self.add_line(f"{offsets} = offsets_of()")
+        with self.block(f"for _ in range({left}):"):
+            self.add_line(f"{offsets}.append(at)")
+            self.emit_skip(wire.item)
+            self.flush_position()
+        self.add_line(f"{target} = Rows(data, {offsets}, {decode})")
 
     def emit_count(self, wire: Array[Any]) -> str:
         """Append the lines that check the count of an array against the bytes that are left; return its variable."""
@@ -272,18 +285,6 @@ class _DecoderSource(_SourceBuilder):
             case _:
                 assert isinstance(wire, Integer)
                 self.take_slice(wire.size)
-
-    def emit_array(self, wire: Array[Any], target: str) -> None:
-        """Append the loop that decodes the items of an array."""
-        items, item, left = self.fresh_name("items"), self.fresh_name("item"), self.emit_count(wire)
-        if wire.most is not None:
-            self.fall_back_if(f"{left} > {wire.most}")
-        self.add_line(f"{items} = []")
-        with self.block(f"for _ in range({left}):"):
-            self.emit_read(wire.item, item)
-            self.flush_position()
-            self.add_line(f"{items}.append({item})")
-        self.add_line(f"{target} = tuple({items})")
 
 
 @cache

@@ -169,17 +169,19 @@ class NullableBytes(WireType["bytes | None"]):
 
 
 class Array(WireType[Sequence[T]]):
-    """A list: int32 count, then the items. Integers and lists of limited length are decoded to a tuple, others to rows.
+    """A list: int32 count, then the items. A long list is decoded to rows, if its items may be of different sizes.
 
     ``most``: the longest list that is read, None if any is.
     """
 
     size = 4
+    MAX_TUPLE: Final = 16
+    """A list up to this length is decoded at once, which is faster."""
 
     def __init__(self, item: WireType[T], most: int | None = None) -> None:
         self.item = item
         self.most = most
-        self.in_rows = most is None and not isinstance(item, Integer)
+        self.may_be_rows = most is None and not isinstance(item, Integer)
         self.name = f"[{item.name}]"
 
     def read(self, reader: Reader) -> Sequence[T]:
@@ -187,15 +189,16 @@ class Array(WireType[Sequence[T]]):
         if self.most is not None and count > self.most:
             raise BadCount(f"{count} items; {self.most} is the most that is read", at)
         read, items, offsets = self.item.read, [], array(INT32)
+        in_rows = self.may_be_rows and count > self.MAX_TUPLE
         try:
             for _ in range(count):
                 offsets.append(reader.position)
                 item = read(reader)
-                if not self.in_rows:
+                if not in_rows:
                     items.append(item)
         except DecodeError as error:
             raise error.within(f"[{len(offsets) - 1}]") from None
-        return Rows(reader.data, offsets, self._read_at) if self.in_rows and count else tuple(items)
+        return Rows(reader.data, offsets, self._read_at) if in_rows else tuple(items)
 
     def _read_at(self, data: bytes, at: int) -> T:
         return self.item.read(Reader(data, at))

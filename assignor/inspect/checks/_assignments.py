@@ -36,9 +36,12 @@ def multiple_owners(view: GroupView) -> Iterator[Match]:
         names = in_order(tasks)
         owners = _owner_names(tasks)
         yield Match({"tasks": [*map(str, names)], "owners": owners}, owners)
-    if partitions := _with_multiple_owners(standbys.owners_by_partition(view.members)):
-        owners = _owner_names(partitions)
-        yield Match({"partitions": [*map(str, partitions)], "owners": owners}, owners)
+    partitions, found = [], set[str]()
+    for partition, its in standbys.partitions_with_multiple_owners(view.members):
+        partitions.append(str(partition))
+        found.update(its)
+    if partitions:
+        yield Match({"partitions": partitions, "owners": sorted(found)}, sorted(found))
 
 
 def _with_multiple_owners(owners: Mapping[T, tuple[str, ...]]) -> Mapping[T, tuple[str, ...]]:
