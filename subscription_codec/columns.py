@@ -285,6 +285,15 @@ class HostMap(Column[HostPartitions]):
         return _make_records(TopicPartition, map(self.topics_by_index.get, topics), partitions)
 
 
+def without_repeats(ordered: Iterable[T]) -> Iterator[T]:
+    """Yield sorted values, each once."""
+    last: T | None = None
+    for each in ordered:
+        if each != last:
+            yield each
+        last = each
+
+
 class SortedPartitions(Column[TopicPartition]):
     """All partitions of some groups (topic, numbers), sorted by (topic, partition).
 

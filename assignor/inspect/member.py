@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from operator import attrgetter
 from typing import Any, Final
 from uuid import UUID
 
@@ -31,6 +33,7 @@ from subscription_codec import (
     decode_assignment,
     decode_subscription,
 )
+from subscription_codec.columns import without_repeats
 from subscription_codec.consumer_protocol import (
     ConsumerAssignment,
     ConsumerSubscription,
@@ -318,18 +321,26 @@ def _with_assignment_userdata(outside: AssignmentSeen, envelope: ConsumerAssignm
     assert isinstance(answer, Assignment)
     return evolve(
         numbers,
-        active=in_order(set(answer.active_tasks)),
-        standbys=in_order([standby.task for standby in answer.standby_tasks]),
+        active=in_order(answer.active_tasks),
+        standbys=in_order(standby.task for standby in answer.standby_tasks),
         error_code=answer.error_code,
         next_rebalance_ms=None if answer.next_rebalance_ms == NO_FOLLOW_UP else answer.next_rebalance_ms,
         levels=feature_levels.decode_levels(answer.trailing),
     )
 
 
-def in_order(tasks: Collection[TaskId]) -> tuple[TaskId, ...]:
-    """Sort by name of the topology, subtopology, partition; most tasks have no name and need no key."""
-    return tuple(sorted(tasks, key=_task_order if any(task.topology is not None for task in tasks) else None))
+def in_order(tasks: Iterable[TaskId]) -> tuple[TaskId, ...]:
+    """Sort by name of the topology, subtopology, partition, and drop repeats."""
+    unnamed: list[TaskId] = []
+    named: list[TaskId] = []
+    for task in tasks:
+        (unnamed if task.topology is None else named).append(task)
+    unnamed.sort()
+    named.sort()
+    named.sort(key=attrgetter("topology"))
+    return tuple(without_repeats(chain(unnamed, named)))
 
 
-def _task_order(task: TaskId) -> tuple[str, int, int]:
+def task_order(task: TaskId) -> tuple[str, int, int]:
+    """Return the sort key of ``in_order``."""
     return (task.topology or "", task.subtopology, task.partition)

@@ -13,14 +13,14 @@ An assignment does not mark a standby as a warm-up (KIP-441), so it is inferred:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from heapq import merge
 from itertools import groupby, repeat
 from operator import itemgetter
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from assignor.inspect.member import InspectedMember
+from assignor.inspect.member import InspectedMember, task_order
 from subscription_codec import TaskId, TopicPartition
 
 T = TypeVar("T")
@@ -57,13 +57,23 @@ def owners_by_task(members: Iterable[InspectedMember]) -> Mapping[TaskId, tuple[
     return _group_owners((member.name, member.assignment.active) for member in members)
 
 
+def tasks_with_multiple_owners(members: Iterable[InspectedMember]) -> Iterator[tuple[TaskId, list[str]]]:
+    """Yield each active task of more than one member, and its owners, in order."""
+    return _repeated([(member.name, member.assignment.active) for member in members], task_order)
+
+
 def partitions_with_multiple_owners(members: Iterable[InspectedMember]) -> Iterator[tuple[TopicPartition, list[str]]]:
     """Yield each partition that is assigned more than once, and to whom, sorted."""
-    assigned = merge(*(zip(member.assignment.partitions, repeat(member.name)) for member in members))
-    for partition, rows in groupby(assigned, key=itemgetter(0)):
-        _, *others = owners = [name for _, name in rows]
-        if others:
-            yield partition, owners
+    return _repeated([(member.name, member.assignment.partitions) for member in members], lambda partition: partition)
+
+
+def _repeated(given: Iterable[tuple[str, Iterable[T]]], order: Callable[[T], Any]) -> Iterator[tuple[T, list[str]]]:
+    """Merge sorted columns; yield what is there more than once."""
+    rows = merge(*(zip(things, repeat(name)) for name, things in given), key=lambda row: order(row[0]))
+    for thing, same in groupby(rows, key=itemgetter(0)):
+        owners = [name for _, name in same]
+        if len(owners) > 1:
+            yield thing, owners
 
 
 def _group_owners(given: Iterable[tuple[str, Iterable[T]]]) -> Mapping[T, tuple[str, ...]]:

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, KeysView, Mapping, Sequence, Set
 from functools import cached_property
 from typing import Any, TypeVar
 
-from assignor.protocol._task_sets import SMALL, places_by_task, without_repeats
+from assignor.protocol._task_sets import SMALL, places_by_task
 from subscription_codec import HostInfo, HostPartitions, StandbyTask, TaskId, TopicPartition
-from subscription_codec.columns import HostMap
+from subscription_codec.columns import HostMap, without_repeats
 
 PartitionSet = frozenset[TopicPartition]
 K = TypeVar("K")
@@ -64,7 +64,10 @@ class _HostSets(_SetOfLast[HostInfo]):
         self._listed = hosts
 
     def __contains__(self, key: object) -> bool:
-        return key in _names_of(self._listed)
+        return any(host == key for host in _names_of(self._listed))
+
+    def __bool__(self) -> bool:
+        return bool(self._listed)
 
     @cached_property
     def _places(self) -> dict[HostInfo, tuple[int]]:  # type: ignore[override]
@@ -110,10 +113,12 @@ class ManyPartitions(Set[TopicPartition]):
         return without_repeats(self._sorted)
 
     def __contains__(self, partition: object) -> bool:
-        place = bisect_left(self._sorted, partition)  # type: ignore[type-var]
+        if not isinstance(partition, TopicPartition):
+            return False
+        place = bisect_left(self._sorted, partition)
         return place < len(self._sorted) and self._sorted[place] == partition
 
-    __hash__ = Set._hash  # type: ignore[assignment]
+    __hash__ = Set._hash
 
 
 def partition_set(ordered: Sequence[TopicPartition]) -> Set[TopicPartition]:

@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Any, Final
 
 from subscription_codec import TaskId
-from subscription_codec.columns import INT32, INT64, TaskIds, task_of
+from subscription_codec.columns import INT32, INT64, TaskIds, task_of, without_repeats
 
 SMALL: Final = 256
 
@@ -26,14 +26,13 @@ class SortedTasks(Set[TaskId]):
     (['0_0', '0_1', 'name__0_0'], True)
     """
 
-    __slots__ = ("_hash", "_named", "_packed")
+    __slots__ = ("_named", "_packed")
 
     def __init__(self, packed: array[int], named: Sequence[TaskId]) -> None:
         self._packed = packed
         """The tasks without a topology name, sorted, each once."""
         self._named = named
         """The others, likewise."""
-        self._hash: int | None = None
 
     @classmethod
     def of(cls, tasks: Iterable[TaskId]) -> SortedTasks:
@@ -54,12 +53,7 @@ class SortedTasks(Set[TaskId]):
     def __contains__(self, task: object) -> bool:
         return isinstance(task, TaskId) and bool(_span(task, self._packed, self._named))
 
-    def __hash__(self) -> int:
-        if self._hash is None:
-            self._hash = self._hash_of_set()
-        return self._hash
-
-    _hash_of_set = Set._hash
+    __hash__ = Set._hash
 
 
 class TaskPlaces(Mapping[TaskId, Sequence[int]]):
@@ -73,7 +67,7 @@ class TaskPlaces(Mapping[TaskId, Sequence[int]]):
     def __init__(self, tasks: Iterable[TaskId]) -> None:
         places = array(INT32), array(INT32)
         packed, named = _split(tasks, places)
-        orders = [sorted(range(len(column)), key=column.__getitem__) for column in (packed, named)]  # type: ignore[attr-defined]
+        orders = [sorted(range(len(column)), key=column.__getitem__) for column in (packed, named)]
         self._packed = array(INT64, map(packed.__getitem__, orders[0]))
         self._named = [named[index] for index in orders[1]]
         self._places = [array(INT32, map(its.__getitem__, order)) for its, order in zip(places, orders, strict=True)]
@@ -136,13 +130,4 @@ def _packed(task: TaskId) -> int:
 def _span(task: TaskId, packed: array[int], named: Sequence[TaskId]) -> range:
     """Return where a task is among the sorted ones; empty if it is not there."""
     key, column = (_packed(task), packed) if task.topology is None else (task, named)
-    return range(bisect_left(column, key), bisect_right(column, key))  # type: ignore[type-var]
-
-
-def without_repeats(ordered: Iterable[Any]) -> Iterator[Any]:
-    """Yield sorted values, each once."""
-    last = None
-    for each in ordered:
-        if each != last:
-            yield each
-        last = each
+    return range(bisect_left(column, key), bisect_right(column, key))
