@@ -15,7 +15,7 @@ import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from typing import Any, Final
 from uuid import UUID
 
@@ -147,19 +147,28 @@ def size_of(reader: str, read: Reader, encoded: bytes) -> int:
     return max(len(encoded), len(json.dumps(read(encoded))) if reader.startswith("JSON") else 0)
 
 
+@cache
+def ordinary_peak(reader: str) -> int:
+    """Return the peak of a reader for an ordinary member."""
+    return peak(partial(READERS[reader][0], usual(reader)))
+
+
+def memory(reader: str, encoded: bytes) -> float:
+    """Return the bytes that a reader needs more than for an ordinary member, per byte."""
+    read, _ = READERS[reader]
+    more = peak(partial(read, encoded)) - ordinary_peak(reader) - ALLOWANCE
+    return max(0, more) / size_of(reader, read, encoded)
+
+
 def costs(size: int) -> Iterator[Cost]:
     """Measure all readers with all shapes."""
     for name, (read, made) in READERS.items():
-        ordinary = partial(read, usual(name))
-        memory, least = peak(ordinary), seconds(ordinary)
+        least = seconds(partial(read, usual(name)))
         for shape, make in made.items():
             encoded, twice = make(size), make(2 * size)
-            more = max(0, peak(partial(read, encoded)) - memory - ALLOWANCE)
             once, doubled = (max(1e-4, seconds(partial(read, each)) - least) for each in (encoded, twice))
             # Below a millisecond only the clock is measured.
-            yield Cost(
-                name, shape, more / size_of(name, read, encoded), once, doubled / once if doubled > 2e-3 else 1.0
-            )
+            yield Cost(name, shape, memory(name, encoded), once, doubled / once if doubled > 2e-3 else 1.0)
 
 
 def main(size: int = 100_000) -> int:
