@@ -10,10 +10,11 @@ from __future__ import annotations
 import sys
 from abc import abstractmethod
 from array import array
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, repeat
-from operator import eq
+from operator import eq, itemgetter
 from typing import Any, Final, TypeVar, overload
 
 from subscription_codec.records import HostInfo, HostPartitions, TaskId, TaskOffsetSum, TopicEntry, TopicPartition
@@ -105,6 +106,32 @@ class Column(Sequence[T]):
 
     def __repr__(self) -> str:
         return repr(tuple(self))
+
+
+class Rows(Column[T]):
+    """The rows of a list whose rows differ in size: the whole message, and the offset of each row in it.
+
+    A row is decoded each time it is asked for: a text of three bytes on the wire is an object of 76.
+    """
+
+    __slots__ = ("_data", "_decode", "_offsets")
+
+    def __init__(self, data: bytes, offsets: array[int], decode: Callable[[bytes, int], T]) -> None:
+        self._data = data
+        self._offsets = offsets
+        self._decode = decode
+
+    def __len__(self) -> int:
+        return len(self._offsets)
+
+    def __iter__(self) -> Iterator[T]:
+        return map(self._decode, repeat(self._data), self._offsets)
+
+    def _record_at(self, index: int) -> T:
+        return self._decode(self._data, self._offsets[index])
+
+    def __reduce__(self) -> tuple[type[tuple[T, ...]], tuple[tuple[T, ...]]]:
+        return tuple, (tuple(self),)
 
 
 def pack_task_ids(tasks: Collection[TaskId]) -> bytes:
@@ -256,3 +283,67 @@ class HostMap(Column[HostPartitions]):
             self.packed_partitions[2 * first + 1 : 2 * end : 2],
         )
         return _make_records(TopicPartition, map(self.topics_by_index.get, topics), partitions)
+
+
+def without_repeats(ordered: Iterable[T]) -> Iterator[T]:
+    """Yield sorted values, each once."""
+    last: T | None = None
+    for each in ordered:
+        if each != last:
+            yield each
+        last = each
+
+
+class SortedPartitions(Column[TopicPartition]):
+    """All partitions of some groups (topic, numbers), sorted by (topic, partition).
+
+    >>> groups = [("b", (1, 0)), ("a", (7,)), ("b", (0,))]
+    >>> [str(each) for each in SortedPartitions(groups)]
+    ['a-7', 'b-0', 'b-0', 'b-1']
+    """
+
+    __slots__ = ("_ends", "_numbers", "_topics")
+
+    def __init__(self, groups: Sequence[tuple[str, Sequence[int]]]) -> None:
+        self._topics: list[str] = []
+        self._ends, self._numbers = array(INT32), array(INT32)
+        last: list[int] = []
+        for topic, numbers in _sorted_groups(groups):
+            if not self._topics or self._topics[-1] != topic:
+                self._close(last)
+                self._topics.append(topic)
+                last = []
+            last.extend(numbers)
+        self._close(last)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __iter__(self) -> Iterator[TopicPartition]:
+        firsts = (0, *self._ends)
+        for topic, first, end in zip(self._topics, firsts, self._ends, strict=False):
+            yield from _make_records(TopicPartition, repeat(topic), self._numbers[first:end])
+
+    def _record_at(self, index: int) -> TopicPartition:
+        return TopicPartition(self._topics[bisect_right(self._ends, index)], self._numbers[index])
+
+    def _close(self, numbers: list[int]) -> None:
+        """Add the partitions of the last topic."""
+        if self._topics:
+            numbers.sort()
+            self._numbers.extend(numbers)
+            self._ends.append(len(self._numbers))
+
+
+def _sorted_groups(groups: Sequence[tuple[str, Sequence[int]]]) -> Iterator[tuple[str, Sequence[int]]]:
+    """Yield the groups that are not empty by topic; of rows, one at a time is decoded, and its topic before."""
+    if not isinstance(groups, Rows):
+        yield from sorted((group for group in groups if group[1]), key=itemgetter(0))
+        return
+    places, topics = array(INT32), []
+    for place, (topic, numbers) in enumerate(groups):
+        if numbers:
+            places.append(place)
+            topics.append(topic)
+    for index in sorted(range(len(places)), key=topics.__getitem__):
+        yield groups[places[index]]

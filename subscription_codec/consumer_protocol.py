@@ -7,7 +7,7 @@ Java: ``ConsumerProtocol``, ``ConsumerProtocolSubscription.json``, ``ConsumerPro
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from subscription_codec._messages import (
@@ -20,7 +20,7 @@ from subscription_codec._messages import (
     reject_trailing_bytes,
     require_bytes,
 )
-from subscription_codec.columns import array_bounds
+from subscription_codec.columns import SortedPartitions, array_bounds
 from subscription_codec.errors import BadVersion, DecodeError, EncodeError, Truncated
 from subscription_codec.layout import Field, Layout
 from subscription_codec.records import Assignment, FutureSubscription, Subscription, TopicPartition
@@ -41,9 +41,9 @@ class TopicPartitions(NamedTuple):
 class ConsumerSubscription(NamedTuple):
     """A member's consumer-protocol subscription: topics, userdata and, since version 1, its owned partitions."""
 
-    topics: tuple[str, ...] = ()
+    topics: Sequence[str] = ()
     user_data: bytes | None = None
-    owned_partitions: tuple[TopicPartitions, ...] = ()
+    owned_partitions: Sequence[TopicPartitions] = ()
     generation_id: int = -1
     rack_id: str | None = None
     version: int = 0
@@ -53,7 +53,7 @@ class ConsumerSubscription(NamedTuple):
 class ConsumerAssignment(NamedTuple):
     """A member's consumer-protocol assignment: its partitions and the userdata."""
 
-    assigned_partitions: tuple[TopicPartitions, ...] = ()
+    assigned_partitions: Sequence[TopicPartitions] = ()
     user_data: bytes | None = None
     version: int = 0
     trailing: bytes = b""
@@ -200,9 +200,9 @@ def group_by_topic(partitions: Iterable[TopicPartition]) -> tuple[TopicPartition
     return tuple(TopicPartitions(topic, tuple(numbers)) for topic, numbers in by_topic.items())
 
 
-def flatten_by_topic(groups: Iterable[TopicPartitions]) -> tuple[TopicPartition, ...]:
+def flatten_by_topic(groups: Sequence[TopicPartitions]) -> SortedPartitions:
     """Return the partitions of all groups, sorted by (topic, partition) as in Kafka's ``onAssignment``."""
-    return tuple(sorted(TopicPartition(topic, partition) for topic, numbers in groups for partition in numbers))
+    return SortedPartitions(groups)
 
 
 def _decode(message: bytes | None, layouts: Mapping[int, Layout], strict: bool) -> Any:

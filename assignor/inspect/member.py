@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from operator import attrgetter
 from typing import Any, Final
 from uuid import UUID
 
 from attrs import evolve, field, frozen
 
-from assignor.inspect._partition_column import SortedPartitions
 from assignor.inspect._release_detection import CandidateReleases, common_rebalance_protocol, find_candidates
 from assignor.inspect.described_group import BrokerAssignment, DescribedGroupMember
 from assignor.protocol import feature_levels
@@ -32,16 +33,23 @@ from subscription_codec import (
     decode_assignment,
     decode_subscription,
 )
+from subscription_codec.columns import without_repeats
 from subscription_codec.consumer_protocol import (
     ConsumerAssignment,
     ConsumerSubscription,
+    TopicPartitions,
     decode_consumer_assignment,
     decode_consumer_subscription,
+    flatten_by_topic,
 )
 
 _UUID: Final = re.compile(r"([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 UNKNOWN_PROTOCOL: Final = "unknown"
 NO_CANDIDATES: Final = CandidateReleases()
+
+
+MAX_TOPIC_NAME: Final = 249
+"""Characters of the longest name of a topic. Java: ``Topic.MAX_NAME_LENGTH``."""
 
 
 @frozen(kw_only=True)
@@ -78,7 +86,7 @@ class SubscriptionSeen:
     """A decoded subscription; fields that cannot be decoded or are not in this version are None or empty."""
 
     consumer_protocol_version: int | None = None
-    topics: tuple[str, ...] = ()
+    topics: Sequence[str] = ()
     owned_partitions: Sequence[TopicPartition] = ()
     generation: int = -1
     rack: str | None = None
@@ -139,8 +147,9 @@ class InspectedMember:
     def is_about_to_rejoin(self) -> bool:
         """Whether the member rejoins immediately: on request, to change its version, or to revoke partitions."""
         sent, got = self.subscription, self.assignment
-        if got.next_rebalance_ms == 0 or not frozenset(got.partitions).issuperset(sent.owned_partitions):
-            return True
+        assigned = iter(got.partitions)
+        if got.next_rebalance_ms == 0 or not all(owned in assigned for owned in sent.owned_partitions):
+            return True  # both are sorted, so one pass over the assigned partitions finds all that it owns
         used, version = sent.used_version or 0, got.used_version or 0
         return version >= EARLIEST_PROBEABLE_VERSION and (version < used or (got.supported_version or 0) > used)
 
@@ -226,10 +235,12 @@ def _subscription_seen(encoded: bytes, streams: bool) -> SubscriptionSeen:
         envelope = decode_consumer_subscription(encoded)
     except DecodeError as error:
         return SubscriptionSeen(problem=f"subscription: {error}")
+    if problem := _too_long_topic(envelope.owned_partitions):
+        return SubscriptionSeen(problem=f"subscription: {problem}")
     outside = SubscriptionSeen(
         consumer_protocol_version=envelope.version,
         topics=envelope.topics,
-        owned_partitions=SortedPartitions(envelope.owned_partitions),
+        owned_partitions=flatten_by_topic(envelope.owned_partitions),
         generation=envelope.generation_id,
         rack=envelope.rack_id,
     )
@@ -281,8 +292,18 @@ def _assignment_seen(encoded: bytes, streams: bool) -> AssignmentSeen:
         envelope = decode_consumer_assignment(encoded)
     except DecodeError as error:
         return AssignmentSeen(problem=f"assignment: {error}")
-    outside = AssignmentSeen(partitions=SortedPartitions(envelope.assigned_partitions))
+    if problem := _too_long_topic(envelope.assigned_partitions):
+        return AssignmentSeen(problem=f"assignment: {problem}")
+    outside = AssignmentSeen(partitions=flatten_by_topic(envelope.assigned_partitions))
     return _with_assignment_userdata(outside, envelope) if streams else outside
+
+
+def _too_long_topic(groups: Iterable[TopicPartitions]) -> str | None:
+    """Find a name that no topic has: written with each of many partitions, a long one would fill the memory."""
+    for topic, _ in groups:
+        if len(topic) > MAX_TOPIC_NAME:
+            return f"partitions of a topic with a name of {len(topic)} characters; the longest has {MAX_TOPIC_NAME}"
+    return None
 
 
 def _with_assignment_userdata(outside: AssignmentSeen, envelope: ConsumerAssignment) -> AssignmentSeen:
@@ -300,18 +321,26 @@ def _with_assignment_userdata(outside: AssignmentSeen, envelope: ConsumerAssignm
     assert isinstance(answer, Assignment)
     return evolve(
         numbers,
-        active=in_order(set(answer.active_tasks)),
-        standbys=in_order([standby.task for standby in answer.standby_tasks]),
+        active=in_order(answer.active_tasks),
+        standbys=in_order(standby.task for standby in answer.standby_tasks),
         error_code=answer.error_code,
         next_rebalance_ms=None if answer.next_rebalance_ms == NO_FOLLOW_UP else answer.next_rebalance_ms,
         levels=feature_levels.decode_levels(answer.trailing),
     )
 
 
-def in_order(tasks: Collection[TaskId]) -> tuple[TaskId, ...]:
-    """Sort by name of the topology, subtopology, partition; most tasks have no name and need no key."""
-    return tuple(sorted(tasks, key=_task_order if any(task.topology is not None for task in tasks) else None))
+def in_order(tasks: Iterable[TaskId]) -> tuple[TaskId, ...]:
+    """Sort by name of the topology, subtopology, partition, and drop repeats."""
+    unnamed: list[TaskId] = []
+    named: list[TaskId] = []
+    for task in tasks:
+        (unnamed if task.topology is None else named).append(task)
+    unnamed.sort()
+    named.sort()
+    named.sort(key=attrgetter("topology"))
+    return tuple(without_repeats(chain(unnamed, named)))
 
 
-def _task_order(task: TaskId) -> tuple[str, int, int]:
+def task_order(task: TaskId) -> tuple[str, int, int]:
+    """Return the sort key of ``in_order``."""
     return (task.topology or "", task.subtopology, task.partition)

@@ -13,11 +13,14 @@ An assignment does not mark a standby as a warm-up (KIP-441), so it is inferred:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
-from typing import TypeVar
+from heapq import merge
+from itertools import groupby, repeat
+from operator import itemgetter
+from typing import Any, TypeVar
 
-from assignor.inspect.member import InspectedMember
+from assignor.inspect.member import InspectedMember, task_order
 from subscription_codec import TaskId, TopicPartition
 
 T = TypeVar("T")
@@ -54,9 +57,23 @@ def owners_by_task(members: Iterable[InspectedMember]) -> Mapping[TaskId, tuple[
     return _group_owners((member.name, member.assignment.active) for member in members)
 
 
-def owners_by_partition(members: Iterable[InspectedMember]) -> Mapping[TopicPartition, tuple[str, ...]]:
-    """Return the names of the members with each partition."""
-    return _group_owners((member.name, member.assignment.partitions) for member in members)
+def tasks_with_multiple_owners(members: Iterable[InspectedMember]) -> Iterator[tuple[TaskId, list[str]]]:
+    """Yield each active task of more than one member, and its owners, in order."""
+    return _repeated([(member.name, member.assignment.active) for member in members], task_order)
+
+
+def partitions_with_multiple_owners(members: Iterable[InspectedMember]) -> Iterator[tuple[TopicPartition, list[str]]]:
+    """Yield each partition that is assigned more than once, and to whom, sorted."""
+    return _repeated([(member.name, member.assignment.partitions) for member in members], lambda partition: partition)
+
+
+def _repeated(given: Iterable[tuple[str, Iterable[T]]], order: Callable[[T], Any]) -> Iterator[tuple[T, list[str]]]:
+    """Merge sorted columns; yield what is there more than once."""
+    rows = merge(*(zip(things, repeat(name)) for name, things in given), key=lambda row: order(row[0]))
+    for thing, same in groupby(rows, key=itemgetter(0)):
+        owners = [name for _, name in same]
+        if len(owners) > 1:
+            yield thing, owners
 
 
 def _group_owners(given: Iterable[tuple[str, Iterable[T]]]) -> Mapping[T, tuple[str, ...]]:
@@ -70,7 +87,8 @@ def _group_owners(given: Iterable[tuple[str, Iterable[T]]]) -> Mapping[T, tuple[
 
 def unassigned_partitions(members: Sequence[InspectedMember], partitions: Mapping[str, int]) -> list[TopicPartition]:
     """List the partitions of subscribed topics without an owner; topics with an unknown number do not count."""
-    topics = {topic for member in members for topic in member.subscription.topics}
-    taken = owners_by_partition(members)
-    everything = (TopicPartition(topic, each) for topic in sorted(topics) for each in range(partitions.get(topic, 0)))
-    return [partition for partition in everything if partition not in taken]
+    topics = {topic for member in members for topic in member.subscription.topics if topic in partitions}
+    missing = {TopicPartition(topic, each) for topic in topics for each in range(partitions[topic])}
+    for member in members:
+        missing.difference_update(member.assignment.partitions)
+    return sorted(missing)

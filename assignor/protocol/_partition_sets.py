@@ -6,63 +6,86 @@ partitions of the whole group.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, KeysView, Mapping, Sequence, Set
 from functools import cached_property
 from typing import Any, TypeVar
 
+from assignor.protocol._task_sets import SMALL, places_by_task
 from subscription_codec import HostInfo, HostPartitions, StandbyTask, TaskId, TopicPartition
-from subscription_codec.columns import HostMap
+from subscription_codec.columns import HostMap, without_repeats
 
 PartitionSet = frozenset[TopicPartition]
 K = TypeVar("K")
 
 
 class PartitionSets(Mapping[K, PartitionSet]):
-    """A read-only mapping to sets of partitions.
+    """A read-only mapping to sets of partitions, which are made from the places of a key in some list.
 
-    >>> PartitionSets({"a": [1, 1], "b": []}, frozenset)
+    >>> PartitionSets({"a": [0, 1], "b": []}, [1, 1])
     {'a': frozenset({1}), 'b': frozenset()}
     """
 
-    def __init__(self, stored: Mapping[K, Any], set_of: Callable[[Any], PartitionSet]) -> None:
-        self._stored = stored
-        self._set_of = set_of
+    def __init__(self, places: Mapping[K, Sequence[int]], listed: Sequence[Any]) -> None:
+        self._places = places
+        self._listed = listed
 
     def __getitem__(self, key: K) -> PartitionSet:
-        return self._set_of(self._stored[key])
+        return frozenset(map(self._listed.__getitem__, self._places[key]))
 
     def __iter__(self) -> Iterator[K]:
-        return iter(self._stored)
+        return iter(self._places)
 
     def __len__(self) -> int:
-        return len(self._stored)
+        return len(self._places)
 
     def __contains__(self, key: object) -> bool:
-        return key in self._stored
+        return key in self._places
 
     def keys(self) -> KeysView[K]:
         """Return the keys, as a view with the speed of a dictionary."""
-        return self._stored.keys()
+        return self._places.keys()
 
     def __repr__(self) -> str:
         return repr(dict(self))
 
 
-def by_active_task(tasks: Iterable[TaskId], partitions: Iterable[TopicPartition]) -> PartitionSets[TaskId]:
+class _SetOfLast(PartitionSets[K]):
+    """The last place of a key has its record, and that has its partitions."""
+
+    def __getitem__(self, key: K) -> PartitionSet:
+        return frozenset(self._listed[self._places[key][-1]].partitions)
+
+
+class _HostSets(_SetOfLast[HostInfo]):
+    """Most members look at most for their own host, so the dictionary is made on demand."""
+
+    def __init__(self, hosts: Sequence[HostPartitions]) -> None:
+        self._listed = hosts
+
+    def __contains__(self, key: object) -> bool:
+        return any(host == key for host in _names_of(self._listed))
+
+    def __bool__(self) -> bool:
+        return bool(self._listed)
+
+    @cached_property
+    def _places(self) -> dict[HostInfo, tuple[int]]:  # type: ignore[override]
+        return {host: (place,) for place, host in enumerate(_names_of(self._listed))}
+
+
+def _names_of(hosts: Sequence[HostPartitions]) -> Iterable[HostInfo]:
+    return hosts.hosts if isinstance(hosts, HostMap) else (host for host, _ in hosts)
+
+
+def by_active_task(tasks: Sequence[TaskId], partitions: Sequence[TopicPartition]) -> PartitionSets[TaskId]:
     """Match the i-th task id with the i-th partition. Java: ``getActiveTasks``."""
-    active: dict[TaskId, Any] = {}
-    for task, each in zip(tasks, partitions, strict=True):
-        if (known := active.setdefault(task, each)) is not each:
-            if type(known) is list:
-                known.append(each)
-            else:
-                active[task] = [known, each]
-    return PartitionSets(active, _one_or_more)
+    return PartitionSets(places_by_task(tasks, len(tasks)), partitions)
 
 
-def by_standby_task(tasks: Iterable[StandbyTask]) -> PartitionSets[TaskId]:
-    """Return the partitions of each standby task."""
-    return PartitionSets(dict(tasks), frozenset)
+def by_standby_task(tasks: Sequence[StandbyTask]) -> PartitionSets[TaskId]:
+    """Return the partitions of each standby task; the last entry of a task counts."""
+    return _SetOfLast(places_by_task((task for task, _ in tasks), len(tasks)), tasks)
 
 
 def by_host(hosts: Sequence[HostPartitions]) -> PartitionSets[HostInfo]:
@@ -70,21 +93,34 @@ def by_host(hosts: Sequence[HostPartitions]) -> PartitionSets[HostInfo]:
     return _HostSets(hosts)
 
 
-class _HostSets(PartitionSets[HostInfo]):
-    """Most members never look at a host, so the dictionary is made on demand too."""
+class ManyPartitions(Set[TopicPartition]):
+    """A set of sorted partitions, which may repeat."""
 
-    def __init__(self, hosts: Sequence[HostPartitions]) -> None:
-        self._hosts = hosts
+    __slots__ = ("_number", "_sorted")
 
-    def __getitem__(self, key: HostInfo) -> PartitionSet:
-        return frozenset(self._hosts[self._stored[key]].partitions)
+    def __init__(self, ordered: Sequence[TopicPartition]) -> None:
+        self._sorted = ordered
+        self._number = sum(1 for _ in self)
 
-    @cached_property
-    def _stored(self) -> dict[HostInfo, int]:  # type: ignore[override]
-        hosts = self._hosts
-        names = hosts.hosts if isinstance(hosts, HostMap) else [host for host, _ in hosts]
-        return {host: place for place, host in enumerate(names)}
+    @classmethod
+    def _from_iterable(cls, it: Iterable[Any]) -> Any:
+        return frozenset(it)
+
+    def __len__(self) -> int:
+        return self._number
+
+    def __iter__(self) -> Iterator[TopicPartition]:
+        return without_repeats(self._sorted)
+
+    def __contains__(self, partition: object) -> bool:
+        if not isinstance(partition, TopicPartition):
+            return False
+        place = bisect_left(self._sorted, partition)
+        return place < len(self._sorted) and self._sorted[place] == partition
+
+    __hash__ = Set._hash
 
 
-def _one_or_more(stored: TopicPartition | list[TopicPartition]) -> PartitionSet:
-    return frozenset(stored) if isinstance(stored, list) else frozenset((stored,))
+def partition_set(ordered: Sequence[TopicPartition]) -> Set[TopicPartition]:
+    """Return the set of sorted partitions."""
+    return frozenset(ordered) if len(ordered) <= SMALL else ManyPartitions(ordered)

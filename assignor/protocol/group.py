@@ -44,7 +44,7 @@ class MemberMetadata(MemberVersions):
 
     member_id: str
     process_id: UUID = FUTURE_PROCESS_ID
-    owned_by_topic: tuple[TopicPartitions, ...] = ()
+    owned_by_topic: Sequence[TopicPartitions] = ()
     """The partitions that it has not revoked."""
     offset_sums: Mapping[TaskId, int] = {}
     """Its offset sums. Below version 7 there are none: ``LATEST_OFFSET`` and ``OFFSET_UNKNOWN`` stand for its previous

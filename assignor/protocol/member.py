@@ -6,14 +6,16 @@ Java: ``StreamsPartitionAssignor.subscriptionUserData``, ``onAssignment`` and ``
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence, Set
+from itertools import chain
 from typing import Any, Final
 from uuid import UUID
 
 from attrs import evolve, field, frozen
 
 from assignor.errors import PARTITION_COUNT_MISMATCH, FatalError
-from assignor.protocol._partition_sets import PartitionSet, by_active_task, by_host, by_standby_task
+from assignor.protocol._partition_sets import PartitionSet, by_active_task, by_host, by_standby_task, partition_set
+from assignor.protocol._task_sets import SMALL, task_set
 from assignor.protocol.feature_levels import (
     NO_LEVELS,
     Levels,
@@ -68,6 +70,8 @@ class ReceivedAssignment:
     """The newest version that the leader knows that all members support."""
     active: Mapping[TaskId, PartitionSet] = EMPTY
     """The partitions of each active task. Empty if the assignment was dropped, like ``standby``."""
+    partitions: Sequence[TopicPartition] = ()
+    """All partitions of the active tasks, sorted."""
     standby: Mapping[TaskId, PartitionSet] = EMPTY
     hosts: Mapping[HostInfo, PartitionSet] = EMPTY
     """The partitions that each host of the group serves from active tasks."""
@@ -83,11 +87,6 @@ class ReceivedAssignment:
     """Whether the member has taken nothing but the version."""
     feature_levels: Levels = NO_LEVELS
     """The highest levels that the member believes, of the features that it watches."""
-
-    @property
-    def partitions(self) -> tuple[TopicPartition, ...]:
-        """All partitions of the active tasks, sorted."""
-        return tuple(sorted(partition for partitions in self.active.values() for partition in partitions))
 
 
 @frozen(kw_only=True)
@@ -106,11 +105,11 @@ class Member:
     rack_id: str | None = None
     as_release: str | None = None
     """The release of Kafka whose bytes it writes; None for ours."""
-    previous_active: frozenset[TaskId] = frozenset()
+    previous_active: Set[TaskId] = frozenset()
     """The active tasks of the last assignment."""
-    stored: frozenset[TaskId] = frozenset()
+    stored: Set[TaskId] = frozenset()
     """The tasks of which it has state on disk; includes its standbys."""
-    owned_partitions: PartitionSet = frozenset()
+    owned_partitions: Set[TopicPartition] = frozenset()
     join_count: int = 0
     """The number of its subscriptions so far."""
     error_code: int = 0
@@ -233,10 +232,12 @@ class Member:
         hosts = by_host(assignment.partitions_by_host)
         next_one = self._next_rebalance(hosts, assignment.next_rebalance_ms, Action.REJOIN in actions)
         taken = Action.ACCEPT in actions
+        partitions = _assigned_partitions(assignment, envelope) if taken else ()
         received = ReceivedAssignment(
             version=assignment.version,
             supported_version=assignment.supported_version,
-            active=_partitions_by_task(assignment, envelope) if taken else EMPTY,
+            active=by_active_task(assignment.active_tasks, partitions) if taken else EMPTY,
+            partitions=partitions,
             standby=by_standby_task(assignment.standby_tasks) if taken else EMPTY,
             hosts=hosts,
             standby_hosts=by_host(assignment.standby_partitions_by_host),
@@ -252,17 +253,16 @@ class Member:
         levels = received.feature_levels
         if received.dropped:
             return evolve(self, version=version, feature_levels=levels, unconfirmed_levels=unconfirmed)
-        held = {
-            task for task in (*received.active, *received.standby) if task.subtopology in self.stateful_subtopologies
-        }
+        tasks, standbys = received.active, received.standby
+        held = (task for task in chain(tasks, standbys) if task.subtopology in self.stateful_subtopologies)
         return evolve(
             self,
             version=version,
             feature_levels=levels,
             unconfirmed_levels=unconfirmed,
-            previous_active=frozenset(received.active),
-            stored=self.stored | held,
-            owned_partitions=frozenset(received.partitions),
+            previous_active=tasks.keys() if len(tasks) > SMALL else frozenset(tasks),
+            stored=task_set(chain(self.stored, held), len(self.stored) + len(tasks) + len(standbys)),
+            owned_partitions=partition_set(received.partitions),
         )
 
     def _merge_levels(self, levels: Levels) -> Levels:
@@ -322,9 +322,9 @@ def _decode_assignment(assignment_bytes: bytes, supported_version: int) -> tuple
         raise FatalError(f"Failed to decode AssignmentInfo: {error}") from error
 
 
-def _partitions_by_task(assignment: Assignment, envelope: ConsumerAssignment) -> Mapping[TaskId, PartitionSet]:
-    tasks, groups = assignment.active_tasks, envelope.assigned_partitions
-    if len(tasks) != (number := sum(len(numbers) for _, numbers in groups)):
-        message = f"Number of assigned partitions {number} is not equal to the number of active taskIds"
-        raise FatalError(f"{message} {len(tasks)}", code=PARTITION_COUNT_MISMATCH)
-    return by_active_task(tasks, flatten_by_topic(groups))
+def _assigned_partitions(assignment: Assignment, envelope: ConsumerAssignment) -> Sequence[TopicPartition]:
+    partitions, number = flatten_by_topic(envelope.assigned_partitions), len(assignment.active_tasks)
+    if len(partitions) != number:
+        message = f"Number of assigned partitions {len(partitions)} is not equal to the number of active taskIds"
+        raise FatalError(f"{message} {number}", code=PARTITION_COUNT_MISMATCH)
+    return partitions

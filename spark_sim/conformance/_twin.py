@@ -86,7 +86,7 @@ class Twin:
     @property
     def stored_tasks(self) -> frozenset[TaskId]:
         """The tasks whose state stores it leaves behind."""
-        return self.assignor.member.stored if self.assignor else frozenset()
+        return frozenset(self.assignor.member.stored) if self.assignor else frozenset()
 
     @property
     def history(self) -> str:

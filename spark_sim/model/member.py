@@ -151,7 +151,7 @@ class SimulatedMember:
     @property
     def stored_tasks(self) -> frozenset[TaskId]:
         """The tasks whose state stores it knows of."""
-        return self.assignor.member.stored
+        return frozenset(self.assignor.member.stored)
 
     @property
     def reports_whole_state_dir(self) -> bool:

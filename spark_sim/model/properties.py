@@ -58,7 +58,9 @@ def _check_replicas(
 ) -> Iterator[Violation]:
     """Find standbys without a local state store, and active tasks that another process has caught up."""
     if received.standby and not (state.workload.standbys or state.workload.lag):
-        had = before.stored.union(*(each.stored_tasks for each in state.process_members(member) if each is not member))
+        had = frozenset(before.stored).union(
+            *(each.stored_tasks for each in state.process_members(member) if each is not member)
+        )
         for task in sorted(received.standby.keys() - had):
             yield Violation(NO_UNREQUESTED_STANDBY, member.name, f"standby of {task}, which it never had")
     if state.workload.lag and state.leader_balances_by_lag:

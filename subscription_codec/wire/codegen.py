@@ -13,12 +13,14 @@ as unsigned integers, so that a negative one is larger than any blob.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache, partial
 from itertools import count
 from typing import Any, Final, NamedTuple
 
-from subscription_codec.columns import FastPathMiss, task_of
+from subscription_codec.columns import INT32, FastPathMiss, Rows, from_big_endian, task_of
 from subscription_codec.records import TaskId
 from subscription_codec.wire.hosts import HostMapType, TopicDictionaryType
 from subscription_codec.wire.text import ModifiedUtf8, Utf8
@@ -65,6 +67,9 @@ _NULL_BYTES: Final = b"\xff\xff\xff\xff"
 
 _NAMESPACE: Final = {
     "FastPathMiss": FastPathMiss,
+    "Rows": Rows,
+    "from_big_endian": from_big_endian,
+    "offsets_of": partial(array, INT32),
     "new": tuple.__new__,
     "number": int.from_bytes,
     "task_of": task_of,
@@ -182,8 +187,20 @@ class _DecoderSource(_SourceBuilder):
                 self.reset_position()
             case TopicDictionaryType():
                 self.emit_read(wire.inner, target)
+            case Array(item=Integer(size=4)):
+                self.add_line(f"end = at + 4 * {self.emit_count(wire)}")
+                self.add_line(f"{target} = tuple(from_big_endian({INT32!r}, data[at:end]))")
+                self.add_line("at = end")
+            case Array(may_be_rows=True):
+                left = self.emit_count(wire)
+                with self.block(f"if {left} <= {wire.MAX_TUPLE}:"):
+                    self.emit_items(wire, left, target)
+                with self.block("else:"):
+                    self.emit_rows(wire, left, target)
             case Array():
-                self.emit_array(wire, target)
+                left = self.emit_count(wire)
+                self.fall_back_if(f"{left} > {wire.most}")
+                self.emit_items(wire, left, target)
             case Struct(make=make) if make is TaskId:
                 self.add_line(f'{target} = task_of(number({self.take_slice(8)}, "big", signed=True))')
                 if len(wire.members) > len(_TASK_ID_INTEGERS):
@@ -210,20 +227,76 @@ class _DecoderSource(_SourceBuilder):
         self.add_line(f"{target} = None if size < 0 else {content}")
         self.add_line("at = end")
 
-    def emit_array(self, wire: Array[Any], target: str) -> None:
+    def emit_items(self, wire: Array[Any], left: str, target: str) -> None:
         """Append the loop that decodes the items of an array."""
-        items, item, left = self.fresh_name("items"), self.fresh_name("item"), self.fresh_name("left")
-        self.add_line(f'{left} = number({self.take_slice(4)}, "big")')
-        self.flush_position()
-        self.fall_back_if(f"{left} * {wire.item.size} > len(data) - at")
-        if wire.most is not None:
-            self.fall_back_if(f"{left} > {wire.most}")
+        items, item = self.fresh_name("items"), self.fresh_name("item")
         self.add_line(f"{items} = []")
         with self.block(f"for _ in range({left}):"):
             self.emit_read(wire.item, item)
             self.flush_position()
             self.add_line(f"{items}.append({item})")
         self.add_line(f"{target} = tuple({items})")
+
+    def emit_rows(self, wire: Array[Any], left: str, target: str) -> None:
+        """Append the loop that finds the rows of an array."""
+        offsets, decode = self.fresh_name("offsets"), self.constant("decode_row", _row_decoder(wire.item))
+        self.add_line(f"{offsets} = offsets_of()")
+        with self.block(f"for _ in range({left}):"):
+            self.add_line(f"{offsets}.append(at)")
+            self.emit_skip(wire.item)
+            self.flush_position()
+        self.add_line(f"{target} = Rows(data, {offsets}, {decode})")
+
+    def emit_count(self, wire: Array[Any]) -> str:
+        """Append the lines that check the count of an array against the bytes that are left; return its variable."""
+        left = self.fresh_name("left")
+        self.add_line(f'{left} = number({self.take_slice(4)}, "big")')
+        self.flush_position()
+        self.fall_back_if(f"{left} * {wire.item.size} > len(data) - at")
+        return left
+
+    def emit_skip(self, wire: WireType[Any]) -> None:
+        """Append the lines that check one value and skip it: ``emit_read`` can decode it later, at the same place."""
+        match wire:
+            case Utf8(nullable=False):
+                first = self.position(wire.size)
+                self.add_line(f'at = {first} + number({self.take_slice(wire.size)}, "big")')
+                self.reset_position()
+            case ModifiedUtf8():
+                first = self.position(2)
+                self.add_line(f'end = {first} + number({self.take_slice(2)}, "big")')
+                self.fall_back_if(f"not data[{first}:end].isascii()")
+                self.add_line("at = end")
+                self.reset_position()
+            case Array(item=Integer()):
+                self.add_line(f'left = number({self.take_slice(4)}, "big")')
+                self.add_line(f"at = {self.position()} + left * {wire.item.size}")
+                self.reset_position()
+            case Array():
+                with self.block(f"for _ in range({self.emit_count(wire)}):"):
+                    self.emit_skip(wire.item)
+                    self.flush_position()
+            case Struct(make=make) if make is TaskId and len(wire.members) > len(_TASK_ID_INTEGERS):
+                self.take_slice(8)
+                self.fall_back_if(f'number({self.take_slice(4)}, "big")')
+            case Struct():
+                for _, member in wire.members:
+                    self.emit_skip(member)
+            case _:
+                assert isinstance(wire, Integer)
+                self.take_slice(wire.size)
+
+
+@cache
+def _row_decoder(item: WireType[Any]) -> Callable[[bytes, int], Any]:
+    """Compile the function that decodes one row, after the loop of ``emit_rows`` has checked all of them."""
+    builder = _DecoderSource()
+    builder.reset_position()
+    builder.emit_read(item, "row")
+    source = "\n".join(["def read_row(data, at):", *builder.lines, "    return row"])
+    namespace = {**_NAMESPACE, **builder.constants}
+    exec(compile(source, f"<row of {item.name}>", "exec"), namespace)  # as in compile_codec
+    return namespace["read_row"]  # type: ignore[no-any-return]
 
 
 class _EncoderSource(_SourceBuilder):

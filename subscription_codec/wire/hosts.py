@@ -101,19 +101,20 @@ class HostMapType(ColumnType[Sequence[HostPartitions]]):
 
     def fast_read_with_dictionary(self, data: bytes, at: int, topics: Sequence[TopicEntry]) -> tuple[HostMap, int]:
         """Decode as ``fast_read`` does, with the topic dictionary of the message."""
-        hosts, counts, numbers = [], [], array(INT32)
+        hosts, counts, numbers = [], array(INT32), array(INT32)
         entries, at, _ = array_bounds(data, at, 10)
+        longest = _MAX_CACHED_HOST_BYTES if entries <= _MAX_CACHED_HOSTS else 0
         for _ in range(entries):
             first = at + 10 + (data[at] << 8 | data[at + 1])
             head = data[at:first]
-            host, count = _cached_decode_host(head) if len(head) < _MAX_CACHED_HOST_BYTES else _decode_host(head)
+            host, count = _cached_decode_host(head) if len(head) < longest else _decode_host(head)
             hosts.append(host)
             counts.append(count)
             at = first + 8 * count
             numbers.frombytes(data[first:at])
         if at > len(data):
             raise FastPathMiss
-        return HostMap(topics, tuple(hosts), tuple(counts), byteswapped(numbers)), at
+        return HostMap(topics, hosts, counts, byteswapped(numbers)), at
 
     def fast_write(self, value: Any) -> bytes:
         if value.encoded is None:  # a leader sends the same map to all members
@@ -151,5 +152,7 @@ def _encode_host(host: HostInfo) -> bytes:
     return encode_modified_utf8(name) + port.to_bytes(4, "big", signed=True)
 
 
-_cached_decode_host: Final = lru_cache(maxsize=1 << 14)(_decode_host)
-_cached_encode_host: Final = lru_cache(maxsize=1 << 14)(_encode_host)
+_MAX_CACHED_HOSTS: Final = 1 << 14
+"""Hosts of a longer map are not cached: it would replace all others."""
+_cached_decode_host: Final = lru_cache(maxsize=_MAX_CACHED_HOSTS)(_decode_host)
+_cached_encode_host: Final = lru_cache(maxsize=_MAX_CACHED_HOSTS)(_encode_host)

@@ -21,7 +21,7 @@ from subscription_codec.columns import (
 )
 from subscription_codec.errors import EncodeError
 from subscription_codec.records import TaskId, TaskOffsetSum
-from subscription_codec.wire.text import Utf8, Utf16
+from subscription_codec.wire.text import Utf8, Utf16, shared_name
 from subscription_codec.wire.types import INT_32, INT_64, Array, ColumnType, Reader, Struct
 
 
@@ -188,7 +188,7 @@ class FlatOffsetSumsType(_OffsetSumsType):
         Struct(
             "TaskOffsetSum",
             lambda subtopology, partition, offset_sum, topology: TaskOffsetSum(
-                TaskId(subtopology, partition, topology), offset_sum
+                TaskId(subtopology, partition, topology and shared_name(topology)), offset_sum
             ),
             unpack=_row_values,
             subtopology=INT_32,

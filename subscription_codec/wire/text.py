@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import sys
 from array import array
+from functools import lru_cache
 from typing import Any, Final
 
 from subscription_codec.errors import BadCount, BadText, EncodeError
 from subscription_codec.wire.types import Reader, WireType
 
 _NATIVE_UTF16: Final = "utf-16-le" if sys.byteorder == "little" else "utf-16-be"
+
+
+@lru_cache(maxsize=1 << 10)
+def shared_name(name: str) -> str:
+    """Return the same object for equal names: a group has few topologies and many tasks."""
+    return name
 
 
 def _require_str(value: Any) -> str:
@@ -118,7 +125,7 @@ class Utf16(WireType["str | None"]):
 
     def read(self, reader: Reader) -> str | None:
         length = 0 if reader.skip_null(4) else reader.read_count(2)
-        return reader.read_bytes(2 * length).decode("utf-16-be", "surrogatepass") if length else None
+        return shared_name(reader.read_bytes(2 * length).decode("utf-16-be", "surrogatepass")) if length else None
 
     def from_json(self, value: Any) -> str | None:
         return None if value is None else _require_str(value)

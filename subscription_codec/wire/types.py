@@ -13,11 +13,13 @@ from the same layouts. Texts are in ``text``, long lists in ``tasks`` and ``host
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from array import array
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, Final, Generic, TypeVar
 from uuid import UUID
 
+from subscription_codec.columns import INT32, Rows
 from subscription_codec.errors import BadCount, DecodeError, EncodeError, Truncated
 
 T = TypeVar("T")
@@ -31,7 +33,7 @@ class Reader:
     def __init__(self, data: bytes, at: int = 0) -> None:
         self.data = data
         self.position = at
-        self.topic_dictionary: tuple[Any, ...] = ()
+        self.topic_dictionary: Sequence[Any] = ()
         """The topic dictionary of the message; set by ``hosts.TopicDictionaryType``."""
 
     @property
@@ -166,27 +168,40 @@ class NullableBytes(WireType["bytes | None"]):
         out += b"\xff\xff\xff\xff" if value is None else len(value).to_bytes(4, "big") + value
 
 
-class Array(WireType[tuple[T, ...]]):
-    """A list: int32 count, then the items; ``most``: the longest list that is read, None if any is."""
+class Array(WireType[Sequence[T]]):
+    """A list: int32 count, then the items. A long list is decoded to rows, if its items may be of different sizes.
+
+    ``most``: the longest list that is read, None if any is.
+    """
 
     size = 4
+    MAX_TUPLE: Final = 16
+    """A list up to this length is decoded at once, which is faster."""
 
     def __init__(self, item: WireType[T], most: int | None = None) -> None:
         self.item = item
         self.most = most
+        self.may_be_rows = most is None and not isinstance(item, Integer)
         self.name = f"[{item.name}]"
 
-    def read(self, reader: Reader) -> tuple[T, ...]:
+    def read(self, reader: Reader) -> Sequence[T]:
         at, count = reader.position, reader.read_count(self.item.size)
         if self.most is not None and count > self.most:
             raise BadCount(f"{count} items; {self.most} is the most that is read", at)
-        read, items = self.item.read, []
+        read, items, offsets = self.item.read, [], array(INT32)
+        in_rows = self.may_be_rows and count > self.MAX_TUPLE
         try:
             for _ in range(count):
-                items.append(read(reader))  # noqa: PERF401 - the error below needs the index
+                offsets.append(reader.position)
+                item = read(reader)
+                if not in_rows:
+                    items.append(item)
         except DecodeError as error:
-            raise error.within(f"[{len(items)}]") from None
-        return tuple(items)
+            raise error.within(f"[{len(offsets) - 1}]") from None
+        return Rows(reader.data, offsets, self._read_at) if in_rows else tuple(items)
+
+    def _read_at(self, data: bytes, at: int) -> T:
+        return self.item.read(Reader(data, at))
 
     def write(self, out: bytearray, value: Sequence[T]) -> None:
         try:

@@ -14,6 +14,8 @@ from subscription_codec import Subscription, encode_subscription
 from subscription_codec.consumer_protocol import ConsumerSubscription, encode_consumer_subscription
 
 Shape = Callable[[int], bytes]
+SHORT: Final = "\u0100".encode()
+"""The shortest text that Python stores in the widest way that a userdata can ask for."""
 PROCESS: Final = bytes(range(16))
 
 
@@ -76,6 +78,18 @@ SUBSCRIPTIONS: Final[dict[str, Shape]] = {
     "zeros behind the envelope": lambda size: subscription(PLAIN, rest=bytes(size)),
     "one topic, many times": lambda size: subscription(PLAIN, rows(size, lambda _: text(b"\xff"))),
     "distinct topics": lambda size: subscription(PLAIN, rows(size, lambda each: text(distinct(each)))),
+    "distinct topics of two bytes": lambda size: subscription(
+        PLAIN, rows(size, lambda each: text(bytes([0x80 + each % 128, 0x80 + each // 128 % 64])))
+    ),
+    "topics without owned partitions": lambda size: subscription(
+        PLAIN, rest=rows(size, lambda _: text(b"\xff") + int32(0)), version=1
+    ),
+    "owned partitions of short topics": lambda size: subscription(
+        PLAIN, rest=rows(size, lambda each: text(b"\xff") + int32(1, each + 999)), version=1
+    ),
+    "owned partitions of one long topic": lambda size: subscription(
+        PLAIN, rest=int32(1) + text(bytes(size // 10)) + rows(size * 9 // 10, lambda each: int32(each)), version=1
+    ),
     "owned partitions of one topic": lambda size: subscription(
         PLAIN, rest=int32(1) + text(b"orders") + rows(size, lambda each: int32(each + 999)), version=1
     ),
@@ -87,6 +101,9 @@ SUBSCRIPTIONS: Final[dict[str, Shape]] = {
     ),
     "tasks, version 6": lambda size: subscription(
         v(6, int32(0) + rows(size, lambda each: int32(each % 999, each)) + int32(0))
+    ),
+    "tasks, version 6, cut off": lambda size: subscription(
+        v(6, int32(0) + rows(size, lambda each: int32(each + 999, each + 999)) + int32(1))
     ),
     "sums, version 8": lambda size: subscription(
         v(8, int32(0, 1, 7) + rows(size, lambda each: int32(each, 9, each)) + b"\1" + int32(0))
@@ -109,6 +126,9 @@ SUBSCRIPTIONS: Final[dict[str, Shape]] = {
             + bytes(8),
         )
     ),
+    "sums with short names, version 11": lambda size: subscription(
+        v(11, int32(0) + rows(size, lambda each: int32(each, each + 999, 9, each) + text(b"\xff")) + b"\1" + bytes(8))
+    ),
     "short tags, version 11": lambda size: subscription(
         v(11, int32(0, 0) + b"\1" + int32(0) + rows(size, lambda _: 2 * (int32(1) + b"\xff")))
     ),
@@ -127,12 +147,33 @@ ASSIGNMENTS: Final[dict[str, Shape]] = {
         int32(6, 11) + rows(size * 2 // 3, lambda each: int32(each % 999, each)) + bytes(20),
         int32(1) + text(b"orders") + rows(size // 3, lambda each: int32(each)),
     ),
+    "tasks with state": lambda size: assignment(
+        int32(6, 11) + rows(size * 2 // 3, lambda each: int32(0, each)) + bytes(20),
+        int32(1) + text(b"orders") + rows(size // 3, lambda each: int32(each)),
+    ),
+    "tasks with state and a name, version 11": lambda size: assignment(
+        int32(11, 11) + rows(size // 18 * 14, lambda each: int32(0, each, 1) + b"\1\0") + bytes(28),
+        int32(1) + text(b"orders") + rows(size // 18 * 4, lambda each: int32(each)),
+    ),
+    "tasks only": lambda size: assignment(int32(6, 11) + rows(size, lambda each: int32(0, each)) + bytes(20)),
     "tasks of many topics": lambda size: assignment(
         int32(6, 11) + rows(size // 22 * 8, lambda each: int32(each % 999, each)) + bytes(20),
         rows(size // 22 * 14, lambda each: text(distinct(each)) + int32(1, each)),
     ),
     "partitions of many topics": lambda size: assignment(
         int32(6, 11) + bytes(24), rows(size, lambda each: text(distinct(each)) + int32(1, each))
+    ),
+    "partitions of short topics": lambda size: assignment(
+        int32(6, 11) + bytes(24), rows(size, lambda each: text(b"\xff") + int32(1, each))
+    ),
+    "partitions of one topic": lambda size: assignment(
+        int32(6, 11) + bytes(24), int32(1) + text(b"orders") + rows(size, lambda each: int32(each))
+    ),
+    "partitions of one topic, twice": lambda size: assignment(
+        int32(6, 11) + bytes(24), int32(1) + text(b"orders") + rows(size, lambda each: int32(each // 2))
+    ),
+    "standbys with state and one partition, version 4": lambda size: assignment(
+        int32(4, 11, 0) + rows(size, lambda each: int32(0, each, 1) + text(SHORT) + int32(each)) + bytes(12)
     ),
     "standbys, version 4": lambda size: assignment(
         int32(4, 11, 0) + rows(size, lambda each: int32(each, each + 999, 0)) + bytes(12)
@@ -149,6 +190,15 @@ ASSIGNMENTS: Final[dict[str, Shape]] = {
     ),
     "dictionary, version 6": lambda size: assignment(
         int32(6, 11, 0, 0) + rows(size, lambda each: int32(each) + text(distinct(each))) + bytes(16)
+    ),
+    "standbys with partitions of short topics, version 4": lambda size: assignment(
+        int32(4, 11, 0, 1, 0, 0) + rows(size, lambda each: text(SHORT) + int32(each)) + bytes(12)
+    ),
+    "short hosts, version 4": lambda size: assignment(
+        int32(4, 11, 0, 0) + rows(size, lambda each: text(SHORT) + int32(each, 0)) + bytes(8)
+    ),
+    "dictionary of short topics, version 6": lambda size: assignment(
+        int32(6, 11, 0, 0) + rows(size, lambda each: int32(each) + text(SHORT)) + bytes(16)
     ),
     "hosts, version 6": lambda size: assignment(
         int32(6, 11, 0, 0, 0) + rows(size, lambda each: text(distinct(each)) + int32(each, 0)) + bytes(12)

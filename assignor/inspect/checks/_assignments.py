@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from itertools import chain
-from typing import Any, TypeVar
+from collections.abc import Iterator
+from typing import Any
 
 from assignor.inspect import standbys
 from assignor.inspect.check import GroupView, Match, names_of
 from assignor.inspect.described_group import CLASSIC, STABLE
 from assignor.inspect.member import InspectedMember, in_order
-
-T = TypeVar("T")
 
 
 def error_codes(view: GroupView) -> Iterator[Match]:
@@ -32,21 +29,16 @@ def missing_assignment(view: GroupView) -> Iterator[Match]:
 
 def multiple_owners(view: GroupView) -> Iterator[Match]:
     """Active tasks and partitions with more than one owner."""
-    if tasks := _with_multiple_owners(standbys.owners_by_task(view.members)):
-        names = in_order(tasks)
-        owners = _owner_names(tasks)
-        yield Match({"tasks": [*map(str, names)], "owners": owners}, owners)
-    if partitions := _with_multiple_owners(standbys.owners_by_partition(view.members)):
-        owners = _owner_names(partitions)
-        yield Match({"partitions": [*map(str, partitions)], "owners": owners}, owners)
-
-
-def _with_multiple_owners(owners: Mapping[T, tuple[str, ...]]) -> Mapping[T, tuple[str, ...]]:
-    return {thing: names for thing, names in owners.items() if len(names) > 1}
-
-
-def _owner_names(owners: Mapping[T, tuple[str, ...]]) -> list[str]:
-    return sorted({name for names in owners.values() for name in names})
+    for kind, repeated in (
+        ("tasks", standbys.tasks_with_multiple_owners(view.members)),
+        ("partitions", standbys.partitions_with_multiple_owners(view.members)),
+    ):
+        texts, owners = [], set[str]()
+        for thing, its in repeated:
+            texts.append(str(thing))
+            owners.update(its)
+        if texts:
+            yield Match({kind: texts, "owners": sorted(owners)}, sorted(owners))
 
 
 def unassigned(view: GroupView) -> Iterator[Match]:
@@ -72,9 +64,10 @@ def _has_assignment(member: InspectedMember) -> bool:
 def _unassigned(view: GroupView) -> Iterator[dict[str, Any]]:
     if view.described_group.state != STABLE or not any(map(_has_assignment, view.members)):
         return
-    active = standbys.owners_by_task(view.members)
-    replicas = (chain(member.assignment.standbys, member.assignment.warm_ups) for member in view.members)
-    if tasks := {task for task in chain.from_iterable(replicas) if task not in active}:
+    tasks = {task for member in view.members for task in (*member.assignment.standbys, *member.assignment.warm_ups)}
+    for member in view.members:
+        tasks.difference_update(member.assignment.active)
+    if tasks:
         yield {"tasks": [*map(str, in_order(tasks))]}
     if partitions := standbys.unassigned_partitions(view.members, view.described_group.partition_counts):
         yield {"partitions": [*map(str, partitions)]}

@@ -1,8 +1,8 @@
 """Partitions and tasks of a member in order, also when an inspection looks at single ones."""
 
-from assignor.inspect._partition_column import SortedPartitions
 from assignor.inspect.member import in_order
 from subscription_codec import TaskId
+from subscription_codec.columns import SortedPartitions
 from subscription_codec.consumer_protocol import TopicPartitions
 
 

@@ -4,7 +4,8 @@ import pickle
 
 import pytest
 
-from assignor.protocol._partition_sets import by_active_task, by_host, by_standby_task
+from assignor.protocol._partition_sets import by_active_task, by_host, by_standby_task, partition_set
+from assignor.protocol._task_sets import task_set
 from subscription_codec import HostInfo, HostPartitions, StandbyTask, TaskId, TopicPartition
 from subscription_codec.columns import HostMap
 from subscription_codec.records import TopicEntry
@@ -34,3 +35,23 @@ def test_it_equals_the_dictionary(sets, expected):
     assert repr(expected) == repr(sets)
     assert expected == pickle.loads(pickle.dumps(sets))
     assert TaskId(7, 7) not in sets
+
+
+def test_many_tasks_behave_as_few_do():
+    """Above 256, tasks are sorted columns."""
+    tasks = [TaskId(each % 7, each % 300, "name" if each % 5 == 0 else None) for each in reversed(range(1000))]
+    partitions = [TopicPartition("a", each // 2) for each in range(1000)]
+    expected = {}
+    for task, partition in zip(tasks, partitions, strict=True):
+        expected.setdefault(task, set()).add(partition)
+
+    sets = by_active_task(tasks, partitions)
+
+    assert expected == sets == pickle.loads(pickle.dumps(sets))
+    assert frozenset(expected) == sets.keys() == task_set(tasks, len(tasks))
+    assert hash(frozenset(expected)) == hash(sets.keys())
+    assert {T0} - sets.keys() == {T0} - expected.keys()
+    assert TaskId(7, 7) not in sets
+    assert frozenset(partitions) == partition_set(partitions)
+    assert A0 in partition_set(partitions)
+    assert B0 not in partition_set(partitions)
