@@ -12,7 +12,7 @@ from attrs import asdict, field, frozen
 
 from spark_sim.advice.upgrade_guide import derive_guide, entry_json
 from spark_sim.model.scenario import ScenarioError
-from spark_sim.pipeline._regression_units import REGRESSION_TABLE, regression_units
+from spark_sim.pipeline._regression_units import REGRESSION_RECORD, regression_units
 from spark_sim.pipeline.broker_units import (
     BROKER_MATRIX,
     BrokerUnit,
@@ -35,7 +35,7 @@ from spark_sim.pipeline.tables.rows import (
 from spark_sim.pipeline.tables.schema import RUNS, TABLES
 from spark_sim.pipeline.work_units import SweepConfig, WorkUnit
 from spark_sim.search.cell_result import CellResult
-from spark_sim.search.tables import UPGRADE_MATRIX, json_lines
+from spark_sim.search.records import UPGRADE_MATRIX, json_lines
 from upgrade.errors import UpgradeError
 from upgrade.plans import Upgrade
 
@@ -142,7 +142,7 @@ def regression_suite(*, every: bool = False, **how_far: int) -> Suite:
 
 
 def _history_json(results: Sequence[Any]) -> str:
-    return json.dumps([REGRESSION_TABLE.record(each) for each in results], indent=1) + "\n"
+    return json.dumps([REGRESSION_RECORD.record(each) for each in results], indent=1) + "\n"
 
 
 def _in_order(cells: Sequence[Any], results: Iterable[CellResult]) -> list[CellResult]:
