@@ -9,9 +9,8 @@ from attrs import evolve
 from click.core import ParameterSource
 
 from spark_sim.cli._exit_status import CommandFailed, WrongUsage, exit_unless, one_line_errors
-from upgrade.errors import UpgradeError
-from upgrade.plans import MATRICES, Plan, Upgrade, kip_268_plans
-from upgrade.releases import Release, resolve_release
+from upgrade.plans import MATRICES, Plan, Upgrade
+from upgrade.releases import resolve_release
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,8 +29,6 @@ GROUP_OPTIONS: Final = frozenset(
 HISTORY: Final = "history"
 REGRESSION_OPTIONS: Final = frozenset({"matrix", "out", "as_json", "master", "remote", "storage_format", "fresh"})
 """Options of ``--matrix history``."""
-MAX_MEMBERS_WITHOUT_WAITING: Final = 3
-"""With more members, an operator that does not wait has millions of states."""
 
 
 @click.command
@@ -226,7 +223,7 @@ def _upgrade_suite(
     **how_far: Any,
 ) -> Suite:
     from spark_sim.packed.upgrade_result import MAX_EXPLORED_MEMBERS
-    from spark_sim.pipeline.suites import upgrade_suite
+    from spark_sim.pipeline.suites import pair_suite, upgrade_suite
     from spark_sim.pipeline.work_units import MATRIX_CONFIGS, SweepConfig
 
     if deviations and (how_far["sample"] or how_far["members"] > MAX_EXPLORED_MEMBERS):
@@ -242,9 +239,7 @@ def _upgrade_suite(
         return upgrade_suite(matrix, MATRICES[matrix](), config)
     if not origin or not target:
         raise WrongUsage("say what to sweep: --matrix kip-268, or --from RELEASE --to RELEASE")
-    upgrades = _upgrades(origin, target, plan, upgrade_from)
-    name = ", ".join(map(_plan_title, upgrades))
-    return upgrade_suite(f"{upgrades[0].origin} to {upgrades[0].target}: {name}", upgrades, config)
+    return pair_suite(_upgrades(origin, target, plan, upgrade_from), config)
 
 
 def _sweep_config(
@@ -258,6 +253,7 @@ def _sweep_config(
 ) -> SweepConfig:
     """Return how far to explore each upgrade."""
     from spark_sim.packed import FaultBudget
+    from spark_sim.pipeline.work_units import MAX_MEMBERS_WITHOUT_WAITING
 
     if wait_for_quiescence is None:
         wait_for_quiescence = defaults.wait_for_quiescence or others["members"] > MAX_MEMBERS_WITHOUT_WAITING
@@ -266,43 +262,14 @@ def _sweep_config(
     return evolve(defaults, faults=faults, wait_for_quiescence=wait_for_quiescence, runs=runs, **others)
 
 
-def _plan_title(upgrade: Upgrade) -> str:
-    return upgrade.plan.value + (f" with upgrade.from={upgrade.upgrade_from}" if upgrade.upgrade_from else "")
-
-
 def _upgrades(origin: str, target: str, plan: str | None, upgrade_from: str | None) -> tuple[Upgrade, ...]:
-    # Without --plan a value belongs to the two bounces; with it, to the plan that is asked for.
-    takes_value = plan or Plan.TWO_BOUNCES.value
-    found = tuple(
-        evolve(
-            each,
-            upgrade_from=upgrade_from if upgrade_from and each.plan.value == takes_value else each.upgrade_from,
-            labels=(origin, target),
-        )
-        for each in kip_268_plans(_release(origin), _release(target))
-        if plan in (None, each.plan.value)
-    )
-    for each in found:
-        _check_starts(each)
-    return found
+    """Return the plans for one pair; a note on stderr says what was assumed of a release."""
+    from spark_sim.pipeline.suites import upgrades_between
 
-
-def _release(name: str) -> Release:
-    """Find a release; a note on stderr says what was assumed."""
-    resolved = resolve_release(name)
-    for note in resolved.notes:
-        click.echo(f"note: {note}", err=True)
-    return resolved.release
-
-
-def _check_starts(upgrade: Upgrade) -> None:
-    for each in upgrade.rounds:
-        outcome = each.release.startup_outcome(each.upgrade_from)
-        if outcome.exception:
-            raise UpgradeError(
-                f"{each.release} does not start with upgrade.from={each.upgrade_from}: "
-                f"{outcome.exception}: {outcome.text}"
-            )
+    for name in (origin, target):
+        for note in resolve_release(name).notes:
+            click.echo(f"note: {note}", err=True)
+    return upgrades_between(origin, target, plan, upgrade_from)
 
 
 def _run_sweep(suite: Suite, out: str, console: Console, **how: Any) -> FinishedSweep:

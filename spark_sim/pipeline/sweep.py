@@ -30,9 +30,16 @@ from attrs import frozen
 from spark_sim.pipeline._local import local_engine
 from spark_sim.pipeline.folder import open_folder, remove_exports, write_atomically
 from spark_sim.pipeline.spark.executor import spark_engine
-from spark_sim.pipeline.suites import FinishedSweep, ResultFolderError, Suite, finished_sweep
+from spark_sim.pipeline.suites import (
+    FinishedSweep,
+    ResultFolderError,
+    Suite,
+    counterexample_of,
+    finished_sweep,
+    table_rows,
+)
 from spark_sim.pipeline.tables.engine import SweepEngine
-from spark_sim.pipeline.tables.rows import TablesError, UnitTrace, kind_rows
+from spark_sim.pipeline.tables.rows import TablesError
 from spark_sim.pipeline.work_units import WorkUnit, cut_into_tasks, digest_of, unit_key
 from spark_sim.pipeline.worker import Log, UnitTask
 from spark_sim.search.cell_result import CellResult
@@ -284,24 +291,7 @@ def seconds_left(done_cost: float, left_costs: Iterable[float], cores: int, seco
 
 def _write_tables(engine: SweepEngine, work: _Work) -> FinishedSweep:
     """Make the tables of the units, and read the results from them."""
-    suite, keys = work.suite, dict[Any, list[str]]()
-    for key, unit in work.units.items():
-        keys.setdefault(unit.class_key, []).append(key)
-    violating = [key for key, each in work.committed.items() if _examples(each)]
-    traces = {
-        row["unit_key"]: UnitTrace(work.units[row["unit_key"]].cell, example, row["trace"])
-        for row in engine.store.units(["trace"], violating)
-        for example in _examples(work.committed[row["unit_key"]])
-        if row["trace"]
-    }
-    results = suite.expand(work.committed[key] for key in work.units)
-    engine.store.write(
-        kind_rows(suite.kind, results, lambda cell: [keys.get(each, []) for each in suite.classes_of(cell)], traces)
-    )
+    violating = [key for key, each in work.committed.items() if counterexample_of(each)]
+    traces = {row["unit_key"]: row["trace"] for row in engine.store.units(["trace"], violating)}
+    engine.store.write(table_rows(work.suite, work.units, work.committed, traces))
     return finished_sweep(engine.store)
-
-
-def _examples(result: CellResult) -> list[str]:
-    """Return the counterexample of a unit; there is at most one."""
-    deviating = getattr(result, "deviations", {}).values()
-    return [each.example for each in (result, *deviating) if each.example]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from attrs import evolve
+from attrs import evolve, frozen
 
 from spark_sim.model.scenario import Scenario, make_step
 from spark_sim.packed import FaultBudget
@@ -44,10 +44,21 @@ FIRST = next(JOB.scenarios())
 BROKEN = Scenario(FIRST.members, (*FIRST.steps, make_step("start", "Z")))
 
 
+@frozen
+class GivenBatch(SampleBatch):
+    """A batch of these schedules instead of drawn ones."""
+
+    given: tuple[Scenario, ...] = ()
+
+    @property
+    def schedules(self):
+        kind = ScheduleClass((0, 0), False, "oldest", "", False)
+        return tuple(SampledSchedule(kind, each) for each in self.given)
+
+
 def playing(*scenarios):
     """A job that plays these."""
-    kind = ScheduleClass((0, 0), False, "oldest", "", False)
-    return SampleUnit(SampleBatch(UNSAFE, 1, tuple(SampledSchedule(kind, each) for each in scenarios)))
+    return SampleUnit(GivenBatch(UNSAFE, 1, len(scenarios), given=scenarios))
 
 
 @pytest.fixture(scope="module", autouse=True)
