@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -27,7 +28,9 @@ GROUP_OPTIONS: Final = frozenset(
 """Options of a sweep over groups, which brokers do not have."""
 
 HISTORY: Final = "history"
-REGRESSION_OPTIONS: Final = frozenset({"matrix", "out", "as_json", "master", "remote", "storage_format", "fresh"})
+PRESET_NAMES: Final = ("thousand-members", "five-members")
+HOW_TO_RUN: Final = frozenset({"out", "as_json", "master", "remote", "storage_format", "fresh", "part", "yes"})
+REGRESSION_OPTIONS: Final = HOW_TO_RUN | {"matrix"}
 """Options of ``--matrix history``."""
 
 
@@ -37,6 +40,19 @@ REGRESSION_OPTIONS: Final = frozenset({"matrix", "out", "as_json", "master", "re
     type=click.Choice([*MATRICES, HISTORY]),
     help="All cells and plans of a test matrix: that of KIP-268, or all pairs of Kafka's releases with all plans. Or "
     "history: Kafka's own bugs, in releases that had them and in releases that did not.",
+)
+@click.option(
+    "--preset",
+    type=click.Choice(PRESET_NAMES),
+    help="Or a sweep of many core hours: 100,000 sampled runs of groups of 1,000 members with 3,000 tasks, or every "
+    "kind of all releases with five members and an operator that does not wait. Its cost is predicted first.",
+)
+@click.option("--yes", is_flag=True, help="Of --preset: start without asking.")
+@click.option(
+    "--slice",
+    "part",
+    metavar="K/N",
+    help="Only every Nth work unit, beginning with the Kth: 1/1000 is a thousandth of the sweep.",
 )
 @click.option("--from", "origin", metavar="RELEASE", help="Or one upgrade: the release that runs now.")
 @click.option("--to", "target", metavar="RELEASE", help="The release after the upgrade.")
@@ -122,6 +138,9 @@ def sweep(
     fresh: bool,
     as_json: bool,
     *,
+    preset: str | None,
+    yes: bool,
+    part: str | None,
     brokers: bool,
     faults: int,
     **chosen: Any,
@@ -138,8 +157,11 @@ def sweep(
     metadata.version, and faults, as KIP-584, KIP-778 and Kafka 4.x define them. It takes seconds and no Spark; without
     --from and --to it is every line of Kafka to every later one.
 
+    A preset predicts its cost and asks before it starts, unless there is --yes.
+
     Exit status 0 if every plan of Kafka's guide is safe and, where version probing belongs to the upgrade, a probe was
-    seen; 1 if not; 2 for wrong usage.
+    seen; 1 if not; 2 for wrong usage, and if a
+    preset is not started.
 
     \b
     Examples:
@@ -148,10 +170,12 @@ def sweep(
       streams-assignor sweep --matrix all --out every-release
       streams-assignor sweep --matrix history --out history
       streams-assignor sweep --from 2.3 --to 3.9 --members 200 --tasks 1000 --standbys 1 --sample 100 --out large
+      streams-assignor sweep --preset thousand-members --slice 1/1000 --out slice
       streams-assignor sweep --brokers --from 3.9.2 --to 4.3.1 --out brokers
     """  # noqa: D301  # \b is the character by which click leaves lines alone
     with one_line_errors():
-        suite = _suite(brokers=brokers, faults=faults, **chosen)
+        suite = _suite(preset, brokers=brokers, faults=faults, **chosen)
+        suite = _slice(suite, part) if part else suite
     from rich.console import Console
 
     from spark_sim.cli._report import write_page
@@ -162,6 +186,8 @@ def sweep(
 
     if master and remote:
         raise WrongUsage("--remote is a Spark Connect server: leave out --master")
+    if preset:
+        _confirm_cost(suite, preset, yes=yes)
     renderer = RENDERERS[suite.kind]
     console = Console(stderr=as_json, highlight=False)
     engine = remote or master or ("local[*]" if renderer.has_page else PROCESSES)
@@ -182,22 +208,61 @@ def sweep(
     exit_unless(judgement.good)
 
 
-def _suite(*, brokers: bool, faults: int, **chosen: Any) -> Suite:
+def _confirm_cost(suite: Suite, preset: str, *, yes: bool) -> None:
+    """Predict the cost of a preset, and ask whether to start.
+
+    Raises:
+        WrongUsage: The answer is no, or there is nobody to ask.
+    """
+    from spark_sim.pipeline.presets import PRESETS, core_time, predicted_core_seconds
+
+    click.echo(f"{preset}: {PRESETS[preset].description}; {len(suite.units):,} work units", err=True)
+    sentence = f"about {core_time(predicted_core_seconds(suite))}"
+    if yes:
+        click.echo(sentence, err=True)
+    elif not sys.stdin.isatty():
+        raise WrongUsage(f"{sentence}; continue? [y/N] (--yes starts without asking)")
+    elif not click.confirm(f"{sentence}; continue?", err=True):
+        raise WrongUsage("not started")
+
+
+def _slice(suite: Suite, part: str) -> Suite:
+    number, _, count = part.partition("/")
+    if not (number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):
+        raise WrongUsage(f"expected --slice K/N with K from 1 to N, got {part}")
+    found = suite.slice(int(number), int(count))
+    if not found.units:
+        raise WrongUsage(f"--slice {part} has none of the {len(suite.units):,} work units")
+    return found
+
+
+def _suite(preset: str | None, *, brokers: bool, faults: int, **chosen: Any) -> Suite:
     """Return what is to be swept; options that contradict each other are wrong usage."""
     context = click.get_current_context()
     given = {name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
+    if preset:
+        _leave_out(given - HOW_TO_RUN - {"preset"}, f"--preset {preset} defines what to sweep")
+        from spark_sim.pipeline.presets import PRESETS
+
+        return PRESETS[preset].suite(preset)
+    if "yes" in given:
+        raise WrongUsage("--yes belongs to --preset")
     if brokers:
         return _broker_suite(given, faults, **chosen)
     if chosen["matrix"] == HISTORY:
-        if unused := given - REGRESSION_OPTIONS:
-            options = (param.opts[0] for param in sweep.params if param.name in unused)
-            raise WrongUsage(f"--matrix {HISTORY} defines what to search for: leave out {', '.join(options)}")
+        _leave_out(given - REGRESSION_OPTIONS, f"--matrix {HISTORY} defines what to search for")
         from spark_sim.pipeline.suites import regression_suite
 
         return regression_suite()
     if "faults" in given:
         raise WrongUsage("--faults belongs to --brokers; of a group say --crashes and --rebalance-timeouts")
     return _upgrade_suite(**chosen)
+
+
+def _leave_out(unused: set[str], why: str) -> None:
+    if unused:
+        options = (param.opts[0] for param in sweep.params if param.name in unused)
+        raise WrongUsage(f"{why}: leave out {', '.join(options)}")
 
 
 def _broker_suite(

@@ -84,8 +84,8 @@ class Suite:
         """Return one result for each cell, in their order, made of the results of the units so far."""
         return self.merge(self.cells, results)
 
-    def only(self, units: Iterable[WorkUnit]) -> Suite:
-        """Return the sweep of some of the units, and of the cells that they contribute to."""
+    def with_units(self, units: Iterable[WorkUnit]) -> Suite:
+        """Return the sweep of other units, mostly some of its own, and of the cells that they contribute to."""
         kept = tuple(units)
         classes = {unit.class_key for unit in kept}
         cells = tuple(cell for cell in self.cells if not classes.isdisjoint(self.classes_of(cell)))
@@ -94,7 +94,7 @@ class Suite:
     def slice(self, number: int, count: int) -> Suite:
         """Return one of ``count`` slices, which together have all units; numbers begin with 1."""
         parameters = {**self.parameters, "slice": f"{number}/{count}"}
-        return evolve(self.only(self.units[number - 1 :: count]), parameters=parameters)
+        return evolve(self.with_units(self.units[number - 1 :: count]), parameters=parameters)
 
     def unfinished(self, pending: Iterable[WorkUnit]) -> frozenset[Any]:
         """Return the cells whose results may change until the pending units are computed."""

@@ -73,7 +73,7 @@ class TableRequest:
         found = []
         for task in cut_into_tasks(_independent(suite, keyed), lambda part: sum(unit.cost for _, unit in part)):
             units = tuple(each for part in task for each in part)
-            part = _plain(suite.only(unit for _, unit in units))
+            part = _plain(suite.with_units(unit for _, unit in units))
             found.append(TableSlice(self.table.name, part, units, tuple(positions[cell] for cell in part.cells)))
         return found
 

@@ -437,7 +437,7 @@ class TestOnSpark:
 
     @pytest.mark.usefixtures("spark")
     def test_a_lost_worker_ends_the_sweep_with_one_error(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(executor, "unit_rows", lambda _task: os._exit(1))
+        monkeypatch.setattr(executor, "row_chunks", lambda _task: os._exit(1))
 
         with pytest.raises(SweepError, match="worker"):
             run_sweep(OFFLINE, tmp_path, master="local[2]")
