@@ -220,10 +220,14 @@ def _confirm_cost(suite: Suite, preset: str, *, yes: bool) -> None:
     sentence = f"about {core_time(predicted_core_seconds(suite))}"
     if yes:
         click.echo(sentence, err=True)
-    elif not sys.stdin.isatty():
+    elif not _somebody_answers():
         raise WrongUsage(f"{sentence}; continue? [y/N] (--yes starts without asking)")
     elif not click.confirm(f"{sentence}; continue?", err=True):
         raise WrongUsage("not started")
+
+
+def _somebody_answers() -> bool:
+    return sys.stdin.isatty()
 
 
 def _slice(suite: Suite, part: str) -> Suite:
