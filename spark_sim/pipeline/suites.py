@@ -36,7 +36,7 @@ from spark_sim.pipeline.tables.rows import (
     parse_results,
 )
 from spark_sim.pipeline.tables.schema import RUNS, TABLES
-from spark_sim.pipeline.work_units import SweepConfig, WorkUnit, default_config
+from spark_sim.pipeline.work_units import SweepConfig, WorkUnit, default_config, digest_of
 from spark_sim.search.cell_result import CellResult
 from spark_sim.search.records import UPGRADE_MATRIX, json_lines
 from upgrade.errors import UpgradeError
@@ -92,9 +92,13 @@ class Suite:
         return evolve(self, units=kept, cells=cells)
 
     def slice(self, number: int, count: int) -> Suite:
-        """Return one of ``count`` slices, which together have all units; numbers begin with 1."""
-        parameters = {**self.parameters, "slice": f"{number}/{count}"}
-        return evolve(self.with_units(self.units[number - 1 :: count]), parameters=parameters)
+        """Return one of ``count`` slices, which together have all units; numbers begin with 1.
+
+        Units are dealt in an order without a pattern, so that a slice has its share of every plan.
+        """
+        dealt = sorted(range(len(self.units)), key=lambda place: digest_of([self.units[place].key]))
+        part = [self.units[place] for place in sorted(dealt[number - 1 :: count])]
+        return evolve(self.with_units(part), parameters={**self.parameters, "slice": f"{number}/{count}"})
 
     def unfinished(self, pending: Iterable[WorkUnit]) -> frozenset[Any]:
         """Return the cells whose results may change until the pending units are computed."""

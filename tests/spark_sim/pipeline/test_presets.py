@@ -30,6 +30,14 @@ def test_slices_have_all_units_between_them():
     assert 7 == len({part.description for part in parts} - {whole.description})
 
 
+def test_a_slice_has_its_share_of_every_plan():
+    """Every thousandth unit, in their order, once had two bounces only: the length of a class divides the stride."""
+    part = PRESETS["thousand-members"].suite("thousand-members").slice(501, 1_000)
+
+    assert 10 == len(part.units)
+    assert 3 == len({unit.cell.plan for unit in part.units})
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "smaller"), [("thousand-members", {"members": 60, "tasks": 180})])
 def test_a_slice_costs_what_was_predicted(name, smaller):
