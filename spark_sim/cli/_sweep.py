@@ -52,8 +52,7 @@ REGRESSION_OPTIONS: Final = HOW_TO_RUN | {"matrix"}
     "--slice",
     "part",
     metavar="K/N",
-    help="Only the Kth of N slices of the work units, which have their share of every plan: 1/1000 is a thousandth of the "
-    "sweep.",
+    help="Only the Kth of N slices of the work units, each with its share of every plan: 1/1000 is a thousandth.",
 )
 @click.option("--from", "origin", metavar="RELEASE", help="Or one upgrade: the release that runs now.")
 @click.option("--to", "target", metavar="RELEASE", help="The release after the upgrade.")
