@@ -70,7 +70,7 @@ VIOLATIONS = [
 LAWFUL = [
     ("assignor/cli/__init__.py", "import click"),
     ("assignor/clients/confluent/_fetcher.py", "import confluent_kafka"),
-    ("spark_sim/pipeline/spark/data_source.py", "import pyspark.sql.datasource"),
+    ("spark_sim/pipeline/spark/_data_source.py", "import pyspark.sql.datasource"),
     ("spark_sim/pipeline/spark/executor.py", "import pyspark.sql\nimport assignor.protocol.member"),
     ("probing/__init__.py", "import subscription_codec"),
 ]

@@ -212,7 +212,7 @@ def _confirm_cost(suite: Suite, preset: str, *, yes: bool) -> None:
     """Predict the cost of a preset, and ask whether to start.
 
     Raises:
-        WrongUsage: The answer is no, or there is nobody to ask.
+        WrongUsage: The answer is no, or standard input is no terminal.
     """
     from spark_sim.pipeline.presets import PRESETS, core_time, predicted_core_seconds
 
@@ -220,13 +220,13 @@ def _confirm_cost(suite: Suite, preset: str, *, yes: bool) -> None:
     sentence = f"about {core_time(predicted_core_seconds(suite))}"
     if yes:
         click.echo(sentence, err=True)
-    elif not _somebody_answers():
+    elif not _can_ask():
         raise WrongUsage(f"{sentence}; continue? [y/N] (--yes starts without asking)")
     elif not click.confirm(f"{sentence}; continue?", err=True):
         raise WrongUsage("not started")
 
 
-def _somebody_answers() -> bool:
+def _can_ask() -> bool:
     return sys.stdin.isatty()
 
 

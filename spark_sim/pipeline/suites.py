@@ -94,10 +94,10 @@ class Suite:
     def slice(self, number: int, count: int) -> Suite:
         """Return one of ``count`` slices, which together have all units; numbers begin with 1.
 
-        Units are dealt in an order without a pattern, so that a slice has its share of every plan.
+        Units are taken in an order without a pattern, so that a slice has its share of every plan.
         """
-        dealt = sorted(range(len(self.units)), key=lambda place: digest_of([self.units[place].key]))
-        part = [self.units[place] for place in sorted(dealt[number - 1 :: count])]
+        shuffled = sorted(range(len(self.units)), key=lambda place: digest_of([self.units[place].key]))
+        part = [self.units[place] for place in sorted(shuffled[number - 1 :: count])]
         return evolve(self.with_units(part), parameters={**self.parameters, "slice": f"{number}/{count}"})
 
     def unfinished(self, pending: Iterable[WorkUnit]) -> frozenset[Any]:

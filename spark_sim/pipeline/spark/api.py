@@ -49,7 +49,7 @@ def sweep(
 
 def register(spark: SparkSession) -> None:
     """Add the data source ``rolling_bounces`` to a session of the caller, also of Spark Connect."""
-    from spark_sim.pipeline.spark.data_source import RollingBounces
+    from spark_sim.pipeline.spark._data_source import RollingBounces
 
     ship_packages(spark)
     spark.dataSource.register(RollingBounces)

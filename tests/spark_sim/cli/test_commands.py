@@ -258,7 +258,7 @@ def test_a_preset_that_cannot_ask_is_not_started(tmp_path, expensive):
 
 @pytest.mark.parametrize(("answer", "starts"), [("n", False), ("", False), ("y", True)])
 def test_a_preset_asks_on_a_terminal(tmp_path, monkeypatch, expensive, answer, starts):
-    monkeypatch.setattr("spark_sim.cli._sweep._somebody_answers", lambda: True)
+    monkeypatch.setattr("spark_sim.cli._sweep._can_ask", lambda: True)
     arguments = ["--preset", "five-members", "--slice", "2/100", "--out", str(tmp_path)]
     result = CliRunner().invoke(sweep, arguments, input=f"{answer}\n")
 

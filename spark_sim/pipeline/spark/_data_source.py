@@ -1,6 +1,6 @@
 """``spark.read.format("rolling_bounces")``: the tables of a sweep as a Python data source of Spark.
 
-Nothing is stored: whoever reads a table computes it, one slice in each Spark task.
+Nothing is stored: a table is computed each time that it is read, one slice in each Spark task.
 """
 
 from __future__ import annotations
