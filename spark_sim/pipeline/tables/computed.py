@@ -7,7 +7,8 @@ that share a unit are in one slice, because each unit is computed once. ``upgrad
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from functools import cached_property, partial
 from typing import Any, Final
 
 from attrs import evolve, field, frozen
@@ -41,7 +42,13 @@ class TableRequest:
     """A table and the sweep that it is of."""
 
     table: Table
-    suite: Suite
+    make_suite: Callable[[], Suite]
+    """Takes seconds for a large matrix, so the options are checked and the schema is known without it."""
+
+    @cached_property
+    def suite(self) -> Suite:
+        """The sweep."""
+        return self.make_suite()
 
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> TableRequest:
@@ -54,7 +61,7 @@ class TableRequest:
         if unknown := sorted(given.keys() - set(OPTIONS)):
             raise OptionError(f"expected the options {', '.join(OPTIONS)}, got {unknown[0]}")
         table = _one_of("table", given.get("table", UPGRADES.name), TABLES)
-        return cls(TABLES[table], _suite(given))
+        return cls(TABLES[table], _suite_maker(given))
 
     def slices(self) -> list[TableSlice]:
         """Return what can be computed independently."""
@@ -142,7 +149,7 @@ def _independent(suite: Suite, keyed: Mapping[str, WorkUnit]) -> list[list[tuple
 # -- options ---------------------------------------------------------------------------------------------------------
 
 
-def _suite(given: Mapping[str, str]) -> Suite:
+def _suite_maker(given: Mapping[str, str]) -> Callable[[], Suite]:
     of_a_pair = [name for name in ("from", "to", "plan", "upgrade.from") if name in given]
     if "matrix" in given and of_a_pair:
         raise OptionError(f"matrix names all upgrades: leave out {', '.join(of_a_pair)}")
@@ -156,13 +163,13 @@ def _suite(given: Mapping[str, str]) -> Suite:
             found = upgrades_between(given["from"], given["to"], plan, given.get("upgrade.from"))
         except UpgradeError as error:
             raise OptionError(str(error)) from None
-        return pair_suite(found, default_config(members=_members(given)))
+        return partial(pair_suite, found, default_config(members=_members(given)))
     name = _one_of("matrix", given.get("matrix", "kip-268"), SUITES)
     if name in MATRICES:
-        return matrix_suite(name, _members(given))
+        return partial(matrix_suite, name, _members(given))
     if "members" in given:
         raise OptionError(f"matrix {name} defines its members: leave out members")
-    return SUITES[name]()
+    return SUITES[name]
 
 
 def _members(given: Mapping[str, str]) -> int:
