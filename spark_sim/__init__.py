@@ -2,13 +2,13 @@
 
 from typing import Any
 
-__all__ = ["sweep"]
+__all__ = ["register", "sweep"]
 
 
 def __getattr__(name: str) -> Any:
-    """Load ``sweep`` when it is used: PySpark is a large module."""
-    if name != "sweep":
+    """Load what is used: PySpark is a large module."""
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from spark_sim.pipeline.spark.api import sweep
+    from spark_sim.pipeline.spark import api
 
-    return sweep
+    return getattr(api, name)

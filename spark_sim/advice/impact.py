@@ -20,8 +20,8 @@ from spark_sim.model.workload import DEFAULT_WORKLOAD, Workload
 from spark_sim.packed import ExplorationResult, UpgradeCell, explore
 from spark_sim.packed.upgrade_result import MAX_EXPLORED_MEMBERS, upgrade_result
 from spark_sim.search.cell_result import ERROR, SAFE, UNKNOWN, UNSAFE
+from spark_sim.search.records import UPGRADE_MATRIX
 from spark_sim.search.sampling import member_names
-from spark_sim.search.tables import UPGRADE_MATRIX
 from upgrade.plans import Plan, Upgrade, all_plans
 
 RESTART_MODES: Final = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -9,9 +10,8 @@ from attrs import evolve
 from click.core import ParameterSource
 
 from spark_sim.cli._exit_status import CommandFailed, WrongUsage, exit_unless, one_line_errors
-from upgrade.errors import UpgradeError
-from upgrade.plans import MATRICES, Plan, Upgrade, kip_268_plans
-from upgrade.releases import Release, resolve_release
+from upgrade.plans import MATRICES, Plan, Upgrade
+from upgrade.releases import resolve_release
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,10 +28,10 @@ GROUP_OPTIONS: Final = frozenset(
 """Options of a sweep over groups, which brokers do not have."""
 
 HISTORY: Final = "history"
-REGRESSION_OPTIONS: Final = frozenset({"matrix", "out", "as_json", "master", "remote", "storage_format", "fresh"})
+PRESET_NAMES: Final = ("thousand-members", "five-members")
+HOW_TO_RUN: Final = frozenset({"out", "as_json", "master", "remote", "storage_format", "fresh", "part", "yes"})
+REGRESSION_OPTIONS: Final = HOW_TO_RUN | {"matrix"}
 """Options of ``--matrix history``."""
-MAX_MEMBERS_WITHOUT_WAITING: Final = 3
-"""With more members, an operator that does not wait has millions of states."""
 
 
 @click.command
@@ -40,6 +40,19 @@ MAX_MEMBERS_WITHOUT_WAITING: Final = 3
     type=click.Choice([*MATRICES, HISTORY]),
     help="All cells and plans of a test matrix: that of KIP-268, or all pairs of Kafka's releases with all plans. Or "
     "history: Kafka's own bugs, in releases that had them and in releases that did not.",
+)
+@click.option(
+    "--preset",
+    type=click.Choice(PRESET_NAMES),
+    help="Or a sweep of many core hours: 100,000 sampled runs of groups of 1,000 members with 3,000 tasks, or every "
+    "kind of all releases with five members and an operator that does not wait. Its cost is predicted first.",
+)
+@click.option("--yes", is_flag=True, help="Of --preset: start without asking.")
+@click.option(
+    "--slice",
+    "part",
+    metavar="K/N",
+    help="Only the Kth of N slices of the work units, each with its share of every plan: 1/1000 is a thousandth.",
 )
 @click.option("--from", "origin", metavar="RELEASE", help="Or one upgrade: the release that runs now.")
 @click.option("--to", "target", metavar="RELEASE", help="The release after the upgrade.")
@@ -125,6 +138,9 @@ def sweep(
     fresh: bool,
     as_json: bool,
     *,
+    preset: str | None,
+    yes: bool,
+    part: str | None,
     brokers: bool,
     faults: int,
     **chosen: Any,
@@ -141,8 +157,11 @@ def sweep(
     metadata.version, and faults, as KIP-584, KIP-778 and Kafka 4.x define them. It takes seconds and no Spark; without
     --from and --to it is every line of Kafka to every later one.
 
+    A preset predicts its cost and asks before it starts, unless there is --yes.
+
     Exit status 0 if every plan of Kafka's guide is safe and, where version probing belongs to the upgrade, a probe was
-    seen; 1 if not; 2 for wrong usage.
+    seen; 1 if not; 2 for wrong usage, and if a
+    preset is not started.
 
     \b
     Examples:
@@ -151,10 +170,12 @@ def sweep(
       streams-assignor sweep --matrix all --out every-release
       streams-assignor sweep --matrix history --out history
       streams-assignor sweep --from 2.3 --to 3.9 --members 200 --tasks 1000 --standbys 1 --sample 100 --out large
+      streams-assignor sweep --preset thousand-members --slice 1/1000 --out slice
       streams-assignor sweep --brokers --from 3.9.2 --to 4.3.1 --out brokers
     """  # noqa: D301  # \b is the character by which click leaves lines alone
     with one_line_errors():
-        suite = _suite(brokers=brokers, faults=faults, **chosen)
+        suite = _suite(preset, brokers=brokers, faults=faults, **chosen)
+        suite = _slice(suite, part) if part else suite
     from rich.console import Console
 
     from spark_sim.cli._report import write_page
@@ -165,6 +186,8 @@ def sweep(
 
     if master and remote:
         raise WrongUsage("--remote is a Spark Connect server: leave out --master")
+    if preset:
+        _confirm_cost(suite, preset, yes=yes)
     renderer = RENDERERS[suite.kind]
     console = Console(stderr=as_json, highlight=False)
     engine = remote or master or ("local[*]" if renderer.has_page else PROCESSES)
@@ -185,22 +208,65 @@ def sweep(
     exit_unless(judgement.good)
 
 
-def _suite(*, brokers: bool, faults: int, **chosen: Any) -> Suite:
+def _confirm_cost(suite: Suite, preset: str, *, yes: bool) -> None:
+    """Predict the cost of a preset, and ask whether to start.
+
+    Raises:
+        WrongUsage: The answer is no, or standard input is no terminal.
+    """
+    from spark_sim.pipeline.presets import PRESETS, core_time, predicted_core_seconds
+
+    click.echo(f"{preset}: {PRESETS[preset].description}; {len(suite.units):,} work units", err=True)
+    sentence = f"about {core_time(predicted_core_seconds(suite))}"
+    if yes:
+        click.echo(sentence, err=True)
+    elif not _can_ask():
+        raise WrongUsage(f"{sentence}; continue? [y/N] (--yes starts without asking)")
+    elif not click.confirm(f"{sentence}; continue?", err=True):
+        raise WrongUsage("not started")
+
+
+def _can_ask() -> bool:
+    return sys.stdin.isatty()
+
+
+def _slice(suite: Suite, part: str) -> Suite:
+    number, _, count = part.partition("/")
+    if not (number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):
+        raise WrongUsage(f"expected --slice K/N with K from 1 to N, got {part}")
+    found = suite.slice(int(number), int(count))
+    if not found.units:
+        raise WrongUsage(f"--slice {part} has none of the {len(suite.units):,} work units")
+    return found
+
+
+def _suite(preset: str | None, *, brokers: bool, faults: int, **chosen: Any) -> Suite:
     """Return what is to be swept; options that contradict each other are wrong usage."""
     context = click.get_current_context()
     given = {name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
+    if preset:
+        _leave_out(given - HOW_TO_RUN - {"preset"}, f"--preset {preset} defines what to sweep")
+        from spark_sim.pipeline.presets import PRESETS
+
+        return PRESETS[preset].suite(preset)
+    if "yes" in given:
+        raise WrongUsage("--yes belongs to --preset")
     if brokers:
         return _broker_suite(given, faults, **chosen)
     if chosen["matrix"] == HISTORY:
-        if unused := given - REGRESSION_OPTIONS:
-            options = (param.opts[0] for param in sweep.params if param.name in unused)
-            raise WrongUsage(f"--matrix {HISTORY} defines what to search for: leave out {', '.join(options)}")
+        _leave_out(given - REGRESSION_OPTIONS, f"--matrix {HISTORY} defines what to search for")
         from spark_sim.pipeline.suites import regression_suite
 
         return regression_suite()
     if "faults" in given:
         raise WrongUsage("--faults belongs to --brokers; of a group say --crashes and --rebalance-timeouts")
     return _upgrade_suite(**chosen)
+
+
+def _leave_out(unused: set[str], why: str) -> None:
+    if unused:
+        options = (param.opts[0] for param in sweep.params if param.name in unused)
+        raise WrongUsage(f"{why}: leave out {', '.join(options)}")
 
 
 def _broker_suite(
@@ -226,7 +292,7 @@ def _upgrade_suite(
     **how_far: Any,
 ) -> Suite:
     from spark_sim.packed.upgrade_result import MAX_EXPLORED_MEMBERS
-    from spark_sim.pipeline.suites import upgrade_suite
+    from spark_sim.pipeline.suites import pair_suite, upgrade_suite
     from spark_sim.pipeline.work_units import MATRIX_CONFIGS, SweepConfig
 
     if deviations and (how_far["sample"] or how_far["members"] > MAX_EXPLORED_MEMBERS):
@@ -242,9 +308,7 @@ def _upgrade_suite(
         return upgrade_suite(matrix, MATRICES[matrix](), config)
     if not origin or not target:
         raise WrongUsage("say what to sweep: --matrix kip-268, or --from RELEASE --to RELEASE")
-    upgrades = _upgrades(origin, target, plan, upgrade_from)
-    name = ", ".join(map(_plan_title, upgrades))
-    return upgrade_suite(f"{upgrades[0].origin} to {upgrades[0].target}: {name}", upgrades, config)
+    return pair_suite(_upgrades(origin, target, plan, upgrade_from), config)
 
 
 def _sweep_config(
@@ -258,6 +322,7 @@ def _sweep_config(
 ) -> SweepConfig:
     """Return how far to explore each upgrade."""
     from spark_sim.packed import FaultBudget
+    from spark_sim.pipeline.work_units import MAX_MEMBERS_WITHOUT_WAITING
 
     if wait_for_quiescence is None:
         wait_for_quiescence = defaults.wait_for_quiescence or others["members"] > MAX_MEMBERS_WITHOUT_WAITING
@@ -266,43 +331,14 @@ def _sweep_config(
     return evolve(defaults, faults=faults, wait_for_quiescence=wait_for_quiescence, runs=runs, **others)
 
 
-def _plan_title(upgrade: Upgrade) -> str:
-    return upgrade.plan.value + (f" with upgrade.from={upgrade.upgrade_from}" if upgrade.upgrade_from else "")
-
-
 def _upgrades(origin: str, target: str, plan: str | None, upgrade_from: str | None) -> tuple[Upgrade, ...]:
-    # Without --plan a value belongs to the two bounces; with it, to the plan that is asked for.
-    takes_value = plan or Plan.TWO_BOUNCES.value
-    found = tuple(
-        evolve(
-            each,
-            upgrade_from=upgrade_from if upgrade_from and each.plan.value == takes_value else each.upgrade_from,
-            labels=(origin, target),
-        )
-        for each in kip_268_plans(_release(origin), _release(target))
-        if plan in (None, each.plan.value)
-    )
-    for each in found:
-        _check_starts(each)
-    return found
+    """Return the plans for one pair; a note on stderr says what was assumed of a release."""
+    from spark_sim.pipeline.suites import upgrades_between
 
-
-def _release(name: str) -> Release:
-    """Find a release; a note on stderr says what was assumed."""
-    resolved = resolve_release(name)
-    for note in resolved.notes:
-        click.echo(f"note: {note}", err=True)
-    return resolved.release
-
-
-def _check_starts(upgrade: Upgrade) -> None:
-    for each in upgrade.rounds:
-        outcome = each.release.startup_outcome(each.upgrade_from)
-        if outcome.exception:
-            raise UpgradeError(
-                f"{each.release} does not start with upgrade.from={each.upgrade_from}: "
-                f"{outcome.exception}: {outcome.text}"
-            )
+    for name in (origin, target):
+        for note in resolve_release(name).notes:
+            click.echo(f"note: {note}", err=True)
+    return upgrades_between(origin, target, plan, upgrade_from)
 
 
 def _run_sweep(suite: Suite, out: str, console: Console, **how: Any) -> FinishedSweep:

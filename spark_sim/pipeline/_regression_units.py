@@ -17,7 +17,7 @@ from spark_sim.regressions.regression_search import (
     regression_searches,
     run_search,
 )
-from spark_sim.search.tables import SCHEDULES, Column, Table, stored
+from spark_sim.search.records import SCHEDULES, RecordKey, RecordSchema, stored
 
 
 @frozen
@@ -61,14 +61,14 @@ def regression_units(*, every: bool = False, steps: int = MAX_STEPS) -> list[Reg
         return [RegressionUnit(search, steps) for search in regression_searches(every=every)]
 
 
-REGRESSION_TABLE: Final[Table[RegressionResult]] = Table(
+REGRESSION_RECORD: Final[RecordSchema[RegressionResult]] = RecordSchema(
     (
-        Column("bug", get=lambda result: result.cell.bug),
-        Column("course", get=lambda result: list(result.cell.instances)),
-        Column("affected", get=lambda result: result.cell.affected),
-        Column("found"),
+        RecordKey("bug", get=lambda result: result.cell.bug),
+        RecordKey("course", get=lambda result: list(result.cell.instances)),
+        RecordKey("affected", get=lambda result: result.cell.affected),
+        RecordKey("found"),
         stored("said", "message"),
-        Column("example", get=lambda result: result.example or ""),
+        RecordKey("example", get=lambda result: result.example or ""),
         *SCHEDULES,
         stored("states"),
         stored("confirmed"),

@@ -17,7 +17,7 @@ from spark_sim.model.scenario import ScenarioError
 from spark_sim.pipeline.traces import Trace, trace_broker_scenario
 from spark_sim.pipeline.work_units import WorkUnit
 from spark_sim.search.cell_result import SAFE, CellResult
-from spark_sim.search.tables import SCHEDULES, Column, Table, stored
+from spark_sim.search.records import SCHEDULES, RecordKey, RecordSchema, stored
 from upgrade.brokers.protocol_versions import NEWEST_OF_LINE, broker_release
 from upgrade.features.model.dialects import KIP_584
 
@@ -118,16 +118,16 @@ def broker_result(key: BrokerCellKey, found: BrokerExploration) -> BrokerCellRes
     )
 
 
-BROKER_MATRIX: Final[Table[BrokerCellResult]] = Table(
+BROKER_MATRIX: Final[RecordSchema[BrokerCellResult]] = RecordSchema(
     (
-        Column("from", get=lambda result: result.cell.origin),
-        Column("to", get=lambda result: result.cell.target),
-        Column("dialect", get=lambda result: result.cell.dialect),
-        Column("nodes", get=lambda result: " ".join(result.cell.nodes)),
-        Column("plan", get=lambda result: result.cell.plan),
-        Column("faults", get=lambda result: result.cell.faults),
-        Column("verdict"),
-        Column("documented", get=lambda result: result.is_documented),
+        RecordKey("from", get=lambda result: result.cell.origin),
+        RecordKey("to", get=lambda result: result.cell.target),
+        RecordKey("dialect", get=lambda result: result.cell.dialect),
+        RecordKey("nodes", get=lambda result: " ".join(result.cell.nodes)),
+        RecordKey("plan", get=lambda result: result.cell.plan),
+        RecordKey("faults", get=lambda result: result.cell.faults),
+        RecordKey("verdict"),
+        RecordKey("documented", get=lambda result: result.is_documented),
         *map(stored, ("states", "transitions")),
         *SCHEDULES,
         stored("endings", "terminal_states"),

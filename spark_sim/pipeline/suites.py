@@ -8,11 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from attrs import asdict, field, frozen
+from attrs import asdict, evolve, field, frozen
 
 from spark_sim.advice.upgrade_guide import derive_guide, entry_json
 from spark_sim.model.scenario import ScenarioError
-from spark_sim.pipeline._regression_units import REGRESSION_TABLE, regression_units
+from spark_sim.pipeline._regression_units import REGRESSION_RECORD, regression_units
 from spark_sim.pipeline.broker_units import (
     BROKER_MATRIX,
     BrokerUnit,
@@ -27,17 +27,21 @@ from spark_sim.pipeline.tables.rows import (
     BROKER_SUITE,
     REGRESSION_SUITE,
     UPGRADE_SUITE,
+    KindRows,
     Row,
     TablesError,
+    UnitTrace,
     counterexample_traces,
+    kind_rows,
     parse_results,
 )
 from spark_sim.pipeline.tables.schema import RUNS, TABLES
-from spark_sim.pipeline.work_units import SweepConfig, WorkUnit
+from spark_sim.pipeline.work_units import SweepConfig, WorkUnit, default_config, digest_of
 from spark_sim.search.cell_result import CellResult
-from spark_sim.search.tables import UPGRADE_MATRIX, json_lines
+from spark_sim.search.records import UPGRADE_MATRIX, json_lines
 from upgrade.errors import UpgradeError
-from upgrade.plans import Upgrade
+from upgrade.plans import MATRICES, Plan, Upgrade, kip_268_plans
+from upgrade.releases import resolve_release
 
 MATRIX: Final = "matrix.json"
 GUIDE: Final = "guide.json"
@@ -62,8 +66,8 @@ class Suite:
     units: tuple[WorkUnit, ...]
     cells: tuple[Any, ...]
     """The cells in the order of the results."""
-    expand: Callable[[Iterable[Any]], list[Any]]
-    """Returns one result for each cell, in their order, made of the results of the units so far."""
+    merge: Callable[[Sequence[Any], Iterable[Any]], list[Any]]
+    """Returns one result for each cell, in their order, made of the results of units."""
     files: Mapping[str, Callable[[Sequence[Any]], str]]
     """The files that the sweep ends with, by name, in the order in which they are written."""
     parameters: Mapping[str, Any] = field(factory=dict)
@@ -75,6 +79,26 @@ class Suite:
     def main_file(self) -> str:
         """The file that holds the results; it is written last."""
         return [*self.files][-1]
+
+    def expand(self, results: Iterable[Any]) -> list[Any]:
+        """Return one result for each cell, in their order, made of the results of the units so far."""
+        return self.merge(self.cells, results)
+
+    def with_units(self, units: Iterable[WorkUnit]) -> Suite:
+        """Return the sweep of other units, mostly some of its own, and of the cells that they contribute to."""
+        kept = tuple(units)
+        classes = {unit.class_key for unit in kept}
+        cells = tuple(cell for cell in self.cells if not classes.isdisjoint(self.classes_of(cell)))
+        return evolve(self, units=kept, cells=cells)
+
+    def slice(self, number: int, count: int) -> Suite:
+        """Return one of ``count`` slices, which together have all units; numbers begin with 1.
+
+        Units are taken in an order without a pattern, so that a slice has its share of every plan.
+        """
+        shuffled = sorted(range(len(self.units)), key=lambda place: digest_of([self.units[place].key]))
+        part = [self.units[place] for place in sorted(shuffled[number - 1 :: count])]
+        return evolve(self.with_units(part), parameters={**self.parameters, "slice": f"{number}/{count}"})
 
     def unfinished(self, pending: Iterable[WorkUnit]) -> frozenset[Any]:
         """Return the cells whose results may change until the pending units are computed."""
@@ -95,7 +119,7 @@ def upgrade_suite(name: str, upgrades: Iterable[Upgrade], config: SweepConfig | 
         name,
         tuple(config.units(wanted)),
         wanted,
-        partial(merge_results, wanted),
+        merge_results,
         {GUIDE: _guide_json, MATRIX: UPGRADE_MATRIX.json_lines},
         asdict(config),
         partial(_upgrade_classes, config.deviations),
@@ -121,9 +145,7 @@ def broker_suite(pairs: Iterable[tuple[str, str]] = (), *, nodes: int = 3, fault
     keys = tuple(key for pair in pairs or all_line_pairs() for key in cell_keys(*pair, nodes=nodes, faults=faults))
     files = {MATRIX: BROKER_MATRIX.json_lines}
     how_far = {"pairs": [list(each) for each in pairs], "nodes": nodes, "faults": faults}
-    return Suite(
-        BROKER_SUITE, BROKER_SUITE, tuple(map(BrokerUnit, keys)), keys, partial(_in_order, keys), files, how_far
-    )
+    return Suite(BROKER_SUITE, BROKER_SUITE, tuple(map(BrokerUnit, keys)), keys, _in_order, files, how_far)
 
 
 def regression_suite(*, every: bool = False, **how_far: int) -> Suite:
@@ -135,19 +157,126 @@ def regression_suite(*, every: bool = False, **how_far: int) -> Suite:
         REGRESSION_SUITE,
         units,
         keys,
-        partial(_in_order, keys),
+        _in_order,
         {HISTORY: _history_json},
         {"every": every, **how_far},
     )
 
 
 def _history_json(results: Sequence[Any]) -> str:
-    return json.dumps([REGRESSION_TABLE.record(each) for each in results], indent=1) + "\n"
+    return json.dumps([REGRESSION_RECORD.record(each) for each in results], indent=1) + "\n"
 
 
 def _in_order(cells: Sequence[Any], results: Iterable[CellResult]) -> list[CellResult]:
     by_cell = {each.cell: each for each in results}
     return [by_cell[cell] for cell in cells if cell in by_cell]
+
+
+# -- the sweeps that have a name, and those of two releases ----------------------------------------------------------
+
+
+def matrix_suite(name: str, members: int = 3) -> Suite:
+    """Return the sweep over a matrix of upgrades, explored as far as it is by default."""
+    return upgrade_suite(name, MATRICES[name](), default_config(name, members))
+
+
+SUITES: Final[Mapping[str, Callable[[], Suite]]] = {
+    **{name: partial(matrix_suite, name) for name in MATRICES},
+    "brokers": broker_suite,
+    "history": regression_suite,
+}
+"""What ``sweep`` of the command line explores by default."""
+
+
+def pair_suite(upgrades: Sequence[Upgrade], config: SweepConfig) -> Suite:
+    """Return the sweep over plans for one pair of releases."""
+    plans = ", ".join(map(_plan_title, upgrades))
+    return upgrade_suite(f"{upgrades[0].origin} to {upgrades[0].target}: {plans}", upgrades, config)
+
+
+def _plan_title(upgrade: Upgrade) -> str:
+    return upgrade.plan.value + (f" with upgrade.from={upgrade.upgrade_from}" if upgrade.upgrade_from else "")
+
+
+def upgrades_between(
+    origin: str, target: str, plan: str | None = None, upgrade_from: str | None = None
+) -> tuple[Upgrade, ...]:
+    """Return the plans for one pair of releases.
+
+    Args:
+        origin: The release that runs now, by any of its names.
+        target: The release after the upgrade.
+        plan: One plan only.
+        upgrade_from: Of the plan that is asked for; without one, of the two bounces.
+
+    Raises:
+        UpgradeError: A release is unknown, or does not start with this ``upgrade.from``.
+    """
+    takes_value = plan or Plan.TWO_BOUNCES.value
+    found = tuple(
+        evolve(
+            each,
+            upgrade_from=upgrade_from if upgrade_from and each.plan.value == takes_value else each.upgrade_from,
+            labels=(origin, target),
+        )
+        for each in kip_268_plans(resolve_release(origin).release, resolve_release(target).release)
+        if plan in (None, each.plan.value)
+    )
+    for each in found:
+        _check_starts(each)
+    return found
+
+
+def _check_starts(upgrade: Upgrade) -> None:
+    for each in upgrade.rounds:
+        outcome = each.release.startup_outcome(each.upgrade_from)
+        if outcome.exception:
+            raise UpgradeError(
+                f"{each.release} does not start with upgrade.from={each.upgrade_from}: "
+                f"{outcome.exception}: {outcome.text}"
+            )
+
+
+# -- tables ----------------------------------------------------------------------------------------------------------
+
+
+def table_rows(
+    suite: Suite,
+    units: Mapping[str, WorkUnit],
+    results: Mapping[str, CellResult] | None,
+    traces: Mapping[str, Sequence[Row]],
+) -> KindRows:
+    """Return the rows of the tables of a sweep.
+
+    Args:
+        suite: The sweep.
+        units: Its units by key.
+        results: Their results; None if only ``upgrades`` and the kinds of units are wanted, which no result changes.
+        traces: The traces of the units with a counterexample, as ``units`` has them.
+    """
+    of_class: dict[Hashable, list[str]] = {}
+    for key, unit in units.items():
+        of_class.setdefault(unit.class_key, []).append(key)
+    if results is None:
+        expanded = [suite.units[0].result_type(cell) for cell in suite.cells]
+        unit_traces = {}
+    else:
+        expanded = suite.expand(results[key] for key in units)
+        unit_traces = {
+            key: UnitTrace(units[key].cell, example, rows)
+            for key, rows in traces.items()
+            if rows
+            for example in counterexample_of(results[key])
+        }
+    return kind_rows(
+        suite.kind, expanded, lambda cell: [of_class.get(each, []) for each in suite.classes_of(cell)], unit_traces
+    )
+
+
+def counterexample_of(result: CellResult) -> list[str]:
+    """Return the counterexample of a unit; there is at most one."""
+    deviating = getattr(result, "deviations", {}).values()
+    return [each.example for each in (result, *deviating) if each.example]
 
 
 # -- finished sweeps -------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -30,9 +30,16 @@ from attrs import frozen
 from spark_sim.pipeline._local import local_engine
 from spark_sim.pipeline.folder import open_folder, remove_exports, write_atomically
 from spark_sim.pipeline.spark.executor import spark_engine
-from spark_sim.pipeline.suites import FinishedSweep, ResultFolderError, Suite, finished_sweep
+from spark_sim.pipeline.suites import (
+    FinishedSweep,
+    ResultFolderError,
+    Suite,
+    counterexample_of,
+    finished_sweep,
+    table_rows,
+)
 from spark_sim.pipeline.tables.engine import SweepEngine
-from spark_sim.pipeline.tables.rows import TablesError, UnitTrace, kind_rows
+from spark_sim.pipeline.tables.rows import TablesError
 from spark_sim.pipeline.work_units import WorkUnit, cut_into_tasks, digest_of, unit_key
 from spark_sim.pipeline.worker import Log, UnitTask
 from spark_sim.search.cell_result import CellResult
@@ -45,6 +52,8 @@ TASKS_PER_CORE: Final = 2
 BATCHES_IN_FLIGHT: Final = 2
 """Batches that are computed at the same time."""
 TICK_SECONDS: Final = 0.2
+MAX_REPORT_SHARE: Final = 0.05
+"""Of the time: what progress may take, as drawing thousands of cells takes longer than a batch of small units."""
 
 
 class SweepError(Exception):
@@ -59,28 +68,21 @@ class Progress:
     units: int
     seconds_left: float | None
     """None until the first unit is finished."""
-    _committed: tuple[CellResult, ...]
-    _pending: tuple[WorkUnit, ...]
-
-    @property
-    def committed_units(self) -> int:
-        """The number of finished units."""
-        return len(self._committed)
-
-    @property
-    def runs(self) -> int:
-        """The number of finished runs of simulated members."""
-        return sum(each.runs for each in self._committed)
+    committed_units: int
+    """The number of finished units."""
+    runs: int
+    """The number of finished runs of simulated members."""
+    _work: _Work
 
     @property
     def results(self) -> list[Any]:
         """One result for each cell, as far as it is known."""
-        return self.suite.expand(self._committed)
+        return self.suite.expand(self._work.committed.values())
 
     @property
     def unfinished(self) -> frozenset[Any]:
         """The cells whose results may still change."""
-        return self.suite.unfinished(self._pending)
+        return self.suite.unfinished(unit for _, unit in self._work.pending)
 
 
 def _ignore(_: object) -> None:
@@ -118,7 +120,7 @@ def run_sweep(
         master: ``PROCESSES``, any Spark master, or the ``sc://`` address of a Spark Connect server.
         storage_format: The format of the tables, as Spark's DataFrame writer knows it.
         fresh: Remove the results of an earlier sweep first.
-        on_progress: Called several times a second.
+        on_progress: Called several times a second, less often if that would take a twentieth of the time.
         log: Called with lines for the user.
 
     Returns:
@@ -190,6 +192,7 @@ class _Work:
         self.suite, self.units = suite, units
         self.committed: dict[str, CellResult] = {}
         self.sweep_id = digest_of([suite.description])
+        self.runs = 0
 
     @property
     def pending(self) -> list[tuple[str, WorkUnit]]:
@@ -200,13 +203,14 @@ class _Work:
         """Take over results as they are stored."""
         for key, text in results:
             unit = self.units[key]
-            self.committed[key] = unit.result_type.from_plain(unit.cell, json.loads(text))
+            self.committed[key] = found = unit.result_type.from_plain(unit.cell, json.loads(text))
+            self.runs += found.runs
 
-    def tasks(self) -> list[UnitTask]:
-        """Cut the pending units into tasks, the costliest last."""
+    def tasks(self) -> list[tuple[float, UnitTask]]:
+        """Cut the pending units into tasks, each with its cost, the costliest last."""
         cut = cut_into_tasks(self.pending, lambda each: each[1].cost)
         tasks = [UnitTask(self.sweep_id, self.suite.description, units) for units in cut]
-        return sorted(tasks, key=lambda task: task.cost)
+        return sorted(((task.cost, task) for task in tasks), key=lambda each: each[0])
 
 
 def _require_own_tables(engine: SweepEngine, work: _Work, out: str) -> None:
@@ -222,21 +226,28 @@ def _require_own_tables(engine: SweepEngine, work: _Work, out: str) -> None:
 
 
 def _run_tasks(engine: SweepEngine, work: _Work, on_progress: Callable[[Progress], None]) -> None:
-    begun, estimator = frozenset(work.committed), time.monotonic()
+    """Compute the pending units. What is done each time a batch is finished does not grow with their number."""
+    begun, next_report, done_cost = time.monotonic(), 0.0, 0.0
     costliest_last = work.tasks()
-    in_flight: dict[Future[list[tuple[str, str]]], int] = {}
+    in_flight: dict[Future[list[tuple[str, str]]], list[float]] = {}
     try:
         while costliest_last or in_flight:
             batch_size = TASKS_PER_CORE * engine.cores()
-            while costliest_last and sum(in_flight.values()) < BATCHES_IN_FLIGHT * batch_size:
+            while costliest_last and sum(map(len, in_flight.values())) < BATCHES_IN_FLIGHT * batch_size:
                 count = min(len(costliest_last), 1 if engine.one_task_per_batch else batch_size)
                 batch = [costliest_last.pop() for _ in range(count)]
-                in_flight[engine.pool.submit(engine.compute, batch)] = count
+                future = engine.pool.submit(engine.compute, [task for _, task in batch])
+                in_flight[future] = [cost for cost, _ in batch]
             finished, _ = wait(in_flight, TICK_SECONDS, FIRST_COMPLETED)
             for future in finished:
                 work.commit(_result(future))
-                del in_flight[future]
-            on_progress(_progress(work, begun, engine.cores(), time.monotonic() - estimator))
+                done_cost += sum(in_flight.pop(future))
+            if (now := time.monotonic()) >= next_report or not (costliest_last or in_flight):
+                left = [cost for costs in in_flight.values() for cost in costs]
+                left += (cost for cost, _ in costliest_last)
+                expected = seconds_left(done_cost, left, engine.cores(), now - begun)
+                on_progress(Progress(work.suite, len(work.units), expected, len(work.committed), work.runs, work))
+                next_report = now + (time.monotonic() - now) / MAX_REPORT_SHARE
     except BaseException:  # an error or Ctrl-C, which may come between `submit` and the entry in `in_flight`
         engine.cancel()
         while not all(batch.done() for batch in in_flight):  # a batch that was just submitted was no Spark job yet
@@ -257,20 +268,10 @@ def _result(future: Future[list[tuple[str, str]]]) -> list[tuple[str, str]]:
         raise SweepError(f"a worker failed: {(errors or lines)[-1]}") from error
 
 
-def _progress(work: _Work, begun: Collection[str], cores: int, seconds: float) -> Progress:
-    """Return how far the sweep is; units of an earlier sweep took none of the time."""
-    pending = work.pending
-    done = sum(unit.cost for key, unit in work.units.items() if key in work.committed and key not in begun)
-    left = seconds_left(done, (unit.cost for _, unit in pending), cores, seconds)
-    return Progress(
-        work.suite, len(work.units), left, tuple(work.committed.values()), tuple(unit for _, unit in pending)
-    )
-
-
 def seconds_left(done_cost: float, left_costs: Iterable[float], cores: int, seconds: float) -> float | None:
     """Estimate the remaining seconds; None if nothing is done.
 
-    The costliest units are running, and are taken as half done.
+    The costliest tasks are running, and are taken as half done.
 
     >>> seconds_left(3, [3, 3, 3, 3, 3], cores=2, seconds=10)  # one and two halves took ten seconds, and four are left
     20.0
@@ -284,24 +285,7 @@ def seconds_left(done_cost: float, left_costs: Iterable[float], cores: int, seco
 
 def _write_tables(engine: SweepEngine, work: _Work) -> FinishedSweep:
     """Make the tables of the units, and read the results from them."""
-    suite, keys = work.suite, dict[Any, list[str]]()
-    for key, unit in work.units.items():
-        keys.setdefault(unit.class_key, []).append(key)
-    violating = [key for key, each in work.committed.items() if _examples(each)]
-    traces = {
-        row["unit_key"]: UnitTrace(work.units[row["unit_key"]].cell, example, row["trace"])
-        for row in engine.store.units(["trace"], violating)
-        for example in _examples(work.committed[row["unit_key"]])
-        if row["trace"]
-    }
-    results = suite.expand(work.committed[key] for key in work.units)
-    engine.store.write(
-        kind_rows(suite.kind, results, lambda cell: [keys.get(each, []) for each in suite.classes_of(cell)], traces)
-    )
+    violating = [key for key, each in work.committed.items() if counterexample_of(each)]
+    traces = {row["unit_key"]: row["trace"] for row in engine.store.units(["trace"], violating)}
+    engine.store.write(table_rows(work.suite, work.units, work.committed, traces))
     return finished_sweep(engine.store)
-
-
-def _examples(result: CellResult) -> list[str]:
-    """Return the counterexample of a unit; there is at most one."""
-    deviating = getattr(result, "deviations", {}).values()
-    return [each.example for each in (result, *deviating) if each.example]

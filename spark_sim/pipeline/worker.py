@@ -23,6 +23,9 @@ from spark_sim.search.shrink import shrink_example
 
 REPEAT_EVERY: Final = 100
 """One run in so many is repeated, to check that it is deterministic."""
+MAX_UNITS_PER_CHUNK: Final = 1_000
+MAX_RUNS_PER_CHUNK: Final = 1_000
+"""Rows that a worker has in memory before it hands them on."""
 
 Log = Callable[[str], None]
 """Prints a line for the user."""
@@ -54,6 +57,19 @@ def unit_rows(task: UnitTask) -> Iterator[dict[str, Any]]:
             "runs": [row._asdict() for row in rows],
             "trace": _trace_rows(unit, result),
         }
+
+
+def row_chunks(task: UnitTask) -> Iterator[list[dict[str, Any]]]:
+    """Yield the rows of a task in lists, because a message or row group of its own costs more than a small unit."""
+    chunk, runs = list[dict[str, Any]](), 0
+    for row in unit_rows(task):
+        chunk.append(row)
+        runs += len(row["runs"])
+        if len(chunk) >= MAX_UNITS_PER_CHUNK or runs >= MAX_RUNS_PER_CHUNK:
+            yield chunk
+            chunk, runs = [], 0
+    if chunk:
+        yield chunk
 
 
 def compute_unit(key: str, unit: WorkUnit) -> tuple[list[Run], CellResult]:

@@ -27,7 +27,9 @@ WINDOW_SIZE: Final = 3
 """The members that are bounced in a window."""
 PROGRESS_BUCKETS: Final = 10
 MEMBERS_PER_BATCH: Final = 300
-"""The members of all schedules of a batch together: a few seconds of work."""
+"""The members of all schedules of a batch together: a second of work, more if the members have many tasks."""
+MIN_BATCH: Final = 10
+"""Schedules of a batch of large groups: the repetition of one of them, which checks determinism, is a tenth more."""
 
 
 class ScheduleClass(NamedTuple):
@@ -51,11 +53,16 @@ class SampledSchedule(NamedTuple):
 
 @frozen
 class SampleBatch:
-    """Some of the schedules that were drawn for an upgrade."""
+    """Some of the schedules that are drawn for an upgrade. Workers draw them: the batch itself is small."""
 
     upgrade: Upgrade
     number: int
-    schedules: tuple[SampledSchedule, ...]
+    count: int
+    """The schedules."""
+    members: int = 3
+    """The members of the group."""
+    seed: int = 0
+    workload: Workload = DEFAULT_WORKLOAD
 
     @property
     def key(self) -> str:
@@ -63,9 +70,11 @@ class SampleBatch:
         return f"{upgrade_key(self.upgrade)}-{self.number:03}"
 
     @property
-    def members(self) -> int:
-        """The members of all its schedules together, which determine its cost."""
-        return sum(len(each.scenario.members) for each in self.schedules)
+    def schedules(self) -> tuple[SampledSchedule, ...]:
+        """The schedules, the same each time."""
+        random = Random(f"{self.seed} {self.key}")
+        names = member_names(self.members)
+        return tuple(_sample_schedule(self.upgrade, names, random, self.workload) for _ in range(self.count))
 
 
 def sample_schedules(
@@ -78,11 +87,9 @@ def sample_schedules(
     """
     if not 1 <= members <= MAX_MEMBERS:
         raise UpgradeError(f"expected 1 to {MAX_MEMBERS} members, got {members}")
-    random = Random(f"{seed} {upgrade_key(upgrade)}")
-    found = [_sample_schedule(upgrade, member_names(members), random, workload) for _ in range(count)]
-    size = max(1, MEMBERS_PER_BATCH // members)
-    for number, at in enumerate(range(0, len(found), size)):
-        yield SampleBatch(upgrade, number, tuple(found[at : at + size]))
+    size = max(MIN_BATCH, MEMBERS_PER_BATCH // members)
+    for number, at in enumerate(range(0, count, size)):
+        yield SampleBatch(upgrade, number, min(size, count - at), members, seed, workload)
 
 
 def count_schedule_classes(upgrade: Upgrade, members: int) -> int:

@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from spark_sim.pipeline.spark.executor import engine_of
 from spark_sim.pipeline.spark.session import ship_packages
-from spark_sim.pipeline.suites import Suite, broker_suite, regression_suite, upgrade_suite
+from spark_sim.pipeline.suites import SUITES, Suite
 from spark_sim.pipeline.sweep import PARQUET, sweep_with
 from spark_sim.pipeline.tables.schema import TABLES
-from spark_sim.pipeline.work_units import MATRIX_CONFIGS
-from upgrade.plans import MATRICES
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-
-def _upgrade_matrix(name: str) -> Suite:
-    return upgrade_suite(name, MATRICES[name](), MATRIX_CONFIGS[name])
-
-
-SUITES: Final[Mapping[str, Callable[[], Suite]]] = {
-    **{name: partial(_upgrade_matrix, name) for name in MATRICES},
-    "brokers": broker_suite,
-    "history": regression_suite,
-}
-"""What ``sweep`` of the command line explores by default."""
 
 
 def sweep(
@@ -60,3 +45,11 @@ def sweep(
     with engine_of(spark, out.rstrip("/"), storage_format) as engine:
         sweep_with(engine, suite, None, out, on_progress=on_progress)
     return {name: spark.read.format(storage_format).load(f"{out.rstrip('/')}/{name}") for name in TABLES}
+
+
+def register(spark: SparkSession) -> None:
+    """Add the data source ``rolling_bounces`` to a session of the caller, also of Spark Connect."""
+    from spark_sim.pipeline.spark._data_source import RollingBounces
+
+    ship_packages(spark)
+    spark.dataSource.register(RollingBounces)

@@ -17,7 +17,7 @@ from attrs import frozen
 from spark_sim.pipeline.tables.engine import SweepEngine, TableStore
 from spark_sim.pipeline.tables.rows import KindRows, Row, TablesError
 from spark_sim.pipeline.tables.schema import RUNS, TABLES, UNITS, Table
-from spark_sim.pipeline.worker import Log, UnitTask, unit_rows
+from spark_sim.pipeline.worker import Log, UnitTask, row_chunks
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -56,8 +56,8 @@ class SparkTables(TableStore):
     out: str
     storage_format: str
 
-    def frame(self, table: Table) -> DataFrame | None:
-        """Return a table; None if it does not exist.
+    def frame(self, table: Table, part: str = "") -> DataFrame | None:
+        """Return a table, or a part of its folder; None if it does not exist.
 
         Raises:
             TablesError: What is stored there is another table.
@@ -65,7 +65,7 @@ class SparkTables(TableStore):
         from pyspark.errors import AnalysisException
 
         try:
-            found = self.spark.read.format(self.storage_format).load(f"{self.out}/{table.name}")
+            found = self.spark.read.format(self.storage_format).load(f"{self.out}/{table.name}{part}")
             names = found.columns  # over Spark Connect only this asks the server
         except AnalysisException as error:
             if error.getCondition() in {"PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA"}:
@@ -100,8 +100,11 @@ class SparkTables(TableStore):
 
     def batch(self, name: str) -> list[tuple[str, str]]:
         """Return the key and the result of each unit of a batch that was just committed."""
-        found = self.frame(UNITS)
-        rows = [] if found is None else found.where(found["batch"] == name).select("unit_key", "result").collect()
+        if self.storage_format in FILE_FORMATS:  # listing the folders of all batches would take longer with each batch
+            found = self.frame(UNITS, f"/batch={name}")
+        elif (found := self.frame(UNITS)) is not None:
+            found = found.where(found["batch"] == name)
+        rows = [] if found is None else found.select("unit_key", "result").collect()
         return [(row["unit_key"], row["result"]) for row in rows]
 
     def sweeps(self) -> dict[str, str]:
@@ -223,8 +226,8 @@ def _row_batches(tasks: tuple[UnitTask, ...]) -> Callable[[Iterator[pa.RecordBat
         schema = UNITS.arrow()
         for batch in numbers:
             for number in batch.column(0).to_pylist():
-                for row in unit_rows(tasks[number]):
-                    yield pyarrow.RecordBatch.from_pylist([row], schema=schema)
+                for rows in row_chunks(tasks[number]):
+                    yield pyarrow.RecordBatch.from_pylist(rows, schema=schema)
 
     return compute
 

@@ -19,7 +19,7 @@ from attrs import frozen
 from spark_sim.pipeline.tables.engine import TableStore
 from spark_sim.pipeline.tables.rows import KindRows, Row, TablesError
 from spark_sim.pipeline.tables.schema import RUNS, TABLES, UNITS, Table
-from spark_sim.pipeline.worker import UnitTask, unit_rows
+from spark_sim.pipeline.worker import UnitTask, row_chunks
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -127,9 +127,9 @@ def commit_task(task: UnitTask, folder: Path) -> list[tuple[str, str]]:
     results = list[tuple[str, str]]()
 
     def chunks() -> Iterator[list[Row]]:
-        for row in unit_rows(task):
-            results.append((row["unit_key"], row["result"]))
-            yield [row]
+        for rows in row_chunks(task):
+            results.extend((row["unit_key"], row["result"]) for row in rows)
+            yield rows
 
     write_parquet(folder / UNITS.name / f"batch={uuid4().hex}" / "part-0.parquet", UNITS, chunks())
     return results

@@ -19,8 +19,8 @@ from spark_sim.pipeline.traces import recast_rows
 from spark_sim.pipeline.work_units import digest_of
 from spark_sim.regressions.regression_search import RegressionKey, RegressionResult
 from spark_sim.search.cell_result import CellResult, UpgradeResult
+from spark_sim.search.records import schedules_log10, schedules_text
 from spark_sim.search.release_roles import Recast
-from spark_sim.search.tables import schedules_log10, schedules_text
 from upgrade.plans import Plan, Upgrade
 from upgrade.releases import release_named
 

@@ -23,7 +23,7 @@ from spark_sim.search.cell_result import (
     SIMULATION_FAILS,
     UpgradeResult,
 )
-from spark_sim.search.tables import UPGRADE_MATRIX
+from spark_sim.search.records import UPGRADE_MATRIX
 from upgrade import Plan, Upgrade, advise
 from upgrade.plans import all_plans
 from upgrade.releases import RELEASES

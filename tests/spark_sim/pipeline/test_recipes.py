@@ -5,17 +5,21 @@ from pathlib import Path
 
 import pytest
 
-from spark_sim.pipeline.suites import upgrade_suite
+from spark_sim.pipeline.suites import upgrade_suite, upgrades_between
 from spark_sim.pipeline.sweep import run_sweep
 from spark_sim.pipeline.tables.schema import TABLES
 from spark_sim.pipeline.work_units import SweepConfig
-from upgrade.plans import kip_268_plans
-from upgrade.releases import release_named
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "tables.md"
-RECIPES = dict(re.findall(r"<!-- recipe: (\S+) -->\n```sql\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL))
-UPGRADES = tuple(
-    plan for origin in ("1.1", "2.0") for plan in kip_268_plans(release_named(origin), release_named("2.0"))
+TEXT = PAGE.read_text(encoding="utf-8")
+RECIPES, IN_PANDAS = (
+    dict(re.findall(rf"<!-- recipe: (\S+) -->\n```{language}\n(.*?)```", TEXT, re.DOTALL))
+    for language in ("sql", "python")
+)
+UPGRADES = (
+    *(plan for origin in ("1.1", "2.4", "3.9") for plan in upgrades_between(origin, "4.3")),
+    *upgrades_between("1.1", "2.0"),
+    *upgrades_between("0.10.0", "2.0", "two_bounces", "1.1"),
 )
 CONFIG = SweepConfig(members=2, wait_for_quiescence=True, runs=1, deviations=True)
 
@@ -34,9 +38,16 @@ def expected(swept):
     broken = [(each, each.deviations.get("never_removed")) for each in results]
     unsafe = [each.upgrade.target.name for each in results if each.verdict == "unsafe"]
     return {
-        "safe-one-bounce": sorted((each.upgrade.origin.name, each.verdict) for each in one_bounce),
+        "safe-one-bounce": [
+            (each.upgrade.origin.name, each.upgrade.target.name, each.verdict)
+            for each in one_bounce
+            if each.upgrade.target.line == "4.3"
+        ],
         "never-removed": [
-            (each.upgrade.origin.name, each.upgrade.target.name, found.violated, found.example)
+            (
+                *(each.upgrade.origin.name, each.upgrade.target.name, each.upgrade.upgrade_from),
+                *(each.verdict, found.violated, found.example),
+            )
             for each, found in broken
             if found and found.verdict == "unsafe"
         ],
@@ -47,8 +58,10 @@ def expected(swept):
 
 
 def test_the_recipes_have_something_to_find(expected):
-    assert RECIPES.keys() == expected.keys()
-    assert expected["breaks-most"]
+    assert RECIPES.keys() == IN_PANDAS.keys() == expected.keys()
+    assert [("2.4.1", "4.3.1", "safe-if"), ("3.9.2", "4.3.1", "safe")] == expected["safe-one-bounce"]
+    assert [("0.10.0.1", "2.0.1", "1.1")] == [row[:3] for row in expected["never-removed"]]
+    assert [("2.0.1", 2), ("4.3.1", 2)] == expected["breaks-most"]
 
 
 @pytest.mark.parametrize("name", RECIPES)
@@ -70,11 +83,11 @@ def test_a_recipe_in_spark_sql(spark, swept, expected, name):
     assert expected[name] == [tuple(row) for row in spark.sql(RECIPES[name]).collect()]
 
 
-def test_the_recipe_in_pandas(swept, expected):
+@pytest.mark.parametrize("name", IN_PANDAS)
+def test_a_recipe_in_pandas(swept, expected, name):
     pandas = pytest.importorskip("pandas")
-    upgrades, kinds = (pandas.read_parquet(swept[0] / name) for name in ("upgrades", "kinds"))
-    joined = upgrades.merge(kinds, on="kind_id")
+    names = {table: pandas.read_parquet(swept[0] / table) for table in TABLES}
 
-    counted = joined[joined.verdict == "unsafe"].groupby("to_release").size().sort_values(ascending=False)
+    exec(IN_PANDAS[name], names)  # the page is ours
 
-    assert expected["breaks-most"] == list(counted.items())
+    assert expected[name] == list(names["answer"].itertuples(index=False, name=None))

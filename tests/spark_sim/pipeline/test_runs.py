@@ -9,8 +9,8 @@ from spark_sim.model.scenario import Scenario, Step
 from spark_sim.model.simulation import Simulation
 from spark_sim.pipeline._runs import Run, run_scenarios, run_with_shared_prefixes, summarise
 from spark_sim.search.cell_result import UpgradeResult
+from spark_sim.search.records import UPGRADE_MATRIX
 from spark_sim.search.schedules import crash_variants, spread_schedules, upgrade_schedules
-from spark_sim.search.tables import UPGRADE_MATRIX
 from upgrade import Plan, release_named
 from upgrade.plans import Upgrade, kip_268_upgrades
 

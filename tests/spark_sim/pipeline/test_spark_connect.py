@@ -27,6 +27,9 @@ spark = SparkSession.builder.remote("local[2]").getOrCreate()
 found = spark_sim.sweep(spark, broker_suite([("4.1", "4.2")], nodes=1, faults=0), out=sys.argv[1])
 joined = found["upgrades"].join(found["kinds"], "kind_id")
 print("joined", joined.count(), type(spark).__module__)
+spark_sim.register(spark)
+read = spark.read.format("rolling_bounces").options(**{"from": "1.1", "to": "2.0", "members": "1", "table": "kinds"})
+print("computed", sorted(row["verdict"] for row in read.load().collect()))
 spark.stop()
 """
 
@@ -48,6 +51,7 @@ def test_a_sweep_over_spark_connect_writes_the_tables_of_plain_processes(tmp_pat
 
     assert 0 == done.returncode, done.stderr[-3000:]
     assert f"joined {len(suite.cells)} pyspark.sql.connect.session" in done.stdout
+    assert "computed ['safe', 'safe', 'safe']" in done.stdout
     for name in TABLES:
         stored = [sorted(map(repr, LocalTables(tmp_path / each).read(name))) for each in ("processes", "connect")]
         assert stored[0] == stored[1]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from attrs import evolve
+from attrs import evolve, frozen
 
 from spark_sim.model.scenario import Scenario, make_step
 from spark_sim.packed import FaultBudget
@@ -44,10 +44,21 @@ FIRST = next(JOB.scenarios())
 BROKEN = Scenario(FIRST.members, (*FIRST.steps, make_step("start", "Z")))
 
 
+@frozen
+class GivenBatch(SampleBatch):
+    """A batch of these schedules instead of drawn ones."""
+
+    given: tuple[Scenario, ...] = ()
+
+    @property
+    def schedules(self):
+        kind = ScheduleClass((0, 0), False, "oldest", "", False)
+        return tuple(SampledSchedule(kind, each) for each in self.given)
+
+
 def playing(*scenarios):
     """A job that plays these."""
-    kind = ScheduleClass((0, 0), False, "oldest", "", False)
-    return SampleUnit(SampleBatch(UNSAFE, 1, tuple(SampledSchedule(kind, each) for each in scenarios)))
+    return SampleUnit(GivenBatch(UNSAFE, 1, len(scenarios), given=scenarios))
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -426,7 +437,7 @@ class TestOnSpark:
 
     @pytest.mark.usefixtures("spark")
     def test_a_lost_worker_ends_the_sweep_with_one_error(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(executor, "unit_rows", lambda _task: os._exit(1))
+        monkeypatch.setattr(executor, "row_chunks", lambda _task: os._exit(1))
 
         with pytest.raises(SweepError, match="worker"):
             run_sweep(OFFLINE, tmp_path, master="local[2]")

@@ -14,7 +14,7 @@ from spark_sim.packed.upgrade_result import upgrade_result
 from spark_sim.pipeline.equivalence import representatives, upgrade_class
 from spark_sim.pipeline.work_units import ExhaustiveUnit, SampleUnit, SweepConfig, cut_into_tasks, unit_key
 from spark_sim.search.cell_result import CONCRETE_REPLAY_DISAGREES, INCOMPLETE, SAFE, UNSAFE
-from spark_sim.search.tables import UPGRADE_MATRIX
+from spark_sim.search.records import UPGRADE_MATRIX
 from upgrade.plans import Plan, Upgrade, all_upgrades, kip_268_plans, kip_268_upgrades
 from upgrade.releases import release_named
 

@@ -1,5 +1,7 @@
 """Random schedules: the same for a seed, of all classes, and windows of large groups."""
 
+import pickle
+
 import pytest
 from attrs import evolve
 
@@ -34,11 +36,19 @@ def test_a_seed_draws_the_same_and_another_seed_others():
 
 
 def test_batches_have_different_names_and_about_the_same_cost():
-    found = list(sample_schedules(TWO, members=60, count=12))
+    found = list(sample_schedules(TWO, members=20, count=40))
 
-    assert [5, 5, 2] == [len(block.schedules) for block in found]
+    assert [15, 15, 10] == [block.count for block in found] == [len(block.schedules) for block in found]
     assert 3 == len({block.key for block in found})
-    assert 300 == found[0].members
+    assert 40 == len({str(each.scenario) for block in found for each in block.schedules})
+
+
+def test_a_batch_is_small_however_large_its_groups_are():
+    """A hundred thousand schedules of a thousand members once were gigabytes of the driver's memory."""
+    batches = list(sample_schedules(ONE, members=1000, count=100))
+
+    assert 10 == len(batches)
+    assert len(pickle.dumps(batches)) < 20_000
 
 
 @pytest.mark.parametrize("which", [ONE, TWO, OFFLINE], ids=["one", "two", "offline"])

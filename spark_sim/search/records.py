@@ -19,7 +19,7 @@ R = TypeVar("R")
 
 
 @frozen
-class Column(Generic[R]):
+class RecordKey(Generic[R]):
     """One key of a record; without ``get``, its value is the attribute of that name."""
 
     name: str
@@ -30,9 +30,9 @@ class Column(Generic[R]):
         return self.get(result) if self.get else attrgetter(self.name)(result)
 
 
-def stored(name: str, field: str = "") -> Column[Any]:
-    """Return a column that holds a field of the result."""
-    return Column(name, attrgetter(field or name))
+def stored(name: str, field: str = "") -> RecordKey[Any]:
+    """Return a key whose value is a field of the result."""
+    return RecordKey(name, attrgetter(field or name))
 
 
 def schedules_log10(result: Any) -> float | None:
@@ -45,21 +45,21 @@ def schedules_text(result: Any) -> str | None:
     return None if result.schedules is None else str(result.schedules)
 
 
-SCHEDULES: Final[tuple[Column[Any], ...]] = (
-    Column("schedules", schedules_text),
-    Column("schedules_log10", schedules_log10),
+SCHEDULES: Final[tuple[RecordKey[Any], ...]] = (
+    RecordKey("schedules", schedules_text),
+    RecordKey("schedules_log10", schedules_log10),
 )
 
 
 @frozen
-class Table(Generic[R]):
-    """The columns of some results, in the order of the records."""
+class RecordSchema(Generic[R]):
+    """The keys of some records, in their order."""
 
-    columns: tuple[Column[R], ...]
+    keys: tuple[RecordKey[R], ...]
 
     def record(self, result: R) -> dict[str, Any]:
         """Return the record of a result."""
-        return {column.name: column.value(result) for column in self.columns}
+        return {key.name: key.value(result) for key in self.keys}
 
     def json_lines(self, results: Iterable[R]) -> str:
         """Return a JSON list with one record a line."""
@@ -73,9 +73,9 @@ def _note(result: UpgradeResult) -> str | None:
     return "; ".join(each.note for each in (result.upgrade.origin, result.upgrade.target) if each.note) or None
 
 
-DEVIATION_TABLE: Final[Table[UpgradeResult]] = Table(
+DEVIATION_RECORD: Final[RecordSchema[UpgradeResult]] = RecordSchema(
     (
-        Column("verdict"),
+        RecordKey("verdict"),
         stored("property", "violated"),
         *map(stored, ("message", "example", "states", "transitions")),
         *SCHEDULES,
@@ -83,33 +83,33 @@ DEVIATION_TABLE: Final[Table[UpgradeResult]] = Table(
 )
 """One operator deviation, inside a record of ``UPGRADE_MATRIX``."""
 
-UPGRADE_MATRIX: Final[Table[UpgradeResult]] = Table(
+UPGRADE_MATRIX: Final[RecordSchema[UpgradeResult]] = RecordSchema(
     (
-        Column("from", get=lambda result: result.upgrade.display_names[0]),
-        Column("to", get=lambda result: result.upgrade.display_names[1]),
-        Column("plan", get=lambda result: result.upgrade.plan.value),
-        Column("upgrade_from", get=attrgetter("upgrade.upgrade_from")),
-        Column("verdict"),
-        Column("conditions", get=lambda result: list(result.conditions)),
+        RecordKey("from", get=lambda result: result.upgrade.display_names[0]),
+        RecordKey("to", get=lambda result: result.upgrade.display_names[1]),
+        RecordKey("plan", get=lambda result: result.upgrade.plan.value),
+        RecordKey("upgrade_from", get=attrgetter("upgrade.upgrade_from")),
+        RecordKey("verdict"),
+        RecordKey("conditions", get=lambda result: list(result.conditions)),
         *map(stored, ("runs", "violations", "max_rebalances", "example")),
         *map(stored, ("states", "transitions")),
         *SCHEDULES,
         *map(stored, ("members", "faults")),
         stored("moved", "moved_tasks"),
         *map(stored, ("unowned_task_ms", "member_bytes", "group_bytes")),
-        Column("kinds", get=lambda result: len(result.schedule_classes)),
+        RecordKey("kinds", get=lambda result: len(result.schedule_classes)),
         stored("kinds_possible", "possible_schedule_classes"),
-        Column(
+        RecordKey(
             "variants",
-            get=lambda result: {name: DEVIATION_TABLE.record(each) for name, each in result.deviations.items()},
+            get=lambda result: {name: DEVIATION_RECORD.record(each) for name, each in result.deviations.items()},
         ),
-        Column("documented", get=attrgetter("is_documented")),
+        RecordKey("documented", get=attrgetter("is_documented")),
         stored("probes"),
         stored("property", "violated"),
         stored("message"),
-        Column("from_release", get=attrgetter("upgrade.origin.name")),
-        Column("to_release", get=attrgetter("upgrade.target.name")),
-        Column("note", get=_note),
+        RecordKey("from_release", get=attrgetter("upgrade.origin.name")),
+        RecordKey("to_release", get=attrgetter("upgrade.target.name")),
+        RecordKey("note", get=_note),
     )
 )
 """``matrix.json`` of a sweep over upgrades."""

@@ -1,0 +1,73 @@
+"""``spark.read.format("rolling_bounces")``: the tables of a sweep as a Python data source of Spark.
+
+Nothing is stored: a table is computed each time that it is read, one slice in each Spark task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+
+from spark_sim.pipeline.tables.computed import TableRequest, TableSlice
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql.types import StructType
+
+NAME = "rolling_bounces"
+ROWS_PER_BATCH = 1_000
+
+
+class SlicePartition(InputPartition):
+    """One slice of a table."""
+
+    def __init__(self, part: TableSlice) -> None:
+        super().__init__(None)
+        self.part = part
+
+
+class RollingBounces(DataSource):
+    """The tables of a sweep; ``docs/reference/tables.md`` lists the options."""
+
+    @classmethod
+    def name(cls) -> str:
+        """Return the name of the format."""
+        return NAME
+
+    def schema(self) -> str:
+        """Return the schema of the table.
+
+        Raises:
+            OptionError: An option is wrong.
+        """
+        return TableRequest.parse(self.options).table.ddl()
+
+    def reader(self, schema: StructType) -> RollingBouncesReader:  # noqa: ARG002  # the interface of Spark
+        """Return what reads the table."""
+        return RollingBouncesReader(dict(self.options))
+
+
+@frozen
+class RollingBouncesReader(DataSourceReader):
+    """Reads one table; it is pickled, and so holds nothing but the options."""
+
+    options: dict[str, str]
+
+    def partitions(self) -> Sequence[SlicePartition]:
+        """Cut the table into partitions."""
+        return [SlicePartition(each) for each in TableRequest.parse(self.options).slices()]
+
+    def read(self, partition: Any) -> Iterator[pa.RecordBatch]:
+        """Compute the rows of a partition."""
+        import pyarrow
+
+        from spark_sim.pipeline.tables.schema import TABLES
+
+        schema = TABLES[partition.part.table].arrow()
+        rows = partition.part.rows()
+        while chunk := list(islice(rows, ROWS_PER_BATCH)):
+            yield pyarrow.RecordBatch.from_pylist(chunk, schema=schema)
