@@ -156,9 +156,7 @@ def table(samples: Sequence[Sample], trimmed_at: float, heaps: Mapping[str, Sequ
         late = [sample.memory_mb for sample in lived if sample.seconds > trimmed_at]
         figures = [statistics.median(early), max(cut), cut[-1], late[-1]]
         blocks = " to ".join(f"{heap['blocks']:,}" for heap in heaps[name])
-        rows.append(
-            f"| {name}: {lived[0].worker} | {' | '.join(f'{figure:.1f}' for figure in figures)} | {blocks} |"
-        )
+        rows.append(f"| {name}: {lived[0].worker} | {' | '.join(f'{figure:.1f}' for figure in figures)} | {blocks} |")
     return rows
 
 

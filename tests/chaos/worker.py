@@ -1,9 +1,9 @@
 """A worker of a chaos run: one member of the group, as a process. ``python -m tests.chaos.worker SETTINGS``.
 
 It tells each record that it has processed before it commits. Orders come on standard input: ``slow SECONDS`` makes its
-assignments take that long from then on, ``pace SECONDS`` is the pause of a slow reader after each record. ``heap`` makes
-it collect its garbage and tell the size of its heap, ``trim`` also return what is free to the system. It ends with its
-input or with SIGTERM.
+assignments take that long from then on, ``pace SECONDS`` is the pause of a slow reader after each record. ``heap``
+makes it collect its garbage and tell the size of its heap, ``trim`` also return what is free to the system. It ends
+with its input or with SIGTERM.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The event lines of workers: those of every member, and ``owns``, ``assigning``, ``fenced``, ``buffered`` and ``heap``."""
+"""The event lines of workers: those of every member, and those of `OWN_KEYS`."""
 
 from __future__ import annotations
 

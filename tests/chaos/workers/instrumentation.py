@@ -22,9 +22,7 @@ def assignor_settings(settings: WorkerSettings, worker_context: WorkerContext) -
     return {"release": release_named(settings.release), "observer": worker_context.observe}
 
 
-def adapter(
-    kind: type[ClientAdapter], settings: WorkerSettings, worker_context: WorkerContext
-) -> ClientAdapter | None:
+def adapter(kind: type[ClientAdapter], settings: WorkerSettings, worker_context: WorkerContext) -> ClientAdapter | None:
     """Return the assignor of a consumer of kafka-python or aiokafka; None for a plain one."""
     if settings.kind.endswith(PLAIN):
         return None
@@ -37,7 +35,7 @@ def adapter(
 
 
 def consumer_settings(settings: WorkerSettings, streams: ClientAdapter | None) -> dict[str, Any]:
-    """Return the settings that consumers of kafka-python and aiokafka have in common, plain ones without ``streams``."""
+    """Return the settings that consumers of kafka-python and aiokafka have in common; plain ones have no assignor."""
     return {
         **({"partition_assignment_strategy": [streams]} if streams else {}),
         "bootstrap_servers": settings.bootstrap_servers.split(","),
