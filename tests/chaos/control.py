@@ -77,12 +77,12 @@ class ControlRun:
 
     def listen(self) -> None:
         while not self._received.empty():
-            told = self._received.get()
-            match told.event:
+            output = self._received.get()
+            match output.event:
                 case {"event": "heap"} as heap:
-                    self.heaps[told.name].append(heap)
+                    self.heaps[output.name].append(heap)
                 case None | {"event": "failed"}:
-                    raise RuntimeError(f"{told.name} ended: {told.event}")
+                    raise RuntimeError(f"{output.name} ended: {output.event}")
 
     def command(self, words: str) -> None:
         for worker in self.workers.values():
