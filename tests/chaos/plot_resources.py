@@ -19,7 +19,8 @@ from typing import Any
 from tests.chaos.resources import Sample, Trend, read_samples, trends
 
 _FIGURES = {"memory_mb": "resident memory, MB", "threads": "threads", "descriptors": "descriptors"}
-_EVERY = 8
+_POINTS = 45
+"""So many of each life, which makes a figure of a few kilobytes."""
 
 
 def main() -> int:
@@ -56,7 +57,8 @@ def plot(samples: Sequence[Sample], path: Path) -> None:
     colours: dict[str, Any] = {}
     by_life = attrgetter("member", "worker", "life")
     for (member, worker, _), lived in groupby(sorted(samples, key=by_life), key=by_life):
-        several = list(lived)[::_EVERY]
+        lives = list(lived)
+        several = lives[:: max(1, len(lives) // _POINTS)]
         minutes = [sample.seconds / 60 for sample in several]
         name = f"{member}: {worker}"
         colour = colours.get(name)

@@ -80,7 +80,7 @@ class ResourceSampler:
 
     def __init__(self, path: Path, processes: Callable[[], Iterable[tuple[str, str, int, int]]]) -> None:
         self._path, self._processes = path, processes
-        self._begun = time.monotonic()
+        self.begun = time.monotonic()
         self._stopping = Event()
         self._thread = Thread(target=self._run, daemon=True)
 
@@ -100,7 +100,7 @@ class ResourceSampler:
                 for member, worker, life, process in self._processes():
                     with suppress(OSError, KeyError):  # it has just ended
                         used = usage(process)
-                        seconds = round(time.monotonic() - self._begun, 1)
+                        seconds = round(time.monotonic() - self.begun, 1)
                         rows.writerow(asdict(Sample(seconds, member, worker, life, *used)))
                 file.flush()
 

@@ -1,13 +1,16 @@
 """A worker of a chaos run: one member of the group, as a process. ``python -m tests.chaos.worker SETTINGS``.
 
 It tells each record that it has processed before it commits. Orders come on standard input: ``slow SECONDS`` makes its
-assignments take that long from then on, ``pace SECONDS`` is the pause of a slow reader after each record. It ends with
-its input or with SIGTERM.
+assignments take that long from then on, ``pace SECONDS`` is the pause of a slow reader after each record. ``heap``
+makes it collect its garbage and tell the size of its heap, ``trim`` also return what is free to the system. It ends
+with its input or with SIGTERM.
 """
 
 from __future__ import annotations
 
+import ctypes
 import faulthandler
+import gc
 import json
 import logging
 import os
@@ -19,7 +22,7 @@ from importlib import import_module
 
 from assignor.observability.event_fields import json_line
 from assignor.observability.events import AssignmentReceived, Event, JoinSent, MemberFailed, MemberStopped
-from tests.chaos.worker_events import SLOW_READER, EventLine, WorkerSettings, assigning
+from tests.chaos.worker_events import PLAIN, SLOW_READER, EventLine, WorkerSettings, assigning, heap
 
 WORKER_MODULES = {
     "kafka-python": "tests.chaos.workers.kafka_python",
@@ -27,6 +30,8 @@ WORKER_MODULES = {
     "exactly-once": "tests.chaos.workers.exactly_once",
     "aiokafka": "tests.chaos.workers.aiokafka",
     "per-record": "tests.chaos.workers.per_record",
+    f"kafka-python{PLAIN}": "tests.chaos.workers.kafka_python",
+    f"aiokafka{PLAIN}": "tests.chaos.workers.aiokafka",
     SLOW_READER: "tests.chaos.workers.per_record",
 }
 """The worker of each kind: a module with a function ``run(settings, surroundings)``."""
@@ -60,8 +65,13 @@ class WorkerContext:
                     self._slow = float(seconds)
                 case ["pace", seconds]:
                     self.pace = float(seconds)
+                case ["heap" | "trim" as order]:
+                    gc.collect()
+                    if order == "trim":
+                        ctypes.CDLL(None).malloc_trim(0)
+                    self.emit(heap(sys.getallocatedblocks()))
                 case _:
-                    raise ValueError(f"expected slow SECONDS or pace SECONDS, got {line!r}")
+                    raise ValueError(f"expected slow SECONDS, pace SECONDS, heap or trim, got {line!r}")
         self.stopping.set()
 
     def before_assignment(self) -> None:

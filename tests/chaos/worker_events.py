@@ -1,4 +1,4 @@
-"""The event lines of workers: those of every member, and ``owns``, ``assigning``, ``fenced`` and ``buffered``."""
+"""The event lines of workers: those of every member, and those of `OWN_KEYS`."""
 
 from __future__ import annotations
 
@@ -12,11 +12,20 @@ from assignor.observability.event_fields import LINE_KEYS, parse_line
 
 EventLine = Mapping[str, Any]
 
-OWN_KEYS: Mapping[str, str] = {"owns": "partitions", "assigning": "seconds", "fenced": "error", "buffered": "records"}
+OWN_KEYS: Mapping[str, str] = {
+    "owns": "partitions",
+    "assigning": "seconds",
+    "fenced": "error",
+    "buffered": "records",
+    "heap": "blocks",
+}
 """The key of each event that only workers have."""
 
 SLOW_READER = "slow-reader"
 """The worker that reads more slowly than its topic grows, until it is told to keep up."""
+
+PLAIN = "-plain"
+"""The end of the names of workers whose consumer has an assignor of its library."""
 
 assert not LINE_KEYS.keys() & OWN_KEYS.keys()
 
@@ -39,6 +48,11 @@ def fenced(error: str) -> EventLine:
 def buffered(records: int) -> EventLine:
     """The client library has queued so many records of one partition."""
     return {"event": "buffered", "records": records}
+
+
+def heap(blocks: int) -> EventLine:
+    """Python has allocated so many blocks of memory."""
+    return {"event": "heap", "blocks": blocks}
 
 
 def parse_worker_line(line: str) -> EventLine:

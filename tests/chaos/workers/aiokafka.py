@@ -24,7 +24,8 @@ def run(settings: WorkerSettings, worker_context: WorkerContext) -> None:
 async def _run(settings: WorkerSettings, worker_context: WorkerContext) -> None:
     streams = adapter(StreamsPartitionAssignor, settings, worker_context)
     consumer = AIOKafkaConsumer(settings.topic, **consumer_settings(settings, streams))
-    streams.bind(consumer)
+    if streams:
+        streams.bind(consumer)
     try:
         await consumer.start()
         while not worker_context.stopping.is_set():

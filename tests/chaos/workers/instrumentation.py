@@ -9,7 +9,7 @@ from assignor import Subtopology, Topology
 from assignor.clients.adapter import ClientAdapter
 from assignor.rebalance_listener import PartitionsByTask, TaskRebalanceListener
 from tests.chaos.worker import WorkerContext
-from tests.chaos.worker_events import WorkerSettings, owns
+from tests.chaos.worker_events import PLAIN, WorkerSettings, owns
 from upgrade import StreamsConfig
 from upgrade.releases import release_named
 
@@ -22,8 +22,10 @@ def assignor_settings(settings: WorkerSettings, worker_context: WorkerContext) -
     return {"release": release_named(settings.release), "observer": worker_context.observe}
 
 
-def adapter(kind: type[ClientAdapter], settings: WorkerSettings, worker_context: WorkerContext) -> ClientAdapter:
-    """Return the assignor of a consumer of kafka-python or aiokafka."""
+def adapter(kind: type[ClientAdapter], settings: WorkerSettings, worker_context: WorkerContext) -> ClientAdapter | None:
+    """Return the assignor of a consumer of kafka-python or aiokafka; None for a plain one."""
+    if settings.kind.endswith(PLAIN):
+        return None
     return kind(
         topology(settings),
         StreamsConfig(upgrade_from=settings.upgrade_from, group_instance_id=settings.instance_id),
@@ -32,14 +34,14 @@ def adapter(kind: type[ClientAdapter], settings: WorkerSettings, worker_context:
     )
 
 
-def consumer_settings(settings: WorkerSettings, streams: ClientAdapter) -> dict[str, Any]:
-    """Return the settings that consumers of kafka-python and aiokafka have in common."""
+def consumer_settings(settings: WorkerSettings, streams: ClientAdapter | None) -> dict[str, Any]:
+    """Return the settings that consumers of kafka-python and aiokafka have in common; plain ones have no assignor."""
     return {
+        **({"partition_assignment_strategy": [streams]} if streams else {}),
         "bootstrap_servers": settings.bootstrap_servers.split(","),
         "client_id": settings.name,
         "group_id": settings.group,
         "group_instance_id": settings.instance_id,
-        "partition_assignment_strategy": [streams],
         "enable_auto_commit": False,
         "auto_offset_reset": "earliest",
         "session_timeout_ms": settings.session_ms,

@@ -21,7 +21,8 @@ def run(settings: WorkerSettings, worker_context: WorkerContext) -> None:
     streams = adapter(StreamsPartitionAssignor, settings, worker_context)
     consumer = KafkaConsumer(**consumer_settings(settings, streams), max_poll_records=50)
     try:
-        streams.bind(consumer)
+        if streams:
+            streams.bind(consumer)
         consumer.subscribe([settings.topic])
         while not worker_context.stopping.is_set():
             try:
