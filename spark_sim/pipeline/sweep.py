@@ -18,10 +18,11 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
@@ -30,7 +31,7 @@ from attrs import frozen
 from spark_sim.pipeline._local import local_engine
 from spark_sim.pipeline.folder import open_folder, remove_exports, write_atomically
 from spark_sim.pipeline.spark.executor import spark_engine
-from spark_sim.pipeline.suites import FinishedSweep, ResultFolderError, Suite, finished_sweep
+from spark_sim.pipeline.suites import FinishedSweep, ResultFolderError, Suite, finished_sweep, read_store
 from spark_sim.pipeline.tables.engine import SweepEngine
 from spark_sim.pipeline.tables.rows import TablesError, UnitTrace, kind_rows
 from spark_sim.pipeline.work_units import WorkUnit, cut_into_tasks, digest_of, unit_key
@@ -40,6 +41,7 @@ from spark_sim.search.cell_result import CellResult
 PROCESSES: Final = "processes"
 """Instead of a Spark master: a pool of processes on this machine, without Spark and Java."""
 PARQUET: Final = "parquet"
+NO_SETTINGS: Final[Mapping[str, str]] = MappingProxyType({})
 TASKS_PER_CORE: Final = 2
 """Tasks of a batch for each core."""
 BATCHES_IN_FLIGHT: Final = 2
@@ -105,6 +107,7 @@ def run_sweep(
     *,
     master: str = PROCESSES,
     storage_format: str = PARQUET,
+    settings: Mapping[str, str] = NO_SETTINGS,
     fresh: bool = False,
     on_progress: Callable[[Progress], None] = _ignore,
     log: Log = _ignore,
@@ -117,6 +120,7 @@ def run_sweep(
             local folder also gets the exports.
         master: ``PROCESSES``, any Spark master, or the ``sc://`` address of a Spark Connect server.
         storage_format: The format of the tables, as Spark's DataFrame writer knows it.
+        settings: Settings of Spark, such as the address of a storage.
         fresh: Remove the results of an earlier sweep first.
         on_progress: Called several times a second.
         log: Called with lines for the user.
@@ -135,15 +139,35 @@ def run_sweep(
     with ExitStack() as stack:
         if folder is not None:
             stack.enter_context(open_folder(folder, fresh=fresh))
-        engine = stack.enter_context(_engine(master, out, folder, storage_format, log))
+        engine = stack.enter_context(_engine(master, out, folder, storage_format, log, settings))
         return sweep_with(engine, suite, folder, str(out), fresh=fresh, on_progress=on_progress, log=log)
 
 
+def read_with_spark(
+    out: str,
+    *,
+    master: str,
+    storage_format: str = PARQUET,
+    settings: Mapping[str, str] = NO_SETTINGS,
+    log: Log = _ignore,
+) -> FinishedSweep:
+    """Read the results of a finished sweep from any storage and format.
+
+    Raises:
+        ResultFolderError: There is no finished sweep, or it cannot be read.
+        JavaNotFound, SparkNotStarted: Spark cannot be started.
+    """
+    with _engine(master, out, local_folder(out), storage_format, log, settings) as engine:
+        return read_store(engine.store, out)
+
+
 @contextmanager
-def _engine(master: str, out: str | Path, folder: Path | None, storage_format: str, log: Log) -> Iterator[SweepEngine]:
+def _engine(
+    master: str, out: str | Path, folder: Path | None, storage_format: str, log: Log, settings: Mapping[str, str]
+) -> Iterator[SweepEngine]:
     if master != PROCESSES:
         uri = str(out).rstrip("/") if folder is None else folder.absolute().as_uri()
-        with spark_engine(master, uri, storage_format, log) as engine:
+        with spark_engine(master, uri, storage_format, log, settings) as engine:
             yield engine
     elif folder is not None:
         with local_engine(folder) as local:

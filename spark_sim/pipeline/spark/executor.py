@@ -6,17 +6,21 @@ Connect. Spark commits a batch when its job ends, and reschedules the tasks of a
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 from attrs import frozen
 
+from spark_sim.pipeline.spark.session import error_line, interrupt_without_cancelling, spark_errors, spark_session
+from spark_sim.pipeline.suites import ResultFolderError
 from spark_sim.pipeline.tables.engine import SweepEngine, TableStore
 from spark_sim.pipeline.tables.rows import KindRows, Row, TablesError
-from spark_sim.pipeline.tables.schema import RUNS, TABLES, UNITS, Table
+from spark_sim.pipeline.tables.schema import RUNS, TABLES, UNITS, UPGRADES, Table
 from spark_sim.pipeline.worker import Log, UnitTask, unit_rows
 
 if TYPE_CHECKING:
@@ -29,23 +33,64 @@ MAX_CONCURRENT_JOBS: Final = 8
 
 
 @contextmanager
-def spark_engine(master: str, out: str, storage_format: str, log: Log) -> Iterator[SparkEngine]:
-    """Start Spark, or use the active session.
+def spark_engine(
+    master: str, out: str, storage_format: str, log: Log, settings: Mapping[str, str]
+) -> Iterator[SparkEngine]:
+    """Start Spark with settings of the user, or use the active session.
 
     Raises:
         JavaNotFound, SparkNotStarted: Spark cannot be started.
+        ResultFolderError: Spark cannot read or write ``out``.
     """
-    from spark_sim.pipeline.spark.session import spark_session
-
-    with spark_session(master, log) as spark, engine_of(spark, out, storage_format) as engine:
+    with spark_session(master, log, settings) as spark, engine_of(spark, out, storage_format) as engine:
         yield engine
 
 
 @contextmanager
 def engine_of(spark: SparkSession, out: str, storage_format: str) -> Iterator[SparkEngine]:
-    """Use a session, whose settings and other jobs stay as they are."""
-    with ThreadPoolExecutor(MAX_CONCURRENT_JOBS) as threads:
-        yield SparkEngine(spark, out, storage_format, threads)
+    """Use a session, whose settings and other jobs stay as they are.
+
+    Raises:
+        ResultFolderError: Spark cannot read or write ``out``.
+    """
+    try:
+        with interrupt_without_cancelling(), ThreadPoolExecutor(MAX_CONCURRENT_JOBS) as threads:
+            yield SparkEngine(spark, out, storage_format, threads)
+    except spark_errors() as error:
+        raise ResultFolderError(f"Spark cannot use {out}: {error_line(str(error))}") from error
+
+
+@frozen(order=True)
+class Driver:
+    """A driver that writes to tables; of two that do so at the same time, the one that began first goes on."""
+
+    begun: int
+    """In milliseconds since 1970."""
+    identity: str
+
+    @classmethod
+    def new(cls) -> Driver:
+        """Return a driver that begins now."""
+        return cls(_now(), uuid4().hex)
+
+    def batch(self) -> str:
+        """Name a batch that is submitted now. Such names are ordered by the times of submission."""
+        return f"b{_now():013d}-{self.begun:013d}-{self.identity}"
+
+    @classmethod
+    def of_batch(cls, name: str) -> Driver | None:
+        """Return the driver that submitted a batch; None if the name is of another kind.
+
+        >>> Driver.of_batch("b1795409944416-1795409944000-ab12").begun, Driver.of_batch("b12")
+        (1795409944000, None)
+        """
+        submitted, _, driver = name.partition("-")
+        begun, _, identity = driver.partition("-")
+        return cls(int(begun), identity) if submitted and begun.isdecimal() and identity else None
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000
 
 
 @frozen
@@ -98,11 +143,29 @@ class SparkTables(TableStore):
             table = rows.withColumn("batch", lit(batch)).write.partitionBy("batch").mode("append")
             table.format(self.storage_format).save(units)
 
-    def batch(self, name: str) -> list[tuple[str, str]]:
-        """Return the key and the result of each unit of a batch that was just committed."""
-        found = self.frame(UNITS)
-        rows = [] if found is None else found.where(found["batch"] == name).select("unit_key", "result").collect()
-        return [(row["unit_key"], row["result"]) for row in rows]
+    def batch(self, name: str, driver: Driver) -> list[tuple[str, str]]:
+        """Return the key and the result of each unit of a batch that a driver just committed.
+
+        Raises:
+            TablesError: A driver that began earlier is at work: after this one began, it submitted batches. Those that
+                a killed driver left running were submitted before.
+        """
+        from pyspark.sql.functions import when
+
+        if (found := self.frame(UNITS)) is None:
+            return []
+        column, result = found["batch"], found["result"]
+        of_others = (column > f"b{driver.begun:013d}") & ~column.endswith(f"-{driver.identity}")
+        columns = [column, found["unit_key"], when(column == name, result).alias("result")]
+        rows = found.where((column == name) | of_others).select(columns).collect()
+        others = {Driver.of_batch(row["batch"]) for row in rows} - {None, driver}
+        if older := sorted(each for each in others if each is not None and each < driver):
+            begun = datetime.fromtimestamp(older[0].begun // 1000, UTC).isoformat(" ").removesuffix("+00:00")
+            raise TablesError(
+                f"another sweep, begun at {begun} UTC, is writing to {self.out}: "
+                "run the same command again when it has ended, or take another --out"
+            )
+        return [(row["unit_key"], row["result"]) for row in rows if row["batch"] == name]
 
     def sweeps(self) -> dict[str, str]:
         """Return the sweeps of committed units."""
@@ -112,6 +175,7 @@ class SparkTables(TableStore):
 
     def write(self, rows: KindRows) -> None:
         """Replace the tables."""
+        self._clear(UPGRADES)
         for name, table in TABLES.items():
             self._save(self._runs(rows) if table is RUNS else self._of_rows(table, rows.tables[name]), table)
 
@@ -153,9 +217,13 @@ class SparkTables(TableStore):
 
     def clear(self) -> None:
         """Empty the tables that are there; what is no table of a sweep is an error and stays."""
-        for table in (UNITS, *TABLES.values()):
-            if (found := self.frame(table)) is not None:
-                self._save(self._empty(found), table)
+        tables = [UPGRADES, UNITS, *(table for table in TABLES.values() if table is not UPGRADES)]
+        for table in [table for table in tables if self.frame(table) is not None]:
+            self._clear(table)
+
+    def _clear(self, table: Table) -> None:
+        if (found := self.frame(table)) is not None:
+            self._save(self._empty(found), table)
 
     @staticmethod
     def _empty(found: DataFrame) -> DataFrame:
@@ -179,6 +247,7 @@ class SparkEngine(SweepEngine):
         self._spark = spark
         self._tag = f"streams-assignor-{uuid4().hex}"
         self._cores = 0
+        self._driver = Driver.new()
 
     def cores(self) -> int:
         """Return the cores that are registered now; over Spark Connect those of the first time."""
@@ -199,13 +268,13 @@ class SparkEngine(SweepEngine):
 
     def _compute(self, tasks: Sequence[UnitTask]) -> list[tuple[str, str]]:
         """Compute a batch: one Spark task for each task."""
-        batch, units = f"b{uuid4().hex}", sum(len(task.units) for task in tasks)
+        batch, units = self._driver.batch(), sum(len(task.units) for task in tasks)
         self._spark.addTag(self._tag)  # tag and description belong to this thread
         if (context := _context(self._spark)) is not None:
-            context.setJobDescription(f"streams-assignor sweep: {units} units, batch {batch[:8]}")
+            context.setJobDescription(f"streams-assignor sweep: {units} units, batch {batch}")
         rows = self._spark.range(0, len(tasks), 1, len(tasks)).mapInArrow(_row_batches(tuple(tasks)), UNITS.ddl())
         self.store.append(rows, batch)
-        found = self.store.batch(batch)
+        found = self.store.batch(batch, self._driver)
         if len(found) < units:
             raise TablesError(
                 f"{len(found)} of {units} units of a batch are in {self.store.out}: take an --out "
