@@ -1,6 +1,6 @@
 """``streams-assignor sweep`` and ``report`` as processes of their own, so that one can be killed.
 
-As a program it is the command itself, with tasks of one unit, and a line on standard error whenever units are committed.
+As a program it is the command itself, with tasks of one unit, and lines on standard error that say what is committed.
 """
 
 import os
