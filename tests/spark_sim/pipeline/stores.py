@@ -1,4 +1,4 @@
-"""Storages on this machine: one that speaks S3 (moto), and HDFS (Hadoop's MiniDFSCluster), each a process of its own."""
+"""Storages on this machine, each a process of its own: S3 (moto) and HDFS (Hadoop's MiniDFSCluster)."""
 
 import json
 import os
@@ -21,6 +21,16 @@ MINICLUSTER = (
 )
 """Its classes for tests use the other two without declaring them."""
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
+MOTO = """
+import logging, sys
+from moto.moto_server.threaded_moto_server import ThreadedMotoServer
+
+logging.getLogger("werkzeug").setLevel("ERROR")
+server = ThreadedMotoServer(sys.argv[1], 0, verbose=False)
+server.start()
+print(*server.get_host_and_port(), flush=True)
+sys.stdin.read()
+"""
 SECONDS_TO_START = 120
 
 
@@ -40,10 +50,7 @@ def s3_store(bucket):
     """Start moto with an empty bucket; yield its address."""
     if find_spec("moto") is None:
         raise Unavailable("no moto (pip install 'streams-assignor[stores]')")
-    server = "from moto.moto_server.threaded_moto_server import ThreadedMotoServer as Server; import sys, logging; "
-    server += "logging.getLogger('werkzeug').setLevel('ERROR'); "
-    server += f"it = Server('{LOOPBACK}', 0, verbose=False); it.start(); print(*it.get_host_and_port(), flush=True); sys.stdin.read()"
-    with _until_the_end([sys.executable, "-c", server], stdout=subprocess.PIPE) as process:
+    with _until_the_end([sys.executable, "-c", MOTO, LOOPBACK], stdout=subprocess.PIPE) as process:
         address = "http://{}:{}".format(*process.stdout.readline().split())
         urllib.request.urlopen(urllib.request.Request(f"{address}/{bucket}", method="PUT"), timeout=60).close()
         yield address
@@ -57,12 +64,10 @@ def hdfs_store(folder):
     options = ("-nomr", "-format", "-datanodes", "1", "-nnport", "0", "-nnhttpport", "0", "-writeDetails", str(details))
     light = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", f"-Dtest.build.data={folder / 'data'}")
     main = "org.apache.hadoop.mapreduce.MiniHadoopClusterManager"
-    log = folder / "hdfs.log"
+    command, log = [java(), *light, "-cp", jars, main, *options], folder / "hdfs.log"
     with (
         log.open("wb") as stream,
-        _until_the_end(
-            [java(), *light, "-cp", jars, main, *options], cwd=folder, stdout=stream, stderr=stream
-        ) as process,
+        _until_the_end(command, cwd=folder, stdout=stream, stderr=stream) as process,
     ):
         until = time.monotonic() + SECONDS_TO_START
         while not details.exists() or not details.read_text():

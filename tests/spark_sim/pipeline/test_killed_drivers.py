@@ -1,4 +1,4 @@
-"""Drivers of a cluster and of a Spark Connect server that are killed: the same command resumes, with identical exports."""
+"""Drivers of a cluster and of a Connect server that are killed: the same command resumes, with identical exports."""
 
 import pytest
 

@@ -40,9 +40,12 @@ def by_processes(tmp_path_factory):
 # The session is that of a notebook: its UI is on, and PySpark's handler of SIGINT cancels all jobs.
 NOTEBOOK = """
 import os, signal, sys, threading, time
+from pathlib import Path
 from pyspark.sql import SparkSession
 import spark_sim
-from spark_sim.pipeline import sweep, work_units
+from spark_sim.pipeline import work_units
+from spark_sim.pipeline.suites import upgrade_suite
+from upgrade.plans import kip_268_upgrades
 
 if __name__ == "__main__":
     spark = SparkSession.builder.master("local[4]").config("spark.ui.port", "0").getOrCreate()
@@ -55,11 +58,9 @@ if __name__ == "__main__":
             time.sleep(0.05)
         yield len(list(_numbers))
 
-    from pathlib import Path
     begun_file, end_file = Path(sys.argv[1], "begun"), Path(sys.argv[1], "end")
-    job = threading.Thread(
-        target=lambda: counts.extend(spark.sparkContext.parallelize(range(10), 1).mapPartitions(wait_for_the_end).collect())
-    )
+    mine = spark.sparkContext.parallelize(range(10), 1).mapPartitions(wait_for_the_end)
+    job = threading.Thread(target=lambda: counts.extend(mine.collect()))
     job.start()
     while not begun_file.exists():
         time.sleep(0.05)
@@ -70,7 +71,8 @@ if __name__ == "__main__":
             os.kill(os.getpid(), signal.SIGINT)
 
     try:
-        spark_sim.sweep(spark, "kip-268", out=sys.argv[2], on_progress=interrupt)
+        config = work_units.SweepConfig(wait_for_quiescence=True, runs=20)
+        spark_sim.sweep(spark, upgrade_suite("x", kip_268_upgrades(), config), out=sys.argv[2], on_progress=interrupt)
     except KeyboardInterrupt:
         print("interrupted")
     running = spark.sparkContext.statusTracker().getActiveJobsIds()

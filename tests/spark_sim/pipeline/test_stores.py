@@ -27,11 +27,14 @@ OTHER = broker_suite([("4.0", "4.1")], nodes=1, faults=0)
 def stores(tmp_path_factory):
     """The URIs of both, and Spark's settings for them."""
     try:
-        with s3_store("bucket") as address, hdfs_store(tmp_path_factory.mktemp("hdfs")) as hdfs:
-            with pytest.MonkeyPatch.context() as patch:
-                for name, value in CREDENTIALS.items():
-                    patch.setenv(name, value)
-                yield {"s3": "s3a://bucket", "hdfs": hdfs}, s3_settings(address)
+        with (
+            s3_store("bucket") as address,
+            hdfs_store(tmp_path_factory.mktemp("hdfs")) as hdfs,
+            pytest.MonkeyPatch.context() as patch,
+        ):
+            for name, value in CREDENTIALS.items():
+                patch.setenv(name, value)
+            yield {"s3": "s3a://bucket", "hdfs": hdfs}, s3_settings(address)
     except Unavailable as missing:
         pytest.skip(str(missing))
 
