@@ -1,4 +1,4 @@
-"""Python workers with a limit: a unit that needs more memory ends the sweep with one line, and more memory resumes it."""
+"""Python workers with a limit of memory: a unit that needs more ends the sweep with one line."""
 
 import pytest
 
