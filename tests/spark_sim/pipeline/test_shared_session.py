@@ -157,7 +157,7 @@ def test_of_two_drivers_on_one_uri_the_one_that_began_later_stops(spark, tmp_pat
     assert by_processes == finished.results
 
 
-def test_batches_that_a_killed_driver_left_running_stop_nobody(spark, tmp_path, tasks):
+def test_batches_of_a_killed_driver_that_still_run_are_no_reason_to_stop(spark, tmp_path, tasks):
     """A Spark Connect server goes on with them: they are committed while the next driver is at work."""
     uri = (tmp_path / "out").as_uri()
     left_running = Driver.new().batch()
