@@ -31,6 +31,7 @@ from attrs import frozen
 from spark_sim.pipeline._local import local_engine
 from spark_sim.pipeline.folder import open_folder, remove_exports, write_atomically
 from spark_sim.pipeline.spark.executor import spark_engine
+from spark_sim.pipeline.spark.session import error_line
 from spark_sim.pipeline.suites import FinishedSweep, ResultFolderError, Suite, finished_sweep, read_store
 from spark_sim.pipeline.tables.engine import SweepEngine
 from spark_sim.pipeline.tables.rows import TablesError, UnitTrace, kind_rows
@@ -276,9 +277,8 @@ def _result(future: Future[list[tuple[str, str]]]) -> list[tuple[str, str]]:
     except TablesError:
         raise
     except Exception as error:
-        lines = [line.strip() for line in str(error).splitlines()] or [repr(error)]
-        errors = [line for line in lines if re.search(r"Error|Exception", line)]
-        raise SweepError(f"a worker failed: {(errors or lines)[-1]}") from error
+        why = error_line(str(error)) or next(iter(str(error).splitlines()), repr(error))
+        raise SweepError(f"a worker failed: {why}") from error
 
 
 def _progress(work: _Work, begun: Collection[str], cores: int, seconds: float) -> Progress:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
@@ -127,6 +128,14 @@ class SparkTables(TableStore):
             wanted = self._create([{"unit_key": key} for key in keys], {"unit_key": "string"})
             found = found.select(names).dropDuplicates(["unit_key"]).join(wanted, "unit_key", "left_semi")
             yield from _rows(found)
+
+    def create_log(self) -> None:
+        """Create the table of units, if its format has a log: two batches cannot create it at the same time."""
+        from pyspark.sql.functions import lit
+
+        if self.storage_format not in FILE_FORMATS and self.frame(UNITS) is None:
+            empty = self.spark.createDataFrame([], UNITS.ddl()).withColumn("batch", lit(""))
+            empty.write.partitionBy("batch").mode("append").format(self.storage_format).save(f"{self.out}/{UNITS.name}")
 
     def append(self, rows: DataFrame, batch: str) -> None:
         """Commit rows of units as one batch.
@@ -248,6 +257,7 @@ class SparkEngine(SweepEngine):
         self._tag = f"streams-assignor-{uuid4().hex}"
         self._cores = 0
         self._driver = Driver.new()
+        self._creating = Lock()
 
     def cores(self) -> int:
         """Return the cores that are registered now; over Spark Connect those of the first time."""
@@ -273,6 +283,8 @@ class SparkEngine(SweepEngine):
         if (context := _context(self._spark)) is not None:
             context.setJobDescription(f"streams-assignor sweep: {units} units, batch {batch}")
         rows = self._spark.range(0, len(tasks), 1, len(tasks)).mapInArrow(_row_batches(tuple(tasks)), UNITS.ddl())
+        with self._creating:
+            self.store.create_log()
         self.store.append(rows, batch)
         found = self.store.batch(batch, self._driver)
         if len(found) < units:
