@@ -1,4 +1,4 @@
-"""Tables in Delta Lake: with the newest PySpark whose jars read back what they wrote (``tox -e delta``)."""
+"""Tables in Delta Lake (``tox -e delta``)."""
 
 import pytest
 from click.testing import CliRunner
@@ -6,7 +6,7 @@ from click.testing import CliRunner
 from spark_sim.cli._report import report
 from spark_sim.pipeline.spark.session import spark_session
 from spark_sim.pipeline.suites import broker_suite
-from spark_sim.pipeline.sweep import PROCESSES, run_sweep
+from spark_sim.pipeline.sweep import PROCESSES, SweepError, run_sweep
 from spark_sim.pipeline.tables.local import LocalTables
 from spark_sim.pipeline.tables.schema import TABLES
 from tests.integration.kafka_jars import Unavailable, class_path
@@ -15,7 +15,7 @@ from tests.peers_required import not_applicable
 pytestmark = [pytest.mark.java, pytest.mark.spark, pytest.mark.slow]
 
 DELTA, PYSPARK = "4.2.0", "4.1"
-"""On PySpark 4.3.0 this Delta writes and cannot read."""
+"""On PySpark 4.3.0 this Delta writes and cannot read; on 4.1.4 it cannot read a log with a checkpoint (ten commits)."""
 PAIR = broker_suite([("4.1", "4.2")], nodes=1, faults=0)
 OTHER = broker_suite([("4.0", "4.1")], nodes=1, faults=0)
 
@@ -40,6 +40,7 @@ def spark():
         yield session
 
 
+@pytest.mark.xfail(raises=SweepError, reason="Delta 4.2.0 on PySpark 4.1.4 cannot read checkpoints (NoSuchMethodError)")
 def test_a_sweep_appends_to_delta_is_resumed_and_read_back(spark, tmp_path, monkeypatch):
     monkeypatch.setattr("spark_sim.pipeline.work_units.COST_OF_A_TASK", 1)
     how = {"master": "local[2]", "storage_format": "delta"}
