@@ -10,6 +10,7 @@ from attrs import evolve
 from click.core import ParameterSource
 
 from spark_sim.cli._exit_status import CommandFailed, WrongUsage, exit_unless, one_line_errors
+from spark_sim.cli._spark_options import REMOTE, SETTINGS, STORAGE_FORMAT
 from upgrade.plans import MATRICES, Plan, Upgrade
 from upgrade.releases import resolve_release
 
@@ -29,7 +30,9 @@ GROUP_OPTIONS: Final = frozenset(
 
 HISTORY: Final = "history"
 PRESET_NAMES: Final = ("thousand-members", "five-members")
-HOW_TO_RUN: Final = frozenset({"out", "as_json", "master", "remote", "storage_format", "fresh", "part", "yes"})
+HOW_TO_RUN: Final = frozenset(
+    {"out", "as_json", "master", "remote", "storage_format", "settings", "fresh", "part", "yes"}
+)
 REGRESSION_OPTIONS: Final = HOW_TO_RUN | {"matrix"}
 """Options of ``--matrix history``."""
 
@@ -105,9 +108,7 @@ REGRESSION_OPTIONS: Final = HOW_TO_RUN | {"matrix"}
     help="Any Spark master, or `processes` to do without Spark and Java. "
     "Default: local[*]; processes for --brokers and --matrix history.",
 )
-@click.option(
-    "--remote", metavar="sc://HOST:PORT", help="A Spark Connect server instead of a master; needs no Java here."
-)
+@REMOTE
 @click.option("--brokers", is_flag=True, help="Upgrades of brokers instead (--members are the nodes of the cluster).")
 @click.option(
     "--faults", type=click.IntRange(0, 3), default=1, show_default=True, help="Of brokers: most faults in one run."
@@ -118,15 +119,9 @@ REGRESSION_OPTIONS: Final = HOW_TO_RUN | {"matrix"}
     metavar="DIR|URI",
     help="Where the results go: a folder, or with Spark any URI that driver and workers reach (s3a://, hdfs://).",
 )
-@click.option(
-    "--format",
-    "storage_format",
-    default="parquet",
-    show_default=True,
-    metavar="FORMAT",
-    help="The format of the tables, as Spark's DataFrame writer knows it.",
-)
-@click.option("--fresh", is_flag=True, help="First remove the results of an earlier sweep from DIR.")
+@STORAGE_FORMAT
+@SETTINGS
+@click.option("--fresh", is_flag=True, help="First remove the results of an earlier sweep.")
 @click.option(
     "--json", "as_json", is_flag=True, help="Print matrix.json (or history.json) at the end instead of the table."
 )
@@ -135,6 +130,7 @@ def sweep(
     master: str | None,
     remote: str | None,
     storage_format: str,
+    settings: dict[str, str],
     fresh: bool,
     as_json: bool,
     *,
@@ -191,7 +187,10 @@ def sweep(
     renderer = RENDERERS[suite.kind]
     console = Console(stderr=as_json, highlight=False)
     engine = remote or master or ("local[*]" if renderer.has_page else PROCESSES)
-    found = _run_sweep(suite, out, console, master=engine, storage_format=storage_format, fresh=fresh)
+    if settings and engine == PROCESSES:
+        raise WrongUsage(f"--conf is a setting of Spark, and --master {PROCESSES} has none")
+    how = {"master": engine, "storage_format": storage_format, "settings": settings, "fresh": fresh}
+    found = _run_sweep(suite, out, console, **how)
     folder, where = local_folder(out), f"Results in {out}"
     if folder is not None:
         where = f"Results in {folder / suite.main_file}"

@@ -120,7 +120,7 @@ def upgrade_suite(name: str, upgrades: Iterable[Upgrade], config: SweepConfig | 
         tuple(config.units(wanted)),
         wanted,
         merge_results,
-        {GUIDE: _guide_json, MATRIX: UPGRADE_MATRIX.json_lines},
+        _FILES[UPGRADE_SUITE],
         asdict(config),
         partial(_upgrade_classes, config.deviations),
     )
@@ -143,9 +143,10 @@ def broker_suite(pairs: Iterable[tuple[str, str]] = (), *, nodes: int = 3, fault
     """
     pairs = tuple(pairs)
     keys = tuple(key for pair in pairs or all_line_pairs() for key in cell_keys(*pair, nodes=nodes, faults=faults))
-    files = {MATRIX: BROKER_MATRIX.json_lines}
     how_far = {"pairs": [list(each) for each in pairs], "nodes": nodes, "faults": faults}
-    return Suite(BROKER_SUITE, BROKER_SUITE, tuple(map(BrokerUnit, keys)), keys, _in_order, files, how_far)
+    return Suite(
+        BROKER_SUITE, BROKER_SUITE, tuple(map(BrokerUnit, keys)), keys, _in_order, _FILES[BROKER_SUITE], how_far
+    )
 
 
 def regression_suite(*, every: bool = False, **how_far: int) -> Suite:
@@ -158,13 +159,20 @@ def regression_suite(*, every: bool = False, **how_far: int) -> Suite:
         units,
         keys,
         _in_order,
-        {HISTORY: _history_json},
+        _FILES[REGRESSION_SUITE],
         {"every": every, **how_far},
     )
 
 
 def _history_json(results: Sequence[Any]) -> str:
     return json.dumps([REGRESSION_RECORD.record(each) for each in results], indent=1) + "\n"
+
+
+_FILES: Final[Mapping[str, Mapping[str, Callable[[Sequence[Any]], str]]]] = {
+    UPGRADE_SUITE: {GUIDE: _guide_json, MATRIX: UPGRADE_MATRIX.json_lines},
+    BROKER_SUITE: {MATRIX: BROKER_MATRIX.json_lines},
+    REGRESSION_SUITE: {HISTORY: _history_json},
+}
 
 
 def _in_order(cells: Sequence[Any], results: Iterable[CellResult]) -> list[CellResult]:
@@ -318,7 +326,21 @@ def read_sweep(folder: Path) -> FinishedSweep:
         begun = (folder / "units").exists()
         why = "this sweep is not finished; run its command again to resume" if begun else "no sweep was run there"
         raise ResultFolderError(f"{folder} has no table `upgrades`: {why}")
+    return read_store(LocalTables(folder), str(folder))
+
+
+def exports(sweep: FinishedSweep) -> dict[str, str]:
+    """Return the files of a finished sweep by name, the main one last."""
+    return {name: text_of(sweep.results) for name, text_of in _FILES[sweep.kind].items()}
+
+
+def read_store(store: TableStore, where: str) -> FinishedSweep:
+    """Read the results of a finished sweep from its tables.
+
+    Raises:
+        ResultFolderError: There is no finished sweep, or its tables are damaged.
+    """
     try:
-        return finished_sweep(LocalTables(folder))
+        return finished_sweep(store)
     except (TablesError, UpgradeError, ScenarioError, LookupError, TypeError, ValueError) as error:
-        raise ResultFolderError(f"{folder} cannot be read: {str(error).splitlines()[0]}") from None
+        raise ResultFolderError(f"{where} cannot be read: {str(error).splitlines()[0]}") from None

@@ -18,10 +18,11 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
@@ -30,12 +31,14 @@ from attrs import frozen
 from spark_sim.pipeline._local import local_engine
 from spark_sim.pipeline.folder import open_folder, remove_exports, write_atomically
 from spark_sim.pipeline.spark.executor import spark_engine
+from spark_sim.pipeline.spark.session import error_line
 from spark_sim.pipeline.suites import (
     FinishedSweep,
     ResultFolderError,
     Suite,
     counterexample_of,
     finished_sweep,
+    read_store,
     table_rows,
 )
 from spark_sim.pipeline.tables.engine import SweepEngine
@@ -47,6 +50,7 @@ from spark_sim.search.cell_result import CellResult
 PROCESSES: Final = "processes"
 """Instead of a Spark master: a pool of processes on this machine, without Spark and Java."""
 PARQUET: Final = "parquet"
+NO_SETTINGS: Final[Mapping[str, str]] = MappingProxyType({})
 TASKS_PER_CORE: Final = 2
 """Tasks of a batch for each core."""
 BATCHES_IN_FLIGHT: Final = 2
@@ -107,6 +111,7 @@ def run_sweep(
     *,
     master: str = PROCESSES,
     storage_format: str = PARQUET,
+    settings: Mapping[str, str] = NO_SETTINGS,
     fresh: bool = False,
     on_progress: Callable[[Progress], None] = _ignore,
     log: Log = _ignore,
@@ -119,6 +124,7 @@ def run_sweep(
             local folder also gets the exports.
         master: ``PROCESSES``, any Spark master, or the ``sc://`` address of a Spark Connect server.
         storage_format: The format of the tables, as Spark's DataFrame writer knows it.
+        settings: Settings of Spark, such as the address of a storage.
         fresh: Remove the results of an earlier sweep first.
         on_progress: Called several times a second, less often if that would take a twentieth of the time.
         log: Called with lines for the user.
@@ -137,15 +143,35 @@ def run_sweep(
     with ExitStack() as stack:
         if folder is not None:
             stack.enter_context(open_folder(folder, fresh=fresh))
-        engine = stack.enter_context(_engine(master, out, folder, storage_format, log))
+        engine = stack.enter_context(_engine(master, out, folder, storage_format, log, settings))
         return sweep_with(engine, suite, folder, str(out), fresh=fresh, on_progress=on_progress, log=log)
 
 
+def read_with_spark(
+    out: str,
+    *,
+    master: str,
+    storage_format: str = PARQUET,
+    settings: Mapping[str, str] = NO_SETTINGS,
+    log: Log = _ignore,
+) -> FinishedSweep:
+    """Read the results of a finished sweep from any storage and format.
+
+    Raises:
+        ResultFolderError: There is no finished sweep, or it cannot be read.
+        JavaNotFound, SparkNotStarted: Spark cannot be started.
+    """
+    with _engine(master, out, local_folder(out), storage_format, log, settings) as engine:
+        return read_store(engine.store, out)
+
+
 @contextmanager
-def _engine(master: str, out: str | Path, folder: Path | None, storage_format: str, log: Log) -> Iterator[SweepEngine]:
+def _engine(
+    master: str, out: str | Path, folder: Path | None, storage_format: str, log: Log, settings: Mapping[str, str]
+) -> Iterator[SweepEngine]:
     if master != PROCESSES:
         uri = str(out).rstrip("/") if folder is None else folder.absolute().as_uri()
-        with spark_engine(master, uri, storage_format, log) as engine:
+        with spark_engine(master, uri, storage_format, log, settings) as engine:
             yield engine
     elif folder is not None:
         with local_engine(folder) as local:
@@ -263,9 +289,8 @@ def _result(future: Future[list[tuple[str, str]]]) -> list[tuple[str, str]]:
     except TablesError:
         raise
     except Exception as error:
-        lines = [line.strip() for line in str(error).splitlines()] or [repr(error)]
-        errors = [line for line in lines if re.search(r"Error|Exception", line)]
-        raise SweepError(f"a worker failed: {(errors or lines)[-1]}") from error
+        why = error_line(str(error)) or next(iter(str(error).splitlines()), repr(error))
+        raise SweepError(f"a worker failed: {why}") from error
 
 
 def seconds_left(done_cost: float, left_costs: Iterable[float], cores: int, seconds: float) -> float | None:

@@ -1,6 +1,7 @@
 """What a worker does: it computes the units of one task, and knows neither Spark nor the other tasks.
 
-A failing run is a row and a failing exploration is a result, so one failure never costs the others.
+A failing run is a row and a failing exploration is a result, so one failure never costs the others. Too little memory
+is neither, because equal units have equal results on all machines: it ends the sweep, which more memory resumes.
 """
 
 from __future__ import annotations
@@ -75,10 +76,13 @@ def row_chunks(task: UnitTask) -> Iterator[list[dict[str, Any]]]:
 def compute_unit(key: str, unit: WorkUnit) -> tuple[list[Run], CellResult]:
     """Compute a unit: a row for each run, and its result."""
     _freeze_heap()
-    rows = list(_check_determinism(unit, key, _run_rows(unit, key)))
-    result = _explore(unit)
-    if isinstance(result, UpgradeResult):
-        result = shrink_example(result.merge(summarise(result.cell, rows)))
+    try:
+        rows = list(_check_determinism(unit, key, _run_rows(unit, key)))
+        result = _explore(unit)
+        if isinstance(result, UpgradeResult):
+            result = shrink_example(result.merge(summarise(result.cell, rows)))
+    except MemoryError:
+        raise MemoryError(f"the unit {key} needs more memory than its worker has") from None
     return rows, result
 
 
@@ -96,6 +100,8 @@ def _explore(unit: WorkUnit) -> CellResult:
     """Return what a unit finds without simulated members; if it fails, the result contains the error."""
     try:
         return unit.result()
+    except MemoryError:
+        raise
     except Exception as error:  # whatever it is, the other cells are still worth having
         return unit.result_type(unit.cell, violated=SIMULATION_FAILS, message=f"{type(error).__name__}: {error}")
 
@@ -103,6 +109,8 @@ def _explore(unit: WorkUnit) -> CellResult:
 def _run_rows(unit: WorkUnit, key: str) -> list[Run]:
     try:
         return list(run_scenarios(unit.scenarios(), unit.cell, key))
+    except MemoryError:
+        raise
     except Exception:  # runs share prefixes, so the failing one is unknown: run each by itself
         return [_run_alone(unit, key, line) for line in sorted(map(str, unit.scenarios()))]
 
@@ -111,6 +119,8 @@ def _run_alone(unit: WorkUnit, key: str, line: str) -> Run:
     """Run one scenario by itself, from the line that ``replay`` takes; if the simulation fails, the row says so."""
     try:
         (row,) = run_scenarios([Scenario.parse(line)], unit.cell, key)
+    except MemoryError:
+        raise
     except Exception as error:
         return Run.failed(unit.cell, key, line, SIMULATION_FAILS, f"{type(error).__name__}: {error}")
     return row

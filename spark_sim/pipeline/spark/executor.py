@@ -6,17 +6,22 @@ Connect. Spark commits a batch when its job ends, and reschedules the tasks of a
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 from attrs import frozen
 
+from spark_sim.pipeline.spark.session import error_line, interrupt_without_cancelling, spark_errors, spark_session
+from spark_sim.pipeline.suites import ResultFolderError
 from spark_sim.pipeline.tables.engine import SweepEngine, TableStore
 from spark_sim.pipeline.tables.rows import KindRows, Row, TablesError
-from spark_sim.pipeline.tables.schema import RUNS, TABLES, UNITS, Table
+from spark_sim.pipeline.tables.schema import RUNS, TABLES, UNITS, UPGRADES, Table
 from spark_sim.pipeline.worker import Log, UnitTask, row_chunks
 
 if TYPE_CHECKING:
@@ -26,26 +31,69 @@ if TYPE_CHECKING:
 FILE_FORMATS: Final = frozenset({"avro", "json", "orc", "parquet"})
 MAX_CONCURRENT_JOBS: Final = 8
 """Batches that run at the same time: a few more than needed, because the first are small while executors register."""
+MAX_LOOKING_SHARE: Final = 0.05
+"""The share of a thread's time in which it looks for other drivers."""
 
 
 @contextmanager
-def spark_engine(master: str, out: str, storage_format: str, log: Log) -> Iterator[SparkEngine]:
-    """Start Spark, or use the active session.
+def spark_engine(
+    master: str, out: str, storage_format: str, log: Log, settings: Mapping[str, str]
+) -> Iterator[SparkEngine]:
+    """Start Spark with settings of the user, or use the active session.
 
     Raises:
         JavaNotFound, SparkNotStarted: Spark cannot be started.
+        ResultFolderError: Spark cannot read or write ``out``.
     """
-    from spark_sim.pipeline.spark.session import spark_session
-
-    with spark_session(master, log) as spark, engine_of(spark, out, storage_format) as engine:
+    with spark_session(master, log, settings) as spark, engine_of(spark, out, storage_format) as engine:
         yield engine
 
 
 @contextmanager
 def engine_of(spark: SparkSession, out: str, storage_format: str) -> Iterator[SparkEngine]:
-    """Use a session, whose settings and other jobs stay as they are."""
-    with ThreadPoolExecutor(MAX_CONCURRENT_JOBS) as threads:
-        yield SparkEngine(spark, out, storage_format, threads)
+    """Use a session, whose settings and other jobs stay as they are.
+
+    Raises:
+        ResultFolderError: Spark cannot read or write ``out``.
+    """
+    try:
+        with interrupt_without_cancelling(), ThreadPoolExecutor(MAX_CONCURRENT_JOBS) as threads:
+            yield SparkEngine(spark, out, storage_format, threads)
+    except spark_errors() as error:
+        raise ResultFolderError(f"Spark cannot use {out}: {error_line(str(error))}") from error
+
+
+@frozen(order=True)
+class Driver:
+    """A driver that writes to tables; of two that do so at the same time, the one that began first goes on."""
+
+    begun: int
+    """In milliseconds since 1970."""
+    identity: str
+
+    @classmethod
+    def new(cls) -> Driver:
+        """Return a driver that begins now."""
+        return cls(_now(), uuid4().hex)
+
+    def batch(self) -> str:
+        """Name a batch that is submitted now. Such names are ordered by the times of submission."""
+        return f"b{_now():013d}-{self.begun:013d}-{self.identity}"
+
+    @classmethod
+    def of_batch(cls, name: str) -> Driver | None:
+        """Return the driver that submitted a batch; None if the name is of another kind.
+
+        >>> Driver.of_batch("b1795409944416-1795409944000-ab12").begun, Driver.of_batch("b12")
+        (1795409944000, None)
+        """
+        submitted, _, driver = name.partition("-")
+        begun, _, identity = driver.partition("-")
+        return cls(int(begun), identity) if submitted and begun.isdecimal() and identity else None
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000
 
 
 @frozen
@@ -83,6 +131,14 @@ class SparkTables(TableStore):
             found = found.select(names).dropDuplicates(["unit_key"]).join(wanted, "unit_key", "left_semi")
             yield from _rows(found)
 
+    def create_log(self) -> None:
+        """Create the table of units, if its format has a log: two batches cannot create it at the same time."""
+        from pyspark.sql.functions import lit
+
+        if self.storage_format not in FILE_FORMATS and self.frame(UNITS) is None:
+            empty = self.spark.createDataFrame([], UNITS.ddl()).withColumn("batch", lit(""))
+            empty.write.partitionBy("batch").mode("append").format(self.storage_format).save(f"{self.out}/{UNITS.name}")
+
     def append(self, rows: DataFrame, batch: str) -> None:
         """Commit rows of units as one batch.
 
@@ -107,6 +163,26 @@ class SparkTables(TableStore):
         rows = [] if found is None else found.select("unit_key", "result").collect()
         return [(row["unit_key"], row["result"]) for row in rows]
 
+    def refuse_earlier_driver(self, driver: Driver) -> None:
+        """Refuse to go on beside a driver that began earlier.
+
+        Raises:
+            TablesError: After ``driver`` began, one that had begun before it submitted batches. Those that a killed
+                driver left running were submitted before.
+        """
+        if (found := self.frame(UNITS)) is None:
+            return
+        column = found["batch"]
+        of_others = (column > f"b{driver.begun:013d}") & ~column.endswith(f"-{driver.identity}")
+        names = [row["batch"] for row in found.where(of_others).select(column).distinct().collect()]
+        others = {Driver.of_batch(name) for name in names} - {None, driver}
+        if older := sorted(each for each in others if each is not None and each < driver):
+            begun = datetime.fromtimestamp(older[0].begun // 1000, UTC).isoformat(" ").removesuffix("+00:00")
+            raise TablesError(
+                f"another sweep, begun at {begun} UTC, is writing to {self.out}: "
+                "run the same command again when it has ended, or take another --out"
+            )
+
     def sweeps(self) -> dict[str, str]:
         """Return the sweeps of committed units."""
         found = self.frame(UNITS)
@@ -115,6 +191,7 @@ class SparkTables(TableStore):
 
     def write(self, rows: KindRows) -> None:
         """Replace the tables."""
+        self._clear(UPGRADES)
         for name, table in TABLES.items():
             self._save(self._runs(rows) if table is RUNS else self._of_rows(table, rows.tables[name]), table)
 
@@ -156,9 +233,13 @@ class SparkTables(TableStore):
 
     def clear(self) -> None:
         """Empty the tables that are there; what is no table of a sweep is an error and stays."""
-        for table in (UNITS, *TABLES.values()):
-            if (found := self.frame(table)) is not None:
-                self._save(self._empty(found), table)
+        tables = [UPGRADES, UNITS, *(table for table in TABLES.values() if table is not UPGRADES)]
+        for table in [table for table in tables if self.frame(table) is not None]:
+            self._clear(table)
+
+    def _clear(self, table: Table) -> None:
+        if (found := self.frame(table)) is not None:
+            self._save(self._empty(found), table)
 
     @staticmethod
     def _empty(found: DataFrame) -> DataFrame:
@@ -182,6 +263,9 @@ class SparkEngine(SweepEngine):
         self._spark = spark
         self._tag = f"streams-assignor-{uuid4().hex}"
         self._cores = 0
+        self._driver = Driver.new()
+        self._creating = Lock()
+        self._next_look = 0.0
 
     def cores(self) -> int:
         """Return the cores that are registered now; over Spark Connect those of the first time."""
@@ -202,19 +286,29 @@ class SparkEngine(SweepEngine):
 
     def _compute(self, tasks: Sequence[UnitTask]) -> list[tuple[str, str]]:
         """Compute a batch: one Spark task for each task."""
-        batch, units = f"b{uuid4().hex}", sum(len(task.units) for task in tasks)
+        batch, units = self._driver.batch(), sum(len(task.units) for task in tasks)
         self._spark.addTag(self._tag)  # tag and description belong to this thread
         if (context := _context(self._spark)) is not None:
-            context.setJobDescription(f"streams-assignor sweep: {units} units, batch {batch[:8]}")
+            context.setJobDescription(f"streams-assignor sweep: {units} units, batch {batch}")
         rows = self._spark.range(0, len(tasks), 1, len(tasks)).mapInArrow(_row_batches(tuple(tasks)), UNITS.ddl())
+        with self._creating:
+            self.store.create_log()
         self.store.append(rows, batch)
         found = self.store.batch(batch)
+        self._refuse_earlier_driver()
         if len(found) < units:
             raise TablesError(
                 f"{len(found)} of {units} units of a batch are in {self.store.out}: take an --out "
                 "that driver and workers share, such as the URI of a storage that all of them reach"
             )
         return found
+
+    def _refuse_earlier_driver(self) -> None:
+        """Look for an earlier driver now and then: all batches are listed, which takes longer with each of them."""
+        began = time.monotonic()
+        if began >= self._next_look:
+            self.store.refuse_earlier_driver(self._driver)
+            self._next_look = time.monotonic() + (time.monotonic() - began) / MAX_LOOKING_SHARE
 
 
 def _row_batches(tasks: tuple[UnitTask, ...]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:

@@ -15,11 +15,12 @@ import sys
 import tempfile
 import threading
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
@@ -88,7 +89,7 @@ def describe(java: JavaRuntime, master: str) -> str:
 
 
 @contextmanager
-def spark_session(master: str, log: Log) -> Iterator[SparkSession]:
+def spark_session(master: str, log: Log, settings: Mapping[str, str] = MappingProxyType({})) -> Iterator[SparkSession]:
     """Open a session on any Spark master, and close it; an active session is used as it is, and stays open.
 
     The JVM and the workers print into a file instead of the terminal.
@@ -96,6 +97,7 @@ def spark_session(master: str, log: Log) -> Iterator[SparkSession]:
     Args:
         master: A Spark master, or the ``sc://`` address of a Spark Connect server, which needs no Java here.
         log: Prints what runs the sweep.
+        settings: Of the user, for a session that is opened.
 
     Raises:
         JavaNotFound: There is no Java to start Spark on.
@@ -107,12 +109,14 @@ def spark_session(master: str, log: Log) -> Iterator[SparkSession]:
     with tempfile.TemporaryDirectory(prefix="streams-assignor-spark-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         if running is not None:
+            if settings:
+                raise SparkNotStarted(f"the active session has its own settings: set {', '.join(settings)} there")
             log(f"Spark {running.version}, the active session")
             ship_packages(running)
             yield running
             return
         if master.startswith(REMOTE):
-            with _remote_session(master) as session:
+            with _remote_session(master, settings) as session:
                 log(f"Spark {session.version} on {master}")
                 ship_packages(session)
                 yield session
@@ -120,14 +124,14 @@ def spark_session(master: str, log: Log) -> Iterator[SparkSession]:
         java = find_java()
         log(describe(java, master))
         with _environment(_variables(master, java)):
-            session, stack = _start(master, folder)
+            session, stack = _start(master, folder, settings)
         with stack:
             ship_packages(session)
             yield session
 
 
 @contextmanager
-def _remote_session(address: str) -> Iterator[SparkSession]:
+def _remote_session(address: str, settings: Mapping[str, str]) -> Iterator[SparkSession]:
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
@@ -138,12 +142,18 @@ def _remote_session(address: str) -> Iterator[SparkSession]:
     except PySparkException as error:
         raise SparkNotStarted(f"no Spark Connect server answers at {address}: {str(error).splitlines()[0]}") from error
     try:
+        for name, value in settings.items():
+            try:
+                session.conf.set(name, value)
+            except PySparkException as error:
+                why = str(error).splitlines()[0]
+                raise SparkNotStarted(f"the server at {address} does not take {name}: {why}") from error
         yield session
     finally:
         session.stop()
 
 
-def _start(master: str, folder: Path) -> tuple[SparkSession, ExitStack]:
+def _start(master: str, folder: Path, own: Mapping[str, str]) -> tuple[SparkSession, ExitStack]:
     """Start the JVM explicitly, because only then its output can be redirected; also return what stops it."""
     from py4j.protocol import Py4JError
     from pyspark import SparkConf, SparkContext
@@ -151,7 +161,8 @@ def _start(master: str, folder: Path) -> tuple[SparkSession, ExitStack]:
     from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
 
-    conf = SparkConf(loadDefaults=False).setAll([("spark.master", master), *_settings(master, folder).items()])
+    settings = {"spark.master": master, **_settings(master, folder), **own}
+    conf = SparkConf(loadDefaults=False).setAll([*settings.items()])
     log = folder / "spark.log"
     _silence_py4j()
     with ExitStack() as stack:
@@ -220,6 +231,29 @@ def _environment(variables: dict[str, str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
+def spark_errors() -> tuple[type[Exception], ...]:
+    """Return what PySpark raises, with and without Spark Connect."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    return PySparkException, Py4JError
+
+
+@contextmanager
+def interrupt_without_cancelling() -> Iterator[None]:
+    """Let Ctrl-C raise KeyboardInterrupt meanwhile: the handler of PySpark also cancels all jobs of the session."""
+    before = signal.getsignal(signal.SIGINT)
+    of_pyspark = getattr(before, "__module__", "").startswith("pyspark.")
+    if not of_pyspark or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 @contextmanager
 def _keep_sigint_handler() -> Iterator[None]:
     """Restore the SIGINT handler: PySpark installs its own one, and never removes it."""
@@ -256,8 +290,16 @@ def _archive() -> Path:
 
 
 def _last_error_line(log: Path) -> str:
-    """Return the last line of a log that names an error, without lines of stack traces."""
-    lines = map(str.strip, log.read_text(encoding="utf-8", errors="replace").splitlines())
+    return error_line(log.read_text(encoding="utf-8", errors="replace"))
+
+
+def error_line(text: str) -> str:
+    r"""Return the last line of a text that names an error, without lines of stack traces.
+
+    >>> error_line("An error occurred\n: java.io.IOException: no\n\tat org.example.NoError(x.java:1)\n\t... 3 more")
+    'java.io.IOException: no'
+    """
+    lines = (line.strip().removeprefix(": ").removeprefix("Caused by: ") for line in text.splitlines())
     errors = [line for line in lines if re.search(r"Exception|Error|error:", line) and not line.startswith("at ")]
     return errors[-1] if errors else ""
 

@@ -216,7 +216,9 @@ def parse_results(tables: Mapping[str, Sequence[Row]]) -> tuple[str, list[Any]]:
         TablesError: A row is missing, or there is none.
     """
     upgrades = sorted(tables[UPGRADES.name], key=lambda row: row["position"])
-    if [row["position"] for row in upgrades] != list(range(len(upgrades))) or not upgrades:
+    if not upgrades:
+        raise TablesError("no table `upgrades`: no sweep has finished there; the command of a sweep resumes it")
+    if [row["position"] for row in upgrades] != list(range(len(upgrades))):
         raise TablesError(f"the table upgrades lacks rows: it has {len(upgrades)}")
     suite = upgrades[0]["suite"]
     form = _FORMS[suite]

@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 from contextlib import ExitStack, contextmanager, suppress
 from importlib.util import find_spec
@@ -15,6 +16,7 @@ from spark_sim.pipeline.spark.session import LOOPBACK
 MASTER = "org.apache.spark.deploy.master.Master"
 WORKER = "org.apache.spark.deploy.worker.Worker"
 FREE_PORTS = ("--host", LOOPBACK, "--port", "0", "--webui-port", "0")
+CONNECT_SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 SECONDS_TO_START = 300
 """A JVM starts in seconds, but not on a machine where twenty do."""
 
@@ -43,23 +45,40 @@ def cluster(folder, workers=2):
         yield Cluster(url, [process for process, _ in started])
 
 
+@contextmanager
+def connect_server(folder):
+    """Start a Spark Connect server on two cores of this machine; yield its address."""
+    settings = {
+        "spark.connect.grpc.binding.address": LOOPBACK,
+        "spark.connect.grpc.binding.port": "0",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.ui.enabled": "false",
+    }
+    options = [part for pair in settings.items() for part in ("--conf", "=".join(pair))]
+    with ExitStack() as stack:
+        submit = ("org.apache.spark.deploy.SparkSubmit", "--master", "local[2]", *options)
+        main = (*submit, "--class", CONNECT_SERVER, "spark-internal")
+        server, log = _started(stack, folder, "connect", *main, memory="1g", PYSPARK_PYTHON=sys.executable)
+        yield f"sc://{LOOPBACK}:" + _output(log, r"Spark Connect server started at: \S*:(\d+)", server)
+
+
 def _spark_class():
     """Return the script that comes with PySpark, which not every environment has that collects these tests."""
     return Path(find_spec("pyspark").origin).parent / "bin" / "spark-class"
 
 
-def _started(stack, folder, name, main, *arguments):
+def _started(stack, folder, name, main, *arguments, memory="256m", **variables):
     folder.mkdir(parents=True, exist_ok=True)
     log = folder / f"{name}.log"
     # Nothing of the project: not its folder, no PYTHONPATH. What workers need of it, a sweep has to bring.
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "PYSPARK", "SPARK"))}
-    ours = {"JAVA_HOME": str(find_java().home), "SPARK_LOCAL_IP": LOOPBACK, "SPARK_DAEMON_MEMORY": "256m"}
+    ours = {"JAVA_HOME": str(find_java().home), "SPARK_LOCAL_IP": LOOPBACK, "SPARK_DAEMON_MEMORY": memory}
     options = {"SPARK_DAEMON_JAVA_OPTS": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"}
     with log.open("wb") as stream:
         process = subprocess.Popen(
             [_spark_class(), main, *arguments],
             cwd=folder,
-            env=kept | ours | options,
+            env=kept | ours | options | variables,
             stdin=subprocess.DEVNULL,
             stdout=stream,
             stderr=stream,
@@ -75,9 +94,9 @@ def _end(process):
     process.wait()
 
 
-def _output(log, pattern):
+def _output(log, pattern, process=None):
     until = time.monotonic() + SECONDS_TO_START
-    while time.monotonic() < until:
+    while time.monotonic() < until and (process is None or process.poll() is None):
         if found := re.search(pattern, log.read_text(errors="replace")):
             return found[found.re.groups]
         time.sleep(0.1)

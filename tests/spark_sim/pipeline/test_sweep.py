@@ -105,6 +105,18 @@ def test_an_exploration_that_fails_is_a_result_and_the_runs_are_as_ever(monkeypa
     assert SIMULATION_FAILS in {result.violated, worker._explore(JOB).violated}
 
 
+@pytest.mark.parametrize("place", ["work_units.explore", "worker.run_scenarios"])
+def test_too_little_memory_is_no_result_of_a_unit(monkeypatch, place):
+    """It was stored as a result, which more memory did not replace."""
+
+    def exhaust(*_arguments, **_options):
+        raise MemoryError
+
+    monkeypatch.setattr(f"spark_sim.pipeline.{place}", exhaust)
+    with pytest.raises(MemoryError, match="the unit one needs more memory than its worker has"):
+        compute_unit("one", JOB)
+
+
 def test_a_configuration_that_no_member_starts_with_has_no_rows():
     refused = Upgrade(release_named("2.3"), release_named("4.0"), Plan.TWO_BOUNCES, "2.3")
     (unit,) = SweepConfig(wait_for_quiescence=True).units([refused])

@@ -1,0 +1,37 @@
+"""The options of commands that use Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import click
+
+STORAGE_FORMAT: Final = click.option(
+    "--format",
+    "storage_format",
+    default="parquet",
+    show_default=True,
+    metavar="FORMAT",
+    help="The format of the tables, as Spark's DataFrame writer knows it.",
+)
+REMOTE: Final = click.option(
+    "--remote", metavar="sc://HOST:PORT", help="A Spark Connect server instead of a master; needs no Java here."
+)
+
+
+def _parse_settings(_context: click.Context, _param: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+    pairs = {name: value for name, _, value in (each.partition("=") for each in given)}
+    if wrong := [each for each in given if "=" not in each or not each.startswith("spark.")]:
+        raise click.BadParameter(f"expected spark.NAME=VALUE, got {wrong[0]}")
+    return pairs
+
+
+SETTINGS: Final[Callable[[Callable[..., Any]], Callable[..., Any]]] = click.option(
+    "--conf",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    callback=_parse_settings,
+    help="A setting of Spark, as of spark-submit; repeatable. Keep secrets in spark-defaults.conf or the environment.",
+)

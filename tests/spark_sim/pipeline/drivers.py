@@ -1,0 +1,79 @@
+"""``streams-assignor sweep`` and ``report`` as processes of their own, so that one can be killed.
+
+As a program it is the command itself, with tasks of one unit, and lines on standard error that say what is committed.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from spark_sim.cli.main import main
+from spark_sim.pipeline import sweep, work_units
+from spark_sim.pipeline.spark.session import LIGHT_JVM
+
+ROOT = Path(__file__).parents[3]
+SMALL = ("--matrix", "kip-268", "--wait", "--runs", "2", "--no-deviations")
+UNITS = 30
+EXPORTS = ("matrix.json", "guide.json")
+
+
+def settings(values):
+    """Return the options for settings of Spark."""
+    return [part for pair in values.items() for part in ("--conf", "=".join(pair))]
+
+
+LIGHT = settings(
+    {
+        "spark.driver.extraJavaOptions": LIGHT_JVM,
+        "spark.executor.extraJavaOptions": LIGHT_JVM,
+        "spark.sql.shuffle.partitions": "2",
+        "spark.ui.enabled": "false",
+    }
+)
+"""A site's settings of a small cluster."""
+
+
+def start(*arguments, environment=None, **how):
+    """Start a command."""
+    variables = os.environ | {"PYTHONPATH": str(ROOT)} | (environment or {})
+    return subprocess.Popen([sys.executable, __file__, *map(str, arguments)], env=variables, text=True, **how)
+
+
+def run(*arguments, environment=None, status=0):
+    """Run a command to its end; return what it printed."""
+    with start(*arguments, environment=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as command:
+        printed = command.communicate()[0]
+    assert command.returncode == status, printed[-3000:]
+    return printed
+
+
+def kill_in_the_middle(*arguments, environment=None):
+    """Start a sweep, and kill it when units are committed and others are not."""
+    with start(*arguments, environment=environment, stderr=subprocess.PIPE) as driver:
+        lines = []
+        for line in driver.stderr:
+            lines.append(line)
+            if (found := re.match(r"committed (\d+)", line)) and int(found[1]) > 0:
+                driver.kill()
+                break
+    assert found, "".join(lines)
+    assert int(found[1]) < UNITS
+
+
+def _say_what_is_committed():
+    progress_of = sweep._progress
+
+    def shown(*arguments):
+        found = progress_of(*arguments)
+        print("committed", found.committed_units, file=sys.stderr, flush=True)
+        return found
+
+    sweep._progress = shown
+
+
+if __name__ == "__main__":
+    work_units.COST_OF_A_TASK = 1
+    _say_what_is_committed()
+    main()
