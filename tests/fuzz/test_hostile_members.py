@@ -76,7 +76,7 @@ def test_no_reader_takes_more_than_16_bytes_per_byte_of_a_hostile_member(reader:
 
 
 def test_an_inspection_refuses_a_topic_name_that_with_each_partition_would_fill_the_memory() -> None:
-    """100 kB with a name of 32,767 characters and 17,000 partitions were 550 MB of JSON."""
+    """100 kB with a name of 32,767 characters and 17,000 partitions would be 550 MB of JSON, by calculation."""
     encoded = shapes.SUBSCRIPTIONS["owned partitions of one long topic"](100_000)
 
     (member,) = limits.as_json("subscription")(encoded)["members"]

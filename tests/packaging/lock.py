@@ -17,8 +17,8 @@ from packaging.utils import canonicalize_name
 ROOT: Final = Path(__file__).parents[2]
 TESTED: Final = Path(__file__).parent / "tested.txt"
 PROJECT: Final = "streams-assignor"
-NOT_TESTED: Final = frozenset({"bench", "docs", "lint"})
-"""Extras for the work on the project: no test runs with them."""
+NOT_TESTED: Final = frozenset({"bench", "docs", "lint", "stores"})
+"""Extras for the work on the project: the environment ``tests`` does not have them."""
 _HEAD: Final = """\
 # The dependencies that the tests ran with: pip install -c tests/packaging/tested.txt '.[all]'
 # Written by python -m tests.packaging.lock.
