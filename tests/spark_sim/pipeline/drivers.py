@@ -63,14 +63,14 @@ def kill_in_the_middle(*arguments, environment=None):
 
 
 def _say_what_is_committed():
-    progress_of = sweep._progress
+    progress_of = sweep.Progress
 
     def shown(*arguments):
         found = progress_of(*arguments)
         print("committed", found.committed_units, file=sys.stderr, flush=True)
         return found
 
-    sweep._progress = shown
+    sweep.Progress = shown
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from tests.peers_required import not_applicable
 pytestmark = [pytest.mark.java, pytest.mark.spark, pytest.mark.slow]
 
 DELTA, PYSPARK = "4.2.0", "4.1"
-"""On PySpark 4.3.0 this Delta writes and cannot read; on 4.1.4 it cannot read a log with a checkpoint (ten commits)."""
+"""Tried: PySpark 4.1.0 and 4.1.1. On 4.1.4 this Delta cannot read a log with a checkpoint, on 4.3.0 nothing."""
 PAIR = broker_suite([("4.1", "4.2")], nodes=1, faults=0)
 OTHER = broker_suite([("4.0", "4.1")], nodes=1, faults=0)
 
