@@ -1,0 +1,184 @@
+"""The history of one group: its records in, rows of the tables out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from attrs import define, field
+
+from assignor.audit.causes import Cause, Transition, infer_cause, moved_tasks
+from assignor.audit.commits import CommitSums
+from assignor.audit.epochs import EpochGroup, group_type
+from assignor.audit.findings import GroupFindings
+from assignor.audit.generation import STATE_DEAD, Generation, classic_generation
+from assignor.audit.lifetimes import MemberLifetimes, TaskIntervals
+from assignor.audit.tables import COMMITS, FINDINGS, GENERATIONS, MEMBERS, TASKS, Row
+from assignor.inspect.described_group import CLASSIC
+from subscription_codec import EARLIEST_PROBEABLE_VERSION
+from subscription_codec.coordinator import RecordType
+
+TableRow = tuple[str, Row]
+"""The name of a table, and a row of it."""
+
+
+@define
+class GroupHistory:
+    """Follows a group through its records, in their order."""
+
+    group: str
+    type: str = CLASSIC
+    generations: int = 0
+    members: int = 0
+    """In the last generation."""
+    state: str = STATE_DEAD
+    findings: list[Row] = field(factory=list)
+    """The rows of ``findings``, for the summary."""
+    last_time: int = 0
+    _last: Generation | None = None
+    _row: Row | None = None
+    _epochs: EpochGroup | None = None
+    _commits: CommitSums = field(init=False)
+    _members: MemberLifetimes = field(init=False)
+    _tasks: TaskIntervals = field(init=False)
+    _findings: GroupFindings = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._commits, self._members = CommitSums(self.group), MemberLifetimes(self.group)
+        self._tasks, self._findings = TaskIntervals(self.group), GroupFindings(self.group)
+
+    def on_commit(self, topic: str, partition: int, record: int, time: int, offset: int | None) -> None:
+        """Take an offset commit; ``offset`` None is a tombstone."""
+        self.last_time = max(self.last_time, time)
+        if offset is None:
+            self._commits.delete((topic, partition), record, time)
+        else:
+            self._commits.add((topic, partition), record, time, offset)
+
+    def on_classic_metadata(
+        self, offset: int, time: int, value: Mapping[str, Any] | None, record_bytes: int
+    ) -> Iterator[TableRow]:
+        """Take the ``GroupMetadata`` record of a classic group; None is a tombstone."""
+        self.last_time = max(self.last_time, time)
+        if value is None:
+            self.state = STATE_DEAD
+            return
+        self.type = CLASSIC
+        generation = classic_generation(self.group, offset, time, value, record_bytes)
+        if self._last is not None and self._last.number == generation.number and self._last.members:
+            yield from self._update(generation)
+        else:
+            yield from self._advance(generation)
+
+    def on_record(
+        self, kind: RecordType, key: Mapping[str, Any], value: Mapping[str, Any] | None, offset: int, time: int
+    ) -> Iterator[TableRow]:
+        """Take a record of a group that is not classic."""
+        self.last_time = max(self.last_time, time)
+        type_ = group_type(kind)
+        if self._epochs is None or self._epochs.type != type_:
+            self._epochs, self.type = EpochGroup(self.group, type_), type_
+        complete = self._epochs.on_record(kind, key, value, offset, time)
+        if complete is not None:
+            yield from self._advance(complete)
+        if kind.name.endswith("GroupMetadata") and value is None:
+            self.state = STATE_DEAD
+
+    def _update(self, generation: Generation) -> Iterator[TableRow]:
+        """Take a record that changes members within a generation: a static member has another member id."""
+        assert self._last is not None
+        change = Transition(before=self._last, after=generation)
+        old = {member.instance_id: member.member_id for member in change.gone}
+        for member in change.new:
+            for row in self._members.replace(old.get(member.instance_id, ""), member, generation.time):
+                yield MEMBERS.name, row
+        for row in self._tasks.advance(generation):
+            yield TASKS.name, row
+        self._last = generation
+
+    def _advance(self, generation: Generation) -> Iterator[TableRow]:
+        change = Transition(before=self._last, after=generation, last_commits=self._commits.last_times)
+        cause = infer_cause(change)
+        yield from self._end_of_generation(generation.time)
+        self._row = _generation_row(change, cause)
+        for row in self._members.advance(change, cause):
+            yield MEMBERS.name, row
+        for row in self._tasks.advance(generation):
+            yield TASKS.name, row
+        for row in self._findings.advance(change, cause):
+            yield from self._found(row)
+        self._last, self.state, self.members = generation, generation.state, len(generation.members)
+        self.generations += 1
+
+    def _end_of_generation(self, until: int | None) -> Iterator[TableRow]:
+        number = None if self._last is None else self._last.number
+        for row in self._commits.rows(number):
+            yield COMMITS.name, row
+            if row["moved_back"]:
+                text = f"the committed offset of {row['topic']}-{row['partition']} went back {row['moved_back']} times"
+                yield from self._found(self._findings.moved_back(self._last, text, row["first_time"]))
+        if self._row is not None:
+            yield GENERATIONS.name, {**self._row, "until": until}
+
+    def _found(self, row: Row) -> Iterator[TableRow]:
+        self.findings.append(row)
+        yield FINDINGS.name, row
+
+    def close(self, time: int) -> Iterator[TableRow]:
+        """Yield what is open at the end of the records, whose last one has this time."""
+        if self._epochs is not None and (complete := self._epochs.complete()) is not None:
+            yield from self._advance(complete)
+        yield from self._end_of_generation(None)
+        for row in self._members.close():
+            yield MEMBERS.name, row
+        for row in self._tasks.close():
+            yield TASKS.name, row
+        for row in self._findings.close(time):
+            yield from self._found(row)
+
+
+def _generation_row(change: Transition, cause: Cause) -> Row:
+    after, before = change.after, change.before
+    moved, revoked = moved_tasks(before, after)
+    without_state = [task for task in moved if not _had_state(after, task)]
+    members = list(after.members.values())
+    scheduled = [member.next_rebalance_ms for member in members if member.next_rebalance_ms]
+    return {
+        "group": after.group,
+        "type": after.type,
+        "generation": after.number,
+        "offset": after.offset,
+        "time": after.time,
+        "until": None,
+        "duration_ms": None if after.joined_time is None else max(0, after.time - after.joined_time),
+        "skipped": max(0, after.number - before.number - 1) if before else 0,
+        "state": after.state,
+        "protocol_type": after.protocol_type,
+        "protocol": after.protocol,
+        "leader": after.leader,
+        "members": len(members),
+        "joined": sorted(member.name for member in change.new),
+        "gone": sorted(member.name for member in change.gone),
+        "cause": cause.code,
+        "confidence": cause.confidence,
+        "detail": cause.detail,
+        "used_versions": after.versions("used_version"),
+        "supported_versions": after.versions("supported_version"),
+        "probing": any(
+            (member.used_version or 0) >= EARLIEST_PROBEABLE_VERSION
+            and (member.answered_version or 0) < (member.used_version or 0)
+            for member in members
+            if member.answered_version is not None
+        ),
+        "rejoins": sum(member.rejoins for member in members),
+        "next_rebalance_ms": min(scheduled, default=None),
+        "tasks": len(after.owners),
+        "tasks_moved": len(moved),
+        "tasks_moved_without_state": len(without_state) if after.is_streams and after.type == CLASSIC else 0,
+        "tasks_revoked": len(revoked),
+        "record_bytes": after.record_bytes,
+    }
+
+
+def _had_state(after: Generation, task: str) -> bool:
+    return any(task in after.members[owner].previous for owner in after.owners[task])
