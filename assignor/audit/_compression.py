@@ -56,7 +56,7 @@ def _snappy(payload: bytes) -> bytes:
 
     codec = pa.Codec("snappy")
     if not payload.startswith(_XERIAL_MAGIC):
-        return codec.decompress(payload, _snappy_size(payload), asbytes=True)
+        return bytes(codec.decompress(payload, _snappy_size(payload), asbytes=True))
     out, at = bytearray(), _XERIAL_HEADER_BYTES
     while at < len(payload):
         size = int.from_bytes(payload[at : at + 4], "big")

@@ -62,10 +62,7 @@ class Transition:
         """New members with the identity, or the process id, of one that is gone or still listed."""
         if self.before is None:
             return []
-        earlier = [
-            each for each in self.before.members.values() if each.member_id in {one.member_id for one in self.gone}
-        ]
-        listed = [each for each, _ in self.kept]
+        earlier, listed = self.gone, [each for each, _ in self.kept]
         identities = {each.identity for each in earlier} | {each.identity for each in listed if each.instance_id}
         processes = {each.process_id for each in earlier} - {None}
         return [one for one in self.new if one.identity in identities or one.process_id in processes]

@@ -78,22 +78,14 @@ class EpochGroup:
             offset=self._epoch.offset,
             time=self._epoch.time,
             protocol_type=self.type,
-            protocol=next(
-                (each["serverAssignor"] for each in self._epoch.members.values() if each.get("serverAssignor")), ""
-            ),
+            protocol=_server_assignor(self._epoch),
             members={name: self._member(name, each) for name, each in self._epoch.members.items()},
         )
 
     def _member(self, member_id: str, metadata: Mapping[str, Any]) -> GroupMember:
         target = self._targets.get(member_id, {})
-        active, standby = (
-            (
-                self._tasks(target, "activeTasks"),
-                self._tasks(target, "standbyTasks") | self._tasks(target, "warmupTasks"),
-            )
-            if self.type == "streams"
-            else (self._partitions(target), frozenset[str]())
-        )
+        has_tasks = self.type == "streams"
+        active = _tasks(target, "activeTasks") if has_tasks else self._partitions(target)
         return GroupMember(
             member_id=member_id,
             name=metadata.get("instanceId") or shorten_uuids(member_id),
@@ -105,8 +97,8 @@ class EpochGroup:
             rack=metadata.get("rackId"),
             topics=tuple(metadata.get("subscribedTopicNames", ())),
             active=active,
-            standby=standby,
-            partitions=frozenset() if self.type == "streams" else active,
+            standby=_tasks(target, "standbyTasks") | _tasks(target, "warmupTasks"),
+            partitions=frozenset() if has_tasks else active,
         )
 
     def _partitions(self, target: Mapping[str, Any]) -> frozenset[str]:
@@ -116,12 +108,14 @@ class EpochGroup:
             for partition in topic["partitions"]
         )
 
-    def _tasks(self, target: Mapping[str, Any], role: str) -> frozenset[str]:
-        return frozenset(
-            f"{tasks['subtopologyId']}_{partition}"
-            for tasks in target.get(role, ())
-            for partition in tasks["partitions"]
-        )
+
+def _server_assignor(epoch: _Epoch) -> str:
+    return next((each["serverAssignor"] for each in epoch.members.values() if each.get("serverAssignor")), "")
+
+
+def _tasks(target: Mapping[str, Any], role: str) -> frozenset[str]:
+    found = target.get(role, ())
+    return frozenset(f"{tasks['subtopologyId']}_{partition}" for tasks in found for partition in tasks["partitions"])
 
 
 def _put(values: dict[str, Mapping[str, Any]], key: str, value: Mapping[str, Any] | None) -> None:

@@ -10,10 +10,11 @@ from attrs import field, frozen
 
 from assignor.inspect import DescribedGroup, DescribedGroupMember
 from assignor.inspect.described_group import CLASSIC, CONSUMER_PROTOCOL
-from assignor.inspect.member import InspectedMember, decode_members
+from assignor.inspect.member import decode_members
 from assignor.protocol import PROTOCOL_NAME
 
 _CACHED_MEMBERS: Final = 2048
+"""Most members of a generation are the same as in the one before, and are decoded once."""
 STATE_STABLE: Final = "Stable"
 STATE_EMPTY: Final = "Empty"
 STATE_DEAD: Final = "Dead"
@@ -107,16 +108,8 @@ class Generation:
 
 
 @lru_cache(maxsize=_CACHED_MEMBERS)
-def _inspected(raw: DescribedGroupMember, streams: bool) -> InspectedMember:
-    """Decode a member once: most members of a generation are the same as in the one before."""
-    return decode_members((raw,), streams=streams)[0]
-
-
-@lru_cache(maxsize=_CACHED_MEMBERS)
-def _member(
-    raw: DescribedGroupMember, streams: bool, session_timeout_ms: int, rebalance_timeout_ms: int
-) -> GroupMember:
-    found = _inspected(raw, streams)
+def _member(raw: DescribedGroupMember, streams: bool, session_ms: int, rebalance_ms: int) -> GroupMember:
+    (found,) = decode_members((raw,), streams=streams)
     sent, got = found.subscription, found.assignment
     partitions = frozenset(map(str, got.partitions))
     return GroupMember(
@@ -125,8 +118,8 @@ def _member(
         client_id=raw.client_id,
         host=raw.host,
         instance_id=raw.group_instance_id,
-        session_timeout_ms=session_timeout_ms,
-        rebalance_timeout_ms=rebalance_timeout_ms,
+        session_timeout_ms=session_ms,
+        rebalance_timeout_ms=rebalance_ms,
         process_id=None if sent.process_id is None else str(sent.process_id),
         rack=sent.rack,
         topics=sent.topics,
@@ -140,12 +133,7 @@ def _member(
         active=frozenset(map(str, got.active)) if streams else partitions,
         standby=frozenset(map(str, got.standbys)),
         partitions=partitions,
-        previous=frozenset(
-            str(task)
-            for task, offset_sum in (
-                sent.offset_sums or dict.fromkeys((*sent.previous_active, *sent.previous_standby))
-            ).items()
-        ),
+        previous=frozenset(map(str, sent.offset_sums or (*sent.previous_active, *sent.previous_standby))),
         problem=sent.problem or got.problem,
     )
 
@@ -156,12 +144,10 @@ def classic_generation(group: str, offset: int, time: int, value: Mapping[str, A
     has_userdata = value["protocolType"] == CONSUMER_PROTOCOL
     streams = has_userdata and protocol == PROTOCOL_NAME
     raws = [_described(member, has_userdata) for member in value["members"]]
-    members = {
-        raw.member_id: _member(
-            raw, streams, each["sessionTimeout"], each.get("rebalanceTimeout", each["sessionTimeout"])
-        )
-        for raw, each in zip(raws, value["members"], strict=True)
-    }
+    members: dict[str, GroupMember] = {}
+    for raw, each in zip(raws, value["members"], strict=True):
+        session_ms = each["sessionTimeout"]
+        members[raw.member_id] = _member(raw, streams, session_ms, each.get("rebalanceTimeout", session_ms))
     joined_time = value.get("currentStateTimestamp", -1)
     return Generation(
         group=group,

@@ -48,9 +48,7 @@ def decode_key(key: bytes | None) -> RecordKey:
     number = record_type_number(key)
     found = RECORD_TYPES.get(number)
     if found is None:
-        raise FutureVersion(
-            f"record type {number}; the highest known type is {max(RECORD_TYPES)}", 0
-        )
+        raise FutureVersion(f"record type {number}; the highest known type is {max(RECORD_TYPES)}", 0)
     return RecordKey(found, _read(require_bytes(key), found.key, 0))
 
 

@@ -14,7 +14,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from subscription_codec.errors import BadCount, DecodeError, EncodeError
-
 from subscription_codec.wire.types import Reader, WireType
 
 T = TypeVar("T")

@@ -68,7 +68,7 @@ def test_an_unknown_tagged_field_is_kept():
 
 
 def test_a_share_group_of_a_preview_is_read_with_the_layout_of_its_time():
-    assert (0, {"epoch": 5}) == decode_value(RECORD_TYPES[11], bytes.fromhex("0000" "00000005" "00"))
+    assert (0, {"epoch": 5}) == decode_value(RECORD_TYPES[11], bytes.fromhex("00000000000500"))
 
 
 @pytest.mark.parametrize(
@@ -141,11 +141,11 @@ def test_bytes_are_refused_where_bytes_are_needed():
 
 def test_a_tagged_field_with_a_wrong_size_is_refused():
     with pytest.raises(BadCount, match="a tagged field of 7 bytes that takes 8"):
-        decode_value(CONSUMER_GROUP, bytes.fromhex("0000" "00000001" "01" "00" "07") + bytes(8))
+        decode_value(CONSUMER_GROUP, bytes.fromhex("000000000001010007") + bytes(8))
     with pytest.raises(BadCount, match="more than 5 bytes"):
-        decode_value(CONSUMER_GROUP, bytes.fromhex("0000" "00000001" "ffffffffff01"))
+        decode_value(CONSUMER_GROUP, bytes.fromhex("000000000001ffffffffff01"))
     with pytest.raises(Truncated, match="metadataHash"):
-        decode_value(CONSUMER_GROUP, bytes.fromhex("0000" "00000001" "01" "00" "07") + bytes(7))
+        decode_value(CONSUMER_GROUP, bytes.fromhex("000000000001010007") + bytes(7))
 
 
 def test_the_type_of_a_key_is_read_without_the_rest():
@@ -213,7 +213,9 @@ def _in_json(value, known):
 def test_no_record_type_of_kafka_is_missing(oracle):
     if oracle.release == "3.9.2":
         names = [kind.name for kind in RECORD_TYPES.values() if _has("3.9.2", kind.name)]
-        assert [3, 4, 5, 6, 7, 8] == [_versions(oracle, f"{name}Key")[1] for name in names if name.startswith("Consumer")]
+        assert [3, 4, 5, 6, 7, 8] == [
+            _versions(oracle, f"{name}Key")[1] for name in names if name.startswith("Consumer")
+        ]
         return
     (answer,) = oracle.ask([{"op": "types"}])
     expected = {kind.number: kind.name for kind in RECORD_TYPES.values() if _has(oracle.release, kind.name)}
