@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -32,6 +33,8 @@ class GroupHistory:
     members: int = 0
     """In the last generation."""
     state: str = STATE_DEAD
+    causes: Counter[str] = field(factory=Counter)
+    """Generations by cause."""
     findings: list[Row] = field(factory=list)
     """The rows of ``findings``, for the summary."""
     last_time: int = 0
@@ -109,6 +112,7 @@ class GroupHistory:
             yield from self._found(row)
         self._last, self.state, self.members = generation, generation.state, len(generation.members)
         self.generations += 1
+        self.causes[cause.code] += 1
 
     def _end_of_generation(self, until: int | None) -> Iterator[TableRow]:
         number = None if self._last is None else self._last.number

@@ -38,6 +38,7 @@ class PartitionHistory:
     problems: list[str] = field(factory=list)
     """One sentence for each record that cannot be decoded, the first hundred."""
     groups: dict[str, GroupHistory] = field(factory=dict)
+    first_time: int | None = None
     last_time: int = 0
     _transactions: dict[int, list[_Commit]] = field(factory=dict)
     _open: int = 0
@@ -46,6 +47,8 @@ class PartitionHistory:
         """Take records in the order of their offsets, and yield rows as they are complete."""
         for record in records:
             self.last_time = max(self.last_time, record.timestamp)
+            if self.first_time is None:
+                self.first_time = record.timestamp
             if record.is_control:
                 self._end_transaction(record)
                 continue
