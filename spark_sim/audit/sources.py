@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, TextIO
 
-from attrs import field, frozen
+from attrs import frozen
 
 from assignor.audit.log_segment import LogRecord, SegmentReader
 
@@ -53,7 +53,7 @@ class Source:
     """All partitions of a source."""
 
     name: str
-    partitions: tuple[PartitionSource, ...] = field(converter=tuple)
+    partitions: tuple[PartitionSource, ...]
 
 
 def segments_source(folder: Path) -> Source:
@@ -73,7 +73,7 @@ def segments_source(folder: Path) -> Source:
             found.append(PartitionSource(int(name[1]), files))
     if not found:
         raise SourceError(f"expected __consumer_offsets-N folders with .log files, found none in {folder}")
-    return Source(str(folder), sorted(found, key=lambda each: each.partition))
+    return Source(str(folder), tuple(sorted(found, key=lambda each: each.partition)))
 
 
 def dump_source(file: Path) -> Source:
@@ -83,7 +83,7 @@ def dump_source(file: Path) -> Source:
         SourceError: The file is not a dump.
     """
     partitions = sorted({partition for partition, _ in read_dump(file)})
-    return Source(str(file), [PartitionSource(each, (file,), is_dump=True) for each in partitions])
+    return Source(str(file), tuple(PartitionSource(each, (file,), is_dump=True) for each in partitions))
 
 
 def read_dump(file: Path) -> Iterator[tuple[int, LogRecord]]:
