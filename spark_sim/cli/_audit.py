@@ -23,7 +23,7 @@ _SHOWN_GROUPS: Final = 10
 _SHOWN_PROBLEMS: Final = 5
 
 
-class Moment(click.ParamType):
+class Moment(click.ParamType[int]):
     """A point in time: ISO 8601 (UTC unless it has an offset), or milliseconds since 1970."""
 
     name = "TIME"
@@ -37,9 +37,8 @@ class Moment(click.ParamType):
         try:
             moment = datetime.fromisoformat(value)
         except ValueError:
-            self.fail(
-                f"expected a time such as 2026-11-22T14:30, or milliseconds since 1970, got {value!r}", param, ctx
-            )
+            expected = "a time such as 2026-11-22T14:30, or milliseconds since 1970"
+            self.fail(f"expected {expected}, got {value!r}", param, ctx)
         return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
@@ -143,10 +142,8 @@ def _show(found: Audit, out: Path) -> None:
 
     console = Console()
     rebalances = sum(group["generations"] for group in found.groups)
-    console.print(
-        f"{len(found.groups)} groups, {rebalances} rebalances, {_time(found.first_time)} to {_time(found.last_time)} UTC",
-        highlight=False,
-    )
+    interval = f"{_time(found.first_time)} to {_time(found.last_time)} UTC"
+    console.print(f"{len(found.groups)} groups, {rebalances} rebalances, {interval}", highlight=False)
     console.print(_groups_table(found))
     hidden = len(found.groups) - _SHOWN_GROUPS
     if hidden > 0:
