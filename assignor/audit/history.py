@@ -13,6 +13,7 @@ from attrs import define, field
 
 from assignor.audit.group_history import GroupHistory, TableRow
 from assignor.audit.log_segment import LogRecord
+from assignor.audit.record_columns import RecordColumns
 from subscription_codec import DecodeError
 from subscription_codec.coordinator import RECORD_TYPES, RecordKey, decode_key, decode_value, record_type_number
 
@@ -25,6 +26,7 @@ _MOST_OPEN: Final = 100_000
 _MOST_PROBLEMS: Final = 100
 
 _Commit = tuple[str, str, int, int, int, int | None]
+_Target = tuple[GroupHistory, str, int, str]
 
 
 @define
@@ -40,24 +42,80 @@ class PartitionHistory:
     groups: dict[str, GroupHistory] = field(factory=dict)
     first_time: int | None = None
     last_time: int = 0
+    _targets: dict[bytes, _Target] = field(factory=dict)
+    """By the key of commits."""
     _transactions: dict[int, list[_Commit]] = field(factory=dict)
     _open: int = 0
 
-    def read(self, records: Iterable[LogRecord]) -> Iterator[TableRow]:
+    def read(self, records: Iterable[LogRecord | RecordColumns]) -> Iterator[TableRow]:
         """Take records in the order of their offsets, and yield rows as they are complete."""
         for record in records:
-            self.last_time = max(self.last_time, record.timestamp)
-            if self.first_time is None:
-                self.first_time = record.timestamp
-            if record.is_control:
-                self._end_transaction(record)
+            if isinstance(record, RecordColumns):
+                yield from self._read_columns(record)
+            else:
+                yield from self._read_one(record)
+
+    def _read_one(self, record: LogRecord) -> Iterator[TableRow]:
+        """Take a record; one that cannot be decoded is counted."""
+        self.last_time = max(self.last_time, record.timestamp)
+        if self.first_time is None:
+            self.first_time = record.timestamp
+        if record.is_control:
+            self._end_transaction(record)
+            return
+        try:
+            yield from self._read(record)
+        except DecodeError as error:
+            self._undecodable(record.offset, error)
+
+    def _undecodable(self, offset: int, error: DecodeError) -> None:
+        self.counts["undecodable"] += 1
+        if len(self.problems) < _MOST_PROBLEMS:
+            self.problems.append(f"the record at offset {offset} is not decoded: {error}")
+
+    def _read_columns(self, block: RecordColumns) -> Iterator[TableRow]:
+        """Take a block of records; what ``_read_one`` does for each, without an object for a commit."""
+        data, targets = block.data, self._targets
+        self.first_time = block.times[0] if self.first_time is None else self.first_time
+        self.last_time = max(self.last_time, *block.times)
+        for offset, time, at, key_end, value, value_end, is_commit in zip(
+            block.offsets,
+            block.times,
+            block.keys,
+            block.key_ends,
+            block.values,
+            block.value_ends,
+            block.are_commits,
+            strict=True,
+        ):
+            key = bytes(data[at:key_end])
+            if not is_commit:
+                yield from self._read_one(
+                    LogRecord(offset, time, key, bytes(data[value:value_end]) if value >= 0 else None)
+                )
                 continue
-            try:
-                yield from self._read(record)
-            except DecodeError as error:
-                self.counts["undecodable"] += 1
-                if len(self.problems) < _MOST_PROBLEMS:
-                    self.problems.append(f"the record at offset {record.offset} is not decoded: {error}")
+            target = targets.get(key)
+            if target is None:
+                try:
+                    target = self._target(key)
+                except DecodeError as error:
+                    self._undecodable(offset, error)
+                    continue
+            group, topic, partition, name = target
+            self.counts[name] += 1
+            if value < 0:
+                self.counts["tombstones"] += 1
+                group.on_commit(topic, partition, offset, time, None)
+            else:
+                committed = int.from_bytes(data[value + 2 : value + 10], "big", signed=True)
+                group.on_commit(topic, partition, offset, time, committed)
+
+    def _target(self, key: bytes) -> _Target:
+        """Return the group and the partition of a commit's key."""
+        decoded = decode_key(key)
+        group = self._group(decoded.group)
+        target = self._targets[key] = (group, decoded.fields["topic"], decoded.fields["partition"], decoded.type.name)
+        return target
 
     def close(self) -> Iterator[TableRow]:
         """Yield what is open at the end."""

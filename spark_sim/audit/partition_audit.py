@@ -86,7 +86,7 @@ def audit_partition(source: PartitionSource, kept: AuditFilter, out: Path) -> Pa
 
 
 def _rows(source: PartitionSource, reader: SegmentReader, history: PartitionHistory) -> Iterator[tuple[str, Row]]:
-    yield from history.read(source.records(reader))
+    yield from history.read(source.records(reader, reads_commits=history.reads_commits))
     yield from history.close()
 
 

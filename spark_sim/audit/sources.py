@@ -13,6 +13,8 @@ from typing import Any, Final, TextIO
 from attrs import frozen
 
 from assignor.audit.log_segment import LogRecord, SegmentReader
+from assignor.audit.record_columns import RecordColumns
+from spark_sim.audit.scanner import compiled_kernel, scan_segment
 
 _FOLDER: Final = re.compile(r"__consumer_offsets-(\d+)")
 
@@ -35,7 +37,7 @@ class PartitionSource:
         """Bytes of the files."""
         return sum(file.stat().st_size for file in self.files)
 
-    def records(self, reader: SegmentReader) -> Iterator[LogRecord]:
+    def records(self, reader: SegmentReader, *, reads_commits: bool = True) -> Iterator[LogRecord | RecordColumns]:
         """Yield the records in order; ``reader`` counts batches and collects problems."""
         if self.is_dump:
             for record in read_dump(self.files[0]):
@@ -44,8 +46,16 @@ class PartitionSource:
             return
         for file in self.files:
             if file.stat().st_size:
-                with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
-                    yield from reader.records(memoryview(mapped), str(file))
+                yield from _segment_records(file, reader, reads_commits)
+
+
+def _segment_records(file: Path, reader: SegmentReader, reads_commits: bool) -> Iterator[LogRecord | RecordColumns]:
+    kernel = compiled_kernel()
+    with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+        if kernel is None:
+            yield from reader.records(mapped, str(file))
+        else:
+            yield from scan_segment(reader, mapped, str(file), reads_commits=reads_commits, kernel=kernel)
 
 
 @frozen

@@ -1,0 +1,24 @@
+"""Records of a segment as columns: most are offset commits, which need no object each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import frozen
+
+
+@frozen
+class RecordColumns:
+    """Consecutive records that are neither compressed nor transactional. Columns have one value for each record."""
+
+    data: bytes | memoryview
+    offsets: Sequence[int]
+    times: Sequence[int]
+    keys: Sequence[int]
+    """Where each key begins in ``data``."""
+    key_ends: Sequence[int]
+    values: Sequence[int]
+    """Where each value begins; -1 for a tombstone."""
+    value_ends: Sequence[int]
+    are_commits: Sequence[int]
+    """1 for offset commits: the committed offset is behind the version, in every version of the value."""
