@@ -40,6 +40,8 @@ LASTING_MS: Final[Mapping[str, int]] = {
 }
 """The least duration of a lasting state, by code; states with other codes are no findings of an audit."""
 
+CHECK_INTERVAL_MS: Final = _MINUTE_MS
+"""Generations that follow within a minute are checked once: the shortest state that is a finding lasts so long."""
 STORM_REBALANCES: Final = 20
 """So many rebalances within ten minutes, and at least four for each member, are a storm."""
 STORM_MS: Final = 10 * _MINUTE_MS
@@ -65,6 +67,8 @@ class GroupFindings:
 
     group: str
     _open: dict[str, _Open] = field(factory=dict)
+    _unchecked: Generation | None = None
+    _checked: int = -CHECK_INTERVAL_MS
     _recent: deque[tuple[int, str]] = field(factory=deque)
     _storm: bool = False
     _row_of: tuple[str, int] = ("", 0)
@@ -76,14 +80,25 @@ class GroupFindings:
         yield from self._storms(after, cause)
         yield from self._rounds(after, cause)
         yield from self._flapping(change, cause)
-        current = self._states(after)
+        if self._unchecked is not None:
+            yield from self._check(self._unchecked, after.time)
+        self._unchecked = after
+
+    def _check(self, generation: Generation, until: int) -> Iterator[Row]:
+        """Compare a generation with the open states, unless it was short and the last check was just before."""
+        if until - generation.time < CHECK_INTERVAL_MS and generation.time - self._checked < CHECK_INTERVAL_MS:
+            return
+        self._checked = generation.time
+        current = self._states(generation)
         for code in [code for code in self._open if code not in current]:
-            yield from self._ended(code, after.time, until=after.time)
+            yield from self._ended(code, generation.time, until=generation.time)
         for code, state in current.items():
             self._open.setdefault(code, state)
 
     def close(self, time: int) -> Iterator[Row]:
         """Yield the states that last until the last record."""
+        if self._unchecked is not None:
+            yield from self._check(self._unchecked, time)
         for code in list(self._open):
             yield from self._ended(code, time, until=None)
 
