@@ -1,8 +1,8 @@
 """What the page of an audit shows of each group: columns of its tables, read in batches of bounded size.
 
 A pass over the tables counts the rows of each group. Groups are then read in batches of at most ``_BATCH_ROWS`` rows; a
-group with more rows than the page shows keeps its last ones. So memory depends on neither records nor groups, except for
-the names and counts of the groups.
+group with more rows than the page shows keeps its last ones. So memory does not depend on the number of records; of the
+groups it has names and counts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pyarrow.compute as pc
     import pyarrow.dataset as ds
 
-_BATCH_ROWS: Final = 200_000
+_BATCH_ROWS: Final = 50_000
 """Rows of a table in memory, about."""
 _SCAN_ROWS: Final = 32_768
 MOST_REBALANCES: Final = 1_000_000
@@ -211,7 +211,8 @@ def _read(view: _View, files: Iterable[Path], groups: Sequence[str], limit: int)
 
     waiting: list[pa.Table] = []
     rows = 0
-    for batch in _scan(view, sorted(file for file in files if file.parent.name == view.table), groups=groups):
+    own = sorted(file for file in files if file.parent.name == view.table)
+    for batch in _scan(view, own, groups=groups) if own else ():
         if batch.num_rows:
             waiting.append(pa.Table.from_batches([batch]))
             rows += batch.num_rows

@@ -223,7 +223,7 @@ def write_audit(out: Path, groups, partitions=1, source="segments") -> Audit:
     return Audit(
         source=source,
         records={"GroupMetadata": 12, "OffsetCommit": 1_000_000},
-        rows={name: 0 for name in TABLES},
+        rows=dict.fromkeys(TABLES, 0),
         groups=tuple(sorted(summaries, key=attention_order)),
         problems=(),
         first_time=START,
