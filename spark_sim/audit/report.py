@@ -11,18 +11,15 @@ import base64
 import gzip
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
 from attrs import define, field
 
 from assignor.audit.tables import GENERATIONS, MEMBERS, TASKS
 from spark_sim.audit._report_data import Columns, GroupData, group_data
-
-if TYPE_CHECKING:
-    from spark_sim.audit.job import Audit
 
 _BLOCK_BYTES: Final = 1_000_000
 """Of JSON; a block ends with the group that exceeds it."""
@@ -33,7 +30,35 @@ _MOST_FINDINGS: Final = 100
 _NO_BLOCK: Final = (-1, -1)
 
 
-def write_report(audit: Audit, out: Path) -> None:
+class AuditSummary(Protocol):
+    """What the page needs of an audit, beside its tables."""
+
+    @property
+    def source(self) -> str:
+        """Where the records are from."""
+
+    @property
+    def records(self) -> Mapping[str, int]:
+        """Records by kind."""
+
+    @property
+    def groups(self) -> Sequence[Mapping[str, Any]]:
+        """The summary of each group, those that need attention first."""
+
+    @property
+    def problems(self) -> Sequence[str]:
+        """Damaged places of the source."""
+
+    @property
+    def first_time(self) -> int | None:
+        """Of the records."""
+
+    @property
+    def last_time(self) -> int | None:
+        """Of the records."""
+
+
+def write_report(audit: AuditSummary, out: Path) -> None:
     """Write ``report.html`` from the summary and the tables in ``out``."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -51,7 +76,6 @@ def write_report(audit: Audit, out: Path) -> None:
         rebalances=sum(group["generations"] for group in audit.groups),
         troubled=sum(any(each["severity"] == "problem" for each in group["findings"]) for group in audit.groups),
         records=audit.records,
-        rows=audit.rows,
         problems=audit.problems[:_MOST_PROBLEMS],
         more_problems=max(0, len(audit.problems) - _MOST_PROBLEMS),
         blocks=blocks.encoded(group_data(out)),
@@ -74,7 +98,7 @@ def _encode_json(text: str) -> str:
 class _Blocks:
     """The blocks of groups; ``places`` is complete when all have been taken."""
 
-    findings: dict[str, list[dict[str, Any]]]
+    findings: Mapping[str, Sequence[Mapping[str, Any]]]
     places: dict[str, tuple[int, int]] = field(factory=dict)
     """The block of a group, and its place in it."""
 
@@ -104,7 +128,7 @@ class _Blocks:
         return json.dumps(group_json(group, self.findings.get(group.group, [])), separators=(",", ":"))
 
 
-def group_json(group: GroupData, findings: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def group_json(group: GroupData, findings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return what the page shows of an opened group.
 
     Times of generations are differences, other times are relative to ``base``: they take fewer bytes.
@@ -153,11 +177,11 @@ def _interned(values: Sequence[str]) -> list[Any]:
     return [list(places), [places[value] for value in values]]
 
 
-def _severity(finding: dict[str, Any]) -> int:
+def _severity(finding: Mapping[str, Any]) -> int:
     return 0 if finding["severity"] == "problem" else 1
 
 
-def table_data(audit: Audit, places: dict[str, tuple[int, int]]) -> dict[str, Any]:
+def table_data(audit: AuditSummary, places: dict[str, tuple[int, int]]) -> dict[str, Any]:
     """Return the columns of the table of groups, in the order in which they need attention."""
     groups = audit.groups
     first_findings = [min(group["findings"], key=_severity, default=None) for group in groups]

@@ -370,7 +370,8 @@ class TestInABrowser:
 
     @pytest.mark.parametrize("hash_", ["", "#group=%3Dbilling-00020", "#group=%3Dlong"])
     def test_a_phone_does_not_scroll_sideways(self, browser, page, tmp_path, hash_):
-        frame = f"<body style='margin:0'><iframe src='{page.as_uri()}{hash_}' style='width:390px;height:800px;border:0'></iframe>"
+        place, style = page.as_uri() + hash_, "width:390px;height:800px;border:0"
+        frame = f"<body style='margin:0'><iframe src='{place}' style='{style}'></iframe>"
         (tmp_path / "phone.html").write_text(frame, encoding="utf-8")
         browser.get((tmp_path / "phone.html").as_uri())
         browser.switch_to.frame(0)
