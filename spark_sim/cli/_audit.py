@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -14,12 +15,21 @@ from assignor.formats.text import sanitize
 from spark_sim.cli._exit_status import WrongUsage, exit_unless, one_line_errors
 
 if TYPE_CHECKING:
+    from rich.console import Group as RichGroup
     from rich.table import Table
 
     from spark_sim.audit.job import Audit
     from spark_sim.audit.sources import Source
 
 _SHOWN_GROUPS: Final = 10
+_SHOWN_FINDINGS: Final = 3
+_WIDE: Final = 100
+"""Columns of a terminal that has room for all columns of the table."""
+_WIDE_COLUMNS: Final = ("members", "type", "state")
+_NUMBERS: Final = ("rebalances", "members")
+_LEAST_NAME: Final = 20
+_GAP: Final = 2
+_SIGNS: Final = {"problem": ("✗", "red"), "notice": ("!", "yellow")}
 _SHOWN_PROBLEMS: Final = 5
 
 
@@ -144,7 +154,7 @@ def _show(found: Audit, out: Path) -> None:
     rebalances = sum(group["generations"] for group in found.groups)
     interval = f"{_time(found.first_time)} to {_time(found.last_time)} UTC"
     console.print(f"{len(found.groups)} groups, {rebalances} rebalances, {interval}", highlight=False)
-    console.print(_groups_table(found))
+    console.print(_groups_table(found, console.width))
     hidden = len(found.groups) - _SHOWN_GROUPS
     if hidden > 0:
         console.print(f"{hidden} more groups are in {out / 'report.html'}", highlight=False, markup=False)
@@ -155,25 +165,66 @@ def _show(found: Audit, out: Path) -> None:
     console.print(f"tables, audit.json and report.html are in {out}", highlight=False, markup=False)
 
 
-def _groups_table(found: Audit) -> Table:
+def _groups_table(found: Audit, width: int) -> RichGroup:
+    """Return a row for each group, with its findings below it: a sentence needs the whole width."""
+    from rich.console import Group as RichGroup
+
+    groups = found.groups[:_SHOWN_GROUPS]
+    columns = {name: column for name, column in _COLUMNS.items() if width >= _WIDE or name not in _WIDE_COLUMNS}
+    cells = [[_one_line(cell(group)) for cell in columns.values()] for group in groups]
+    widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
+    widths[0] = min(widths[0], max(_LEAST_NAME, width - sum(widths[1:]) - _GAP * len(widths)))
+    lines: list[Any] = [_line(list(columns), widths, "bold")]
+    for group, row in zip(groups, cells, strict=True):
+        lines.append(_line(row, widths))
+        findings = sorted(group["findings"], key=lambda each: each["severity"] != "problem")
+        for each in findings[:_SHOWN_FINDINGS]:
+            sign, style = _SIGNS[each["severity"]]
+            lines.append(_sentence(sign, each["text"], style))
+        if len(findings) > _SHOWN_FINDINGS:
+            lines.append(_sentence("", f"{len(findings) - _SHOWN_FINDINGS} more findings"))
+    return RichGroup(*lines)
+
+
+def _line(cells: list[str], widths: list[int], style: str = "") -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table("group", "type", "state", "members", "rebalances", "most frequent cause", "needs attention")
-    for group in found.groups[:_SHOWN_GROUPS]:
-        causes = Counter(group["causes"]).most_common(1)
-        texts = [finding["text"] for finding in group["findings"][:3]]
-        more = len(group["findings"]) - len(texts)
-        table.add_row(
-            Text(sanitize(group["group"])),
-            group["type"],
-            group["last_state"],
-            str(group["members"]),
-            str(group["generations"]),
-            f"{causes[0][0]} ({causes[0][1]})" if causes else "",
-            Text(sanitize("; ".join(texts)) + (f"; {more} more" if more else "")),
-        )
-    return table
+    line = Table.grid(padding=(0, _GAP, 0, 0))
+    for name, width in zip(_COLUMNS, widths, strict=False):
+        line.add_column(width=width, overflow="fold", justify="right" if name in _NUMBERS else "left")
+    line.add_row(*(Text(cell, style) for cell in cells))
+    return line
+
+
+def _sentence(sign: str, text: str, style: str = "") -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    line = Table.grid()
+    line.add_column(width=2 * _GAP, justify="center")
+    line.add_column(overflow="fold")
+    line.add_row(Text(sign, style), Text(_one_line(text), style))
+    return line
+
+
+def _one_line(text: str) -> str:
+    return sanitize(text).replace("\n", r"\n")
+
+
+def _most_frequent_cause(group: dict[str, Any]) -> str:
+    causes = Counter(group["causes"]).most_common(1)
+    return f"{causes[0][0]} ({causes[0][1]})" if causes else ""
+
+
+_COLUMNS: Final[Mapping[str, Callable[[dict[str, Any]], str]]] = {
+    "group": lambda group: str(group["group"]),
+    "rebalances": lambda group: str(group["generations"]),
+    "most frequent cause": _most_frequent_cause,
+    "members": lambda group: str(group["members"]),
+    "type": lambda group: str(group["type"]),
+    "state": lambda group: str(group["last_state"]),
+}
 
 
 def _time(moment: int | None) -> str:
