@@ -7,6 +7,7 @@ from typing import Final
 
 from attrs import define, field
 
+from assignor.audit.log_segment import NO_TIMESTAMP
 from assignor.audit.tables import Row
 
 TopicPartition = tuple[str, int]
@@ -57,7 +58,8 @@ class CommitSums:
         found = self._sums.get(partition)
         if found is None:
             found = self._sums[partition] = _Sum(record, time, time, offset, offset)
-        gap = time - self.last_times.get(partition, time)
+        before = self.last_times.get(partition, NO_TIMESTAMP)
+        gap = time - before if before >= 0 else 0
         found.longest_gap_ms = max(found.longest_gap_ms, gap)
         found.last_time = self.last_times[partition] = time
         return found

@@ -27,6 +27,9 @@ _CONTROL: Final = 0x20
 _SMALLEST_RECORD: Final = 7
 _MAX_PROBLEMS: Final = 100
 NO_TIMESTAMP: Final = -1
+MAX_TIMESTAMP: Final = 253_402_300_799_999
+"""The last millisecond of the year 9999; a larger timestamp, or a negative one, is none."""
+_MAX_OFFSET: Final = (1 << 63) - 1
 
 
 class LogRecord(NamedTuple):
@@ -68,7 +71,7 @@ class RecordBatch:
 
     def timestamp(self, delta: int) -> int:
         """Return the timestamp of a record."""
-        return self.max_timestamp if self.attributes & _APPEND_TIME else self.base_timestamp + delta
+        return known_time(self.max_timestamp if self.attributes & _APPEND_TIME else self.base_timestamp + delta)
 
 
 @define
@@ -137,6 +140,11 @@ class SegmentReader:
             self.problems.append(problem)
 
 
+def known_time(timestamp: int) -> int:
+    """Return a timestamp, or ``NO_TIMESTAMP`` if it is no point in time: damaged bytes have any number."""
+    return timestamp if 0 <= timestamp <= MAX_TIMESTAMP else NO_TIMESTAMP
+
+
 def _integer(data: bytes | memoryview, at: int, size: int) -> int:
     return int.from_bytes(data[at : at + size], "big", signed=True)
 
@@ -173,10 +181,17 @@ def batch_records(batch: RecordBatch) -> Iterator[LogRecord]:
         offset_delta, at = _varint(payload, at)
         key, at = _sized(payload, at)
         value, at = _sized(payload, at)
-        at = start + size
-        if not start < at <= len(payload):
+        if not at <= start + size <= len(payload):
             raise ValueError(f"a record of {size} bytes at {start}, but the batch has {len(payload)}")
-        yield LogRecord(batch.base_offset + offset_delta, batch.timestamp(delta), key, value, producer, is_control)
+        at = start + size
+        offset = _known_offset(batch.base_offset + offset_delta)
+        yield LogRecord(offset, batch.timestamp(delta), key, value, producer, is_control)
+
+
+def _known_offset(offset: int) -> int:
+    if not 0 <= offset <= _MAX_OFFSET:
+        raise ValueError(f"a record with the offset {offset}")
+    return offset
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
@@ -208,7 +223,7 @@ def _legacy_records(message: bytes, base_offset: int) -> Iterator[LogRecord]:
     attributes, timestamp, key, value = _legacy_message(message)
     codec = attributes & _COMPRESSION
     if not codec:
-        yield LogRecord(base_offset, timestamp, key, value)
+        yield LogRecord(_known_offset(base_offset), known_time(timestamp), key, value)
         return
     inner = decompress(codec, value or b"")
     found: list[tuple[int, int, bytes | None, bytes | None]] = []
@@ -223,7 +238,7 @@ def _legacy_records(message: bytes, base_offset: int) -> Iterator[LogRecord]:
     shift = base_offset - found[-1][0] if found and message[_MAGIC_AT] == 1 else 0
     for offset, own_timestamp, inner_key, inner_value in found:
         stamp = timestamp if attributes & _APPEND_TIME else own_timestamp
-        yield LogRecord(offset + shift, stamp, inner_key, inner_value)
+        yield LogRecord(_known_offset(offset + shift), known_time(stamp), inner_key, inner_value)
 
 
 def _legacy_message(message: bytes) -> tuple[int, int, bytes | None, bytes | None]:
