@@ -8,7 +8,7 @@ from typing import Final
 from attrs import define, field
 
 from assignor.audit.log_segment import NO_TIMESTAMP
-from assignor.audit.tables import Row
+from assignor.audit.tables import Row, valid_text
 
 TopicPartition = tuple[str, int]
 
@@ -71,7 +71,7 @@ class CommitSums:
             yield {
                 "group": self.group,
                 "generation": generation,
-                "topic": topic,
+                "topic": valid_text(topic),
                 "partition": partition,
                 "first_record": found.first_record,
                 "commits": found.commits,

@@ -13,7 +13,7 @@ from attrs import define, field
 
 from assignor.audit.causes import Cause, Transition
 from assignor.audit.generation import Generation
-from assignor.audit.tables import Row
+from assignor.audit.tables import Row, valid_text
 from assignor.inspect import Severity, finding_text, inspect_group
 
 _MINUTE_MS: Final = 60_000
@@ -128,7 +128,8 @@ class GroupFindings:
                 if each.code in LASTING_MS:
                     severity = "problem" if each.severity is Severity.PROBLEM else "notice"
                     found.setdefault(
-                        each.code, _Open(after.time, after.number, severity, finding_text(each), each.members)
+                        each.code,
+                        _Open(after.time, after.number, severity, valid_text(finding_text(each)), each.members),
                     )
         for code, text, members in _balance(after):
             found[code] = _Open(after.time, after.number, "notice", text, members)

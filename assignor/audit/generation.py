@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, Final
 
 from attrs import field, frozen
 
+from assignor.audit.tables import valid_text
 from assignor.inspect import DescribedGroup, DescribedGroupMember
 from assignor.inspect.described_group import CLASSIC, CONSUMER_PROTOCOL
 from assignor.inspect.member import decode_members
@@ -111,7 +112,7 @@ class Generation:
 def _member(raw: DescribedGroupMember, streams: bool, session_ms: int, rebalance_ms: int) -> GroupMember:
     (found,) = decode_members((raw,), streams=streams)
     sent, got = found.subscription, found.assignment
-    partitions = frozenset(map(str, got.partitions))
+    partitions = _texts(got.partitions)
     return GroupMember(
         member_id=raw.member_id,
         name=found.name,
@@ -121,8 +122,8 @@ def _member(raw: DescribedGroupMember, streams: bool, session_ms: int, rebalance
         session_timeout_ms=session_ms,
         rebalance_timeout_ms=rebalance_ms,
         process_id=None if sent.process_id is None else str(sent.process_id),
-        rack=sent.rack,
-        topics=sent.topics,
+        rack=None if sent.rack is None else valid_text(sent.rack),
+        topics=tuple(map(valid_text, sent.topics)),
         used_version=sent.used_version,
         supported_version=sent.supported_version,
         answered_version=got.used_version,
@@ -130,12 +131,16 @@ def _member(raw: DescribedGroupMember, streams: bool, session_ms: int, rebalance
         next_rebalance_ms=got.next_rebalance_ms,
         rejoins=found.is_about_to_rejoin,
         releases=str(sent.candidate_releases) if sent.used_version is not None else None,
-        active=frozenset(map(str, got.active)) if streams else partitions,
-        standby=frozenset(map(str, got.standbys)),
+        active=_texts(got.active) if streams else partitions,
+        standby=_texts(got.standbys),
         partitions=partitions,
-        previous=frozenset(map(str, sent.offset_sums or (*sent.previous_active, *sent.previous_standby))),
+        previous=_texts(sent.offset_sums or (*sent.previous_active, *sent.previous_standby)),
         problem=sent.problem or got.problem,
     )
+
+
+def _texts(tasks: Iterable[object]) -> frozenset[str]:
+    return frozenset(valid_text(str(task)) for task in tasks)
 
 
 def classic_generation(group: str, offset: int, time: int, value: Mapping[str, Any], record_bytes: int) -> Generation:
@@ -155,9 +160,9 @@ def classic_generation(group: str, offset: int, time: int, value: Mapping[str, A
         offset=offset,
         time=time,
         joined_time=joined_time if joined_time >= 0 else None,
-        protocol_type=value["protocolType"],
-        protocol=protocol,
-        leader=value["leader"] or "",
+        protocol_type=valid_text(value["protocolType"]),
+        protocol=valid_text(protocol),
+        leader=valid_text(value["leader"] or ""),
         members=members,
         record_bytes=record_bytes,
         described=_described_group(group, value, raws) if raws and has_userdata else None,
@@ -166,11 +171,12 @@ def classic_generation(group: str, offset: int, time: int, value: Mapping[str, A
 
 def _described(member: Mapping[str, Any], has_userdata: bool) -> DescribedGroupMember:
     """Return a member as a broker describes it; the bytes of another protocol type stay opaque."""
+    instance_id = member.get("groupInstanceId")
     return DescribedGroupMember(
-        member_id=member["memberId"],
-        group_instance_id=member.get("groupInstanceId"),
-        client_id=member["clientId"],
-        host=member["clientHost"],
+        member_id=valid_text(member["memberId"]),
+        group_instance_id=None if instance_id is None else valid_text(instance_id),
+        client_id=valid_text(member["clientId"]),
+        host=valid_text(member["clientHost"]),
         subscription=member["subscription"] if has_userdata else b"",
         assignment=member["assignment"] if has_userdata else b"",
     )
@@ -181,6 +187,6 @@ def _described_group(group: str, value: Mapping[str, Any], raws: Sequence[Descri
         name=group,
         state=STATE_STABLE,
         protocol_type=value["protocolType"],
-        protocol=value["protocol"] or "",
+        protocol=valid_text(value["protocol"] or ""),
         members=tuple(raws),
     )

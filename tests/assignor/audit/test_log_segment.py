@@ -189,7 +189,10 @@ def legacy(change):
     [
         (message_set(PAIRS[:1], 0)[:-1] + b"x", "checksum"),
         (legacy({20: 1}), "bytes at"),
-        (resealed(message_set(PAIRS[:1], 0)[:8] + (8).to_bytes(4, "big") + message_set(PAIRS[:1], 0)[12:20]), "ends at"),
+        (
+            resealed(message_set(PAIRS[:1], 0)[:8] + (8).to_bytes(4, "big") + message_set(PAIRS[:1], 0)[12:20]),
+            "ends at",
+        ),
         (legacy({17: GZIP}), "gzip"),
     ],
 )
