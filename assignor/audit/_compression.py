@@ -12,6 +12,8 @@ MAX_BATCH_BYTES: Final = 1 << 28
 _XERIAL_MAGIC: Final = b"\x82SNAPPY\x00"
 _XERIAL_HEADER_BYTES: Final = 16
 _GZIP_OR_ZLIB: Final = 47
+_SNAPPY_RATIO: Final = 32
+"""Snappy's densest element makes 64 bytes of 3; a chunk that promises more is damaged, and is not allocated."""
 
 
 class BadCompression(ValueError):
@@ -77,6 +79,8 @@ def _snappy_size(chunk: bytes) -> int:
         if chunk[index] < 0x80:
             break
     _check_size(size)
+    if size > _SNAPPY_RATIO * len(chunk):
+        raise BadCompression(f"snappy: a chunk of {len(chunk)} bytes cannot have {size} bytes uncompressed")
     return size
 
 

@@ -19,6 +19,9 @@ LIKELY: Final = "likely"
 UNKNOWN: Final = "unknown"
 _SCHEDULE_SLACK_MS: Final = 60_000
 """How much later than scheduled a probing rebalance completes: a member polls, and the others join."""
+_SHOWN_NAMES: Final = 10
+_SERVER_SESSION_MS: Final = 45_000
+"""Kafka's default of ``group.consumer.session.timeout.ms``; records of groups that are not classic have no timeout."""
 
 
 @frozen
@@ -82,7 +85,9 @@ _Found = tuple[str, str] | None
 
 
 def _names(members: Iterable[GroupMember]) -> str:
-    return ", ".join(sorted(member.name for member in members))
+    names = sorted(member.name for member in members)
+    more = f" and {len(names) - _SHOWN_NAMES} more" if len(names) > _SHOWN_NAMES else ""
+    return ", ".join(names[:_SHOWN_NAMES]) + more
 
 
 def _group_created(change: Transition) -> _Found:
@@ -97,6 +102,12 @@ def _group_created(change: Transition) -> _Found:
 
 def _all_left(change: Transition) -> _Found:
     return None if change.after.members else (CERTAIN, f"gone: {_names(change.gone)}")
+
+
+def _group_converted(change: Transition) -> _Found:
+    if change.before is None or change.before.type == change.after.type:
+        return None
+    return CERTAIN, f"{change.before.type} to {change.after.type}"
 
 
 def _static_member_restarted(change: Transition) -> _Found:
@@ -127,7 +138,7 @@ def _silence(change: Transition, member: GroupMember) -> int | None:
     owned = ((topic, int(number)) for topic, _, number in named)
     commits = [change.last_commits[each] for each in owned if each in change.last_commits]
     moment = change.after.joined_time or change.after.time
-    return moment - max(commits) if commits else None
+    return moment - max(commits) if commits and moment >= 0 <= max(commits) else None
 
 
 def _member_left(change: Transition) -> _Found:
@@ -137,11 +148,13 @@ def _member_left(change: Transition) -> _Found:
     left = [
         member
         for member in change.gone
-        if (silence := silences[member.member_id]) is not None and silence < member.session_timeout_ms
+        if (silence := silences[member.member_id]) is not None
+        and silence < (member.session_timeout_ms or _SERVER_SESSION_MS)
     ]
     if len(left) < len(change.gone):
         return None
-    return CERTAIN, f"left: {_names(left)} (committed within the session timeout)"
+    confidence = CERTAIN if all(member.session_timeout_ms for member in left) else LIKELY
+    return confidence, f"left: {_names(left)} (committed within the session timeout)"
 
 
 def _member_timed_out(change: Transition) -> _Found:
@@ -211,7 +224,7 @@ def _all_partitions(generation: Generation) -> frozenset[str]:
     return frozenset().union(*(member.partitions for member in generation.members.values()))
 
 
-def _leader_changed_metadata(change: Transition) -> _Found:
+def _metadata_changed(change: Transition) -> _Found:
     changed = [
         after
         for before, after in change.kept
@@ -221,9 +234,19 @@ def _leader_changed_metadata(change: Transition) -> _Found:
     return (LIKELY, f"other metadata: {_names(changed)}") if changed else None
 
 
+def _leader_rejoined(change: Transition) -> _Found:
+    # JoinGroup of a follower with the same metadata starts no rebalance; that of the leader always does
+    # (GroupCoordinator.doJoinGroup).
+    leader = change.after.members.get(change.after.leader)
+    if leader is None or change.before is None or change.before.leader != change.after.leader:
+        return None
+    return LIKELY, f"{leader.name} joined again: its topic metadata changed, or it asked for a rebalance"
+
+
 CAUSES: Final[Mapping[str, Callable[[Transition], _Found]]] = {
     "group-started": _group_created,
     "all-members-left": _all_left,
+    "group-converted": _group_converted,
     "static-member-restarted": _static_member_restarted,
     "member-restarted": _member_restarted,
     "member-joined": _member_joined,
@@ -236,7 +259,8 @@ CAUSES: Final[Mapping[str, Callable[[Transition], _Found]]] = {
     "probing-rebalance": _probing_rebalance,
     "subscription-changed": _subscription_changed,
     "partitions-added": _partitions_added,
-    "metadata-changed": _leader_changed_metadata,
+    "metadata-changed": _metadata_changed,
+    "leader-rejoined": _leader_rejoined,
 }
 """The rules, by cause. The codes are part of the tables and do not change."""
 
@@ -245,6 +269,10 @@ def moved_tasks(before: Generation | None, after: Generation) -> tuple[Collectio
     """Return the tasks that have another owner than before, and those that had one and have none."""
     if before is None:
         return (), ()
-    moved = [task for task, owners in after.owners.items() if task in before.owners and before.owners[task] != owners]
+    moved = [
+        task
+        for task, owners in after.owners.items()
+        if task in before.owners and set(before.owners[task]) != set(owners)
+    ]
     revoked = [task for task in before.owners if task not in after.owners]
     return moved, revoked

@@ -7,7 +7,8 @@ from typing import Final
 
 from attrs import define, field
 
-from assignor.audit.tables import Row
+from assignor.audit.log_segment import NO_TIMESTAMP
+from assignor.audit.tables import Row, valid_text
 
 TopicPartition = tuple[str, int]
 
@@ -57,7 +58,8 @@ class CommitSums:
         found = self._sums.get(partition)
         if found is None:
             found = self._sums[partition] = _Sum(record, time, time, offset, offset)
-        gap = time - self.last_times.get(partition, time)
+        before = self.last_times.get(partition, NO_TIMESTAMP)
+        gap = time - before if before >= 0 else 0
         found.longest_gap_ms = max(found.longest_gap_ms, gap)
         found.last_time = self.last_times[partition] = time
         return found
@@ -69,7 +71,7 @@ class CommitSums:
             yield {
                 "group": self.group,
                 "generation": generation,
-                "topic": topic,
+                "topic": valid_text(topic),
                 "partition": partition,
                 "first_record": found.first_record,
                 "commits": found.commits,

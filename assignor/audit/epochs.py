@@ -12,6 +12,7 @@ from typing import Any, Final
 from attrs import define, field, frozen
 
 from assignor.audit.generation import Generation, GroupMember
+from assignor.audit.tables import valid_text
 from assignor.inspect.member import shorten_uuids
 from subscription_codec.coordinator import RecordType
 
@@ -47,6 +48,7 @@ class EpochGroup:
         self, kind: RecordType, key: Mapping[str, Any], value: Mapping[str, Any] | None, offset: int, time: int
     ) -> Generation | None:
         """Take a record; return the epoch that it completes, if any."""
+        key, value = _valid_texts(key), _valid_texts(value)
         what = kind.name.removeprefix(next(prefix for prefix in _GROUP_TYPES if kind.name.startswith(prefix)))
         if what == "Metadata":
             complete = self.complete()
@@ -107,6 +109,15 @@ class EpochGroup:
             for topic in target.get("topicPartitions", ())
             for partition in topic["partitions"]
         )
+
+
+def _valid_texts(value: Any) -> Any:
+    """Return the fields of a record with text that can be written."""
+    if isinstance(value, str):
+        return valid_text(value)
+    if isinstance(value, Mapping):
+        return {name: _valid_texts(each) for name, each in value.items()}
+    return [_valid_texts(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def _server_assignor(epoch: _Epoch) -> str:

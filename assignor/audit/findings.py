@@ -13,7 +13,7 @@ from attrs import define, field
 
 from assignor.audit.causes import Cause, Transition
 from assignor.audit.generation import Generation
-from assignor.audit.tables import Row
+from assignor.audit.tables import Row, valid_text
 from assignor.inspect import Severity, finding_text, inspect_group
 
 _MINUTE_MS: Final = 60_000
@@ -51,6 +51,8 @@ ENDLESS_ROUNDS: Final = 10
 FLAPPING_TIMEOUTS: Final = 3
 """A client that timed out so often within a day."""
 _IMBALANCE_FACTOR: Final = 2.0
+_MOST_RECENT: Final = 4096
+"""Rebalances that are remembered at most; time may stand still in damaged records."""
 
 
 class _Open(NamedTuple):
@@ -69,7 +71,7 @@ class GroupFindings:
     _open: dict[str, _Open] = field(factory=dict)
     _unchecked: Generation | None = None
     _checked: int = -CHECK_INTERVAL_MS
-    _recent: deque[tuple[int, str]] = field(factory=deque)
+    _recent: deque[tuple[int, str]] = field(factory=lambda: deque(maxlen=_MOST_RECENT))
     _storm: bool = False
     _row_of: tuple[str, int] = ("", 0)
     _timeouts: dict[tuple[str, str], deque[int]] = field(factory=dict)
@@ -108,7 +110,9 @@ class GroupFindings:
 
     def _ended(self, code: str, time: int, until: int | None) -> Iterator[Row]:
         state = self._open.pop(code)
-        if time - state.since >= LASTING_MS[code]:
+        # Formats 0 and 1 may lack timestamps; then no duration is known.
+        lasted = time - state.since if state.since >= 0 else 0
+        if lasted >= LASTING_MS[code]:
             yield self._row(code, state.severity, state.text, state.members, state.generation, state.since, until)
 
     def _row(
@@ -139,18 +143,21 @@ class GroupFindings:
                 if each.code in LASTING_MS:
                     severity = "problem" if each.severity is Severity.PROBLEM else "notice"
                     found.setdefault(
-                        each.code, _Open(after.time, after.number, severity, finding_text(each), each.members)
+                        each.code,
+                        _Open(after.time, after.number, severity, valid_text(finding_text(each)), each.members),
                     )
         for code, text, members in _balance(after):
             found[code] = _Open(after.time, after.number, "notice", text, members)
         return found
 
     def _storms(self, after: Generation, cause: Cause) -> Iterator[Row]:
+        if after.time < 0:
+            return
         recent = self._recent
         recent.append((after.time, cause.code))
         while recent[0][0] < after.time - STORM_MS:
             recent.popleft()
-        least = max(STORM_REBALANCES, _STORM_PER_MEMBER * len(after.members))
+        least = min(max(STORM_REBALANCES, _STORM_PER_MEMBER * len(after.members)), _MOST_RECENT)
         if len(recent) < least:
             self._storm = False
         elif not self._storm:
@@ -172,7 +179,7 @@ class GroupFindings:
             yield self._row("endless-warm-up", "problem", text, (), after.number, after.time, after.time)
 
     def _flapping(self, change: Transition, cause: Cause) -> Iterator[Row]:
-        if cause.code != "member-timed-out":
+        if cause.code != "member-timed-out" or change.after.time < 0:
             return
         for member in change.gone:
             times = self._timeouts.setdefault(member.identity, deque(maxlen=FLAPPING_TIMEOUTS))

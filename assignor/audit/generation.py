@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from attrs import field, frozen
 
+from assignor.audit.tables import valid_text
 from assignor.inspect import DescribedGroup, DescribedGroupMember
 from assignor.inspect.described_group import CLASSIC, CONSUMER_PROTOCOL
 from assignor.inspect.member import releases_text, short_name
@@ -19,6 +20,7 @@ from subscription_codec import (
     DecodeError,
     FutureAssignment,
     FutureSubscription,
+    TaskId,
     decode_assignment,
     decode_subscription,
 )
@@ -149,8 +151,8 @@ def _member(raw: DescribedGroupMember, streams: bool, session_ms: int, rebalance
         session_timeout_ms=session_ms,
         rebalance_timeout_ms=rebalance_ms,
         process_id=sent.process_id,
-        rack=sent.rack,
-        topics=sent.topics,
+        rack=None if sent.rack is None else valid_text(sent.rack),
+        topics=tuple(map(valid_text, sent.topics)),
         used_version=sent.used_version,
         supported_version=sent.supported_version,
         answered_version=got.version,
@@ -234,10 +236,13 @@ def _got(encoded: bytes, streams: bool) -> _Got:
 
 
 def _partitions(topics: Iterable[TopicPartitions]) -> frozenset[str]:
-    return frozenset([f"{topic}-{partition}" for topic, partitions in topics for partition in partitions])
+    named = [(valid_text(topic), partitions) for topic, partitions in topics]
+    return frozenset([f"{topic}-{partition}" for topic, partitions in named for partition in partitions])
 
 
-_task_text = lru_cache(maxsize=1 << 16)(str)
+@lru_cache(maxsize=1 << 16)
+def _task_text(task: TaskId) -> str:
+    return valid_text(str(task))
 
 
 def _rejoins(sent: _Sent, got: _Got) -> bool:
@@ -268,9 +273,9 @@ def classic_generation(group: str, offset: int, time: int, value: Mapping[str, A
         offset=offset,
         time=time,
         joined_time=joined_time if joined_time >= 0 else None,
-        protocol_type=value["protocolType"],
-        protocol=protocol,
-        leader=value["leader"] or "",
+        protocol_type=valid_text(value["protocolType"]),
+        protocol=valid_text(protocol),
+        leader=valid_text(value["leader"] or ""),
         members=members,
         record_bytes=record_bytes,
         described=_described_group(group, value, raws) if raws and has_userdata else None,
@@ -279,11 +284,12 @@ def classic_generation(group: str, offset: int, time: int, value: Mapping[str, A
 
 def _described(member: Mapping[str, Any], has_userdata: bool) -> DescribedGroupMember:
     """Return a member as a broker describes it; the bytes of another protocol type stay opaque."""
+    instance_id = member.get("groupInstanceId")
     return DescribedGroupMember(
-        member_id=member["memberId"],
-        group_instance_id=member.get("groupInstanceId"),
-        client_id=member["clientId"],
-        host=member["clientHost"],
+        member_id=valid_text(member["memberId"]),
+        group_instance_id=None if instance_id is None else valid_text(instance_id),
+        client_id=valid_text(member["clientId"]),
+        host=valid_text(member["clientHost"]),
         subscription=member["subscription"] if has_userdata else b"",
         assignment=member["assignment"] if has_userdata else b"",
     )
@@ -294,6 +300,6 @@ def _described_group(group: str, value: Mapping[str, Any], raws: Sequence[Descri
         name=group,
         state=STATE_STABLE,
         protocol_type=value["protocolType"],
-        protocol=value["protocol"] or "",
+        protocol=valid_text(value["protocol"] or ""),
         members=tuple(raws),
     )

@@ -66,9 +66,16 @@ class GroupHistory:
         if value is None:
             self.state = STATE_DEAD
             return
-        self.type = CLASSIC
+        yield from self._end_of_epoch()
+        self._epochs, self.type = None, CLASSIC
         generation = classic_generation(self.group, offset, time, value, record_bytes)
-        if self._last is not None and self._last.number == generation.number and self._last.members:
+        before = self._last
+        if (
+            before
+            and before.members
+            and generation.members
+            and (CLASSIC, generation.number) == (before.type, before.number)
+        ):
             yield from self._update(generation)
         else:
             yield from self._advance(generation)
@@ -79,7 +86,12 @@ class GroupHistory:
         """Take a record of a group that is not classic."""
         self.last_time = max(self.last_time, time)
         type_ = group_type(kind)
+        if self._epochs is None and value is None:
+            # What is left of a group that was deleted, or converted to a classic one.
+            self.type = self.type if self.generations else type_
+            return
         if self._epochs is None or self._epochs.type != type_:
+            yield from self._end_of_epoch()
             self._epochs, self.type = EpochGroup(self.group, type_), type_
         complete = self._epochs.on_record(kind, key, value, offset, time)
         if complete is not None:
@@ -89,15 +101,15 @@ class GroupHistory:
 
     def _update(self, generation: Generation) -> Iterator[TableRow]:
         """Take a record that changes members within a generation: a static member has another member id."""
-        assert self._last is not None
-        change = Transition(before=self._last, after=generation)
-        old = {member.instance_id: member.member_id for member in change.gone}
-        for member in change.new:
-            for row in self._members.replace(old.get(member.instance_id, ""), member, generation.time):
-                yield MEMBERS.name, row
+        for row in self._members.update(Transition(before=self._last, after=generation)):
+            yield MEMBERS.name, row
         for row in self._tasks.advance(generation):
             yield TASKS.name, row
-        self._last = generation
+        self._last, self.members = generation, len(generation.members)
+
+    def _end_of_epoch(self) -> Iterator[TableRow]:
+        if self._epochs is not None and (complete := self._epochs.complete()) is not None:
+            yield from self._advance(complete)
 
     def _advance(self, generation: Generation) -> Iterator[TableRow]:
         change = Transition(before=self._last, after=generation, last_commits=self._commits.last_times)
@@ -130,8 +142,7 @@ class GroupHistory:
 
     def close(self, time: int) -> Iterator[TableRow]:
         """Yield what is open at the end of the records, whose last one has this time."""
-        if self._epochs is not None and (complete := self._epochs.complete()) is not None:
-            yield from self._advance(complete)
+        yield from self._end_of_epoch()
         yield from self._end_of_generation(None)
         for row in self._members.close():
             yield MEMBERS.name, row

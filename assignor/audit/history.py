@@ -14,6 +14,7 @@ from attrs import define, field
 from assignor.audit.group_history import GroupHistory, TableRow
 from assignor.audit.log_segment import LogRecord
 from assignor.audit.record_columns import RecordColumns
+from assignor.audit.tables import valid_text
 from subscription_codec import DecodeError
 from subscription_codec.coordinator import RECORD_TYPES, RecordKey, decode_key, decode_value, record_type_number
 
@@ -125,7 +126,7 @@ class PartitionHistory:
     def _group(self, name: str) -> GroupHistory:
         found = self.groups.get(name)
         if found is None:
-            found = self.groups[name] = GroupHistory(name)
+            found = self.groups[name] = GroupHistory(valid_text(name))
         return found
 
     def _read(self, record: LogRecord) -> Iterator[TableRow]:

@@ -46,12 +46,16 @@ class MemberLifetimes:
         self._last = dict(after.members)
         self._last_generation = after.number
 
-    def replace(self, old: str, member: GroupMember, time: int) -> Iterator[Row]:
-        """Yield a static member whose instance id has a new member id within the generation."""
-        if old in self._first:
-            yield self._row(old, time, "fenced")
-        self._first[member.member_id] = (self._last_generation, time, "restarted")
-        self._last[member.member_id] = member
+    def update(self, change: Transition) -> Iterator[Row]:
+        """Yield the members that another record of the same generation replaces: their instance id has a new owner."""
+        time = change.after.time
+        replaced = {each.instance_id for each in change.new} & {each.instance_id for each in change.gone} - {None}
+        for member in change.gone:
+            yield self._row(member.member_id, time, "fenced" if member.instance_id in replaced else "gone")
+        for member in change.new:
+            began = "restarted" if member.instance_id in replaced else "joined"
+            self._first[member.member_id] = (self._last_generation, time, began)
+        self._last = dict(change.after.members)
 
     def close(self) -> Iterator[Row]:
         """Yield the members of the last generation."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import zlib
 from collections import Counter
 from collections.abc import Iterator
+from mmap import mmap
 from typing import Final, NamedTuple
 
 from attrs import define, field, frozen
@@ -27,6 +28,10 @@ _CONTROL: Final = 0x20
 _SMALLEST_RECORD: Final = 7
 _MAX_PROBLEMS: Final = 100
 NO_TIMESTAMP: Final = -1
+SegmentBytes = bytes | memoryview | mmap
+MAX_TIMESTAMP: Final = 253_402_300_799_999
+"""The last millisecond of the year 9999; a larger timestamp, or a negative one, is none."""
+_MAX_OFFSET: Final = (1 << 63) - 1
 
 
 class LogRecord(NamedTuple):
@@ -68,7 +73,7 @@ class RecordBatch:
 
     def timestamp(self, delta: int) -> int:
         """Return the timestamp of a record."""
-        return self.max_timestamp if self.attributes & _APPEND_TIME else self.base_timestamp + delta
+        return known_time(self.max_timestamp if self.attributes & _APPEND_TIME else self.base_timestamp + delta)
 
 
 @define
@@ -80,7 +85,7 @@ class SegmentReader:
     problems: list[str] = field(factory=list)
     """One sentence for each damaged place, the first hundred."""
 
-    def records(self, data: bytes | memoryview, source: str = "segment") -> Iterator[LogRecord]:
+    def records(self, data: SegmentBytes, source: str = "segment") -> Iterator[LogRecord]:
         """Yield the records of a segment, in the order of their offsets."""
         for batch in self.batches(data, source):
             if isinstance(batch, RecordBatch):
@@ -91,7 +96,7 @@ class SegmentReader:
             else:
                 yield batch
 
-    def batches(self, data: bytes | memoryview, source: str = "segment") -> Iterator[RecordBatch | LogRecord]:
+    def batches(self, data: SegmentBytes, source: str = "segment") -> Iterator[RecordBatch | LogRecord]:
         """Yield batches of format 2, and the records of the older formats.
 
         Args:
@@ -118,7 +123,7 @@ class SegmentReader:
             self._report(f"{source}: {end - at} bytes at {at} are not a whole batch; the segment ends there")
 
     def _batch(
-        self, data: bytes | memoryview, at: int, following: int, base_offset: int
+        self, data: SegmentBytes, at: int, following: int, base_offset: int
     ) -> Iterator[RecordBatch | LogRecord]:
         magic = data[at + _MAGIC_AT]
         if magic == 2:
@@ -137,11 +142,16 @@ class SegmentReader:
             self.problems.append(problem)
 
 
-def _integer(data: bytes | memoryview, at: int, size: int) -> int:
+def known_time(timestamp: int) -> int:
+    """Return a timestamp, or ``NO_TIMESTAMP`` if it is no point in time: damaged bytes have any number."""
+    return timestamp if 0 <= timestamp <= MAX_TIMESTAMP else NO_TIMESTAMP
+
+
+def _integer(data: SegmentBytes, at: int, size: int) -> int:
     return int.from_bytes(data[at : at + size], "big", signed=True)
 
 
-def _read_batch(data: bytes | memoryview, at: int, following: int, base_offset: int) -> RecordBatch:
+def _read_batch(data: SegmentBytes, at: int, following: int, base_offset: int) -> RecordBatch:
     if following - at < _HEADER_BYTES:
         raise ValueError(f"{following - at} bytes; the header of a batch has {_HEADER_BYTES}")
     attributes = _integer(data, at + 21, 2)
@@ -173,10 +183,17 @@ def batch_records(batch: RecordBatch) -> Iterator[LogRecord]:
         offset_delta, at = _varint(payload, at)
         key, at = _sized(payload, at)
         value, at = _sized(payload, at)
-        at = start + size
-        if not start < at <= len(payload):
+        if not at <= start + size <= len(payload):
             raise ValueError(f"a record of {size} bytes at {start}, but the batch has {len(payload)}")
-        yield LogRecord(batch.base_offset + offset_delta, batch.timestamp(delta), key, value, producer, is_control)
+        at = start + size
+        offset = _known_offset(batch.base_offset + offset_delta)
+        yield LogRecord(offset, batch.timestamp(delta), key, value, producer, is_control)
+
+
+def _known_offset(offset: int) -> int:
+    if not 0 <= offset <= _MAX_OFFSET:
+        raise ValueError(f"a record with the offset {offset}")
+    return offset
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
@@ -208,7 +225,7 @@ def _legacy_records(message: bytes, base_offset: int) -> Iterator[LogRecord]:
     attributes, timestamp, key, value = _legacy_message(message)
     codec = attributes & _COMPRESSION
     if not codec:
-        yield LogRecord(base_offset, timestamp, key, value)
+        yield LogRecord(_known_offset(base_offset), known_time(timestamp), key, value)
         return
     inner = decompress(codec, value or b"")
     found: list[tuple[int, int, bytes | None, bytes | None]] = []
@@ -223,7 +240,7 @@ def _legacy_records(message: bytes, base_offset: int) -> Iterator[LogRecord]:
     shift = base_offset - found[-1][0] if found and message[_MAGIC_AT] == 1 else 0
     for offset, own_timestamp, inner_key, inner_value in found:
         stamp = timestamp if attributes & _APPEND_TIME else own_timestamp
-        yield LogRecord(offset + shift, stamp, inner_key, inner_value)
+        yield LogRecord(_known_offset(offset + shift), known_time(stamp), inner_key, inner_value)
 
 
 def _legacy_message(message: bytes) -> tuple[int, int, bytes | None, bytes | None]:

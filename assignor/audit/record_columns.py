@@ -6,12 +6,14 @@ from collections.abc import Sequence
 
 from attrs import frozen
 
+from assignor.audit.log_segment import SegmentBytes
+
 
 @frozen
 class RecordColumns:
     """Consecutive records that are neither compressed nor transactional. Columns have one value for each record."""
 
-    data: bytes | memoryview
+    data: SegmentBytes
     offsets: Sequence[int]
     times: Sequence[int]
     keys: Sequence[int]

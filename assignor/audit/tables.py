@@ -12,6 +12,11 @@ from typing import Any, Final, NamedTuple
 Row = dict[str, Any]
 
 
+def valid_text(text: str) -> str:
+    """Return text that can be written: the codec keeps bytes that are not UTF-8 as surrogates."""
+    return text if text.isascii() else text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
 class AuditTable(NamedTuple):
     """A table of an audit."""
 

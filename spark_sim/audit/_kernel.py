@@ -40,7 +40,7 @@ def crc32c_table() -> np.ndarray[Any, np.dtype[np.uint32]]:
 CRC_TABLE: Final = crc32c_table()
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def crc32c(data, at, end, table):  # type: ignore[no-untyped-def]
     """Return the CRC-32C of bytes."""
     crc = np.uint32(0xFFFFFFFF)
@@ -64,7 +64,7 @@ def crc32c(data, at, end, table):  # type: ignore[no-untyped-def]
     return np.uint32(crc ^ np.uint32(0xFFFFFFFF))
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def _integer(data, at, size):  # type: ignore[no-untyped-def]
     value = np.int64(0)
     for index in range(size):
@@ -74,7 +74,7 @@ def _integer(data, at, size):  # type: ignore[no-untyped-def]
     return value
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def _varint(data, at, end):  # type: ignore[no-untyped-def]
     """Read a zigzag varint; return it and its end, which is -1 if there is none."""
     value, shift = np.uint64(0), 0
@@ -88,7 +88,7 @@ def _varint(data, at, end):  # type: ignore[no-untyped-def]
     return np.int64(0), -1
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def _records(data, at, end, base, attributes, count, reads_commits, rows, row, counts):  # type: ignore[no-untyped-def]
     """Append the records of a batch; return the next row, or -1 if the bytes are not records."""
     base_time, max_time = _integer(data, base + 27, 8), _integer(data, base + 35, 8)
@@ -131,7 +131,7 @@ def _records(data, at, end, base, attributes, count, reads_commits, rows, row, c
     return row
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def scan(data, at, end, reads_commits, rows, counts, table):  # type: ignore[no-untyped-def]
     """Read whole batches until one has to be read by others, or the rows are full; return its place and the rows."""
     row, capacity = 0, rows.shape[0]

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from assignor.audit.log_segment import LogRecord, SegmentReader
+from assignor.audit.log_segment import MAX_TIMESTAMP, NO_TIMESTAMP, LogRecord, SegmentBytes, SegmentReader
 from assignor.audit.record_columns import RecordColumns
-
-if TYPE_CHECKING:
-    import mmap
 
 ROWS: Final = 1 << 16
 """Records of a block of columns at most."""
@@ -28,7 +25,7 @@ def compiled_kernel() -> Any:
 
 
 def scan_segment(
-    reader: SegmentReader, data: bytes | mmap.mmap, source: str, *, reads_commits: bool, kernel: Any
+    reader: SegmentReader, data: SegmentBytes, source: str, *, reads_commits: bool, kernel: Any
 ) -> Iterator[LogRecord | RecordColumns]:
     """Yield the records of a segment in order; ``reader`` counts, and reads what the kernel does not.
 
@@ -48,7 +45,7 @@ def scan_segment(
         following, found = kernel.scan(array, at, end, reads_commits, rows, counts, kernel.CRC_TABLE)
         reader.counts["bytes"] += following - at
         if found:
-            yield _columns(data, rows[:found])
+            yield _columns(data, rows[:found], kernel)
         if following == at or not found:
             at = following
             size = int.from_bytes(data[at + 8 : at + _LOG_OVERHEAD], "big", signed=True)
@@ -58,7 +55,9 @@ def scan_segment(
     _add_counts(reader, counts, kernel)
 
 
-def _columns(data: bytes | mmap.mmap, rows: Any) -> RecordColumns:
+def _columns(data: SegmentBytes, rows: Any, kernel: Any) -> RecordColumns:
+    times = rows[:, kernel.TIME]
+    times[(times < 0) | (times > MAX_TIMESTAMP)] = NO_TIMESTAMP
     offsets, times, keys, key_ends, values, value_ends, committed = rows.T.tolist()
     return RecordColumns(data, offsets, times, keys, key_ends, values, value_ends, committed)
 

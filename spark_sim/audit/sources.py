@@ -12,7 +12,7 @@ from typing import Any, Final, TextIO
 
 from attrs import frozen
 
-from assignor.audit.log_segment import LogRecord, SegmentReader
+from assignor.audit.log_segment import LogRecord, SegmentReader, known_time
 from assignor.audit.record_columns import RecordColumns
 from spark_sim.audit.scanner import compiled_kernel, scan_segment
 
@@ -125,10 +125,12 @@ def _open_text(file: Path) -> TextIO:
 
 
 def _dump_record(line: dict[str, Any]) -> tuple[int, LogRecord]:
-    key, value = line["key"], line["value"]
+    key, value, offset = line["key"], line["value"], int(line["offset"])
+    if not 0 <= offset < 1 << 63:
+        raise ValueError(f"offset {offset}")
     return int(line["partition"]), LogRecord(
-        int(line["offset"]),
-        int(line["timestamp"]),
+        offset,
+        known_time(int(line["timestamp"])),
         None if key is None else bytes.fromhex(key),
         None if value is None else bytes.fromhex(value),
     )
