@@ -28,7 +28,7 @@ MOST_REBALANCES: Final = 1_000_000
 """Rebalances on a page. If there are more, each group shows fewer of its last ones."""
 _MOST_OF_GROUP: Final = (1000, 500, 200, 100, 50, 20, 10)
 _MOST_MEMBERS: Final = 300
-_MOST_INTERVALS: Final = 1000
+MOST_INTERVALS: Final = 1000
 _MOST_TEXT: Final = 300
 """Characters of a detail, which names every member that it is about."""
 _NO_OWNER_OR_TWO: Final = ("unowned", "owned-twice")
@@ -142,7 +142,7 @@ def group_data(out: Path, most_rebalances: int = MOST_REBALANCES) -> Iterator[Gr
             [each.rows[GENERATIONS.name] for each in groups.values()], most_rebalances
         ),
         MEMBERS.name: _MOST_MEMBERS,
-        TASKS.name: _MOST_INTERVALS,
+        TASKS.name: MOST_INTERVALS,
     }
     for names in _batches(groups):
         files = set().union(*(groups[name].files for name in names))

@@ -19,7 +19,7 @@ from typing import Any, Final, Protocol
 from attrs import define, field
 
 from assignor.audit.tables import GENERATIONS, MEMBERS, TASKS
-from spark_sim.audit._report_data import Columns, GroupData, group_data
+from spark_sim.audit._report_data import MOST_INTERVALS, Columns, GroupData, group_data
 
 _BLOCK_BYTES: Final = 1_000_000
 """Of JSON; a block ends with the group that exceeds it."""
@@ -154,6 +154,7 @@ def group_json(group: GroupData, findings: Sequence[Mapping[str, Any]]) -> dict[
         "members": tables.get(MEMBERS.name),
         "intervals": tables.get(TASKS.name),
         "all": [group.all_rows.get(GENERATIONS.name, 0), group.all_rows.get(MEMBERS.name, 0)],
+        "cut": len(group.tables.get(TASKS.name, {}).get("role", ())) >= MOST_INTERVALS,
         "findings": [
             [each["code"], each["severity"], each["text"], each["generation"], each["from_time"], each["until_time"]]
             for each in sorted(findings, key=_severity)[:_MOST_FINDINGS]

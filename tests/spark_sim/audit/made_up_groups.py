@@ -204,7 +204,7 @@ def summary(group, rows, findings=(), **others):
     } | others
 
 
-def write_audit(out: Path, groups, partitions=1, source="segments") -> Audit:
+def write_audit(out: Path, groups, partitions=1, source="segments", problems=()) -> Audit:
     """Write the tables of groups, which are pairs of a summary and rows, and return the audit."""
     summaries = []
     for partition, some in enumerate(groups[place::partitions] for place in range(partitions)):
@@ -225,7 +225,7 @@ def write_audit(out: Path, groups, partitions=1, source="segments") -> Audit:
         records={"GroupMetadata": 12, "OffsetCommit": 1_000_000},
         rows=dict.fromkeys(TABLES, 0),
         groups=tuple(sorted(summaries, key=attention_order)),
-        problems=(),
+        problems=tuple(problems),
         first_time=START,
         last_time=max((group["last_time"] for group in summaries), default=START) + 60 * _SECOND,
     )

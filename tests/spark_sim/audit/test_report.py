@@ -177,9 +177,12 @@ def test_it_needs_no_network(tmp_path):
 
 def test_no_name_breaks_out(tmp_path):
     rows = rolling_bounce(HOSTILE)
-    plain = written(tmp_path / "plain", [one("g", rolling_bounce("g"))])
+    plain = written(tmp_path / "plain", [one("g", rolling_bounce("g"))], problems=["a torn batch"])
     text = written(
-        tmp_path / "hostile", [one(HOSTILE, rows, [finding(HOSTILE, "flapping", "problem", HOSTILE)])], source=HOSTILE
+        tmp_path / "hostile",
+        [one(HOSTILE, rows, [finding(HOSTILE, "flapping", "problem", HOSTILE)])],
+        source=HOSTILE,
+        problems=[HOSTILE],
     )
     page = Page(text)
 
@@ -404,3 +407,38 @@ def test_a_single_rebalance_is_drawn(browser, tmp_path):
 
     assert 1 == len(seen(browser, ".mark"))
     assert [] == [each for each in browser.get_log("browser") if each["level"] == "SEVERE"]
+
+
+def test_a_lane_is_hatched_where_the_tables_do_not_say_which_member_used_a_version(browser, tmp_path):
+    """During version probing, a generation used a version that is the last one of none of its members."""
+    used = ([6, 11], [6], [6, 7])
+    generations = [
+        generation("g", number + 1, START + number * 60_000, used_versions=each) for number, each in enumerate(used)
+    ]
+    members = [member("g", "a-1", START, used_version=6), member("g", "b-1", START + 120_000, used_version=7)]
+    written(tmp_path, [one("g", {"generations": generations, "members": members, "tasks": []})])
+    browser.get((tmp_path / "report.html").as_uri() + "#group=%3Dg&axis=steps")
+
+    assert ["v6", "v6", "v7"] == [each.text for each in seen(browser, "text.inside")]
+    assert 1 == len(seen(browser, ".plot svg > rect[fill='url(#mixed)']"))
+    assert "hatched" in seen(browser, ".key")[0].text
+
+
+def test_it_says_where_it_leaves_something_out(browser, tmp_path):
+    rows = storm("g", 1100)
+    rows["members"] = [member("g", f"c-{place}", START, START + 9_000_000 + place) for place in range(310)]
+    rows["tasks"] = [interval("g", "0_0", "unowned", START + place, START + place + 1) for place in range(1100)]
+    written(tmp_path, [one("g", rows, [finding("g", "offset-moved-back", "notice", "went back")] * 101)])
+    browser.get((tmp_path / "report.html").as_uri() + "#group=%3Dg")
+    seen(browser, "rect.lane")
+    text = seen(browser, "#one-group")[0].text
+
+    for expected in (
+        "1 more are in the table findings",
+        "1,000 rebalances of 1,000, the last of 1,100",
+        "a lane is a member (the last 300 of 310)",
+        "Only the last 1,000 intervals of tasks without one owner are drawn",
+        "310 members; the last 300 are shown",
+        "1,100 rebalances, the last one first; the last 1,000 are shown",
+    ):
+        assert expected in text
