@@ -196,7 +196,7 @@ def _revocation(change: Transition) -> _Found:
 
 def _probing_rebalance(change: Transition) -> _Found:
     due = [before for before, _ in change.kept if before.next_rebalance_ms]
-    if not due or change.before is None:
+    if not due:
         return None
     moment = min(member.next_rebalance_ms or 0 for member in due)
     completed = change.after.joined_time or change.after.time
@@ -211,17 +211,13 @@ def _subscription_changed(change: Transition) -> _Found:
 
 
 def _partitions_added(change: Transition) -> _Found:
-    if change.before is None:
-        return None
-    before, after = _all_partitions(change.before), _all_partitions(change.after)
+    # No member is new or gone here: those causes come first.
+    before = frozenset[str]().union(*(member.partitions for member, _ in change.kept))
+    after = frozenset[str]().union(*(member.partitions for _, member in change.kept))
     added, removed = after - before, before - after
     if not added or removed:
         return None
     return LIKELY, f"{len(added)} more partitions are assigned"
-
-
-def _all_partitions(generation: Generation) -> frozenset[str]:
-    return frozenset().union(*(member.partitions for member in generation.members.values()))
 
 
 def _metadata_changed(change: Transition) -> _Found:
