@@ -7,7 +7,7 @@ the rules applies.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from attrs import field, frozen
@@ -259,16 +259,3 @@ CAUSES: Final[Mapping[str, Callable[[Transition], _Found]]] = {
     "leader-rejoined": _leader_rejoined,
 }
 """The rules, by cause. The codes are part of the tables and do not change."""
-
-
-def moved_tasks(before: Generation | None, after: Generation) -> tuple[Collection[str], Collection[str]]:
-    """Return the tasks that have another owner than before, and those that had one and have none."""
-    if before is None:
-        return (), ()
-    moved = [
-        task
-        for task, owners in after.owners.items()
-        if task in before.owners and set(before.owners[task]) != set(owners)
-    ]
-    revoked = [task for task in before.owners if task not in after.owners]
-    return moved, revoked
