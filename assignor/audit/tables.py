@@ -97,7 +97,7 @@ TASKS: Final = AuditTable(
     (
         _GROUP,
         ("task", "string", "task (0_3), or partition (orders-3) if the group has no tasks"),
-        ("role", "string", "active, standby, unowned (nobody had it) or owned-twice"),
+        ("role", "string", "active, standby, unowned (no member had it) or owned-twice"),
         ("member_id", "string", "member id of the owner; empty for unowned, all owners for owned-twice"),
         ("member", "string", "its short name"),
         ("from_generation", "bigint", "first generation of the interval"),

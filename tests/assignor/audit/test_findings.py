@@ -59,7 +59,7 @@ def test_two_members_of_one_process_id():
     assert found(first, second, code="same-process", lasted=MINUTE)
 
 
-def test_bytes_that_nobody_can_read():
+def test_bytes_that_cannot_be_read():
     assert found(evolve(alone(), subscription=b"\0\1\2"), code="unreadable", lasted=MINUTE)
 
 
@@ -128,7 +128,7 @@ def test_without_timestamps_nothing_lasts_and_nothing_storms():
     assert Played(*records, commit(0, at=HOUR)).codes == []
 
 
-def test_without_timestamps_nobody_flaps():
+def test_without_timestamps_no_member_flaps():
     assert "flapping" not in Played(*timeouts(3, -NOW - 1, 0)).codes
 
 
