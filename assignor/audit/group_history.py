@@ -8,12 +8,12 @@ from typing import Any
 
 from attrs import define, field
 
-from assignor.audit.causes import Cause, Transition, infer_cause
-from assignor.audit.commits import CommitSums
-from assignor.audit.epochs import EpochGroup, group_type
-from assignor.audit.findings import GroupFindings
-from assignor.audit.generation import STATE_DEAD, Generation, classic_generation
-from assignor.audit.lifetimes import MemberLifetimes, TaskIntervals
+from assignor.audit._causes import Cause, Transition, infer_cause
+from assignor.audit._commits import CommitSums
+from assignor.audit._epochs import EpochGroup, group_type
+from assignor.audit._findings import GroupFindings
+from assignor.audit._generation import STATE_DEAD, Generation, classic_generation
+from assignor.audit._lifetimes import MemberLifetimes, TaskIntervals
 from assignor.audit.tables import COMMITS, FINDINGS, GENERATIONS, MEMBERS, TASKS, Row
 from assignor.inspect.described_group import CLASSIC
 from subscription_codec import EARLIEST_PROBEABLE_VERSION

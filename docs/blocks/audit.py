@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from assignor.audit.findings import LASTING_MS
+from assignor.audit._findings import LASTING_MS
 from blocks.markdown import table
 from spark_sim.audit.schema import TABLES
 

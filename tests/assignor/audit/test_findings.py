@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 from attrs import evolve
 
-from assignor.audit.findings import LASTING_MS
+from assignor.audit._findings import LASTING_MS
 from tests.assignor.audit.histories import ALL, DAY, HOUR, MINUTE, NOW, Played, alone, commit, generation, member, pair
 
 PATTERNS = {"rebalance-storm", "endless-probing", "endless-warm-up", "flapping", "offset-moved-back"}

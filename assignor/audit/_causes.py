@@ -12,7 +12,7 @@ from typing import Final
 
 from attrs import field, frozen
 
-from assignor.audit.generation import Generation, GroupMember
+from assignor.audit._generation import Generation, GroupMember
 
 CERTAIN: Final = "certain"
 LIKELY: Final = "likely"
