@@ -8,12 +8,12 @@ from typing import Any
 
 from attrs import define, field
 
-from assignor.audit.causes import Cause, Transition, infer_cause, moved_tasks
-from assignor.audit.commits import CommitSums
-from assignor.audit.epochs import EpochGroup, group_type
-from assignor.audit.findings import GroupFindings
-from assignor.audit.generation import STATE_DEAD, Generation, classic_generation
-from assignor.audit.lifetimes import MemberLifetimes, TaskIntervals
+from assignor.audit._causes import Cause, Transition, infer_cause
+from assignor.audit._commits import CommitSums
+from assignor.audit._epochs import EpochGroup, group_type
+from assignor.audit._findings import GroupFindings
+from assignor.audit._generation import STATE_DEAD, Generation, classic_generation
+from assignor.audit._lifetimes import MemberLifetimes, TaskIntervals
 from assignor.audit.tables import COMMITS, FINDINGS, GENERATIONS, MEMBERS, TASKS, Row
 from assignor.inspect.described_group import CLASSIC
 from subscription_codec import EARLIEST_PROBEABLE_VERSION
@@ -41,6 +41,8 @@ class GroupHistory:
     _last: Generation | None = None
     _row: Row | None = None
     _epochs: EpochGroup | None = None
+    _owners: dict[str, frozenset[str]] = field(factory=dict)
+    """The last owners of each task; a cooperative group moves a task in two generations, between which it has none."""
     _commits: CommitSums = field(init=False)
     _members: MemberLifetimes = field(init=False)
     _tasks: TaskIntervals = field(init=False)
@@ -115,7 +117,7 @@ class GroupHistory:
         change = Transition(before=self._last, after=generation, last_commits=self._commits.last_times)
         cause = infer_cause(change)
         yield from self._end_of_generation(generation.time)
-        self._row = _generation_row(change, cause)
+        self._row = _generation_row(change, cause, self._moved_tasks(generation))
         for row in self._members.advance(change, cause):
             yield MEMBERS.name, row
         for row in self._tasks.advance(generation):
@@ -125,6 +127,13 @@ class GroupHistory:
         self._last, self.state, self.members = generation, generation.state, len(generation.members)
         self.generations += 1
         self.causes[cause.code] += 1
+
+    def _moved_tasks(self, after: Generation) -> list[str]:
+        """Return the tasks whose owner is another one than their last; a static member remains the same."""
+        owners = {task: frozenset(map(after.owner_name, found)) for task, found in after.owners.items()}
+        moved = [task for task, found in owners.items() if self._owners.get(task, found) != found]
+        self._owners.update(owners)
+        return moved
 
     def _end_of_generation(self, until: int | None) -> Iterator[TableRow]:
         number = None if self._last is None else self._last.number
@@ -152,9 +161,9 @@ class GroupHistory:
             yield from self._found(row)
 
 
-def _generation_row(change: Transition, cause: Cause) -> Row:
+def _generation_row(change: Transition, cause: Cause, moved: list[str]) -> Row:
     after, before = change.after, change.before
-    moved, revoked = moved_tasks(before, after)
+    revoked = [task for task in before.owners if task not in after.owners] if before else []
     without_state = [task for task in moved if not _had_state(after, task)]
     members = list(after.members.values())
     scheduled = [member.next_rebalance_ms for member in members if member.next_rebalance_ms]

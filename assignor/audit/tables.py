@@ -60,7 +60,7 @@ GENERATIONS: Final = AuditTable(
         ("rejoins", "bigint", "members that this assignment makes rejoin at once"),
         ("next_rebalance_ms?", "bigint", "when the leader scheduled a probing rebalance; null: it did not"),
         ("tasks", "bigint", "active tasks, or partitions if the group has no tasks"),
-        ("tasks_moved", "bigint", "tasks with another owner than before"),
+        ("tasks_moved", "bigint", "tasks with another owner than their last one"),
         ("tasks_moved_without_state", "bigint", "of these, tasks of which the new owner reported no state"),
         ("tasks_revoked", "bigint", "tasks that had an owner and have none in this generation"),
         ("record_bytes", "bigint", "size of the record; the broker limits it (max.message.bytes)"),
@@ -97,7 +97,7 @@ TASKS: Final = AuditTable(
     (
         _GROUP,
         ("task", "string", "task (0_3), or partition (orders-3) if the group has no tasks"),
-        ("role", "string", "active, standby, unowned (nobody had it) or owned-twice"),
+        ("role", "string", "active, standby, unowned (no member had it) or owned-twice"),
         ("member_id", "string", "member id of the owner; empty for unowned, all owners for owned-twice"),
         ("member", "string", "its short name"),
         ("from_generation", "bigint", "first generation of the interval"),

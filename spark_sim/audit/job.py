@@ -121,15 +121,17 @@ def _summaries(
 
 
 def _audit(source: Source, summaries: list[PartitionSummary]) -> Audit:
-    times = [each.first_time for each in summaries if each.first_time is not None]
+    # Records of format 0 have no timestamps.
+    first_times = [each.first_time for each in summaries if each.first_time is not None and each.first_time >= 0]
+    last_times = [each.last_time for each in summaries if each.last_time > 0]
     return Audit(
         source=source.name,
         records=dict(sorted(sum((each.counts for each in summaries), Counter[str]()).items())),
         rows={name: sum(each.rows[name] for each in summaries) for name in TABLES},
         groups=tuple(sorted((group for each in summaries for group in each.groups), key=attention_order)),
         problems=tuple(problem for each in summaries for problem in each.problems),
-        first_time=min(times, default=None),
-        last_time=max((each.last_time for each in summaries if each.first_time is not None), default=None),
+        first_time=min(first_times, default=None),
+        last_time=max(last_times, default=None),
     )
 
 

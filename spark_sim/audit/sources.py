@@ -6,6 +6,7 @@ import gzip
 import json
 import mmap
 import re
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, TextIO
@@ -106,7 +107,7 @@ def read_dump(file: Path) -> Iterator[tuple[int, LogRecord]]:
         SourceError: A line is something else.
     """
     with _open_text(file) as lines:
-        for number, line in enumerate(lines, start=1):
+        for number, line in enumerate(_text_lines(file, lines), start=1):
             if line.strip():
                 try:
                     yield _dump_record(json.loads(line))
@@ -115,6 +116,13 @@ def read_dump(file: Path) -> Iterator[tuple[int, LogRecord]]:
                         f"{file}, line {number}: expected partition, offset, timestamp, key and value (hexadecimal); "
                         f"{type(error).__name__}: {error}"
                     ) from None
+
+
+def _text_lines(file: Path, lines: TextIO) -> Iterator[str]:
+    try:
+        yield from lines
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
+        raise SourceError(f"{file} is no dump: expected JSON lines, {type(error).__name__}: {error}") from None
 
 
 def _open_text(file: Path) -> TextIO:

@@ -4,7 +4,7 @@ from base64 import urlsafe_b64encode
 from random import Random
 from typing import Any
 
-from subscription_codec.coordinator.schema import Array, Field, Schema
+from subscription_codec.coordinator._schema import Array, Field, Schema
 
 _TEXTS = ("", "a", "orders-changelog", "pod-3", "é", "日本", "x" * 200)
 _BITS = {"int8": 7, "int16": 15, "int32": 31, "int64": 63}

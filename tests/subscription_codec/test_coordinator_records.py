@@ -88,7 +88,7 @@ def test_a_malformed_key_is_refused(error, key):
     assert isinstance(caught.value, error | BadCount)
 
 
-def test_a_version_that_nobody_writes_is_refused():
+def test_a_version_that_no_release_writes_is_refused():
     with pytest.raises(FutureVersion, match="OffsetCommitValue 5; the highest known version is 4"):
         decode_value(OFFSET_COMMIT, b"\x00\x05")
     with pytest.raises(BadVersion):

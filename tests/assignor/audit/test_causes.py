@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
-from assignor.audit.causes import CAUSES
+from assignor.audit._causes import CAUSES
 from tests.assignor.audit.histories import ALL, MINUTE, NOW, Played, alone, commit, deleted, generation, member, pair
 from tests.assignor.audit.segments import record
 from tests.assignor.inspect.described_groups import of_range

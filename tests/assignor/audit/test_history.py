@@ -57,6 +57,25 @@ def test_the_order_of_two_owners_is_no_move():
     assert Played(generation(1, first, second), generation(2, second, first)).last["tasks_moved"] == 0
 
 
+def test_a_task_moves_when_its_next_owner_gets_it():
+    """A cooperative group revokes it in one generation and assigns it in the next."""
+    before = member("A", active=ALL, owned=ALL), member("B")
+    between = member("A", active="0_0", owned=ALL), member("B")
+    played = Played(generation(1, *before), generation(2, *between), generation(3, *pair()))
+
+    assert [(row["tasks_revoked"], row["tasks_moved"]) for row in played.rows["generations"]] == [
+        (0, 0),
+        (1, 0),
+        (0, 1),
+    ]
+
+
+def test_a_static_member_that_restarts_keeps_its_tasks():
+    old, new = member("A", active=ALL, instance="pod-0"), member("A2", active=ALL, instance="pod-0")
+
+    assert Played(generation(1, old), generation(2, new)).last["tasks_moved"] == 0
+
+
 def test_a_probe_and_a_schedule_are_shown():
     last = Played(generation(1, member("B", used=9, supported=9, answered=3), alone(next_ms=NOW + 5))).last
 

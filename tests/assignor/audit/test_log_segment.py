@@ -259,8 +259,12 @@ def test_any_damage_is_counted_and_raises_nothing():
     """300 segments with random damage: flipped bytes, cut ends, bytes in between."""
     random = Random(19)
     whole = b"".join(
-        (batch(PAIRS, 0, random.randrange(5)), message_set(PAIRS, 1, GZIP, 3), message_set(PAIRS, 0, base=6))
-        + tuple(batch(PAIRS, 9 + 3 * each, each, attributes=CONTROL * (each == 3)) for each in range(5))
+        [
+            batch(PAIRS, 0, random.randrange(5)),
+            message_set(PAIRS, 1, GZIP, 3),
+            message_set(PAIRS, 0, base=6),
+            *(batch(PAIRS, 9 + 3 * each, each, attributes=CONTROL * (each == 3)) for each in range(5)),
+        ]
     )
     for _ in range(300):
         data = bytearray(whole)

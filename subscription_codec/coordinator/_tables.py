@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from subscription_codec.coordinator.schema import NOT_FLEXIBLE, Array, Field, Schema
+from subscription_codec.coordinator._schema import NOT_FLEXIBLE, Array, Field, Schema
 
 
 class RecordType(NamedTuple):

@@ -128,6 +128,10 @@ class Generation:
                 found[task] = (*found.get(task, ()), member.member_id)
         return found
 
+    def owner_name(self, member_id: str) -> str:
+        """Return what a member keeps when it restarts: its instance id, or else its member id."""
+        return self.members[member_id].instance_id or member_id
+
     def versions(self, name: str) -> list[int]:
         """List the distinct used or supported versions of the members."""
         return sorted({number for member in self.members.values() if (number := getattr(member, name)) is not None})

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from attrs import define, field, frozen
 
-from assignor.audit.generation import Generation, GroupMember
+from assignor.audit._generation import Generation, GroupMember
 from assignor.audit.tables import valid_text
 from assignor.inspect.member import shorten_uuids
 from subscription_codec.coordinator import RecordType

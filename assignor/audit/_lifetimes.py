@@ -7,8 +7,8 @@ from typing import Final
 
 from attrs import define, field
 
-from assignor.audit.causes import Cause, Transition
-from assignor.audit.generation import Generation, GroupMember
+from assignor.audit._causes import Cause, Transition
+from assignor.audit._generation import Generation, GroupMember
 from assignor.audit.tables import Row
 
 PRESENT: Final = "present"

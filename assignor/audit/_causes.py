@@ -7,12 +7,12 @@ the rules applies.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from attrs import field, frozen
 
-from assignor.audit.generation import Generation, GroupMember
+from assignor.audit._generation import Generation, GroupMember
 
 CERTAIN: Final = "certain"
 LIKELY: Final = "likely"
@@ -196,7 +196,7 @@ def _revocation(change: Transition) -> _Found:
 
 def _probing_rebalance(change: Transition) -> _Found:
     due = [before for before, _ in change.kept if before.next_rebalance_ms]
-    if not due or change.before is None:
+    if not due:
         return None
     moment = min(member.next_rebalance_ms or 0 for member in due)
     completed = change.after.joined_time or change.after.time
@@ -211,17 +211,13 @@ def _subscription_changed(change: Transition) -> _Found:
 
 
 def _partitions_added(change: Transition) -> _Found:
-    if change.before is None:
-        return None
-    before, after = _all_partitions(change.before), _all_partitions(change.after)
+    # No member is new or gone here: those causes come first.
+    before = frozenset[str]().union(*(member.partitions for member, _ in change.kept))
+    after = frozenset[str]().union(*(member.partitions for _, member in change.kept))
     added, removed = after - before, before - after
     if not added or removed:
         return None
     return LIKELY, f"{len(added)} more partitions are assigned"
-
-
-def _all_partitions(generation: Generation) -> frozenset[str]:
-    return frozenset().union(*(member.partitions for member in generation.members.values()))
 
 
 def _metadata_changed(change: Transition) -> _Found:
@@ -263,16 +259,3 @@ CAUSES: Final[Mapping[str, Callable[[Transition], _Found]]] = {
     "leader-rejoined": _leader_rejoined,
 }
 """The rules, by cause. The codes are part of the tables and do not change."""
-
-
-def moved_tasks(before: Generation | None, after: Generation) -> tuple[Collection[str], Collection[str]]:
-    """Return the tasks that have another owner than before, and those that had one and have none."""
-    if before is None:
-        return (), ()
-    moved = [
-        task
-        for task, owners in after.owners.items()
-        if task in before.owners and set(before.owners[task]) != set(owners)
-    ]
-    revoked = [task for task in before.owners if task not in after.owners]
-    return moved, revoked

@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 
 from attrs import define, field
 
-from assignor.audit.causes import Cause, Transition
-from assignor.audit.generation import Generation
+from assignor.audit._causes import Cause, Transition
+from assignor.audit._generation import Generation
 from assignor.audit.tables import Row, valid_text
 from assignor.inspect import Severity, finding_text, inspect_group
 
