@@ -27,7 +27,7 @@ _MOST_OPEN: Final = 100_000
 _MOST_PROBLEMS: Final = 100
 
 _Commit = tuple[str, str, int, int, int, int | None]
-_Target = tuple[GroupHistory, str, int, str]
+_Target = tuple[GroupHistory, str, int]
 
 
 @define
@@ -79,22 +79,13 @@ class PartitionHistory:
         data, targets = block.data, self._targets
         self.first_time = block.times[0] if self.first_time is None else self.first_time
         self.last_time = max(self.last_time, *block.times)
-        for offset, time, at, key_end, value, value_end, is_commit in zip(
-            block.offsets,
-            block.times,
-            block.keys,
-            block.key_ends,
-            block.values,
-            block.value_ends,
-            block.are_commits,
-            strict=True,
-        ):
-            key = bytes(data[at:key_end])
+        rows = zip(block.keys, block.key_ends, block.values, block.are_commits, strict=True)
+        for index, (at, end, value, is_commit) in enumerate(rows):
             if not is_commit:
-                yield from self._read_one(
-                    LogRecord(offset, time, key, bytes(data[value:value_end]) if value >= 0 else None)
-                )
+                yield from self._read_one(block.record(index))
                 continue
+            key, offset = bytes(data[at:end]), block.offsets[index]
+            self.counts[RECORD_TYPES[key[1]].name] += 1
             target = targets.get(key)
             if target is None:
                 try:
@@ -102,20 +93,19 @@ class PartitionHistory:
                 except DecodeError as error:
                     self._undecodable(offset, error)
                     continue
-            group, topic, partition, name = target
-            self.counts[name] += 1
+            group, topic, partition = target
+            committed = None
             if value < 0:
                 self.counts["tombstones"] += 1
-                group.on_commit(topic, partition, offset, time, None)
             else:
                 committed = int.from_bytes(data[value + 2 : value + 10], "big", signed=True)
-                group.on_commit(topic, partition, offset, time, committed)
+            group.on_commit(topic, partition, offset, block.times[index], committed)
 
     def _target(self, key: bytes) -> _Target:
         """Return the group and the partition of a commit's key."""
         decoded = decode_key(key)
         group = self._group(decoded.group)
-        target = self._targets[key] = (group, decoded.fields["topic"], decoded.fields["partition"], decoded.type.name)
+        target = self._targets[key] = (group, decoded.fields["topic"], decoded.fields["partition"])
         return target
 
     def close(self) -> Iterator[TableRow]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from attrs import frozen
 
-from assignor.audit.log_segment import SegmentBytes
+from assignor.audit.log_segment import LogRecord, SegmentBytes
 
 
 @frozen
@@ -24,3 +24,17 @@ class RecordColumns:
     value_ends: Sequence[int]
     are_commits: Sequence[int]
     """1 for offset commits: the committed offset is behind the version, in every version of the value."""
+
+    def record(self, index: int) -> LogRecord:
+        """Return one record."""
+        value = self.values[index]
+        return LogRecord(
+            self.offsets[index],
+            self.times[index],
+            bytes(self.data[self.keys[index] : self.key_ends[index]]),
+            None if value < 0 else bytes(self.data[value : self.value_ends[index]]),
+        )
+
+    def records(self) -> Iterator[LogRecord]:
+        """Yield all records."""
+        return map(self.record, range(len(self.offsets)))

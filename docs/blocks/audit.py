@@ -7,7 +7,7 @@ from typing import Final
 
 from assignor.audit._findings import LASTING_MS
 from blocks.markdown import table
-from spark_sim.audit.schema import TABLES
+from spark_sim.audit._schema import TABLES
 
 _UNITS: Final = ((86_400_000, "day"), (3_600_000, "hour"), (60_000, "minute"))
 

@@ -6,7 +6,7 @@ other one, and before one that is damaged. ``assignor.audit.log_segment`` reads 
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numba import njit
@@ -19,49 +19,6 @@ COUNTS: Final = 4
 _HEADER: Final = 61
 _SPECIAL: Final = 0x37
 """Compression, transactional, control: attributes of batches that are not read here."""
-_POLYNOMIAL: Final = 0x82F63B78
-
-
-def crc32c_table() -> np.ndarray[Any, np.dtype[np.uint32]]:
-    """Return the table of CRC-32C for eight bytes at a time."""
-    table = np.zeros((8, 256), np.uint32)
-    for byte in range(256):
-        value = byte
-        for _ in range(8):
-            value = value >> 1 ^ (_POLYNOMIAL if value & 1 else 0)
-        table[0, byte] = value
-    for byte in range(256):
-        for step in range(1, 8):
-            before = int(table[step - 1, byte])
-            table[step, byte] = before >> 8 ^ int(table[0, before & 0xFF])
-    return table
-
-
-CRC_TABLE: Final = crc32c_table()
-
-
-@njit(cache=True, nogil=True)
-def crc32c(data, at, end, table):  # type: ignore[no-untyped-def]
-    """Return the CRC-32C of bytes."""
-    crc = np.uint32(0xFFFFFFFF)
-    while at + 8 <= end:
-        one = np.uint32(data[at]) | np.uint32(data[at + 1]) << 8 | np.uint32(data[at + 2]) << 16
-        one = (one | np.uint32(data[at + 3]) << 24) ^ crc
-        crc = np.uint32(
-            table[7, one & 0xFF]
-            ^ table[6, one >> 8 & 0xFF]
-            ^ table[5, one >> 16 & 0xFF]
-            ^ table[4, one >> 24]
-            ^ table[3, data[at + 4]]
-            ^ table[2, data[at + 5]]
-            ^ table[1, data[at + 6]]
-            ^ table[0, data[at + 7]]
-        )
-        at += 8
-    while at < end:
-        crc = np.uint32(table[0, (crc ^ data[at]) & 0xFF] ^ crc >> 8)
-        at += 1
-    return np.uint32(crc ^ np.uint32(0xFFFFFFFF))
 
 
 @njit(cache=True, nogil=True)
@@ -93,6 +50,8 @@ def _records(data, at, end, base, attributes, count, reads_commits, rows, row, c
     """Append the records of a batch; return the next row, or -1 if the bytes are not records."""
     base_time, max_time = _integer(data, base + 27, 8), _integer(data, base + 35, 8)
     base_offset = _integer(data, base, 8)
+    if base_offset < 0:
+        return -1
     for _ in range(count):
         size, at = _varint(data, at, end)
         if at < 0 or size <= 0 or at + size > end:
@@ -102,7 +61,7 @@ def _records(data, at, end, base, attributes, count, reads_commits, rows, row, c
         if at < 0:
             return -1
         offset_delta, at = _varint(data, at, following)
-        if at < 0:
+        if at < 0 or base_offset + offset_delta < 0:
             return -1
         key_size, at = _varint(data, at, following)
         if at < 0 or key_size < 0 or at + key_size > following:
@@ -132,7 +91,7 @@ def _records(data, at, end, base, attributes, count, reads_commits, rows, row, c
 
 
 @njit(cache=True, nogil=True)
-def scan(data, at, end, reads_commits, rows, counts, table):  # type: ignore[no-untyped-def]
+def scan(data, at, end, reads_commits, rows, counts):  # type: ignore[no-untyped-def]
     """Read whole batches until one has to be read by others, or the rows are full; return its place and the rows."""
     row, capacity = 0, rows.shape[0]
     while end - at >= _HEADER:
@@ -142,8 +101,6 @@ def scan(data, at, end, reads_commits, rows, counts, table):  # type: ignore[no-
             break
         attributes, count = _integer(data, at + 21, 2), _integer(data, at + 57, 4)
         if attributes & _SPECIAL or count < 0 or row + count > capacity:
-            break
-        if crc32c(data, at + 21, following, table) != np.uint32(_integer(data, at + 17, 4)):
             break
         before = counts.copy()
         next_row = _records(data, at + _HEADER, following, at, attributes, count, reads_commits, rows, row, counts)

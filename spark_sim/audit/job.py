@@ -14,8 +14,8 @@ from uuid import uuid4
 
 from attrs import frozen
 
+from spark_sim.audit._schema import TABLES
 from spark_sim.audit.partition_audit import AuditFilter, PartitionSummary, audit_partition
-from spark_sim.audit.schema import TABLES
 from spark_sim.audit.sources import Source, SourceError
 
 SUMMARY_FILE: Final = "audit.json"
@@ -72,7 +72,7 @@ def run_audit(
     Raises:
         SourceError: The source cannot be read, or the folder has files that no audit has written.
     """
-    from spark_sim.audit.report import write_report
+    from spark_sim.audit._report import write_report
 
     check_folder(out)
     draft = out.with_name(f".{out.name}-{uuid4().hex}")

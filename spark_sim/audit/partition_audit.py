@@ -15,7 +15,7 @@ from assignor.audit.group_history import GroupHistory
 from assignor.audit.history import PartitionHistory
 from assignor.audit.log_segment import SegmentReader
 from assignor.audit.tables import COMMITS, FINDINGS, GENERATIONS, MEMBERS, TASKS, Row
-from spark_sim.audit.schema import TABLES
+from spark_sim.audit._schema import TABLES
 from spark_sim.audit.sources import PartitionSource
 
 if TYPE_CHECKING:

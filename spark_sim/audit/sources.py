@@ -15,7 +15,7 @@ from attrs import frozen
 
 from assignor.audit.log_segment import LogRecord, SegmentReader, known_time
 from assignor.audit.record_columns import RecordColumns
-from spark_sim.audit.scanner import compiled_kernel, scan_segment
+from spark_sim.audit._scanner import compiled_kernel, scan_segment
 
 _FOLDER: Final = re.compile(r"__consumer_offsets-(\d+)")
 
@@ -144,18 +144,26 @@ def _dump_record(line: dict[str, Any]) -> tuple[int, LogRecord]:
     )
 
 
-def write_dump(records: Iterator[tuple[int, LogRecord]], file: Path) -> int:
-    """Write records as a dump; return their number."""
+def write_dump(source: Source, file: Path) -> int:
+    """Write the records of a source as a dump; return their number. Transaction markers are left out."""
     written = 0
     with gzip.open(file, "wt", encoding="utf-8") if file.suffix == ".gz" else file.open("w", encoding="utf-8") as out:
-        for partition, record in records:
-            line = {
-                "partition": partition,
-                "offset": record.offset,
-                "timestamp": record.timestamp,
-                "key": None if record.key is None else record.key.hex(),
-                "value": None if record.value is None else record.value.hex(),
-            }
-            out.write(json.dumps(line) + "\n")
-            written += 1
+        for partition in source.partitions:
+            for found in partition.records(SegmentReader()):
+                for record in found.records() if isinstance(found, RecordColumns) else (found,):
+                    if not record.is_control:
+                        out.write(_dump_line(partition.partition, record) + "\n")
+                        written += 1
     return written
+
+
+def _dump_line(partition: int, record: LogRecord) -> str:
+    return json.dumps(
+        {
+            "partition": partition,
+            "offset": record.offset,
+            "timestamp": record.timestamp,
+            "key": None if record.key is None else record.key.hex(),
+            "value": None if record.value is None else record.value.hex(),
+        }
+    )

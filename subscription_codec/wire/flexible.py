@@ -70,7 +70,14 @@ class Length:
             raise EncodeError(f"a length of {value} does not fit into {self.size} bytes") from None
 
 
-class _Sized(WireType[Any]):
+class _JsonValue(WireType[T]):
+    """A type whose values are their JSON form already, except bytes."""
+
+    def from_json(self, value: Any) -> T:
+        return value  # type: ignore[no-any-return]
+
+
+class _Sized(_JsonValue[Any]):
     """A value after its length."""
 
     def __init__(self, length: Length, nullable: bool) -> None:
@@ -93,9 +100,6 @@ class _Sized(WireType[Any]):
             raise EncodeError(f"needs {self.name}, got {value!r}") from None
         return value is not None
 
-    def from_json(self, value: Any) -> Any:
-        return value
-
 
 class Text(_Sized):
     """A string in UTF-8."""
@@ -111,8 +115,8 @@ class Text(_Sized):
             encoded = None if value is None else value.encode("utf-8", "surrogateescape")
         except (AttributeError, UnicodeEncodeError):
             raise EncodeError(f"needs a string, got {value!r}") from None
-        if self._write_length(out, encoded):
-            out += encoded or b""
+        self._write_length(out, encoded)
+        out += encoded or b""
 
 
 class Binary(_Sized):
@@ -127,8 +131,8 @@ class Binary(_Sized):
     def write(self, out: bytearray, value: bytes | None) -> None:
         if value is not None and not isinstance(value, bytes):
             raise EncodeError(f"needs bytes, got {value!r}")
-        if self._write_length(out, value):
-            out += value or b""
+        self._write_length(out, value)
+        out += value or b""
 
 
 class List(_Sized):
@@ -161,7 +165,7 @@ class List(_Sized):
                 raise error.within(f"[{index}]") from None
 
 
-class KafkaUuid(WireType[str]):
+class KafkaUuid(_JsonValue[str]):
     """A UUID; its value is the 22 characters of Kafka's ``Uuid.toString``."""
 
     name = "uuid"
@@ -179,11 +183,8 @@ class KafkaUuid(WireType[str]):
             raise EncodeError(f"needs a UUID of 22 characters, got {value!r}")
         out += raw
 
-    def from_json(self, value: Any) -> str:
-        return value  # type: ignore[no-any-return]
 
-
-class Unsigned(WireType[int]):
+class Unsigned(_JsonValue[int]):
     """An unsigned big-endian integer."""
 
     def __init__(self, size: int) -> None:
@@ -199,11 +200,8 @@ class Unsigned(WireType[int]):
         except (OverflowError, AttributeError, TypeError):
             raise EncodeError(f"needs an unsigned integer of {self.size} bytes, got {value!r}") from None
 
-    def from_json(self, value: Any) -> int:
-        return value  # type: ignore[no-any-return]
 
-
-class Nullable(WireType["T | None"]):
+class Nullable(_JsonValue["T | None"]):
     """A struct that can be null: int8 -1 is null, 1 comes before a value."""
 
     def __init__(self, inner: WireType[T]) -> None:
@@ -219,11 +217,8 @@ class Nullable(WireType["T | None"]):
         if value is not None:
             self.inner.write(out, value)
 
-    def from_json(self, value: Any) -> T | None:
-        return value  # type: ignore[no-any-return]
 
-
-class Message(WireType[dict[str, Any]]):
+class Message(_JsonValue[dict[str, Any]]):
     """A struct; its value is a dict. A tagged field that is absent has its default value, and no key.
 
     Args:
@@ -290,9 +285,6 @@ class Message(WireType[dict[str, Any]]):
         out += unsigned_varint(len(encoded))
         for tag in sorted(encoded):
             out += unsigned_varint(tag) + unsigned_varint(len(encoded[tag])) + encoded[tag]
-
-    def from_json(self, value: Any) -> dict[str, Any]:
-        return value  # type: ignore[no-any-return]
 
 
 def _write_field(out: bytearray, name: str, wire: WireType[Any], value: Mapping[str, Any]) -> None:

@@ -222,3 +222,12 @@ def test_no_record_type_of_kafka_is_missing(oracle):
     for number, name in answer["types"]:
         lowest, highest = _versions(oracle, f"{name}Value")
         assert (0, RECORD_TYPES[number].value.latest if number else 0) == (lowest, highest), name
+
+
+def test_values_are_their_json_form():
+    assert {"epoch": 1} == CONSUMER_GROUP.value.wire_type(0).from_json({"epoch": 1})
+
+
+def test_a_nullable_array_can_be_null():
+    value = {"epoch": 1, "metadataHash": 2, "lastAssignmentConfigs": None}
+    assert (0, value) == decode_value(RECORD_TYPES[17], encode_value(RECORD_TYPES[17], 0, value))

@@ -6,7 +6,15 @@ from attrs import evolve
 
 from assignor.audit import history as history_module
 from assignor.audit.log_segment import LogRecord
+from assignor.audit.record_columns import RecordColumns
 from assignor.audit.tables import valid_text
+from subscription_codec.consumer_protocol import (
+    ConsumerAssignment,
+    ConsumerSubscription,
+    TopicPartitions,
+    encode_consumer_assignment,
+    encode_consumer_subscription,
+)
 from subscription_codec.coordinator import RECORD_TYPES, encode_key, encode_value
 from tests.assignor.audit.histories import (
     ALL,
@@ -500,3 +508,41 @@ def test_names_that_are_not_utf_8_can_be_written():
     check_rows(played)
     assert "a\ufffdp" in [group.group for group in played.history.groups.values()]
     assert {"/1\ufffd.0.0.1", "h"} == {row["host"] for row in played.rows["members"]}
+
+
+def test_userdata_of_a_later_version_has_its_numbers_only():
+    later = b"\x00\x00\x00\x63\x00\x00\x00\x64"
+    sent = encode_consumer_subscription(ConsumerSubscription(("orders",), later))
+    got = encode_consumer_assignment(ConsumerAssignment((TopicPartitions("orders", (0,)),), later))
+    played = Played(generation(1, evolve(alone(), subscription=sent, assignment=got)))
+    (row,) = played.rows["generations"]
+
+    assert ([99], [100]) == (row["used_versions"], row["supported_versions"])
+    assert row["tasks"] == 0
+
+
+def columns_of(pairs):
+    """The records as columns, as a compiled scanner gives them."""
+    data, keys, ends, values, value_ends = b"", [], [], [], []
+    for one in pairs:
+        keys.append(len(data))
+        data += one.key
+        ends.append(len(data))
+        values.append(-1 if one.value is None else len(data))
+        data += one.value or b""
+        value_ends.append(len(data))
+    are_commits = [int(one.key[:2] == b"\x00\x01") for one in pairs]
+    times = [one.time for one in pairs]
+    return RecordColumns(data, range(len(pairs)), times, keys, ends, values, value_ends, are_commits)
+
+
+def test_columns_of_records_give_the_same_rows_as_records():
+    pairs = [generation(1, alone()), commit(0), commit(0, 110, at=5), commit(1), Pair(b"\x00\x01\x00", b"", NOW)]
+    pairs += [record(1, {"group": "app", "topic": "orders", "partition": 0}, None, NOW + 9), generation(2, at=20)]
+    played, columns = Played(*pairs), Played(records=[columns_of(pairs)])
+
+    assert played.rows == columns.rows
+    assert played.history.counts == columns.history.counts
+    assert [row["deleted"] for row in columns.rows["commits"]] == [1, 0]
+    assert columns.history.problems == played.history.problems
+    assert next(iter(columns_of(pairs).records())).key == pairs[0].key

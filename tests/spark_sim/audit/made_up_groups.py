@@ -6,8 +6,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from spark_sim.audit._schema import TABLES
 from spark_sim.audit.job import Audit, attention_order
-from spark_sim.audit.schema import TABLES
 
 START = 1_795_400_000_000
 HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=document.title='owned'>&amp;\u202e\"'"

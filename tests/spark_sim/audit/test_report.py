@@ -10,8 +10,8 @@ from itertools import accumulate
 import pytest
 
 from spark_sim.audit import _report_data
+from spark_sim.audit._report import group_json, write_report
 from spark_sim.audit._report_data import group_data
-from spark_sim.audit.report import group_json, write_report
 from tests.spark_sim.audit.made_up_groups import (
     HOSTILE,
     START,

@@ -42,7 +42,7 @@ def scan_segment(
     rows, counts = np.zeros((ROWS, kernel.COLUMNS), np.int64), np.zeros(kernel.COUNTS, np.int64)
     at, end = 0, len(data)
     while at < end:
-        following, found = kernel.scan(array, at, end, reads_commits, rows, counts, kernel.CRC_TABLE)
+        following, found = kernel.scan(array, at, end, reads_commits, rows, counts)
         reader.counts["bytes"] += following - at
         if found:
             yield _columns(data, rows[:found], kernel)
