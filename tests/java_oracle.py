@@ -20,13 +20,13 @@ _SOURCES = Path(__file__).parent / "java"
 class Oracle:
     """`CodecOracle`, or another one, on the jar of a release; entering it raises `Unavailable` if one is missing."""
 
-    def __init__(self, release: str, main: str = "CodecOracle") -> None:
-        self.release, self.main = release, main
+    def __init__(self, release: str, main: str = "CodecOracle", artifact: str = "kafka-streams") -> None:
+        self.release, self.main, self.artifact = release, main, artifact
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
         java(), program("javac")  # before Maven is asked for a lot
-        jars = class_path(f"org.apache.kafka:kafka-streams:{self.release}")
+        jars = class_path(f"org.apache.kafka:{self.artifact}:{self.release}")
         command = [*jvm(f"{_compiled().name}{os.pathsep}{jars}", "512m", "off"), self.main]
         with ExitStack() as stack:
             self._output = stack.enter_context(tempfile.TemporaryFile("w+"))

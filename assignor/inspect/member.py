@@ -168,6 +168,15 @@ class InspectedMember:
         return common_rebalance_protocol(found) or UNKNOWN_PROTOCOL
 
 
+def releases_text(used: int, supported: int, envelope_version: int, has_trailing_bytes: bool) -> str:
+    """Return the ranges of the releases that send subscriptions of these versions; see ``find_candidates``."""
+    versions = (used, supported)
+    known_envelope = min(envelope_version, 3)
+    return str(
+        find_candidates(*versions, consumer_protocol_version=known_envelope, has_trailing_bytes=has_trailing_bytes)
+    )
+
+
 def decode_members(members: Iterable[DescribedGroupMember], *, streams: bool) -> tuple[InspectedMember, ...]:
     """Decode all members, sorted by client id and member id; userdata only if the group runs Kafka Streams."""
     ordered = sorted(members, key=lambda raw: (raw.client_id, raw.group_instance_id or "", raw.member_id))
@@ -198,12 +207,13 @@ def shorten_uuids(text: str) -> str:
 
 def _unique_names(members: Sequence[DescribedGroupMember]) -> list[str]:
     """Name members by instance id or the beginning of their UUID; by member id where these are not unique."""
-    short = [raw.group_instance_id or _short_name(raw.member_id) for raw in members]
+    short = [raw.group_instance_id or short_name(raw.member_id) for raw in members]
     counts = Counter(short)
     return [name if counts[name] == 1 else raw.member_id for name, raw in zip(short, members, strict=True)]
 
 
-def _short_name(member_id: str) -> str:
+def short_name(member_id: str) -> str:
+    """Return the beginning of the last UUID in a member id; the member id if it has none."""
     found = _UUID.findall(member_id)
     return str(found[-1]) if found else member_id
 

@@ -32,4 +32,4 @@ def group_record_bytes(group: DescribedGroup) -> int:
 
 
 def _string_bytes(texts: Iterable[str | None]) -> int:
-    return sum(2 + len((text or "").encode()) for text in texts)
+    return sum(2 + len((text or "").encode("utf-8", "surrogateescape")) for text in texts)

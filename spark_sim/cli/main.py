@@ -13,6 +13,12 @@ from assignor import cli as assignor_cli
 from assignor.cli.lazy_group import LazyCommand, LazyGroup, run_script
 
 
+def _load_audit() -> click.Command:
+    from spark_sim.cli._audit import audit
+
+    return audit
+
+
 def _load_conform() -> click.Command:
     from spark_sim.cli._conform import conform
 
@@ -53,6 +59,7 @@ COMMANDS: Final = {
     "plan": LazyCommand(_load_plan, "The steps of a safe upgrade from one release to another.", assignor_cli.PLAN),
     "release": LazyCommand(_load_release, "What is known about one release.", assignor_cli.PLAN),
     **assignor_cli.COMMANDS,
+    "audit": LazyCommand(_load_audit, "The history of every group, from __consumer_offsets.", assignor_cli.INSPECT),
     "replay": LazyCommand(_load_replay, "One simulated scenario, explained step by step.", assignor_cli.SIMULATE),
     "sweep": LazyCommand(_load_sweep, "Every way an upgrade can go, simulated on Spark.", assignor_cli.SIMULATE),
     "report": LazyCommand(_load_report, "Tables and pictures of a finished sweep.", assignor_cli.SIMULATE),

@@ -97,7 +97,7 @@ def _arrow_type(type_: str | tuple[Column, ...]) -> pa.DataType:
     return names[type_]
 
 
-def _columns(*lines: tuple[str, str | tuple[Column, ...], str]) -> tuple[Column, ...]:
+def columns_of(*lines: tuple[str, str | tuple[Column, ...], str]) -> tuple[Column, ...]:
     """Return columns; a ``?`` behind the name allows null."""
     return tuple(Column(name.rstrip("?"), type_, comment, name.endswith("?")) for name, type_, comment in lines)
 
@@ -125,7 +125,7 @@ _EXPLORED: Final = (
     ("schedules_log10?", "double", "its decimal logarithm"),
 )
 
-RUN_COLUMNS: Final = _columns(
+RUN_COLUMNS: Final = columns_of(
     ("origin", "string", "release that every member ran before"),
     ("target", "string", "release that every member is brought to"),
     ("plan", "string", "one_bounce, two_bounces or offline"),
@@ -146,7 +146,7 @@ RUN_COLUMNS: Final = _columns(
 )
 """The fields of ``runs.Run``."""
 
-_EVENT: Final = _columns(
+_EVENT: Final = columns_of(
     ("at", "bigint", "simulated time in ms; 0 for brokers"),
     ("generation", "bigint", "generation of the group; 0 for brokers"),
     ("subject", "string", "the member or node"),
@@ -154,7 +154,7 @@ _EVENT: Final = _columns(
     ("text", "string", "the event in words"),
     ("values", "string", "the values of the event, as a JSON list"),
 )
-_TRACE: Final = _columns(
+_TRACE: Final = columns_of(
     ("step", "string", "the step, as in the scenario"),
     ("meaning", "string", "the step in words"),
     ("events", _EVENT, "what happened, in order"),
@@ -165,7 +165,7 @@ UNITS: Final = Table(
     "The finished work, one row for each work unit, of which the other tables are made. A unit that was computed twice "
     "has two equal rows.",
     ("unit_key",),
-    _columns(
+    columns_of(
         UNIT_KEY,
         ("sweep_id", "string", "digest of what is swept, and how"),
         ("sweep", "string", "what is swept, and how, as JSON"),
@@ -178,7 +178,7 @@ UPGRADES: Final = Table(
     "upgrades",
     "One row for each upgrade of the matrix (or search for a known bug), with the kind that has its result.",
     ("position",),
-    _columns(
+    columns_of(
         ("position", "bigint", "place in the matrix, from 0"),
         ("suite", "string", "upgrades (of Streams groups), brokers or regressions (--matrix history)"),
         ("from", "string", "the release before, as matrix.json names it"),
@@ -201,7 +201,7 @@ KINDS: Final = Table(
     "kinds",
     "One row for each kind: upgrades that differ only in the names of their releases have one kind.",
     ("kind_id",),
-    _columns(
+    columns_of(
         KIND_ID,
         ("verdict", "string", "safe, safe-if (under the conditions), unsafe, unknown (too many states) or error"),
         ("conditions", "array<string>", "what the topology must not have for safe-if"),
@@ -236,13 +236,13 @@ RUNS: Final = Table(
     "runs",
     "One row for each run of simulated members, with real bytes. Kinds that share an exploration share its runs.",
     ("kind_id", "unit_key", "scenario"),
-    (*_columns(KIND_ID), *RUN_COLUMNS),
+    (*columns_of(KIND_ID), *RUN_COLUMNS),
 )
 COUNTEREXAMPLES: Final = Table(
     "counterexamples",
     "One row for each shortest violating scenario.",
     ("kind_id", "deviation"),
-    _columns(
+    columns_of(
         KIND_ID,
         ("deviation?", "string", "how the operator deviates from the plan; null if the plan is followed"),
         _PROPERTY,
@@ -255,7 +255,7 @@ DEVIATIONS: Final = Table(
     "deviations",
     "One row for each operator who does not follow the plan.",
     ("kind_id", "deviation"),
-    _columns(
+    columns_of(
         KIND_ID,
         ("deviation", "string", "interrupted, rolled_back, mistaken or never_removed"),
         ("verdict", "string", "safe, safe-if, unsafe, unknown or error; the verdict of the plan does not depend on it"),

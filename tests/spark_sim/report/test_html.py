@@ -1,9 +1,7 @@
 """The page of a sweep: its data, and what a real browser makes of it."""
 
 import json
-import os
 import re
-import shutil
 from html.parser import HTMLParser
 
 import pytest
@@ -115,24 +113,6 @@ def test_all_releases_make_a_light_page(text_of_all):
 
 
 # -- in a browser ----------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def browser():
-    webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium: pip install selenium")
-    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if not chromium or not driver:
-        pytest.skip("needs a browser: apt-get install chromium chromium-driver")
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for argument in ("--headless=new", "--disable-gpu", "--window-size=1300,1200", "--proxy-server=127.0.0.1:1"):
-        options.add_argument(argument)
-    if os.geteuid() == 0:
-        options.add_argument("--no-sandbox")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    browser = webdriver.Chrome(options, webdriver.ChromeService(driver))
-    yield browser
-    browser.quit()
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,261 @@
+"""Why a rebalance happened, from two neighbouring generations and the commits between them.
+
+A record does not say it, so a cause is inferred by the rules of ``CAUSES``, in their order: the first that applies is
+the cause. ``certain``: no other explanation fits the records; ``likely``: another one is possible; ``unknown``: none of
+the rules applies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+from attrs import field, frozen
+
+from assignor.audit._generation import Generation, GroupMember
+
+CERTAIN: Final = "certain"
+LIKELY: Final = "likely"
+UNKNOWN: Final = "unknown"
+_SCHEDULE_SLACK_MS: Final = 60_000
+"""How much later than scheduled a probing rebalance completes: a member polls, and the others join."""
+_SHOWN_NAMES: Final = 10
+_SERVER_SESSION_MS: Final = 45_000
+"""Kafka's default of ``group.consumer.session.timeout.ms``; records of groups that are not classic have no timeout."""
+
+
+@frozen
+class Cause:
+    """Why a generation came about."""
+
+    code: str
+    confidence: str
+    detail: str = ""
+
+
+@frozen(kw_only=True)
+class Transition:
+    """Two neighbouring generations, and what changed between them."""
+
+    before: Generation | None
+    after: Generation
+    last_commits: Mapping[tuple[str, int], int] = field(factory=dict)
+    """The time of the last commit by topic and partition, as far as commits were read."""
+
+    @property
+    def new(self) -> list[GroupMember]:
+        """Members that were not in the generation before."""
+        known = self.before.members if self.before else {}
+        return [member for member in self.after.members.values() if member.member_id not in known]
+
+    @property
+    def gone(self) -> list[GroupMember]:
+        """Members of the generation before that are not in this one."""
+        known = self.before.members.values() if self.before else ()
+        return [member for member in known if member.member_id not in self.after.members]
+
+    @property
+    def kept(self) -> list[tuple[GroupMember, GroupMember]]:
+        """The other members, before and after."""
+        known = self.before.members if self.before else {}
+        return [(known[name], member) for name, member in self.after.members.items() if name in known]
+
+    @property
+    def restarted(self) -> list[GroupMember]:
+        """New members with the identity, or the process id, of one that is gone or still listed."""
+        if self.before is None:
+            return []
+        earlier, listed = self.gone, [each for each, _ in self.kept]
+        identities = {each.identity for each in earlier} | {each.identity for each in listed if each.instance_id}
+        processes = {each.process_id for each in earlier} - {None}
+        return [one for one in self.new if one.identity in identities or one.process_id in processes]
+
+
+def infer_cause(transition: Transition) -> Cause:
+    """Return the cause of a generation."""
+    for code, rule in CAUSES.items():
+        found = rule(transition)
+        if found is not None:
+            confidence, detail = found
+            return Cause(code, confidence, detail)
+    return Cause(UNKNOWN, UNKNOWN, "no rule explains it from the records")
+
+
+_Found = tuple[str, str] | None
+
+
+def _names(members: Iterable[GroupMember]) -> str:
+    names = sorted(member.name for member in members)
+    more = f" and {len(names) - _SHOWN_NAMES} more" if len(names) > _SHOWN_NAMES else ""
+    return ", ".join(names[:_SHOWN_NAMES]) + more
+
+
+def _group_created(change: Transition) -> _Found:
+    if change.before is not None and change.before.members:
+        return None
+    if not change.after.members:
+        return (CERTAIN, "the group has no members yet") if change.before is None else None
+    first = "the first generation in the records" if change.before is None else "the group was empty"
+    confidence = CERTAIN if change.before is not None or change.after.number <= 1 else UNKNOWN
+    return confidence, f"{first}; joined: {_names(change.after.members.values())}"
+
+
+def _all_left(change: Transition) -> _Found:
+    return None if change.after.members else (CERTAIN, f"gone: {_names(change.gone)}")
+
+
+def _group_converted(change: Transition) -> _Found:
+    if change.before is None or change.before.type == change.after.type:
+        return None
+    return CERTAIN, f"{change.before.type} to {change.after.type}"
+
+
+def _static_member_restarted(change: Transition) -> _Found:
+    statics = [member for member in change.restarted if member.instance_id]
+    if statics and len(statics) == len(change.new):
+        return CERTAIN, f"restarted with the same group.instance.id: {_names(statics)}"
+    return None
+
+
+def _member_restarted(change: Transition) -> _Found:
+    if not (found := change.restarted):
+        return None
+    others = [member for member in change.new if member not in found]
+    more = f"; joined: {_names(others)}" if others else ""
+    return LIKELY, f"restarted: {_names(found)}{more}"
+
+
+def _member_joined(change: Transition) -> _Found:
+    if not change.new:
+        return None
+    more = f"; gone: {_names(change.gone)}" if change.gone else ""
+    return CERTAIN if not change.gone else LIKELY, f"joined: {_names(change.new)}{more}"
+
+
+def _silence(change: Transition, member: GroupMember) -> int | None:
+    """Return how long a member had not committed when the group had joined again; None if it had never."""
+    named = (each.rpartition("-") for each in member.partitions)
+    owned = ((topic, int(number)) for topic, _, number in named)
+    commits = [change.last_commits[each] for each in owned if each in change.last_commits]
+    moment = change.after.joined_time or change.after.time
+    return moment - max(commits) if commits and moment >= 0 <= max(commits) else None
+
+
+def _member_left(change: Transition) -> _Found:
+    if not change.gone:
+        return None
+    silences = {member.member_id: _silence(change, member) for member in change.gone}
+    left = [
+        member
+        for member in change.gone
+        if (silence := silences[member.member_id]) is not None
+        and silence < (member.session_timeout_ms or _SERVER_SESSION_MS)
+    ]
+    if len(left) < len(change.gone):
+        return None
+    confidence = CERTAIN if all(member.session_timeout_ms for member in left) else LIKELY
+    return confidence, f"left: {_names(left)} (committed within the session timeout)"
+
+
+def _member_timed_out(change: Transition) -> _Found:
+    if not change.gone:
+        return None
+    known = [member for member in change.gone if _silence(change, member) is not None]
+    # Kafka Streams does not leave when it closes: internal.leave.group.on.close is false.
+    likely = known or change.after.is_streams or any(member.instance_id for member in change.gone)
+    return (LIKELY, f"timed out: {_names(change.gone)}") if likely else None
+
+
+def _member_gone(change: Transition) -> _Found:
+    return (LIKELY, f"left or timed out: {_names(change.gone)}") if change.gone else None
+
+
+def _version_probing(change: Transition) -> _Found:
+    answered = [
+        after
+        for before, after in change.kept
+        if before.used_version is not None
+        and after.used_version is not None
+        and (before.used_version != after.used_version or (before.answered_version or 0) < before.used_version)
+    ]
+    if not answered:
+        return None
+    versions = sorted({member.used_version for member in answered if member.used_version is not None})
+    return CERTAIN, f"version {', '.join(map(str, versions))} after probing: {_names(answered)}"
+
+
+def _error(change: Transition) -> _Found:
+    failed = [before for before, _ in change.kept if before.error_code]
+    return (LIKELY, f"error code {failed[0].error_code}: {_names(failed)}") if failed else None
+
+
+def _revocation(change: Transition) -> _Found:
+    rejoining = [before for before, _ in change.kept if before.rejoins]
+    return (CERTAIN, f"rejoined after the last assignment: {_names(rejoining)}") if rejoining else None
+
+
+def _probing_rebalance(change: Transition) -> _Found:
+    due = [before for before, _ in change.kept if before.next_rebalance_ms]
+    if not due:
+        return None
+    moment = min(member.next_rebalance_ms or 0 for member in due)
+    completed = change.after.joined_time or change.after.time
+    if completed < moment:
+        return None
+    return CERTAIN if completed - moment <= _SCHEDULE_SLACK_MS else LIKELY, f"scheduled by the leader for {_names(due)}"
+
+
+def _subscription_changed(change: Transition) -> _Found:
+    changed = [after for before, after in change.kept if before.topics != after.topics]
+    return (CERTAIN, f"other topics: {_names(changed)}") if changed else None
+
+
+def _partitions_added(change: Transition) -> _Found:
+    # No member is new or gone here: those causes come first.
+    before = frozenset[str]().union(*(member.partitions for member, _ in change.kept))
+    after = frozenset[str]().union(*(member.partitions for _, member in change.kept))
+    added, removed = after - before, before - after
+    if not added or removed:
+        return None
+    return LIKELY, f"{len(added)} more partitions are assigned"
+
+
+def _metadata_changed(change: Transition) -> _Found:
+    changed = [
+        after
+        for before, after in change.kept
+        if (before.process_id, before.rack, before.used_version, before.supported_version)
+        != (after.process_id, after.rack, after.used_version, after.supported_version)
+    ]
+    return (LIKELY, f"other metadata: {_names(changed)}") if changed else None
+
+
+def _leader_rejoined(change: Transition) -> _Found:
+    # JoinGroup of a follower with the same metadata starts no rebalance; that of the leader always does
+    # (GroupCoordinator.doJoinGroup).
+    leader = change.after.members.get(change.after.leader)
+    if leader is None or change.before is None or change.before.leader != change.after.leader:
+        return None
+    return LIKELY, f"{leader.name} joined again: its topic metadata changed, or it asked for a rebalance"
+
+
+CAUSES: Final[Mapping[str, Callable[[Transition], _Found]]] = {
+    "group-started": _group_created,
+    "all-members-left": _all_left,
+    "group-converted": _group_converted,
+    "static-member-restarted": _static_member_restarted,
+    "member-restarted": _member_restarted,
+    "member-joined": _member_joined,
+    "member-left": _member_left,
+    "member-timed-out": _member_timed_out,
+    "member-gone": _member_gone,
+    "version-probing": _version_probing,
+    "error-code": _error,
+    "follow-up": _revocation,
+    "probing-rebalance": _probing_rebalance,
+    "subscription-changed": _subscription_changed,
+    "partitions-added": _partitions_added,
+    "metadata-changed": _metadata_changed,
+    "leader-rejoined": _leader_rejoined,
+}
+"""The rules, by cause. The codes are part of the tables and do not change."""

@@ -1,0 +1,136 @@
+"""Groups that are not classic: their coordinator writes members, epochs and assignments as separate records.
+
+A generation is an epoch of the group. Its members are those at the record of the epoch; the target assignment follows
+in the same append, so an epoch is complete when the next one begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from attrs import define, field, frozen
+
+from assignor.audit._generation import Generation, GroupMember
+from assignor.audit.tables import valid_text
+from assignor.inspect.member import shorten_uuids
+from subscription_codec.coordinator import RecordType
+
+_GROUP_TYPES: Final[Mapping[str, str]] = {"ConsumerGroup": "consumer", "ShareGroup": "share", "StreamsGroup": "streams"}
+
+
+def group_type(kind: RecordType) -> str:
+    """Return the type of the groups that have such records: ``consumer``, ``share`` or ``streams``."""
+    return next(name for prefix, name in _GROUP_TYPES.items() if kind.name.startswith(prefix))
+
+
+@frozen
+class _Epoch:
+    number: int
+    offset: int
+    time: int
+    members: Mapping[str, Mapping[str, Any]]
+
+
+@define
+class EpochGroup:
+    """Folds the records of a group into generations."""
+
+    group: str
+    type: str
+    _members: dict[str, Mapping[str, Any]] = field(factory=dict)
+    _targets: dict[str, Mapping[str, Any]] = field(factory=dict)
+    _topics: dict[str, str] = field(factory=dict)
+    _epoch: _Epoch | None = None
+    _record_bytes: int = 0
+
+    def on_record(
+        self, kind: RecordType, key: Mapping[str, Any], value: Mapping[str, Any] | None, offset: int, time: int
+    ) -> Generation | None:
+        """Take a record; return the epoch that it completes, if any."""
+        key, value = _valid_texts(key), _valid_texts(value)
+        what = kind.name.removeprefix(next(prefix for prefix in _GROUP_TYPES if kind.name.startswith(prefix)))
+        if what == "Metadata":
+            complete = self.complete()
+            self._epoch = None
+            if value is not None:
+                self._epoch = _Epoch(value["epoch"], offset, time, dict(self._members))
+            return complete
+        if what == "MemberMetadata":
+            _put(self._members, key["memberId"], value)
+        elif what == "TargetAssignmentMember":
+            _put(self._targets, key["memberId"], value)
+        elif what in ("PartitionMetadata", "StatePartitionMetadata") and value is not None:
+            self._learn_topics(value)
+        return None
+
+    def _learn_topics(self, value: Mapping[str, Any]) -> None:
+        for name in ("topics", "initializingTopics", "initializedTopics"):
+            for topic in value.get(name, ()):
+                self._topics[topic["topicId"]] = topic["topicName"]
+
+    def complete(self) -> Generation | None:
+        """Return the epoch that is open, with what is known of its assignment."""
+        if self._epoch is None:
+            return None
+        return Generation(
+            group=self.group,
+            type=self.type,
+            number=self._epoch.number,
+            offset=self._epoch.offset,
+            time=self._epoch.time,
+            protocol_type=self.type,
+            protocol=_server_assignor(self._epoch),
+            members={name: self._member(name, each) for name, each in self._epoch.members.items()},
+        )
+
+    def _member(self, member_id: str, metadata: Mapping[str, Any]) -> GroupMember:
+        target = self._targets.get(member_id, {})
+        has_tasks = self.type == "streams"
+        active = _tasks(target, "activeTasks") if has_tasks else self._partitions(target)
+        return GroupMember(
+            member_id=member_id,
+            name=metadata.get("instanceId") or shorten_uuids(member_id),
+            client_id=metadata["clientId"],
+            host=metadata["clientHost"],
+            instance_id=metadata.get("instanceId"),
+            rebalance_timeout_ms=metadata.get("rebalanceTimeoutMs", 0),
+            process_id=metadata.get("processId"),
+            rack=metadata.get("rackId"),
+            topics=tuple(metadata.get("subscribedTopicNames", ())),
+            active=active,
+            standby=_tasks(target, "standbyTasks") | _tasks(target, "warmupTasks"),
+            partitions=frozenset() if has_tasks else active,
+        )
+
+    def _partitions(self, target: Mapping[str, Any]) -> frozenset[str]:
+        return frozenset(
+            f"{self._topics.get(topic['topicId'], topic['topicId'])}-{partition}"
+            for topic in target.get("topicPartitions", ())
+            for partition in topic["partitions"]
+        )
+
+
+def _valid_texts(value: Any) -> Any:
+    """Return the fields of a record with text that can be written."""
+    if isinstance(value, str):
+        return valid_text(value)
+    if isinstance(value, Mapping):
+        return {name: _valid_texts(each) for name, each in value.items()}
+    return [_valid_texts(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _server_assignor(epoch: _Epoch) -> str:
+    return next((each["serverAssignor"] for each in epoch.members.values() if each.get("serverAssignor")), "")
+
+
+def _tasks(target: Mapping[str, Any], role: str) -> frozenset[str]:
+    found = target.get(role, ())
+    return frozenset(f"{tasks['subtopologyId']}_{partition}" for tasks in found for partition in tasks["partitions"])
+
+
+def _put(values: dict[str, Mapping[str, Any]], key: str, value: Mapping[str, Any] | None) -> None:
+    if value is None:
+        values.pop(key, None)
+    else:
+        values[key] = value

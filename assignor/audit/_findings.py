@@ -1,0 +1,215 @@
+"""What needs attention in the history of a group: the checks of ``group`` over time, and patterns of rebalances.
+
+A state that lasts is a finding; one that a rebalance ends is not. ``LASTING_MS`` has the least duration by code.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+from attrs import define, field
+
+from assignor.audit._causes import Cause, Transition
+from assignor.audit._generation import Generation
+from assignor.audit.tables import Row, valid_text
+from assignor.inspect import Severity, finding_text, inspect_group
+
+_MINUTE_MS: Final = 60_000
+_HOUR_MS: Final = 60 * _MINUTE_MS
+_DAY_MS: Final = 24 * _HOUR_MS
+
+LASTING_MS: Final[Mapping[str, int]] = {
+    "cannot-read": _MINUTE_MS,
+    "cannot-probe": _MINUTE_MS,
+    "could-speak-more": _HOUR_MS,
+    "error-code": _MINUTE_MS,
+    "idle-members": _HOUR_MS,
+    "imbalance": _HOUR_MS,
+    "large": 0,
+    "mixed-protocols": _MINUTE_MS,
+    "mixed-releases": _DAY_MS,
+    "no-assignment": 5 * _MINUTE_MS,
+    "owned-twice": _MINUTE_MS,
+    "same-process": _MINUTE_MS,
+    "too-large": 0,
+    "unreadable": _MINUTE_MS,
+    "upgrade-from": _DAY_MS,
+    "without-owner": 5 * _MINUTE_MS,
+}
+"""The least duration of a lasting state, by code; states with other codes are no findings of an audit."""
+
+CHECK_INTERVAL_MS: Final = _MINUTE_MS
+"""Generations that follow within a minute are checked once: the shortest state that is a finding lasts so long."""
+STORM_REBALANCES: Final = 20
+"""So many rebalances within ten minutes, and at least four for each member, are a storm."""
+STORM_MS: Final = 10 * _MINUTE_MS
+_STORM_PER_MEMBER: Final = 4
+ENDLESS_ROUNDS: Final = 10
+"""So many rebalances of one kind in a row never come to an end."""
+FLAPPING_TIMEOUTS: Final = 3
+"""A client that timed out so often within a day."""
+_IMBALANCE_FACTOR: Final = 2.0
+_MOST_RECENT: Final = 4096
+"""Rebalances that are remembered at most; time may stand still in damaged records."""
+
+
+class _Open(NamedTuple):
+    since: int
+    generation: int
+    severity: str
+    text: str
+    members: tuple[str, ...]
+
+
+@define
+class GroupFindings:
+    """Finds what needs attention while generations pass; a row is complete when its state ends."""
+
+    group: str
+    _open: dict[str, _Open] = field(factory=dict)
+    _unchecked: Generation | None = None
+    _checked: int = -CHECK_INTERVAL_MS
+    _recent: deque[tuple[int, str]] = field(factory=lambda: deque(maxlen=_MOST_RECENT))
+    _storm: bool = False
+    _row_of: tuple[str, int] = ("", 0)
+    _timeouts: dict[tuple[str, str], deque[int]] = field(factory=dict)
+
+    def advance(self, change: Transition, cause: Cause) -> Iterator[Row]:
+        """Yield what ends with a generation, and what its cause adds up to."""
+        after = change.after
+        yield from self._storms(after, cause)
+        yield from self._rounds(after, cause)
+        yield from self._flapping(change, cause)
+        if self._unchecked is not None:
+            yield from self._check(self._unchecked, after.time)
+        self._unchecked = after
+
+    def _check(self, generation: Generation, until: int) -> Iterator[Row]:
+        """Compare a generation with the open states, unless it was short and the last check was just before."""
+        if until - generation.time < CHECK_INTERVAL_MS and generation.time - self._checked < CHECK_INTERVAL_MS:
+            return
+        self._checked = generation.time
+        current = self._states(generation)
+        for code in [code for code in self._open if code not in current]:
+            yield from self._ended(code, generation.time, until=generation.time)
+        for code, state in current.items():
+            self._open.setdefault(code, state)
+
+    def close(self, time: int) -> Iterator[Row]:
+        """Yield the states that last until the last record."""
+        if self._unchecked is not None:
+            yield from self._check(self._unchecked, time)
+        for code in list(self._open):
+            yield from self._ended(code, time, until=None)
+
+    def moved_back(self, after: Generation | None, text: str, time: int) -> Row:
+        """Return the finding about a committed offset that went back."""
+        return self._row("offset-moved-back", "notice", text, (), after.number if after else 0, time, time)
+
+    def _ended(self, code: str, time: int, until: int | None) -> Iterator[Row]:
+        state = self._open.pop(code)
+        # Formats 0 and 1 may lack timestamps; then no duration is known.
+        lasted = time - state.since if state.since >= 0 else 0
+        if lasted >= LASTING_MS[code]:
+            yield self._row(code, state.severity, state.text, state.members, state.generation, state.since, until)
+
+    def _row(
+        self,
+        code: str,
+        severity: str,
+        text: str,
+        members: tuple[str, ...],
+        generation: int,
+        since: int,
+        until: int | None,
+    ) -> Row:
+        return {
+            "group": self.group,
+            "code": code,
+            "severity": severity,
+            "text": text,
+            "members": list(members),
+            "generation": generation,
+            "from_time": since,
+            "until_time": until,
+        }
+
+    def _states(self, after: Generation) -> dict[str, _Open]:
+        found: dict[str, _Open] = {}
+        if after.described is not None:
+            for each in inspect_group(after.described).findings:
+                if each.code in LASTING_MS:
+                    severity = "problem" if each.severity is Severity.PROBLEM else "notice"
+                    found.setdefault(
+                        each.code,
+                        _Open(after.time, after.number, severity, valid_text(finding_text(each)), each.members),
+                    )
+        for code, text, members in _balance(after):
+            found[code] = _Open(after.time, after.number, "notice", text, members)
+        return found
+
+    def _storms(self, after: Generation, cause: Cause) -> Iterator[Row]:
+        if after.time < 0:
+            return
+        recent = self._recent
+        recent.append((after.time, cause.code))
+        while recent[0][0] < after.time - STORM_MS:
+            recent.popleft()
+        least = min(max(STORM_REBALANCES, _STORM_PER_MEMBER * len(after.members)), _MOST_RECENT)
+        if len(recent) < least:
+            self._storm = False
+        elif not self._storm:
+            self._storm = True
+            (most, number), *_ = Counter(code for _, code in recent).most_common(1)
+            text = f"{len(recent)} rebalances within ten minutes; the most frequent cause is {most} ({number})"
+            yield self._row("rebalance-storm", "problem", text, (), after.number, recent[0][0], after.time)
+
+    def _rounds(self, after: Generation, cause: Cause) -> Iterator[Row]:
+        code, rounds = self._row_of
+        self._row_of = (cause.code, rounds + 1 if cause.code == code else 1)
+        if self._row_of[1] != ENDLESS_ROUNDS:
+            return
+        if cause.code in ("version-probing", "follow-up"):
+            text = f"{ENDLESS_ROUNDS} rebalances in a row because members rejoin after each assignment ({cause.code})"
+            yield self._row("endless-probing", "problem", text, (), after.number, after.time, after.time)
+        elif cause.code == "probing-rebalance":
+            text = f"warm-up tasks have not caught up after {ENDLESS_ROUNDS} probing rebalances in a row"
+            yield self._row("endless-warm-up", "problem", text, (), after.number, after.time, after.time)
+
+    def _flapping(self, change: Transition, cause: Cause) -> Iterator[Row]:
+        if cause.code != "member-timed-out" or change.after.time < 0:
+            return
+        for member in change.gone:
+            times = self._timeouts.setdefault(member.identity, deque(maxlen=FLAPPING_TIMEOUTS))
+            times.append(change.after.time)
+            if len(times) == FLAPPING_TIMEOUTS and times[-1] - times[0] <= _DAY_MS:
+                text = f"{member.name} timed out {FLAPPING_TIMEOUTS} times within a day"
+                yield self._row(
+                    "flapping", "problem", text, (member.name,), change.after.number, times[0], change.after.time
+                )
+                times.clear()
+
+
+def _balance(after: Generation) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """Yield idle members, unequal shares and mixed releases."""
+    members = list(after.members.values())
+    counts = [len(member.active) for member in members]
+    if not members or not sum(counts):
+        return
+    idle = tuple(sorted(member.name for member in members if not member.active and not member.standby))
+    if idle:
+        yield "idle-members", f"{len(idle)} of {len(members)} members have no task: {', '.join(idle[:5])}", idle
+    mean = sum(counts) / len(counts)
+    most = max(members, key=lambda member: len(member.active))
+    if not idle and len(most.active) > _IMBALANCE_FACTOR * mean and len(most.active) - mean >= 2:
+        yield (
+            "imbalance",
+            f"{most.name} has {len(most.active)} of {sum(counts)} tasks; the mean is {mean:.1f}",
+            (most.name,),
+        )
+    supported = after.versions("supported_version")
+    if len(supported) > 1:
+        text = f"members support metadata versions {', '.join(map(str, supported))}: they run different releases"
+        yield "mixed-releases", text, ()

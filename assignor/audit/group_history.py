@@ -1,0 +1,208 @@
+"""The history of one group: its records in, rows of the tables out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from attrs import define, field
+
+from assignor.audit._causes import Cause, Transition, infer_cause
+from assignor.audit._commits import CommitSums
+from assignor.audit._epochs import EpochGroup, group_type
+from assignor.audit._findings import GroupFindings
+from assignor.audit._generation import STATE_DEAD, Generation, classic_generation
+from assignor.audit._lifetimes import MemberLifetimes, TaskIntervals
+from assignor.audit.tables import COMMITS, FINDINGS, GENERATIONS, MEMBERS, TASKS, Row
+from assignor.inspect.described_group import CLASSIC
+from subscription_codec import EARLIEST_PROBEABLE_VERSION
+from subscription_codec.coordinator import RecordType
+
+TableRow = tuple[str, Row]
+"""The name of a table, and a row of it."""
+
+
+@define
+class GroupHistory:
+    """Follows a group through its records, in their order."""
+
+    group: str
+    type: str = CLASSIC
+    generations: int = 0
+    members: int = 0
+    """In the last generation."""
+    state: str = STATE_DEAD
+    causes: Counter[str] = field(factory=Counter)
+    """Generations by cause."""
+    findings: list[Row] = field(factory=list)
+    """The rows of ``findings``, for the summary."""
+    last_time: int = 0
+    _last: Generation | None = None
+    _row: Row | None = None
+    _epochs: EpochGroup | None = None
+    _owners: dict[str, frozenset[str]] = field(factory=dict)
+    """The last owners of each task; a cooperative group moves a task in two generations, between which it has none."""
+    _commits: CommitSums = field(init=False)
+    _members: MemberLifetimes = field(init=False)
+    _tasks: TaskIntervals = field(init=False)
+    _findings: GroupFindings = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._commits, self._members = CommitSums(self.group), MemberLifetimes(self.group)
+        self._tasks, self._findings = TaskIntervals(self.group), GroupFindings(self.group)
+
+    def on_commit(self, topic: str, partition: int, record: int, time: int, offset: int | None) -> None:
+        """Take an offset commit; ``offset`` None is a tombstone."""
+        self.last_time = max(self.last_time, time)
+        if offset is None:
+            self._commits.delete((topic, partition), record, time)
+        else:
+            self._commits.add((topic, partition), record, time, offset)
+
+    def on_classic_metadata(
+        self, offset: int, time: int, value: Mapping[str, Any] | None, record_bytes: int
+    ) -> Iterator[TableRow]:
+        """Take the ``GroupMetadata`` record of a classic group; None is a tombstone."""
+        self.last_time = max(self.last_time, time)
+        if value is None:
+            self.state = STATE_DEAD
+            return
+        yield from self._end_of_epoch()
+        self._epochs, self.type = None, CLASSIC
+        generation = classic_generation(self.group, offset, time, value, record_bytes)
+        before = self._last
+        if (
+            before
+            and before.members
+            and generation.members
+            and (CLASSIC, generation.number) == (before.type, before.number)
+        ):
+            yield from self._update(generation)
+        else:
+            yield from self._advance(generation)
+
+    def on_record(
+        self, kind: RecordType, key: Mapping[str, Any], value: Mapping[str, Any] | None, offset: int, time: int
+    ) -> Iterator[TableRow]:
+        """Take a record of a group that is not classic."""
+        self.last_time = max(self.last_time, time)
+        type_ = group_type(kind)
+        if self._epochs is None and value is None:
+            # What is left of a group that was deleted, or converted to a classic one.
+            self.type = self.type if self.generations else type_
+            return
+        if self._epochs is None or self._epochs.type != type_:
+            yield from self._end_of_epoch()
+            self._epochs, self.type = EpochGroup(self.group, type_), type_
+        complete = self._epochs.on_record(kind, key, value, offset, time)
+        if complete is not None:
+            yield from self._advance(complete)
+        if kind.name.endswith("GroupMetadata") and value is None:
+            self.state = STATE_DEAD
+
+    def _update(self, generation: Generation) -> Iterator[TableRow]:
+        """Take a record that changes members within a generation: a static member has another member id."""
+        for row in self._members.update(Transition(before=self._last, after=generation)):
+            yield MEMBERS.name, row
+        for row in self._tasks.advance(generation):
+            yield TASKS.name, row
+        self._last, self.members = generation, len(generation.members)
+
+    def _end_of_epoch(self) -> Iterator[TableRow]:
+        if self._epochs is not None and (complete := self._epochs.complete()) is not None:
+            yield from self._advance(complete)
+
+    def _advance(self, generation: Generation) -> Iterator[TableRow]:
+        change = Transition(before=self._last, after=generation, last_commits=self._commits.last_times)
+        cause = infer_cause(change)
+        yield from self._end_of_generation(generation.time)
+        self._row = _generation_row(change, cause, self._moved_tasks(generation))
+        for row in self._members.advance(change, cause):
+            yield MEMBERS.name, row
+        for row in self._tasks.advance(generation):
+            yield TASKS.name, row
+        for row in self._findings.advance(change, cause):
+            yield from self._found(row)
+        self._last, self.state, self.members = generation, generation.state, len(generation.members)
+        self.generations += 1
+        self.causes[cause.code] += 1
+
+    def _moved_tasks(self, after: Generation) -> list[str]:
+        """Return the tasks whose owner is another one than their last; a static member remains the same."""
+        owners = {task: frozenset(map(after.owner_name, found)) for task, found in after.owners.items()}
+        moved = [task for task, found in owners.items() if self._owners.get(task, found) != found]
+        self._owners.update(owners)
+        return moved
+
+    def _end_of_generation(self, until: int | None) -> Iterator[TableRow]:
+        number = None if self._last is None else self._last.number
+        for row in self._commits.rows(number):
+            yield COMMITS.name, row
+            if row["moved_back"]:
+                text = f"the committed offset of {row['topic']}-{row['partition']} went back {row['moved_back']} times"
+                yield from self._found(self._findings.moved_back(self._last, text, row["first_time"]))
+        if self._row is not None:
+            yield GENERATIONS.name, {**self._row, "until": until}
+
+    def _found(self, row: Row) -> Iterator[TableRow]:
+        self.findings.append(row)
+        yield FINDINGS.name, row
+
+    def close(self, time: int) -> Iterator[TableRow]:
+        """Yield what is open at the end of the records, whose last one has this time."""
+        yield from self._end_of_epoch()
+        yield from self._end_of_generation(None)
+        for row in self._members.close():
+            yield MEMBERS.name, row
+        for row in self._tasks.close():
+            yield TASKS.name, row
+        for row in self._findings.close(time):
+            yield from self._found(row)
+
+
+def _generation_row(change: Transition, cause: Cause, moved: list[str]) -> Row:
+    after, before = change.after, change.before
+    revoked = [task for task in before.owners if task not in after.owners] if before else []
+    without_state = [task for task in moved if not _had_state(after, task)]
+    members = list(after.members.values())
+    scheduled = [member.next_rebalance_ms for member in members if member.next_rebalance_ms]
+    return {
+        "group": after.group,
+        "type": after.type,
+        "generation": after.number,
+        "offset": after.offset,
+        "time": after.time,
+        "until": None,
+        "duration_ms": None if after.joined_time is None else max(0, after.time - after.joined_time),
+        "skipped": max(0, after.number - before.number - 1) if before else 0,
+        "state": after.state,
+        "protocol_type": after.protocol_type,
+        "protocol": after.protocol,
+        "leader": after.leader,
+        "members": len(members),
+        "joined": sorted(member.name for member in change.new),
+        "gone": sorted(member.name for member in change.gone),
+        "cause": cause.code,
+        "confidence": cause.confidence,
+        "detail": cause.detail,
+        "used_versions": after.versions("used_version"),
+        "supported_versions": after.versions("supported_version"),
+        "probing": any(
+            (member.used_version or 0) >= EARLIEST_PROBEABLE_VERSION
+            and (member.answered_version or 0) < (member.used_version or 0)
+            for member in members
+            if member.answered_version is not None
+        ),
+        "rejoins": sum(member.rejoins for member in members),
+        "next_rebalance_ms": min(scheduled, default=None),
+        "tasks": len(after.owners),
+        "tasks_moved": len(moved),
+        "tasks_moved_without_state": len(without_state) if after.is_streams and after.type == CLASSIC else 0,
+        "tasks_revoked": len(revoked),
+        "record_bytes": after.record_bytes,
+    }
+
+
+def _had_state(after: Generation, task: str) -> bool:
+    return any(task in after.members[owner].previous for owner in after.owners[task])

@@ -1,0 +1,161 @@
+"""The histories of all groups of a partition of ``__consumer_offsets``: records in, rows out.
+
+A group is in one partition. Memory is that of the open groups: what is complete is a row, and is not kept.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from attrs import define, field
+
+from assignor.audit.group_history import GroupHistory, TableRow
+from assignor.audit.log_segment import LogRecord
+from assignor.audit.record_columns import RecordColumns
+from assignor.audit.tables import valid_text
+from subscription_codec import DecodeError
+from subscription_codec.coordinator import RECORD_TYPES, RecordKey, decode_key, decode_value, record_type_number
+
+OFFSET_COMMITS: Final = frozenset({0, 1})
+"""The types of offset commits."""
+_GROUP_METADATA: Final = 2
+_COMMIT_MARKER: Final = 1
+_MOST_OPEN: Final = 100_000
+"""Commits of open transactions that are kept at most; later ones are counted and dropped."""
+_MOST_PROBLEMS: Final = 100
+
+_Commit = tuple[str, str, int, int, int, int | None]
+_Target = tuple[GroupHistory, str, int]
+
+
+@define
+class PartitionHistory:
+    """Follows all groups of a partition."""
+
+    reads_commits: bool = True
+    """Whether offset commits are decoded; without them there are no rows of ``commits``."""
+    counts: Counter[str] = field(factory=Counter)
+    """Records by kind."""
+    problems: list[str] = field(factory=list)
+    """One sentence for each record that cannot be decoded, the first hundred."""
+    groups: dict[str, GroupHistory] = field(factory=dict)
+    first_time: int | None = None
+    last_time: int = 0
+    _targets: dict[bytes, _Target] = field(factory=dict)
+    """By the key of commits."""
+    _transactions: dict[int, list[_Commit]] = field(factory=dict)
+    _open: int = 0
+
+    def read(self, records: Iterable[LogRecord | RecordColumns]) -> Iterator[TableRow]:
+        """Take records in the order of their offsets, and yield rows as they are complete."""
+        for record in records:
+            if isinstance(record, RecordColumns):
+                yield from self._read_columns(record)
+            else:
+                yield from self._read_one(record)
+
+    def _read_one(self, record: LogRecord) -> Iterator[TableRow]:
+        """Take a record; one that cannot be decoded is counted."""
+        self.last_time = max(self.last_time, record.timestamp)
+        if self.first_time is None:
+            self.first_time = record.timestamp
+        if record.is_control:
+            self._end_transaction(record)
+            return
+        try:
+            yield from self._read(record)
+        except DecodeError as error:
+            self._undecodable(record.offset, error)
+
+    def _undecodable(self, offset: int, error: DecodeError) -> None:
+        self.counts["undecodable"] += 1
+        if len(self.problems) < _MOST_PROBLEMS:
+            self.problems.append(f"the record at offset {offset} is not decoded: {error}")
+
+    def _read_columns(self, block: RecordColumns) -> Iterator[TableRow]:
+        """Take a block of records; what ``_read_one`` does for each, without an object for a commit."""
+        data, targets = block.data, self._targets
+        self.first_time = block.times[0] if self.first_time is None else self.first_time
+        self.last_time = max(self.last_time, *block.times)
+        rows = zip(block.keys, block.key_ends, block.values, block.are_commits, strict=True)
+        for index, (at, end, value, is_commit) in enumerate(rows):
+            if not is_commit:
+                yield from self._read_one(block.record(index))
+                continue
+            key, offset = bytes(data[at:end]), block.offsets[index]
+            self.counts[RECORD_TYPES[key[1]].name] += 1
+            target = targets.get(key)
+            if target is None:
+                try:
+                    target = self._target(key)
+                except DecodeError as error:
+                    self._undecodable(offset, error)
+                    continue
+            group, topic, partition = target
+            committed = None
+            if value < 0:
+                self.counts["tombstones"] += 1
+            else:
+                committed = int.from_bytes(data[value + 2 : value + 10], "big", signed=True)
+            group.on_commit(topic, partition, offset, block.times[index], committed)
+
+    def _target(self, key: bytes) -> _Target:
+        """Return the group and the partition of a commit's key."""
+        decoded = decode_key(key)
+        group = self._group(decoded.group)
+        target = self._targets[key] = (group, decoded.fields["topic"], decoded.fields["partition"])
+        return target
+
+    def close(self) -> Iterator[TableRow]:
+        """Yield what is open at the end."""
+        for group in self.groups.values():
+            yield from group.close(self.last_time)
+
+    def _group(self, name: str) -> GroupHistory:
+        found = self.groups.get(name)
+        if found is None:
+            found = self.groups[name] = GroupHistory(valid_text(name))
+        return found
+
+    def _read(self, record: LogRecord) -> Iterator[TableRow]:
+        number = record_type_number(record.key)
+        kind = RECORD_TYPES.get(number)
+        self.counts[kind.name if kind else f"unknown type {number}"] += 1
+        self.counts["tombstones"] += record.value is None
+        if kind is None or (number in OFFSET_COMMITS and not self.reads_commits):
+            return
+        key = decode_key(record.key)
+        value = None if record.value is None else decode_value(kind, record.value).fields
+        if number in OFFSET_COMMITS:
+            self._commit(record, key, value)
+        elif number == _GROUP_METADATA:
+            size = len(record.key or b"") + len(record.value or b"")
+            yield from self._group(key.group).on_classic_metadata(record.offset, record.timestamp, value, size)
+        else:
+            yield from self._group(key.group).on_record(kind, key.fields, value, record.offset, record.timestamp)
+
+    def _commit(self, record: LogRecord, key: RecordKey, value: dict[str, Any] | None) -> None:
+        offset = None if value is None else value["offset"]
+        commit = (key.group, key.fields["topic"], key.fields["partition"], record.offset, record.timestamp, offset)
+        if record.producer_id < 0:
+            self._apply(commit)
+        elif self._open < _MOST_OPEN:
+            self._transactions.setdefault(record.producer_id, []).append(commit)
+            self._open += 1
+        else:
+            self.counts["dropped transactional commits"] += 1
+
+    def _apply(self, commit: _Commit) -> None:
+        group, topic, partition, record, time, offset = commit
+        self._group(group).on_commit(topic, partition, record, time, offset)
+
+    def _end_transaction(self, marker: LogRecord) -> None:
+        """Apply the commits of a transaction, or drop them: a marker's key has its version and its type."""
+        kind = int.from_bytes((marker.key or b"")[2:4], "big")
+        self.counts["commit markers" if kind == _COMMIT_MARKER else "abort markers"] += 1
+        commits = self._transactions.pop(marker.producer_id, [])
+        self._open -= len(commits)
+        for commit in commits if kind == _COMMIT_MARKER else ():
+            self._apply(commit)

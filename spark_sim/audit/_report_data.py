@@ -1,0 +1,249 @@
+"""What the page of an audit shows of each group: columns of its tables, read in batches of bounded size.
+
+A pass over the tables counts the rows of each group. Groups are then read in batches of at most ``_BATCH_ROWS`` rows; a
+group with more rows than the page shows keeps its last ones. So memory does not depend on the number of records; of the
+groups it has names and counts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from attrs import define, field, frozen
+
+from assignor.audit.tables import GENERATIONS, MEMBERS, TASKS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.dataset as ds
+
+_BATCH_ROWS: Final = 50_000
+"""Rows of a table in memory, about."""
+_SCAN_ROWS: Final = 32_768
+MOST_REBALANCES: Final = 1_000_000
+"""Rebalances on a page. If there are more, each group shows fewer of its last ones."""
+_MOST_OF_GROUP: Final = (1000, 500, 200, 100, 50, 20, 10)
+_MOST_MEMBERS: Final = 300
+MOST_INTERVALS: Final = 1000
+_MOST_TEXT: Final = 300
+"""Characters of a detail, which names every member that it is about."""
+_NO_OWNER_OR_TWO: Final = ("unowned", "owned-twice")
+
+Columns = dict[str, list[Any]]
+
+
+@frozen
+class _View:
+    """What the page shows of a table."""
+
+    table: str
+    columns: Callable[[], dict[str, pc.Expression]]
+    order: tuple[str, ...]
+    """Within a group; the last rows are kept."""
+    is_shown: Callable[[], pc.Expression] | None = None
+    fold: Callable[[pa.Table], pa.Table] = lambda table: table
+    """Makes fewer rows of many; may be applied to its own result."""
+
+
+def _generation_columns() -> dict[str, pc.Expression]:
+    import pyarrow.compute as pc
+
+    names = (
+        "offset generation time duration_ms skipped protocol leader members cause confidence used_versions"
+        " supported_versions probing tasks tasks_moved tasks_moved_without_state tasks_revoked record_bytes"
+    )
+    return {name: pc.field(name) for name in names.split()} | {
+        "joined": pc.list_value_length(pc.field("joined")),
+        "gone": pc.list_value_length(pc.field("gone")),
+        "detail": pc.utf8_slice_codeunits(pc.field("detail"), 0, _MOST_TEXT),
+    }
+
+
+def _member_columns() -> dict[str, pc.Expression]:
+    import pyarrow.compute as pc
+
+    names = (
+        "member_id name client_id host instance_id process_id first_generation last_generation first_time last_time"
+        " began ended used_version supported_version releases"
+    )
+    return {name: pc.field(name) for name in names.split()}
+
+
+def _interval_columns() -> dict[str, pc.Expression]:
+    import pyarrow.compute as pc
+
+    names = ("role", "from_generation", "from_time", "until_time")
+    return {name: pc.field(name) for name in names} | {
+        "owners": pc.field("member"),
+        "first": pc.field("task"),
+        "last": pc.field("task"),
+        "tasks": pc.scalar(1),
+    }
+
+
+def _lacks_one_owner() -> pc.Expression:
+    import pyarrow.compute as pc
+
+    return pc.field("role").isin(_NO_OWNER_OR_TWO)
+
+
+_INTERVAL: Final = ("group", "role", "from_generation", "from_time", "until_time")
+
+
+def _fold_intervals(table: pa.Table) -> pa.Table:
+    """Return one row for all tasks that have no owner, or two, for the same time."""
+    sums = [("owners", "min"), ("first", "min"), ("last", "max"), ("tasks", "sum")]
+    folded = table.group_by(list(_INTERVAL)).aggregate(sums)
+    wanted = [*_INTERVAL, *(f"{name}_{function}" for name, function in sums)]
+    return folded.select(wanted).rename_columns([*_INTERVAL, *(name for name, _ in sums)])
+
+
+_VIEWS: Final = (
+    _View(GENERATIONS.name, _generation_columns, ("offset",)),
+    _View(MEMBERS.name, _member_columns, ("last_time", "first_time", "member_id")),
+    _View(TASKS.name, _interval_columns, ("from_time", "role"), _lacks_one_owner, _fold_intervals),
+)
+
+
+@define
+class _GroupRows:
+    """How many rows a group has, and where."""
+
+    rows: Counter[str] = field(factory=Counter)
+    """By table."""
+    files: set[Path] = field(factory=set)
+
+
+@frozen
+class GroupData:
+    """What the page has of one group."""
+
+    group: str
+    tables: Mapping[str, Columns]
+    """By the name of the table; a table without rows is missing."""
+    all_rows: Mapping[str, int]
+    """Rows by table, with those that the page does not show."""
+
+
+def group_data(out: Path, most_rebalances: int = MOST_REBALANCES) -> Iterator[GroupData]:
+    """Yield the groups with rows in the tables of an audit, each once.
+
+    Args:
+        out: The folder with the tables.
+        most_rebalances: On the whole page.
+    """
+    groups = _count(out)
+    limits = {
+        GENERATIONS.name: rebalances_per_group(
+            [each.rows[GENERATIONS.name] for each in groups.values()], most_rebalances
+        ),
+        MEMBERS.name: _MOST_MEMBERS,
+        TASKS.name: MOST_INTERVALS,
+    }
+    for names in _batches(groups):
+        files = set().union(*(groups[name].files for name in names))
+        slices = {view.table: _slices(_read(view, files, names, limits[view.table])) for view in _VIEWS}
+        for name in names:
+            tables = {table: _columns(of[name]) for table, of in slices.items() if name in of}
+            yield GroupData(name, tables, groups[name].rows)
+
+
+def rebalances_per_group(counts: Sequence[int], most: int) -> int:
+    """Return how many of its last rebalances each group shows, so that the page has at most so many.
+
+    >>> rebalances_per_group([5000, 10], 1_000_000), rebalances_per_group([5000, 10], 600)
+    (1000, 500)
+    """
+    fitting = (each for each in _MOST_OF_GROUP if sum(min(each, number) for number in counts) <= most)
+    return next(fitting, _MOST_OF_GROUP[-1])
+
+
+def _count(out: Path) -> dict[str, _GroupRows]:
+    groups: dict[str, _GroupRows] = {}
+    for view in _VIEWS:
+        for file in sorted((out / view.table).glob("*.parquet")):
+            for batch in _scan(view, [file], ("group",)):
+                for each in batch.column("group").value_counts().to_pylist():
+                    group = groups.setdefault(each["values"], _GroupRows())
+                    group.rows[view.table] += each["counts"]
+                    group.files.add(file)
+    return groups
+
+
+def _batches(groups: Mapping[str, _GroupRows]) -> Iterator[list[str]]:
+    """Yield the names of groups to read together: those of the same files follow each other."""
+    names: list[str] = []
+    rows = 0
+    for name in sorted(groups, key=lambda each: (min(groups[each].files), each)):
+        if names and rows + groups[name].rows.total() > _BATCH_ROWS:
+            yield names
+            names, rows = [], 0
+        names.append(name)
+        rows += groups[name].rows.total()
+    if names:
+        yield names
+
+
+def _scan(
+    view: _View, files: Iterable[Path], columns: Sequence[str] = (), groups: Sequence[str] = ()
+) -> Iterator[pa.RecordBatch]:
+    import pyarrow.compute as pc
+    import pyarrow.dataset as ds
+
+    wanted = {"group": pc.field("group")} | ({} if columns else view.columns())
+    kept = None if view.is_shown is None else view.is_shown()
+    if groups:
+        asked = pc.field("group").isin(groups)
+        kept = asked if kept is None else kept & asked
+    dataset: ds.Dataset = ds.dataset([str(file) for file in files], format="parquet")
+    yield from dataset.to_batches(
+        columns=wanted, filter=kept, batch_size=_SCAN_ROWS, batch_readahead=2, fragment_readahead=1
+    )
+
+
+def _read(view: _View, files: Iterable[Path], groups: Sequence[str], limit: int) -> pa.Table | None:
+    """Return the rows of some groups, sorted, the last ones of each."""
+    import pyarrow as pa
+
+    waiting: list[pa.Table] = []
+    rows = 0
+    own = sorted(file for file in files if file.parent.name == view.table)
+    for batch in _scan(view, own, groups=groups) if own else ():
+        if batch.num_rows:
+            waiting.append(pa.Table.from_batches([batch]))
+            rows += batch.num_rows
+        if rows > 2 * _BATCH_ROWS:
+            waiting = [_shown_rows(view, waiting, limit)]
+            rows = waiting[0].num_rows
+    return _shown_rows(view, waiting, limit) if waiting else None
+
+
+def _shown_rows(view: _View, parts: list[pa.Table], limit: int) -> pa.Table:
+    import pyarrow as pa
+
+    table = view.fold(pa.concat_tables(parts))
+    table = table.sort_by([(name, "ascending") for name in ("group", *view.order)])
+    slices = list(_slices(table).values())
+    if all(each.num_rows <= limit for each in slices):
+        return table
+    return pa.concat_tables([each.slice(max(0, each.num_rows - limit)) for each in slices]).combine_chunks()
+
+
+def _slices(table: pa.Table | None) -> dict[str, pa.Table]:
+    """Return the rows of each group of a table that is sorted by group."""
+    found: dict[str, pa.Table] = {}
+    begin = 0
+    for each in [] if table is None else table.column("group").value_counts().to_pylist():
+        assert table is not None
+        found[each["values"]] = table.slice(begin, each["counts"])
+        begin += each["counts"]
+    return found
+
+
+def _columns(table: pa.Table) -> Columns:
+    columns: Columns = table.drop_columns(["group"]).to_pydict()
+    return columns

@@ -1,0 +1,159 @@
+"""The job of an audit: partitions in parallel processes, then the summary. The results replace those in the folder."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, Final
+from uuid import uuid4
+
+from attrs import frozen
+
+from spark_sim.audit._schema import TABLES
+from spark_sim.audit.partition_audit import AuditFilter, PartitionSummary, audit_partition
+from spark_sim.audit.sources import Source, SourceError
+
+SUMMARY_FILE: Final = "audit.json"
+REPORT_FILE: Final = "report.html"
+_OUTPUTS: Final = (*TABLES, SUMMARY_FILE, REPORT_FILE)
+
+
+@frozen
+class Audit:
+    """A finished audit."""
+
+    source: str
+    records: dict[str, int]
+    """Records by kind, and what the reader counted."""
+    rows: dict[str, int]
+    """Rows by table."""
+    groups: tuple[dict[str, Any], ...]
+    """The summary of each group, those that need attention first."""
+    problems: tuple[str, ...]
+    """Damaged places of the source."""
+    first_time: int | None
+    last_time: int | None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the content of ``audit.json``."""
+        return {
+            "source": self.source,
+            "from_time": self.first_time,
+            "until_time": self.last_time,
+            "records": self.records,
+            "rows": self.rows,
+            "problems": list(self.problems),
+            "groups": list(self.groups),
+        }
+
+
+def run_audit(
+    source: Source,
+    out: Path,
+    kept: AuditFilter,
+    *,
+    processes: int,
+    on_partition: Callable[[int, int], None] = lambda _done, _all: None,
+) -> Audit:
+    """Audit a source and write tables, summary and report into a folder.
+
+    Args:
+        source: The records.
+        out: The folder; results of an earlier audit in it are replaced at the end.
+        kept: Which rows are kept.
+        processes: How many partitions are read at a time.
+        on_partition: Called with the number of finished partitions and of all.
+
+    Raises:
+        SourceError: The source cannot be read, or the folder has files that no audit has written.
+    """
+    from spark_sim.audit._report import write_report
+
+    check_folder(out)
+    draft = out.with_name(f".{out.name}-{uuid4().hex}")
+    draft.mkdir(parents=True)
+    try:
+        summaries = list(_summaries(source, kept, draft, processes, on_partition))
+        audit = _audit(source, summaries)
+        _write_empty_tables(draft)
+        (draft / SUMMARY_FILE).write_text(json.dumps(audit.as_json(), indent=1), encoding="utf-8")
+        write_report(audit, draft)
+        _replace(out, draft)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+    return audit
+
+
+def check_folder(out: Path) -> None:
+    """Refuse a folder that is not empty and not that of an audit."""
+    if out.exists() and not out.is_dir():
+        raise SourceError(f"expected a folder for the results, got the file {out}")
+    if out.is_dir() and any(out.iterdir()) and not (out / SUMMARY_FILE).is_file():
+        raise SourceError(f"expected an empty folder or an earlier audit, but {out} has other files")
+
+
+def _summaries(
+    source: Source, kept: AuditFilter, draft: Path, processes: int, on_partition: Callable[[int, int], None]
+) -> Iterator[PartitionSummary]:
+    """Yield the summaries of partitions; the largest ones begin."""
+    partitions = sorted(source.partitions, key=lambda each: -each.size)
+    if processes == 1 or len(partitions) == 1:
+        for done, each in enumerate(partitions, start=1):
+            yield audit_partition(each, kept, draft)
+            on_partition(done, len(partitions))
+        return
+    with ProcessPoolExecutor(min(processes, len(partitions)), get_context("spawn")) as pool:
+        futures: list[Future[PartitionSummary]] = [
+            pool.submit(audit_partition, each, kept, draft) for each in partitions
+        ]
+        try:
+            for done, future in enumerate(as_completed(futures), start=1):
+                yield future.result()
+                on_partition(done, len(partitions))
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def _audit(source: Source, summaries: list[PartitionSummary]) -> Audit:
+    # Records of format 0 have no timestamps.
+    first_times = [each.first_time for each in summaries if each.first_time is not None and each.first_time >= 0]
+    last_times = [each.last_time for each in summaries if each.last_time > 0]
+    return Audit(
+        source=source.name,
+        records=dict(sorted(sum((each.counts for each in summaries), Counter[str]()).items())),
+        rows={name: sum(each.rows[name] for each in summaries) for name in TABLES},
+        groups=tuple(sorted((group for each in summaries for group in each.groups), key=attention_order)),
+        problems=tuple(problem for each in summaries for problem in each.problems),
+        first_time=min(first_times, default=None),
+        last_time=max(last_times, default=None),
+    )
+
+
+def attention_order(group: dict[str, Any]) -> tuple[int, int, int, str]:
+    """Return the sort key of a group: problems, then notices, then rebalances, the most first."""
+    severities = Counter(finding["severity"] for finding in group["findings"])
+    return -severities["problem"], -severities["notice"], -group["generations"], group["group"]
+
+
+def _write_empty_tables(draft: Path) -> None:
+    import pyarrow.parquet as pq
+
+    for name, table in TABLES.items():
+        if not (draft / name).is_dir():
+            (draft / name).mkdir()
+            pq.write_table(table.arrow().empty_table(), draft / name / "empty.parquet")
+
+
+def _replace(out: Path, draft: Path) -> None:
+    out.mkdir(parents=True, exist_ok=True)
+    for name in _OUTPUTS:
+        old = out / name
+        if old.is_dir():
+            shutil.rmtree(old)
+        (draft / name).replace(old)

@@ -1,0 +1,151 @@
+"""The audit of one partition: records in, Parquet files and a summary out. What a process or a Spark task does."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from attrs import define, field, frozen
+
+from assignor.audit.group_history import GroupHistory
+from assignor.audit.history import PartitionHistory
+from assignor.audit.log_segment import SegmentReader
+from assignor.audit.tables import COMMITS, FINDINGS, GENERATIONS, MEMBERS, TASKS, Row
+from spark_sim.audit._schema import TABLES
+from spark_sim.audit.sources import PartitionSource
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+
+ROWS_PER_WRITE: Final = 20_000
+"""Rows that are in memory at most, by table."""
+_INTERVALS: Final[Mapping[str, tuple[str, str]]] = {
+    GENERATIONS.name: ("time", "until"),
+    MEMBERS.name: ("first_time", "last_time"),
+    TASKS.name: ("from_time", "until_time"),
+    COMMITS.name: ("first_time", "last_time"),
+    FINDINGS.name: ("from_time", "until_time"),
+}
+
+
+@frozen(kw_only=True)
+class AuditFilter:
+    """Which rows an audit keeps. All records are read: the state before ``since`` matters."""
+
+    groups: tuple[str, ...] = ()
+    """Names or patterns such as ``billing-*``; empty: all."""
+    since: int | None = None
+    """Milliseconds since 1970, like ``until``; rows that overlap the interval are kept."""
+    until: int | None = None
+    reads_commits: bool = True
+
+    def keeps_group(self, group: str) -> bool:
+        """Whether a group is asked for."""
+        return not self.groups or any(fnmatchcase(group, pattern) for pattern in self.groups)
+
+    def keeps(self, table: str, row: Row) -> bool:
+        """Whether a row is asked for."""
+        begin, end = _INTERVALS[table]
+        if self.since is not None and row[end] is not None and row[end] < self.since:
+            return False
+        return (self.until is None or row[begin] <= self.until) and self.keeps_group(row["group"])
+
+
+@define
+class PartitionSummary:
+    """What the summary of an audit needs of one partition."""
+
+    counts: Counter[str] = field(factory=Counter)
+    groups: list[dict[str, Any]] = field(factory=list)
+    problems: list[str] = field(factory=list)
+    rows: Counter[str] = field(factory=Counter)
+    first_time: int | None = None
+    last_time: int = 0
+
+
+def audit_partition(source: PartitionSource, kept: AuditFilter, out: Path) -> PartitionSummary:
+    """Write the rows of a partition below ``out``, and return its summary."""
+    reader, history = SegmentReader(), PartitionHistory(reads_commits=kept.reads_commits)
+    summary = PartitionSummary()
+    with ExitStack() as stack:
+        writers = _Writers(out, f"partition-{source.partition}.parquet", stack)
+        for table, row in _rows(source, reader, history):
+            if kept.keeps(table, row):
+                writers.add(table, row)
+        writers.flush_all()
+    summary.rows = writers.rows
+    summary.counts = history.counts + reader.counts
+    summary.problems = reader.problems + history.problems
+    summary.first_time, summary.last_time = history.first_time, history.last_time
+    summary.groups = [_group_summary(each) for name, each in history.groups.items() if kept.keeps_group(name)]
+    return summary
+
+
+def _rows(source: PartitionSource, reader: SegmentReader, history: PartitionHistory) -> Iterator[tuple[str, Row]]:
+    yield from history.read(source.records(reader, reads_commits=history.reads_commits))
+    yield from history.close()
+
+
+def _group_summary(group: GroupHistory) -> dict[str, Any]:
+    return {
+        "group": group.group,
+        "type": group.type,
+        "generations": group.generations,
+        "members": group.members,
+        "last_state": group.state,
+        "last_time": group.last_time,
+        "causes": dict(group.causes.most_common()),
+        "findings": [
+            {
+                "code": row["code"],
+                "severity": row["severity"],
+                "text": row["text"],
+                "members": row["members"],
+                "generation": row["generation"],
+                "from_time": row["from_time"],
+                "until_time": row["until_time"],
+            }
+            for row in group.findings
+        ],
+    }
+
+
+@define
+class _Writers:
+    """One Parquet file for each table, opened with its first rows."""
+
+    out: Path
+    file: str
+    stack: ExitStack
+    rows: Counter[str] = field(factory=Counter)
+    _waiting: dict[str, list[Row]] = field(factory=dict)
+    _open: dict[str, pq.ParquetWriter] = field(factory=dict)
+
+    def add(self, table: str, row: Row) -> None:
+        """Take a row."""
+        waiting = self._waiting.setdefault(table, [])
+        waiting.append(row)
+        self.rows[table] += 1
+        if len(waiting) >= ROWS_PER_WRITE:
+            self._flush(table)
+
+    def flush_all(self) -> None:
+        """Write what waits."""
+        for table in TABLES:
+            if self._waiting.get(table):
+                self._flush(table)
+
+    def _flush(self, table: str) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        schema = TABLES[table].arrow()
+        if table not in self._open:
+            path = self.out / table / self.file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._open[table] = self.stack.enter_context(pq.ParquetWriter(path, schema))
+        self._open[table].write_table(pa.Table.from_pylist(self._waiting.pop(table), schema=schema))

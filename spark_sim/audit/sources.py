@@ -1,0 +1,169 @@
+"""Where an audit reads from: folders with copied segments, or a dump. A source is split by partition."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import mmap
+import re
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, TextIO
+
+from attrs import frozen
+
+from assignor.audit.log_segment import LogRecord, SegmentReader, known_time
+from assignor.audit.record_columns import RecordColumns
+from spark_sim.audit._scanner import compiled_kernel, scan_segment
+
+_FOLDER: Final = re.compile(r"__consumer_offsets-(\d+)")
+
+
+class SourceError(ValueError):
+    """The source cannot be read; the message names what was expected and where."""
+
+
+@frozen
+class PartitionSource:
+    """The records of one partition of ``__consumer_offsets``."""
+
+    partition: int
+    files: tuple[Path, ...]
+    """Segments in the order of their base offsets; the one file of a dump."""
+    is_dump: bool = False
+
+    @property
+    def size(self) -> int:
+        """Bytes of the files."""
+        return sum(file.stat().st_size for file in self.files)
+
+    def records(self, reader: SegmentReader, *, reads_commits: bool = True) -> Iterator[LogRecord | RecordColumns]:
+        """Yield the records in order; ``reader`` counts batches and collects problems."""
+        if self.is_dump:
+            for record in read_dump(self.files[0]):
+                if record[0] == self.partition:
+                    yield record[1]
+            return
+        for file in self.files:
+            if file.stat().st_size:
+                yield from _segment_records(file, reader, reads_commits)
+
+
+def _segment_records(file: Path, reader: SegmentReader, reads_commits: bool) -> Iterator[LogRecord | RecordColumns]:
+    kernel = compiled_kernel()
+    with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+        if kernel is None:
+            yield from reader.records(mapped, str(file))
+        else:
+            yield from scan_segment(reader, mapped, str(file), reads_commits=reads_commits, kernel=kernel)
+
+
+@frozen
+class Source:
+    """All partitions of a source."""
+
+    name: str
+    partitions: tuple[PartitionSource, ...]
+
+
+def segments_source(folder: Path) -> Source:
+    """Return the partitions of a folder with ``__consumer_offsets-N`` folders, or of one such folder.
+
+    Raises:
+        SourceError: There is no such folder, or no segment in it.
+    """
+    if not folder.is_dir():
+        raise SourceError(f"expected a folder with __consumer_offsets-N folders, got {folder}, which is no folder")
+    folders = [folder] if _FOLDER.fullmatch(folder.name) else sorted(folder.iterdir())
+    found = []
+    for each in folders:
+        name = _FOLDER.fullmatch(each.name)
+        files = tuple(sorted(each.glob("*.log"))) if name and each.is_dir() else ()
+        if name and files:
+            found.append(PartitionSource(int(name[1]), files))
+    if not found:
+        raise SourceError(f"expected __consumer_offsets-N folders with .log files, found none in {folder}")
+    return Source(str(folder), tuple(sorted(found, key=lambda each: each.partition)))
+
+
+def dump_source(file: Path) -> Source:
+    """Return the partitions of a dump.
+
+    Raises:
+        SourceError: The file is not a dump.
+    """
+    partitions = sorted({partition for partition, _ in read_dump(file)})
+    return Source(str(file), tuple(PartitionSource(each, (file,), is_dump=True) for each in partitions))
+
+
+def read_dump(file: Path) -> Iterator[tuple[int, LogRecord]]:
+    """Yield partition and record of each line of a dump.
+
+    A line is ``{"partition": 0, "offset": 17, "timestamp": 1700000000000, "key": "0001…", "value": "0003…" or null}``,
+    key and value in hexadecimal.
+
+    Raises:
+        SourceError: A line is something else.
+    """
+    with _open_text(file) as lines:
+        for number, line in enumerate(_text_lines(file, lines), start=1):
+            if line.strip():
+                try:
+                    yield _dump_record(json.loads(line))
+                except (ValueError, KeyError, TypeError) as error:
+                    raise SourceError(
+                        f"{file}, line {number}: expected partition, offset, timestamp, key and value (hexadecimal); "
+                        f"{type(error).__name__}: {error}"
+                    ) from None
+
+
+def _text_lines(file: Path, lines: TextIO) -> Iterator[str]:
+    try:
+        yield from lines
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
+        raise SourceError(f"{file} is no dump: expected JSON lines, {type(error).__name__}: {error}") from None
+
+
+def _open_text(file: Path) -> TextIO:
+    try:
+        return gzip.open(file, "rt", encoding="utf-8") if file.suffix == ".gz" else file.open(encoding="utf-8")
+    except OSError as error:
+        raise SourceError(f"{file} cannot be read: {error.strerror or error}") from None
+
+
+def _dump_record(line: dict[str, Any]) -> tuple[int, LogRecord]:
+    key, value, offset = line["key"], line["value"], int(line["offset"])
+    if not 0 <= offset < 1 << 63:
+        raise ValueError(f"offset {offset}")
+    return int(line["partition"]), LogRecord(
+        offset,
+        known_time(int(line["timestamp"])),
+        None if key is None else bytes.fromhex(key),
+        None if value is None else bytes.fromhex(value),
+    )
+
+
+def write_dump(source: Source, file: Path) -> int:
+    """Write the records of a source as a dump; return their number. Transaction markers are left out."""
+    written = 0
+    with gzip.open(file, "wt", encoding="utf-8") if file.suffix == ".gz" else file.open("w", encoding="utf-8") as out:
+        for partition in source.partitions:
+            for found in partition.records(SegmentReader()):
+                for record in found.records() if isinstance(found, RecordColumns) else (found,):
+                    if not record.is_control:
+                        out.write(_dump_line(partition.partition, record) + "\n")
+                        written += 1
+    return written
+
+
+def _dump_line(partition: int, record: LogRecord) -> str:
+    return json.dumps(
+        {
+            "partition": partition,
+            "offset": record.offset,
+            "timestamp": record.timestamp,
+            "key": None if record.key is None else record.key.hex(),
+            "value": None if record.value is None else record.value.hex(),
+        }
+    )

@@ -1,0 +1,233 @@
+"""``streams-assignor audit``: the history of every group, from the records of ``__consumer_offsets``."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from assignor.formats.text import sanitize
+from spark_sim.cli._exit_status import WrongUsage, exit_unless, one_line_errors
+
+if TYPE_CHECKING:
+    from rich.console import Group as RichGroup
+    from rich.table import Table
+
+    from spark_sim.audit.job import Audit
+    from spark_sim.audit.sources import Source
+
+_SHOWN_GROUPS: Final = 10
+_SHOWN_FINDINGS: Final = 3
+_WIDE: Final = 100
+"""Columns of a terminal that has room for all columns of the table."""
+_WIDE_COLUMNS: Final = ("members", "type", "state")
+_NUMBERS: Final = ("rebalances", "members")
+_LEAST_NAME: Final = 20
+_GAP: Final = 2
+_SIGNS: Final = {"problem": ("✗", "red"), "notice": ("!", "yellow")}
+_SHOWN_PROBLEMS: Final = 5
+
+
+class Moment(click.ParamType[int]):
+    """A point in time: ISO 8601 (UTC unless it has an offset), or milliseconds since 1970."""
+
+    name = "TIME"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return milliseconds since 1970."""
+        if isinstance(value, int):
+            return value
+        if value.isdigit() and len(value) > 4:
+            return int(value)
+        try:
+            moment = datetime.fromisoformat(value)
+        except ValueError:
+            expected = "a time such as 2026-11-22T14:30, or milliseconds since 1970"
+            self.fail(f"expected {expected}, got {value!r}", param, ctx)
+        return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
+
+
+@click.command
+@click.option(
+    "--segments",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Log segments copied from brokers: DIR has folders __consumer_offsets-N with .log files.",
+)
+@click.option("--dump", type=click.Path(path_type=Path), metavar="FILE", help="Or a dump: JSON lines, also as .gz.")
+@click.option("--group", "groups", multiple=True, metavar="NAME", help="Only these groups; * matches any text.")
+@click.option("--since", type=Moment(), help="Only what happened at this time or later (ISO 8601, UTC).")
+@click.option("--until", type=Moment(), help="Only what happened at this time or earlier.")
+@click.option("--out", required=True, type=click.Path(path_type=Path), metavar="DIR", help="Where the results go.")
+@click.option(
+    "--commits/--no-commits", default=True, show_default=True, help="Read offset commits, which most records are."
+)
+@click.option("--processes", type=click.IntRange(1), help="Partitions that are read at a time. Default: the cores.")
+@click.option("--check", is_flag=True, help="End with status 1 if a group has a problem.")
+@click.option("--json", "as_json", is_flag=True, help="Print audit.json instead of the table.")
+def audit(
+    segments: Path | None,
+    dump: Path | None,
+    groups: tuple[str, ...],
+    since: int | None,
+    until: int | None,
+    out: Path,
+    *,
+    commits: bool,
+    processes: int | None,
+    check: bool,
+    as_json: bool,
+) -> None:
+    """Show the history of every consumer group: rebalances and their causes.
+
+    It reads the records that group coordinators write into __consumer_offsets, and writes the tables generations,
+    members, tasks, commits and findings as Parquet, audit.json and report.html. Compaction removes history: copy the
+    segments soon after an incident.
+
+    \b
+    Examples:
+      streams-assignor audit --segments /backup/broker-1 --out audit
+      streams-assignor audit --segments segments --group "billing-*" --since 2026-11-22T14:00 --out audit
+      streams-assignor audit --segments segments --no-commits --json --out audit
+    """  # noqa: D301 - click reads the backspace character
+    from spark_sim.audit.partition_audit import AuditFilter
+    from spark_sim.audit.sources import SourceError
+
+    if (segments is None) == (dump is None):
+        raise WrongUsage("give one source: --segments DIR or --dump FILE")
+    if since is not None and until is not None and since > until:
+        raise WrongUsage("--since is later than --until")
+    kept = AuditFilter(groups=groups, since=since, until=until, reads_commits=commits)
+    try:
+        with one_line_errors():
+            found = _run(_source(segments, dump), out, kept, processes or os.cpu_count() or 1)
+    except SourceError as error:
+        raise WrongUsage(str(error)) from error
+    if as_json:
+        import json
+
+        click.echo(json.dumps(found.as_json(), indent=1))
+    else:
+        _show(found, out)
+    exit_unless(not check or not any(_problems(group) for group in found.groups))
+
+
+def _source(segments: Path | None, dump: Path | None) -> Source:
+    from spark_sim.audit.sources import dump_source, segments_source
+
+    if segments is not None:
+        return segments_source(segments)
+    assert dump is not None
+    return dump_source(dump)
+
+
+def _run(source: Source, out: Path, kept: Any, processes: int) -> Audit:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from spark_sim.audit.job import run_audit
+
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("partitions", total=len(source.partitions))
+        return run_audit(
+            source,
+            out,
+            kept,
+            processes=processes,
+            on_partition=lambda done, _: progress.update(task, completed=done),
+        )
+
+
+def _problems(group: dict[str, Any]) -> list[dict[str, Any]]:
+    return [finding for finding in group["findings"] if finding["severity"] == "problem"]
+
+
+def _show(found: Audit, out: Path) -> None:
+    from rich.console import Console
+
+    console = Console()
+    rebalances = sum(group["generations"] for group in found.groups)
+    interval = f"{_time(found.first_time)} to {_time(found.last_time)} UTC"
+    console.print(f"{len(found.groups)} groups, {rebalances} rebalances, {interval}", highlight=False)
+    console.print(_groups_table(found, console.width))
+    hidden = len(found.groups) - _SHOWN_GROUPS
+    if hidden > 0:
+        console.print(f"{hidden} more groups are in {out / 'report.html'}", highlight=False, markup=False)
+    for problem in found.problems[:_SHOWN_PROBLEMS]:
+        click.echo(f"warning: {sanitize(problem)}", err=True)
+    if len(found.problems) > _SHOWN_PROBLEMS:
+        click.echo(f"warning: {len(found.problems) - _SHOWN_PROBLEMS} more, see audit.json", err=True)
+    console.print(f"tables, audit.json and report.html are in {out}", highlight=False, markup=False)
+
+
+def _groups_table(found: Audit, width: int) -> RichGroup:
+    """Return a row for each group, with its findings below it: a sentence needs the whole width."""
+    from rich.console import Group as RichGroup
+
+    groups = found.groups[:_SHOWN_GROUPS]
+    columns = {name: column for name, column in _COLUMNS.items() if width >= _WIDE or name not in _WIDE_COLUMNS}
+    cells = [[_one_line(cell(group)) for cell in columns.values()] for group in groups]
+    widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
+    widths[0] = min(widths[0], max(_LEAST_NAME, width - sum(widths[1:]) - _GAP * len(widths)))
+    lines: list[Any] = [_line(list(columns), widths, "bold")]
+    for group, row in zip(groups, cells, strict=True):
+        lines.append(_line(row, widths))
+        findings = sorted(group["findings"], key=lambda each: each["severity"] != "problem")
+        for each in findings[:_SHOWN_FINDINGS]:
+            sign, style = _SIGNS[each["severity"]]
+            lines.append(_sentence(sign, each["text"], style))
+        if len(findings) > _SHOWN_FINDINGS:
+            lines.append(_sentence("", f"{len(findings) - _SHOWN_FINDINGS} more findings"))
+    return RichGroup(*lines)
+
+
+def _line(cells: list[str], widths: list[int], style: str = "") -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    line = Table.grid(padding=(0, _GAP, 0, 0))
+    for name, width in zip(_COLUMNS, widths, strict=False):
+        line.add_column(width=width, overflow="fold", justify="right" if name in _NUMBERS else "left")
+    line.add_row(*(Text(cell, style) for cell in cells))
+    return line
+
+
+def _sentence(sign: str, text: str, style: str = "") -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    line = Table.grid()
+    line.add_column(width=2 * _GAP, justify="center")
+    line.add_column(overflow="fold")
+    line.add_row(Text(sign, style), Text(_one_line(text), style))
+    return line
+
+
+def _one_line(text: str) -> str:
+    return sanitize(text).replace("\n", r"\n")
+
+
+def _most_frequent_cause(group: dict[str, Any]) -> str:
+    causes = Counter(group["causes"]).most_common(1)
+    return f"{causes[0][0]} ({causes[0][1]})" if causes else ""
+
+
+_COLUMNS: Final[Mapping[str, Callable[[dict[str, Any]], str]]] = {
+    "group": lambda group: str(group["group"]),
+    "rebalances": lambda group: str(group["generations"]),
+    "most frequent cause": _most_frequent_cause,
+    "members": lambda group: str(group["members"]),
+    "type": lambda group: str(group["type"]),
+    "state": lambda group: str(group["last_state"]),
+}
+
+
+def _time(moment: int | None) -> str:
+    if moment is None or moment < 0:
+        return "?"
+    return datetime.fromtimestamp(moment / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")

@@ -1,0 +1,28 @@
+"""The records that group coordinators write into ``__consumer_offsets``: bytes to dicts with Kafka's field names.
+
+``decode_key`` / ``decode_value`` and their inverses are for one record, and ``RECORD_TYPES`` has the fields of
+each type. Userdata inside a record stays bytes; ``subscription_codec.consumer_protocol`` decodes it.
+"""
+
+from subscription_codec.coordinator._records import (
+    RecordKey,
+    RecordValue,
+    decode_key,
+    decode_value,
+    encode_key,
+    encode_value,
+    record_type_number,
+)
+from subscription_codec.coordinator._tables import RECORD_TYPES, RecordType
+
+__all__ = [
+    "RECORD_TYPES",
+    "RecordKey",
+    "RecordType",
+    "RecordValue",
+    "decode_key",
+    "decode_value",
+    "encode_key",
+    "encode_value",
+    "record_type_number",
+]

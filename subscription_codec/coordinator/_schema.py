@@ -1,0 +1,91 @@
+"""Schemas of Kafka's generated messages, in the terms of their JSON definitions: versions, null and tags."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+from subscription_codec.wire.flexible import Binary, KafkaUuid, Length, List, Message, Nullable, Text, Unsigned
+from subscription_codec.wire.types import INT_32, INT_64, Integer, WireType
+
+_FIXED: Final[Mapping[str, WireType[Any]]] = {
+    "int8": Integer(1),
+    "int16": Integer(2),
+    "uint16": Unsigned(2),
+    "int32": INT_32,
+    "int64": INT_64,
+    "uuid": KafkaUuid(),
+}
+NOT_FLEXIBLE: Final = 1 << 15
+"""``Schema.flexible`` of a message without a flexible version."""
+
+
+class Array(NamedTuple):
+    """The type of an array."""
+
+    item: Any
+    """The type of its items: a name, or a tuple of fields."""
+
+
+class Field(NamedTuple):
+    """A field of a message."""
+
+    name: str
+    """Its name in Kafka's JSON."""
+    type: str | Array | tuple[Field, ...]
+    """``int8`` to ``int64``, ``uint16``, ``uuid``, ``string``, ``bytes``; an array; the fields of a struct."""
+    since: int = 0
+    """The first version that has it."""
+    until: int | None = None
+    """The last version that has it; None: it is in all later ones."""
+    nullable: int | None = None
+    """The first version in which it can be null; None: never."""
+    tag: int | None = None
+    """The tag of a tagged field."""
+
+
+class Schema(NamedTuple):
+    """All versions of a message."""
+
+    name: str
+    fields: tuple[Field, ...]
+    latest: int = 0
+    """The highest version."""
+    flexible: int = 0
+    """The first flexible version (KIP-482); above ``latest``: none is."""
+
+    def wire_type(self, version: int) -> Message:
+        """Return the encoding of a version."""
+        return _message(self.name, self.fields, version, version >= self.flexible)
+
+
+@cache
+def _message(name: str, fields: tuple[Field, ...], version: int, flexible: bool) -> Message:
+    untagged: dict[str, WireType[Any]] = {}
+    tagged: dict[int, tuple[str, WireType[Any]]] = {}
+    for field in fields:
+        if not field.since <= version <= (version if field.until is None else field.until):
+            continue
+        wire = _wire_type(field, version, flexible)
+        if field.tag is None:
+            untagged[field.name] = wire
+        else:
+            tagged[field.tag] = (field.name, wire)
+    return Message(name, untagged, tagged if flexible else None)
+
+
+def _wire_type(field: Field, version: int, flexible: bool) -> WireType[Any]:
+    nullable = field.nullable is not None and field.nullable <= version
+    kind = field.type
+    if isinstance(kind, Array):
+        item = _wire_type(Field(field.name, kind.item), version, flexible)
+        return List(item, Length(0 if flexible else 4), nullable)
+    if isinstance(kind, tuple):
+        struct = _message(field.name, kind, version, flexible)
+        return Nullable(struct) if nullable else struct
+    if kind == "string":
+        return Text(Length(0 if flexible else 2), nullable)
+    if kind == "bytes":
+        return Binary(Length(0 if flexible else 4), nullable)
+    return _FIXED[kind]

@@ -1,0 +1,296 @@
+"""``streams-assignor audit``: sources, filters, results, messages and exit statuses."""
+
+import gzip
+import json
+from pathlib import Path
+from random import Random
+
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+from assignor.audit.tables import AUDIT_TABLES
+from spark_sim.audit import partition_audit
+from spark_sim.audit.job import attention_order, run_audit
+from spark_sim.audit.partition_audit import AuditFilter
+from spark_sim.audit.sources import SourceError, dump_source, read_dump, segments_source, write_dump
+from spark_sim.cli.main import cli
+from tests.assignor.audit.histories import HOUR, NOW, alone, commit, generation, member
+from tests.assignor.audit.segments import Pair, batch, message_set
+from tests.assignor.audit.test_history import hostile
+
+REAL = Path(__file__).parent / "segments"
+
+
+def run(*arguments):
+    return CliRunner().invoke(cli, ["audit", "--processes", "1", *map(str, arguments)])
+
+
+def rows(out, table):
+    return pq.read_table(out / table).to_pylist()
+
+
+def segment(folder, partition, *pairs, base=0, name=None):
+    where = folder / f"__consumer_offsets-{partition}"
+    where.mkdir(parents=True, exist_ok=True)
+    (where / f"{name or base:020}.log").write_bytes(batch(pairs, base))
+    return folder
+
+
+@pytest.fixture
+def made_up(tmp_path):
+    """Two groups in two partitions; ``bad`` has a problem, and ``good`` one rebalance."""
+    folder = tmp_path / "copied"
+    segment(folder, 0, generation(1, alone(), group="good"), commit(0, group="good"))
+    bad = [generation(1, alone(error=2), group="bad"), generation(2, alone(), at=2 * HOUR, group="bad")]
+    return segment(folder, 3, *bad)
+
+
+def test_the_results_are_tables_a_summary_and_a_page(made_up, tmp_path):
+    out = tmp_path / "new" / "out"
+    result = run("--segments", made_up, "--out", out)
+    summary = json.loads((out / "audit.json").read_text())
+
+    assert result.exit_code == 0, result.output
+    assert [group["group"] for group in summary["groups"]] == ["bad", "good"]
+    assert summary["groups"][0].keys() >= {"group", "type", "generations", "members", "last_state", "findings"}
+    assert summary["records"] == {
+        "GroupMetadata": 3,
+        "OffsetCommit": 1,
+        "batches": 2,
+        "bytes": summary["records"]["bytes"],
+    }
+    assert {table: len(rows(out, table)) for table in AUDIT_TABLES} == summary["rows"]
+    assert {path.name for path in out.iterdir()} == {*AUDIT_TABLES, "audit.json", "report.html"}
+    assert "2 groups, 3 rebalances, 2023-11-14 22:13:20 to 2023-11-15 00:13:20 UTC" in result.output
+
+
+def test_the_columns_are_those_of_the_tables(made_up, tmp_path):
+    run("--segments", made_up, "--out", tmp_path / "out")
+
+    for name, table in AUDIT_TABLES.items():
+        expected = [column.rstrip("?") for column, _, _ in table.columns]
+        assert pq.read_table(tmp_path / "out" / name).column_names == expected
+
+
+def test_real_segments_are_read_in_several_processes(tmp_path):
+    result = CliRunner().invoke(
+        cli, ["audit", "--segments", str(REAL), "--out", str(tmp_path / "out"), "--processes", "2", "--json"]
+    )
+    found = json.loads(result.stdout)
+
+    assert result.exit_code == 0, result.output
+    assert (found["records"]["GroupMetadata"], found["records"]["OffsetCommit"]) == (32, 112)
+    assert sum(group["generations"] for group in found["groups"]) == 32
+
+
+def test_one_folder_of_a_partition_is_a_source_too(tmp_path):
+    result = run("--segments", REAL / "__consumer_offsets-0", "--out", tmp_path / "out", "--json")
+
+    assert [group["group"] for group in json.loads(result.stdout)["groups"]] == ["group-e068f028"]
+
+
+def test_check_ends_with_status_one_if_a_group_has_a_problem(made_up, tmp_path):
+    assert run("--segments", made_up, "--out", tmp_path / "a", "--check").exit_code == 1
+    assert run("--segments", made_up, "--out", tmp_path / "b", "--check", "--group", "good").exit_code == 0
+
+
+def test_groups_are_chosen_by_name_or_pattern(made_up, tmp_path):
+    run("--segments", made_up, "--group", "g*", "--out", tmp_path / "out")
+
+    assert {row["group"] for row in rows(tmp_path / "out", "generations")} == {"good"}
+
+
+def test_rows_that_overlap_the_interval_are_kept(made_up, tmp_path):
+    """The first generation of ``bad`` ends when the second one begins, and that of ``good`` does not end."""
+    run("--segments", made_up, "--since", NOW + 2 * HOUR + 1, "--out", tmp_path / "late")
+    run("--segments", made_up, "--until", "2023-11-14T23:00", "--out", tmp_path / "early")
+
+    assert [(row["group"], row["generation"]) for row in rows(tmp_path / "late", "generations")] == [
+        ("good", 1),
+        ("bad", 2),
+    ]
+    assert {row["generation"] for row in rows(tmp_path / "early", "generations")} == {1}
+
+
+def test_a_time_may_have_an_offset(made_up, tmp_path):
+    run("--segments", made_up, "--until", "2023-11-15T01:00+02:00", "--out", tmp_path / "out")
+
+    assert {row["generation"] for row in rows(tmp_path / "out", "generations")} == {1}
+
+
+def test_without_commits_there_are_no_rows_of_commits(made_up, tmp_path):
+    run("--segments", made_up, "--no-commits", "--out", tmp_path / "out")
+
+    assert rows(tmp_path / "out", "commits") == []
+    assert json.loads((tmp_path / "out" / "audit.json").read_text())["records"]["OffsetCommit"] == 1
+
+
+def test_results_of_an_earlier_audit_are_replaced(made_up, tmp_path):
+    run("--segments", made_up, "--out", tmp_path / "out")
+    run("--segments", REAL, "--out", tmp_path / "out")
+
+    assert all(row["group"].startswith("group-") for row in rows(tmp_path / "out", "generations"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "give one source: --segments DIR or --dump FILE"),
+        (("--segments", REAL, "--dump", "x"), "give one source"),
+        (("--segments", "/nowhere"), "got /nowhere, which is no folder"),
+        (("--segments", REAL.parent), "expected __consumer_offsets-N folders with .log files, found none in"),
+        (("--dump", "/nowhere.gz"), "/nowhere.gz cannot be read: No such file or directory"),
+        (("--segments", REAL, "--since", "2026-01-02", "--until", "2026-01-01"), "--since is later than --until"),
+        (("--segments", REAL, "--since", "yesterday"), "expected a time such as 2026-11-22T14:30"),
+    ],
+)
+def test_a_mistake_is_one_line_and_status_two(tmp_path, arguments, message):
+    result = run(*arguments, "--out", tmp_path / "out")
+
+    assert result.exit_code == 2
+    assert message in result.output
+    assert "Traceback" not in result.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_with_other_files_is_refused(tmp_path):
+    (tmp_path / "thesis.txt").write_text("x")
+    result = run("--segments", REAL, "--out", tmp_path)
+
+    assert (result.exit_code, "has other files" in result.output) == (2, True)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_a_file_is_no_folder_for_results(tmp_path):
+    (tmp_path / "out").write_text("x")
+
+    assert (
+        "expected a folder for the results, got the file" in run("--segments", REAL, "--out", tmp_path / "out").output
+    )
+
+
+def test_damage_is_a_warning(tmp_path):
+    where = segment(tmp_path / "copied", 0, generation(1, alone()))
+    for number in range(1, 9):
+        (where / "__consumer_offsets-0" / f"{number}.log").write_bytes(batch([commit(0)])[:-3])
+    result = run("--segments", where, "--out", tmp_path / "out")
+
+    assert result.exit_code == 0
+    assert result.stderr.count("are not a whole batch") == 5
+    assert "warning: 3 more, see audit.json" in result.stderr
+
+
+def test_empty_segments_have_no_groups(tmp_path):
+    where = tmp_path / "copied" / "__consumer_offsets-0"
+    where.mkdir(parents=True)
+    (where / "0.log").touch()
+    result = run("--segments", where.parent, "--out", tmp_path / "out")
+
+    assert "0 groups, 0 rebalances, ? to ? UTC" in result.output
+    assert rows(tmp_path / "out", "generations") == []
+
+
+def test_records_without_timestamps_have_no_interval(tmp_path):
+    where = tmp_path / "copied" / "__consumer_offsets-0"
+    where.mkdir(parents=True)
+    (where / "0.log").write_bytes(message_set([generation(1, alone())], 0))
+
+    assert "1 groups, 1 rebalances, ? to ? UTC" in run("--segments", where.parent, "--out", tmp_path / "out").output
+
+
+def test_ten_groups_are_shown(tmp_path):
+    pairs = [generation(1, alone(), group=f"g-{number}") for number in range(12)]
+    result = run("--segments", segment(tmp_path / "copied", 0, *pairs), "--out", tmp_path / "out")
+
+    assert result.output.count("g-") == 10
+    assert "2 more groups are in" in result.output
+
+
+def test_segments_are_read_in_the_order_of_their_offsets(tmp_path):
+    segment(tmp_path, 0, generation(2, alone(), at=1000), base=10)
+    segment(tmp_path, 0, generation(1, alone()), base=9)
+    run("--segments", tmp_path, "--out", tmp_path / "out")
+
+    assert [row["generation"] for row in rows(tmp_path / "out", "generations")] == [1, 2]
+
+
+def test_those_that_need_attention_come_first():
+    def group(name, *severities, generations=0):
+        return {"group": name, "generations": generations, "findings": [{"severity": each} for each in severities]}
+
+    groups = [group("c"), group("b"), group("many", generations=9), group("n", "notice"), group("p", "problem")]
+
+    assert [each["group"] for each in sorted(groups, key=attention_order)] == ["p", "n", "many", "b", "c"]
+
+
+@pytest.mark.parametrize("name", ["dump.jsonl", "dump.jsonl.gz"])
+def test_a_dump_gives_the_same_rows_as_the_segments(tmp_path, name):
+    assert write_dump(segments_source(REAL), tmp_path / name) == 144
+    run("--segments", REAL, "--out", tmp_path / "a")
+    result = run("--dump", tmp_path / name, "--out", tmp_path / "b")
+
+    assert result.exit_code == 0, result.output
+    for table in AUDIT_TABLES:
+        assert rows(tmp_path / "a", table) == rows(tmp_path / "b", table)
+
+
+LINE = {"partition": 1, "offset": 5, "timestamp": NOW, "key": "00", "value": None}
+
+
+def test_a_dump_may_have_empty_lines_and_tombstones(tmp_path):
+    (tmp_path / "dump").write_text(json.dumps(LINE) + "\n\n" + json.dumps({**LINE, "key": None, "timestamp": 1 << 70}))
+
+    assert [(record.key, record.timestamp) for _, record in read_dump(tmp_path / "dump")] == [(b"\0", NOW), (None, -1)]
+
+
+@pytest.mark.parametrize(
+    "line", ["[]", "{", '{"partition": 1}', json.dumps({**LINE, "key": "xx"}), json.dumps({**LINE, "offset": 1 << 63})]
+)
+def test_another_line_is_no_dump(tmp_path, line):
+    (tmp_path / "dump").write_text(json.dumps(LINE) + "\n" + line)
+
+    with pytest.raises(SourceError, match="line 2: expected partition, offset, timestamp, key and value"):
+        dump_source(tmp_path / "dump")
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe\0", gzip.compress(b"{}" * 99, mtime=0)[:-9], b"no gzip"])
+def test_a_file_that_is_no_text_is_no_dump(tmp_path, content):
+    for name in ("dump", "dump.gz"):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(SourceError):
+            dump_source(tmp_path / name)
+
+
+def test_what_a_history_makes_of_any_record_can_be_written(tmp_path, monkeypatch):
+    """Random records, one in three damaged: Parquet takes every row, a few at a time."""
+    monkeypatch.setattr(partition_audit, "ROWS_PER_WRITE", 7)
+    random = Random(3)
+    for number in range(4):
+        pairs = [Pair(*hostile(random), random.choice((0, NOW, NOW + 5))) for _ in range(200)]
+        segment(tmp_path / "copied", number, *pairs)
+    audit = run_audit(segments_source(tmp_path / "copied"), tmp_path / "out", AuditFilter(), processes=1)
+
+    assert audit.rows["generations"] == len(rows(tmp_path / "out", "generations"))
+    assert audit.records["undecodable"] > 0
+
+
+def test_a_failure_leaves_nothing_behind(tmp_path, monkeypatch):
+    monkeypatch.setattr("spark_sim.audit.job.audit_partition", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        run_audit(segments_source(REAL), tmp_path / "out", AuditFilter(), processes=1)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failure_in_one_of_several_processes_ends_the_others(tmp_path):
+    with pytest.raises(ZeroDivisionError):
+        run_audit(segments_source(REAL), tmp_path / "out", AuditFilter(), processes=2, on_partition=lambda *_: 1 / 0)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_idle_members_are_a_reason_for_attention(tmp_path):
+    where = segment(tmp_path / "copied", 0, generation(1, alone(), member("B")), commit(0, at=2 * HOUR))
+
+    assert "no task" in run("--segments", where, "--out", tmp_path / "out").output.replace("\n", " ")

@@ -1,0 +1,91 @@
+"""The compiled scanner yields what the reader yields: on real segments, on damaged ones, with every compression."""
+
+from collections import Counter
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from assignor.audit.history import OFFSET_COMMITS, PartitionHistory
+from assignor.audit.log_segment import SegmentReader
+from assignor.audit.record_columns import RecordColumns
+from spark_sim.audit._scanner import compiled_kernel, scan_segment
+from subscription_codec import DecodeError
+from subscription_codec.coordinator import record_type_number
+from tests.assignor.audit.histories import HOUR, alone, commit, generation, member
+from tests.assignor.audit.segments import batch
+
+SEGMENTS = sorted((Path(__file__).parent / "segments").glob("*/*.log"))
+KERNEL = compiled_kernel()
+needs_kernel = pytest.mark.skipif(KERNEL is None, reason="no numba (pip install 'streams-assignor[fast]')")
+
+
+def scanned(data, reads_commits=True):
+    """The records, in order, and what was counted."""
+    reader, found = SegmentReader(), []
+    for each in scan_segment(reader, data, "s", reads_commits=reads_commits, kernel=KERNEL):
+        found += each.records() if isinstance(each, RecordColumns) else [each]
+    return found, reader.counts
+
+
+def read(data):
+    reader = SegmentReader()
+    return list(reader.records(data, "s")), reader.counts
+
+
+def history(records):
+    played = PartitionHistory()
+    rows = [*played.read(records), *played.close()]
+    return sorted(map(repr, rows)), played.counts, played.first_time, played.last_time
+
+
+@needs_kernel
+@pytest.mark.parametrize("segment", SEGMENTS, ids=lambda each: each.parent.name)
+def test_real_segments_have_the_same_records_and_rows(segment):
+    data = segment.read_bytes()
+
+    assert scanned(data) == read(data)
+    columns = scan_segment(SegmentReader(), data, "s", reads_commits=True, kernel=KERNEL)
+    assert history(columns) == history(SegmentReader().records(data))
+
+
+@needs_kernel
+def test_commits_are_only_counted_if_nobody_reads_them():
+    data = b"".join(segment.read_bytes() for segment in SEGMENTS)
+    records, _ = read(data)
+    others, counts = scanned(data, reads_commits=False)
+
+    assert others == [each for each in records if record_type_number(each.key) not in OFFSET_COMMITS]
+    assert counts["OffsetCommit"] == len(records) - len(others) > 0
+
+
+@needs_kernel
+@pytest.mark.parametrize("codec", range(5))
+def test_compressed_batches_between_others_keep_the_order(codec):
+    pairs = [generation(1, alone()), commit(0), generation(2, alone(), member("B"), at=HOUR)]
+    data = b"".join(batch(pairs[at : at + 1], at, codec if at == 1 else 0) for at in range(len(pairs)))
+
+    assert scanned(data)[0] == read(data)[0]
+    assert [each.offset for each in scanned(data)[0]] == [0, 1, 2]
+
+
+@needs_kernel
+def test_damaged_segments_have_the_same_records():
+    """A byte is changed in each of 300 copies; the length of a batch is not, so both find the next one."""
+    data, random = b"".join(segment.read_bytes() for segment in SEGMENTS), Random(1)
+    for _ in range(300):
+        damaged = bytearray(data[: random.choice((len(data), random.randrange(len(data))))])
+        damaged[random.randrange(len(damaged))] = random.getrandbits(8)
+        mine, counts = scanned(bytes(damaged))
+        expected, others = read(bytes(damaged))
+
+        assert list(map(_decoded_type, mine)) == list(map(_decoded_type, expected))
+        assert mine == expected
+        assert Counter(counts) == Counter(others)
+
+
+def _decoded_type(record):
+    try:
+        return record_type_number(record.key)
+    except DecodeError:
+        return None

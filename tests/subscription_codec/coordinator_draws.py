@@ -1,0 +1,51 @@
+"""Random values of the messages in ``subscription_codec.coordinator``, drawn from their schemas."""
+
+from base64 import urlsafe_b64encode
+from random import Random
+from typing import Any
+
+from subscription_codec.coordinator._schema import Array, Field, Schema
+
+_TEXTS = ("", "a", "orders-changelog", "pod-3", "é", "日本", "x" * 200)
+_BITS = {"int8": 7, "int16": 15, "int32": 31, "int64": 63}
+
+
+def draw_fields(random: Random, schema: Schema, version: int) -> dict[str, Any]:
+    """Draw a value of a schema; tagged fields are absent, or differ from their defaults."""
+    return _draw_struct(random, schema.fields, version)
+
+
+def _draw_struct(random: Random, fields: tuple[Field, ...], version: int) -> dict[str, Any]:
+    return {
+        field.name: _draw_field(random, field, version)
+        for field in fields
+        if field.since <= version and (field.until is None or version <= field.until)
+        if field.tag is None or random.random() < 0.5
+    }
+
+
+def _draw_field(random: Random, field: Field, version: int) -> Any:
+    nullable = field.tag is None and field.nullable is not None and field.nullable <= version
+    if nullable and random.random() < 0.3:
+        return None
+    value = _draw(random, field.type, version)
+    while field.tag is not None and value == []:  # the default of a tagged array
+        value = _draw(random, field.type, version)
+    return value
+
+
+def _draw(random: Random, kind: Any, version: int) -> Any:
+    if isinstance(kind, Array):
+        return [_draw(random, kind.item, version) for _ in range(random.choice((0, 1, 1, 2, 5)))]
+    if isinstance(kind, tuple):
+        return _draw_struct(random, kind, version)
+    if kind == "string":
+        return random.choice(_TEXTS)
+    if kind == "bytes":
+        return random.randbytes(random.choice((0, 1, 130)))
+    if kind == "uuid":
+        return urlsafe_b64encode(random.randbytes(16))[:22].decode()
+    if kind == "uint16":
+        return random.getrandbits(16)
+    largest = 1 << _BITS[kind]
+    return random.choice((1, 7, largest - 1, -largest, random.randrange(1, largest)))
