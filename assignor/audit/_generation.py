@@ -201,7 +201,7 @@ class _Got(NamedTuple):
 
 def _sent(encoded: bytes, streams: bool) -> _Sent:
     envelope = decode_consumer_subscription(encoded)
-    found = _Sent(envelope.version, envelope.topics, _partitions(envelope.owned_partitions), envelope.rack_id)
+    found = _Sent(envelope.version, tuple(envelope.topics), _partitions(envelope.owned_partitions), envelope.rack_id)
     if not streams:
         return found
     userdata = decode_subscription(envelope.user_data)

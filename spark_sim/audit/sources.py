@@ -52,11 +52,12 @@ class PartitionSource:
 
 def _segment_records(file: Path, reader: SegmentReader, reads_commits: bool) -> Iterator[LogRecord | RecordColumns]:
     kernel = compiled_kernel()
-    with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
-        if kernel is None:
-            yield from reader.records(mapped, str(file))
-        else:
-            yield from scan_segment(reader, mapped, str(file), reads_commits=reads_commits, kernel=kernel)
+    with file.open("rb") as opened:
+        mapped = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)  # unmapped with the last array that shows it
+    if kernel is None:
+        yield from reader.records(mapped, str(file))
+    else:
+        yield from scan_segment(reader, mapped, str(file), reads_commits=reads_commits, kernel=kernel)
 
 
 @frozen

@@ -50,7 +50,7 @@ def test_real_segments_have_the_same_records_and_rows(segment):
 
 
 @needs_kernel
-def test_commits_are_only_counted_if_nobody_reads_them():
+def test_commits_are_only_counted_without_their_table():
     data = b"".join(segment.read_bytes() for segment in SEGMENTS)
     records, _ = read(data)
     others, counts = scanned(data, reads_commits=False)

@@ -6,7 +6,7 @@ from click.testing import CliRunner
 from spark_sim.cli._report import report
 from spark_sim.pipeline.spark.session import spark_session
 from spark_sim.pipeline.suites import broker_suite
-from spark_sim.pipeline.sweep import PROCESSES, SweepError, run_sweep
+from spark_sim.pipeline.sweep import PROCESSES, run_sweep
 from spark_sim.pipeline.tables.local import LocalTables
 from spark_sim.pipeline.tables.schema import TABLES
 from tests.integration.kafka_jars import Unavailable, class_path
