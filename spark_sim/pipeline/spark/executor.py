@@ -76,9 +76,9 @@ class Driver:
         """Return a driver that begins now."""
         return cls(_now(), uuid4().hex)
 
-    def batch(self) -> str:
-        """Name a batch that is submitted now. Such names are ordered by the times of submission."""
-        return f"b{_now():013d}-{self.begun:013d}-{self.identity}"
+    def batch(self, submitted: int) -> str:
+        """Name a batch by the time of its submission, by which such names are ordered."""
+        return f"b{submitted:013d}-{self.begun:013d}-{self.identity}"
 
     @classmethod
     def of_batch(cls, name: str) -> Driver | None:
@@ -265,6 +265,7 @@ class SparkEngine(SweepEngine):
         self._cores = 0
         self._driver = Driver.new()
         self._creating = Lock()
+        self._submitted = 0
         self._next_look = 0.0
 
     def cores(self) -> int:
@@ -286,7 +287,7 @@ class SparkEngine(SweepEngine):
 
     def _compute(self, tasks: Sequence[UnitTask]) -> list[tuple[str, str]]:
         """Compute a batch: one Spark task for each task."""
-        batch, units = self._driver.batch(), sum(len(task.units) for task in tasks)
+        batch, units = self._new_batch(), sum(len(task.units) for task in tasks)
         self._spark.addTag(self._tag)  # tag and description belong to this thread
         if (context := _context(self._spark)) is not None:
             context.setJobDescription(f"streams-assignor sweep: {units} units, batch {batch}")
@@ -302,6 +303,12 @@ class SparkEngine(SweepEngine):
                 "that driver and workers share, such as the URI of a storage that all of them reach"
             )
         return found
+
+    def _new_batch(self) -> str:
+        """Name a batch. Two that are submitted in the same millisecond have different names."""
+        with self._creating:
+            self._submitted = max(_now(), self._submitted + 1)
+            return self._driver.batch(self._submitted)
 
     def _refuse_earlier_driver(self) -> None:
         """Look for an earlier driver now and then: all batches are listed, which takes longer with each of them."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from spark_sim.pipeline import sweep
-from spark_sim.pipeline.spark.executor import Driver, SparkTables, engine_of
+from spark_sim.pipeline.spark.executor import Driver, SparkEngine, SparkTables, engine_of
 from spark_sim.pipeline.spark.java import find_java
 from spark_sim.pipeline.spark.session import LOOPBACK
 from spark_sim.pipeline.suites import ResultFolderError, broker_suite, read_sweep
@@ -160,7 +160,8 @@ def test_of_two_drivers_on_one_uri_the_one_that_began_later_stops(spark, tmp_pat
 def test_batches_of_a_killed_driver_that_still_run_are_no_reason_to_stop(spark, tmp_path, tasks):
     """A Spark Connect server goes on with them: they are committed while the next driver is at work."""
     uri = (tmp_path / "out").as_uri()
-    left_running = Driver.new().batch()
+    killed = Driver.new()
+    left_running = killed.batch(killed.begun)
     time.sleep(0.01)
     with engine_of(spark, uri, "parquet") as engine:
         compute(engine, tasks[0])
@@ -169,3 +170,13 @@ def test_batches_of_a_killed_driver_that_still_run_are_no_reason_to_stop(spark, 
         compute(engine, tasks[1])
 
     assert 2 == len({row["unit_key"] for row in spark.read.parquet(f"{uri}/units").collect()})
+
+
+def test_batches_that_begin_in_the_same_millisecond_have_different_names(monkeypatch):
+    """Two batches of one name were one folder, and units of one of them were lost."""
+    monkeypatch.setattr("spark_sim.pipeline.spark.executor._now", lambda: 1_795_409_944_416)
+    engine = SparkEngine(None, "out", "parquet", None)
+    names = [engine._new_batch() for _ in range(3)]
+
+    assert sorted(set(names)) == names
+    assert {Driver.of_batch(name) for name in names} == {engine._driver}
