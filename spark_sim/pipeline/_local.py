@@ -35,6 +35,9 @@ class LocalEngine(SweepEngine):
         """Return the number of processes."""
         return _available_cores()
 
+    def refuse_earlier_driver(self) -> None:
+        """Do nothing: the folder is locked."""
+
     def cancel(self) -> None:
         """Terminate the processes of the pool, which then fails all its futures.
 

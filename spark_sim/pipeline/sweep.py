@@ -202,6 +202,7 @@ def sweep_with(
             if work.committed:
                 log(f"resuming {out}: {len(work.committed)} of {len(work.units)} units are finished")
             _run_tasks(engine, work, on_progress)
+            engine.refuse_earlier_driver()
         finished = _write_tables(engine, work)
     except TablesError as error:
         raise ResultFolderError(str(error)) from error

@@ -296,7 +296,7 @@ class SparkEngine(SweepEngine):
             self.store.create_log()
         self.store.append(rows, batch)
         found = self.store.batch(batch)
-        self._refuse_earlier_driver()
+        self._look_for_earlier_driver()
         if len(found) < units:
             raise TablesError(
                 f"{len(found)} of {units} units of a batch are in {self.store.out}: take an --out "
@@ -310,11 +310,15 @@ class SparkEngine(SweepEngine):
             self._submitted = max(_now(), self._submitted + 1)
             return self._driver.batch(self._submitted)
 
-    def _refuse_earlier_driver(self) -> None:
-        """Look for an earlier driver now and then: all batches are listed, which takes longer with each of them."""
+    def refuse_earlier_driver(self) -> None:
+        """Refuse to go on beside a driver that began earlier."""
+        self.store.refuse_earlier_driver(self._driver)
+
+    def _look_for_earlier_driver(self) -> None:
+        """Look now and then: all batches are listed, which takes longer with each of them."""
         began = time.monotonic()
         if began >= self._next_look:
-            self.store.refuse_earlier_driver(self._driver)
+            self.refuse_earlier_driver()
             self._next_look = time.monotonic() + (time.monotonic() - began) / MAX_LOOKING_SHARE
 
 

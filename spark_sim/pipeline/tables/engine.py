@@ -53,5 +53,9 @@ class SweepEngine(ABC):
         """Return the cores that are available now: those of a cluster arrive one after the other."""
 
     @abstractmethod
+    def refuse_earlier_driver(self) -> None:
+        """Raise ``TablesError`` if a driver that began earlier writes to the store."""
+
+    @abstractmethod
     def cancel(self) -> None:
         """Make all running batches fail soon."""
