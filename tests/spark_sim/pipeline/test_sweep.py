@@ -378,6 +378,9 @@ class CountingEngine(SweepEngine):
     def cores(self):
         return next(self.counts, 12)
 
+    def refuse_earlier_driver(self):
+        pass
+
     def cancel(self):
         pass
 
