@@ -21,14 +21,14 @@ def spark():
 def test_a_unit_that_needs_more_memory_than_a_worker_has_ends_the_sweep_with_one_line(tmp_path, monkeypatch):
     suite = broker_suite([("4.1", "4.2")], nodes=1, faults=0)
 
-    def rows_of_a_hungry_unit(task):
+    def chunks_of_a_hungry_unit(task):
         from spark_sim.pipeline import worker  # of the worker's process
 
         worker._explore = lambda _unit: bytearray(NEEDED)
-        return list(worker.unit_rows(task))
+        return list(worker.row_chunks(task))
 
     with monkeypatch.context() as patch:
-        patch.setattr(executor, "unit_rows", rows_of_a_hungry_unit)
+        patch.setattr(executor, "row_chunks", chunks_of_a_hungry_unit)
         with pytest.raises(
             SweepError, match=r"^a worker failed: MemoryError: the unit \S+ needs more memory"
         ) as raised:

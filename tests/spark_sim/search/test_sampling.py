@@ -92,12 +92,12 @@ def test_a_group_has_1_to_1000_members(members):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("tasks", "bounced", "fits"), [(5_000, WINDOW_SIZE, True), (10_000, 2, False)])
+@pytest.mark.parametrize(("tasks", "bounced", "fits"), [(4_000, WINDOW_SIZE, True), (10_000, 2, False)])
 def test_a_thousand_members_with_thousands_of_tasks(tasks, bounced, fits):
     """The group's bytes against the broker's default limit: some 120 bytes for each task with a standby.
 
     10,000 tasks exceed it once the second member has rejoined; the third bounce, which takes seconds, is played with
-    5,000 only.
+    4,000 only.
     """
     (block,) = sample_schedules(
         upgrade("3.8", "3.9"), members=1000, count=1, workload=Workload(partitions=tasks, standbys=1)
