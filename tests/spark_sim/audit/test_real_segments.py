@@ -10,6 +10,7 @@ import pytest
 
 from assignor.audit.history import PartitionHistory
 from assignor.audit.log_segment import SegmentReader
+from assignor.audit.record_columns import RecordColumns
 from spark_sim.audit.sources import segments_source
 from subscription_codec.coordinator import decode_key, decode_value
 from tests.integration.kafka_jars import Unavailable, class_path, jvm
@@ -99,9 +100,14 @@ def dumped():
     return found
 
 
+def _each(found):
+    for one in found:
+        yield from one.records() if isinstance(one, RecordColumns) else (one,)
+
+
 def records():
     for partition in partitions():
-        for record in partition.records(SegmentReader()):
+        for record in _each(partition.records(SegmentReader())):
             key = decode_key(record.key)
             yield partition.partition, record.offset, key, decode_value(key.type, record.value).fields
 
