@@ -13,10 +13,11 @@ from attrs import define, field, frozen
 
 from assignor.audit._generation import Generation, GroupMember
 from assignor.audit.tables import valid_text
+from assignor.inspect.described_group import CONSUMER, SHARE, STREAMS
 from assignor.inspect.member import shorten_uuids
 from subscription_codec.coordinator import RecordType
 
-_GROUP_TYPES: Final[Mapping[str, str]] = {"ConsumerGroup": "consumer", "ShareGroup": "share", "StreamsGroup": "streams"}
+_GROUP_TYPES: Final[Mapping[str, str]] = {"ConsumerGroup": CONSUMER, "ShareGroup": SHARE, "StreamsGroup": STREAMS}
 
 
 def group_type(kind: RecordType) -> str:
@@ -86,7 +87,7 @@ class EpochGroup:
 
     def _member(self, member_id: str, metadata: Mapping[str, Any]) -> GroupMember:
         target = self._targets.get(member_id, {})
-        has_tasks = self.type == "streams"
+        has_tasks = self.type == STREAMS
         active = _tasks(target, "activeTasks") if has_tasks else self._partitions(target)
         return GroupMember(
             member_id=member_id,

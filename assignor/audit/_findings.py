@@ -41,7 +41,7 @@ LASTING_MS: Final[Mapping[str, int]] = {
 """The least duration of a lasting state, by code; states with other codes are no findings of an audit."""
 
 CHECK_INTERVAL_MS: Final = _MINUTE_MS
-"""Generations that follow within a minute are checked once: the shortest state that is a finding lasts so long."""
+"""Of generations within a minute one is checked: no state that lasts less is a finding, except a large record."""
 STORM_REBALANCES: Final = 20
 """So many rebalances within ten minutes, and at least four for each member, are a storm."""
 STORM_MS: Final = 10 * _MINUTE_MS
@@ -58,7 +58,7 @@ _MOST_RECENT: Final = 4096
 class _Open(NamedTuple):
     since: int
     generation: int
-    severity: str
+    severity: Severity
     text: str
     members: tuple[str, ...]
 
@@ -73,7 +73,8 @@ class GroupFindings:
     _checked: int = -CHECK_INTERVAL_MS
     _recent: deque[tuple[int, str]] = field(factory=lambda: deque(maxlen=_MOST_RECENT))
     _storm: bool = False
-    _row_of: tuple[str, int] = ("", 0)
+    _in_a_row: tuple[str, int] = ("", 0)
+    """The cause of the last generations, and how many have it."""
     _timeouts: dict[tuple[str, str], deque[int]] = field(factory=dict)
 
     def advance(self, change: Transition, cause: Cause) -> Iterator[Row]:
@@ -106,7 +107,7 @@ class GroupFindings:
 
     def moved_back(self, after: Generation | None, text: str, time: int) -> Row:
         """Return the finding about a committed offset that went back."""
-        return self._row("offset-moved-back", "notice", text, (), after.number if after else 0, time, time)
+        return self._row("offset-moved-back", Severity.NOTICE, text, (), after.number if after else 0, time, time)
 
     def _ended(self, code: str, time: int, until: int | None) -> Iterator[Row]:
         state = self._open.pop(code)
@@ -118,7 +119,7 @@ class GroupFindings:
     def _row(
         self,
         code: str,
-        severity: str,
+        severity: Severity,
         text: str,
         members: tuple[str, ...],
         generation: int,
@@ -128,7 +129,7 @@ class GroupFindings:
         return {
             "group": self.group,
             "code": code,
-            "severity": severity,
+            "severity": severity.value,
             "text": text,
             "members": list(members),
             "generation": generation,
@@ -141,13 +142,12 @@ class GroupFindings:
         if after.described is not None:
             for each in inspect_group(after.described).findings:
                 if each.code in LASTING_MS:
-                    severity = "problem" if each.severity is Severity.PROBLEM else "notice"
                     found.setdefault(
                         each.code,
-                        _Open(after.time, after.number, severity, valid_text(finding_text(each)), each.members),
+                        _Open(after.time, after.number, each.severity, valid_text(finding_text(each)), each.members),
                     )
         for code, text, members in _balance(after):
-            found[code] = _Open(after.time, after.number, "notice", text, members)
+            found[code] = _Open(after.time, after.number, Severity.NOTICE, text, members)
         return found
 
     def _storms(self, after: Generation, cause: Cause) -> Iterator[Row]:
@@ -164,19 +164,19 @@ class GroupFindings:
             self._storm = True
             (most, number), *_ = Counter(code for _, code in recent).most_common(1)
             text = f"{len(recent)} rebalances within ten minutes; the most frequent cause is {most} ({number})"
-            yield self._row("rebalance-storm", "problem", text, (), after.number, recent[0][0], after.time)
+            yield self._row("rebalance-storm", Severity.PROBLEM, text, (), after.number, recent[0][0], after.time)
 
     def _rounds(self, after: Generation, cause: Cause) -> Iterator[Row]:
-        code, rounds = self._row_of
-        self._row_of = (cause.code, rounds + 1 if cause.code == code else 1)
-        if self._row_of[1] != ENDLESS_ROUNDS:
+        code, rounds = self._in_a_row
+        self._in_a_row = (cause.code, rounds + 1 if cause.code == code else 1)
+        if self._in_a_row[1] != ENDLESS_ROUNDS:
             return
         if cause.code in ("version-probing", "follow-up"):
             text = f"{ENDLESS_ROUNDS} rebalances in a row because members rejoin after each assignment ({cause.code})"
-            yield self._row("endless-probing", "problem", text, (), after.number, after.time, after.time)
+            yield self._row("endless-probing", Severity.PROBLEM, text, (), after.number, after.time, after.time)
         elif cause.code == "probing-rebalance":
             text = f"warm-up tasks have not caught up after {ENDLESS_ROUNDS} probing rebalances in a row"
-            yield self._row("endless-warm-up", "problem", text, (), after.number, after.time, after.time)
+            yield self._row("endless-warm-up", Severity.PROBLEM, text, (), after.number, after.time, after.time)
 
     def _flapping(self, change: Transition, cause: Cause) -> Iterator[Row]:
         if cause.code != "member-timed-out" or change.after.time < 0:
@@ -187,7 +187,7 @@ class GroupFindings:
             if len(times) == FLAPPING_TIMEOUTS and times[-1] - times[0] <= _DAY_MS:
                 text = f"{member.name} timed out {FLAPPING_TIMEOUTS} times within a day"
                 yield self._row(
-                    "flapping", "problem", text, (member.name,), change.after.number, times[0], change.after.time
+                    "flapping", Severity.PROBLEM, text, (member.name,), change.after.number, times[0], change.after.time
                 )
                 times.clear()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -12,10 +11,10 @@ from assignor.audit._causes import Cause, Transition, infer_cause
 from assignor.audit._commits import CommitSums
 from assignor.audit._epochs import EpochGroup, group_type
 from assignor.audit._findings import GroupFindings
-from assignor.audit._generation import STATE_DEAD, Generation, classic_generation
+from assignor.audit._generation import Generation, classic_generation
 from assignor.audit._lifetimes import MemberLifetimes, TaskIntervals
 from assignor.audit.tables import COMMITS, FINDINGS, GENERATIONS, MEMBERS, TASKS, Row
-from assignor.inspect.described_group import CLASSIC
+from assignor.inspect.described_group import CLASSIC, DEAD
 from subscription_codec import EARLIEST_PROBEABLE_VERSION
 from subscription_codec.coordinator import RecordType
 
@@ -29,14 +28,9 @@ class GroupHistory:
 
     group: str
     type: str = CLASSIC
-    generations: int = 0
     members: int = 0
     """In the last generation."""
-    state: str = STATE_DEAD
-    causes: Counter[str] = field(factory=Counter)
-    """Generations by cause."""
-    findings: list[Row] = field(factory=list)
-    """The rows of ``findings``, for the summary."""
+    state: str = DEAD
     last_time: int = 0
     _last: Generation | None = None
     _row: Row | None = None
@@ -66,21 +60,19 @@ class GroupHistory:
         """Take the ``GroupMetadata`` record of a classic group; None is a tombstone."""
         self.last_time = max(self.last_time, time)
         if value is None:
-            self.state = STATE_DEAD
+            self.state = DEAD
             return
         yield from self._end_of_epoch()
         self._epochs, self.type = None, CLASSIC
         generation = classic_generation(self.group, offset, time, value, record_bytes)
+        yield from self._update(generation) if self._is_same(generation) else self._advance(generation)
+
+    def _is_same(self, generation: Generation) -> bool:
+        """Whether a record shows the last generation once more, with other members."""
         before = self._last
-        if (
-            before
-            and before.members
-            and generation.members
-            and (CLASSIC, generation.number) == (before.type, before.number)
-        ):
-            yield from self._update(generation)
-        else:
-            yield from self._advance(generation)
+        if before is None or not before.members or not generation.members:
+            return False
+        return (before.type, before.number) == (CLASSIC, generation.number)
 
     def on_record(
         self, kind: RecordType, key: Mapping[str, Any], value: Mapping[str, Any] | None, offset: int, time: int
@@ -90,7 +82,7 @@ class GroupHistory:
         type_ = group_type(kind)
         if self._epochs is None and value is None:
             # What is left of a group that was deleted, or converted to a classic one.
-            self.type = self.type if self.generations else type_
+            self.type = self.type if self._last else type_
             return
         if self._epochs is None or self._epochs.type != type_:
             yield from self._end_of_epoch()
@@ -99,7 +91,7 @@ class GroupHistory:
         if complete is not None:
             yield from self._advance(complete)
         if kind.name.endswith("GroupMetadata") and value is None:
-            self.state = STATE_DEAD
+            self.state = DEAD
 
     def _update(self, generation: Generation) -> Iterator[TableRow]:
         """Take a record that changes members within a generation: a static member has another member id."""
@@ -123,10 +115,8 @@ class GroupHistory:
         for row in self._tasks.advance(generation):
             yield TASKS.name, row
         for row in self._findings.advance(change, cause):
-            yield from self._found(row)
+            yield FINDINGS.name, row
         self._last, self.state, self.members = generation, generation.state, len(generation.members)
-        self.generations += 1
-        self.causes[cause.code] += 1
 
     def _moved_tasks(self, after: Generation) -> list[str]:
         """Return the tasks whose owner is another one than their last; a static member remains the same."""
@@ -141,13 +131,9 @@ class GroupHistory:
             yield COMMITS.name, row
             if row["moved_back"]:
                 text = f"the committed offset of {row['topic']}-{row['partition']} went back {row['moved_back']} times"
-                yield from self._found(self._findings.moved_back(self._last, text, row["first_time"]))
+                yield FINDINGS.name, self._findings.moved_back(self._last, text, row["first_time"])
         if self._row is not None:
             yield GENERATIONS.name, {**self._row, "until": until}
-
-    def _found(self, row: Row) -> Iterator[TableRow]:
-        self.findings.append(row)
-        yield FINDINGS.name, row
 
     def close(self, time: int) -> Iterator[TableRow]:
         """Yield what is open at the end of the records, whose last one has this time."""
@@ -158,7 +144,7 @@ class GroupHistory:
         for row in self._tasks.close():
             yield TASKS.name, row
         for row in self._findings.close(time):
-            yield from self._found(row)
+            yield FINDINGS.name, row
 
 
 def _generation_row(change: Transition, cause: Cause, moved: list[str]) -> Row:

@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import Any, Final
 from uuid import UUID
 
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
 from assignor.inspect._release_detection import CandidateReleases, common_rebalance_protocol, find_candidates
 from assignor.inspect.described_group import BrokerAssignment, DescribedGroupMember
@@ -23,7 +23,6 @@ from subscription_codec import (
     NO_FOLLOW_UP,
     OFFSET_UNKNOWN,
     UNKNOWN_VERSION,
-    Assignment,
     DecodeError,
     FutureAssignment,
     FutureSubscription,
@@ -35,6 +34,7 @@ from subscription_codec import (
 )
 from subscription_codec.columns import without_repeats
 from subscription_codec.consumer_protocol import (
+    HIGHEST_SUPPORTED_VERSION,
     ConsumerAssignment,
     ConsumerSubscription,
     TopicPartitions,
@@ -100,9 +100,23 @@ class SubscriptionSeen:
     client_tags: Mapping[str, str] = field(factory=dict, hash=False)
     error_code: int = 0
     levels: Levels = field(default=NO_LEVELS, hash=False)
-    candidate_releases: CandidateReleases = NO_CANDIDATES
+    has_trailing_bytes: bool = False
+    """Whether bytes follow the last field of version 1, as some releases send them."""
+
     problem: str | None = None
     """Why the message cannot be decoded."""
+
+    @property
+    def candidate_releases(self) -> CandidateReleases:
+        """The releases that could have sent it."""
+        if self.used_version is None or self.consumer_protocol_version is None:
+            return NO_CANDIDATES
+        return find_candidates(
+            self.used_version,
+            UNKNOWN_VERSION if self.supported_version is None else self.supported_version,
+            consumer_protocol_version=min(self.consumer_protocol_version, HIGHEST_SUPPORTED_VERSION),
+            has_trailing_bytes=self.has_trailing_bytes,
+        )
 
     @property
     def readable_version(self) -> int | None:
@@ -168,15 +182,6 @@ class InspectedMember:
         return common_rebalance_protocol(found) or UNKNOWN_PROTOCOL
 
 
-def releases_text(used: int, supported: int, envelope_version: int, has_trailing_bytes: bool) -> str:
-    """Return the ranges of the releases that send subscriptions of these versions; see ``find_candidates``."""
-    versions = (used, supported)
-    known_envelope = min(envelope_version, 3)
-    return str(
-        find_candidates(*versions, consumer_protocol_version=known_envelope, has_trailing_bytes=has_trailing_bytes)
-    )
-
-
 def decode_members(members: Iterable[DescribedGroupMember], *, streams: bool) -> tuple[InspectedMember, ...]:
     """Decode all members, sorted by client id and member id; userdata only if the group runs Kafka Streams."""
     ordered = sorted(members, key=lambda raw: (raw.client_id, raw.group_instance_id or "", raw.member_id))
@@ -207,12 +212,12 @@ def shorten_uuids(text: str) -> str:
 
 def _unique_names(members: Sequence[DescribedGroupMember]) -> list[str]:
     """Name members by instance id or the beginning of their UUID; by member id where these are not unique."""
-    short = [raw.group_instance_id or short_name(raw.member_id) for raw in members]
+    short = [raw.group_instance_id or _short_name(raw.member_id) for raw in members]
     counts = Counter(short)
     return [name if counts[name] == 1 else raw.member_id for name, raw in zip(short, members, strict=True)]
 
 
-def short_name(member_id: str) -> str:
+def _short_name(member_id: str) -> str:
     """Return the beginning of the last UUID in a member id; the member id if it has none."""
     found = _UUID.findall(member_id)
     return str(found[-1]) if found else member_id
@@ -247,46 +252,40 @@ def _subscription_seen(encoded: bytes, streams: bool) -> SubscriptionSeen:
         return SubscriptionSeen(problem=f"subscription: {error}")
     if problem := _too_long_topic(envelope.owned_partitions):
         return SubscriptionSeen(problem=f"subscription: {problem}")
-    outside = SubscriptionSeen(
+    return SubscriptionSeen(
         consumer_protocol_version=envelope.version,
         topics=envelope.topics,
         owned_partitions=flatten_by_topic(envelope.owned_partitions),
         generation=envelope.generation_id,
         rack=envelope.rack_id,
+        **(_subscription_userdata(envelope) if streams else {}),
     )
-    return _with_subscription_userdata(outside, envelope) if streams else outside
 
 
-def _with_subscription_userdata(outside: SubscriptionSeen, envelope: ConsumerSubscription) -> SubscriptionSeen:
+def _subscription_userdata(envelope: ConsumerSubscription) -> dict[str, Any]:
+    """Return the fields of ``SubscriptionSeen`` that are in the userdata."""
     try:
         userdata = decode_subscription(envelope.user_data)
     except DecodeError as error:
-        return evolve(outside, problem=f"userdata of the subscription: {error}")
+        return {"problem": f"userdata of the subscription: {error}"}
     supported = userdata.supported_version
-    numbers = evolve(
-        outside,
-        used_version=userdata.version,
-        supported_version=None if supported == UNKNOWN_VERSION else supported,
-        candidate_releases=find_candidates(
-            userdata.version,
-            supported,
-            consumer_protocol_version=min(envelope.version, 3),
-            has_trailing_bytes=isinstance(userdata, Subscription) and userdata.version == 1 and bool(userdata.trailing),
-        ),
-    )
+    numbers = {
+        "used_version": userdata.version,
+        "supported_version": None if supported == UNKNOWN_VERSION else supported,
+    }
     if isinstance(userdata, FutureSubscription):
         return numbers
-    return evolve(
-        numbers,
-        process_id=userdata.process_id,
-        previous_active=tuple(userdata.prev_tasks),
-        previous_standby=tuple(userdata.standby_tasks),
-        offset_sums=_offset_sums(userdata),
-        user_end_point=userdata.user_end_point,
-        client_tags={tag.key: tag.value for tag in userdata.client_tags},
-        error_code=userdata.error_code,
-        levels=feature_levels.decode_levels(userdata.trailing),
-    )
+    return numbers | {
+        "process_id": userdata.process_id,
+        "previous_active": tuple(userdata.prev_tasks),
+        "previous_standby": tuple(userdata.standby_tasks),
+        "offset_sums": _offset_sums(userdata),
+        "user_end_point": userdata.user_end_point,
+        "client_tags": {tag.key: tag.value for tag in userdata.client_tags},
+        "error_code": userdata.error_code,
+        "levels": feature_levels.decode_levels(userdata.trailing),
+        "has_trailing_bytes": userdata.version == 1 and bool(userdata.trailing),
+    }
 
 
 def _offset_sums(userdata: Subscription) -> dict[TaskId, int] | None:
@@ -304,8 +303,8 @@ def _assignment_seen(encoded: bytes, streams: bool) -> AssignmentSeen:
         return AssignmentSeen(problem=f"assignment: {error}")
     if problem := _too_long_topic(envelope.assigned_partitions):
         return AssignmentSeen(problem=f"assignment: {problem}")
-    outside = AssignmentSeen(partitions=flatten_by_topic(envelope.assigned_partitions))
-    return _with_assignment_userdata(outside, envelope) if streams else outside
+    partitions = flatten_by_topic(envelope.assigned_partitions)
+    return AssignmentSeen(partitions=partitions, **(_assignment_userdata(envelope) if streams else {}))
 
 
 def _too_long_topic(groups: Iterable[TopicPartitions]) -> str | None:
@@ -316,27 +315,25 @@ def _too_long_topic(groups: Iterable[TopicPartitions]) -> str | None:
     return None
 
 
-def _with_assignment_userdata(outside: AssignmentSeen, envelope: ConsumerAssignment) -> AssignmentSeen:
+def _assignment_userdata(envelope: ConsumerAssignment) -> dict[str, Any]:
+    """Return the fields of ``AssignmentSeen`` that are in the userdata."""
     try:
         answer: Any = decode_assignment(envelope.user_data, keep_future=True)
     except DecodeError as error:
-        return evolve(outside, problem=f"userdata of the assignment: {error}")
-    numbers = evolve(
-        outside,
-        used_version=answer.version,
-        supported_version=None if answer.supported_version == UNKNOWN_VERSION else answer.supported_version,
-    )
+        return {"problem": f"userdata of the assignment: {error}"}
+    numbers = {
+        "used_version": answer.version,
+        "supported_version": None if answer.supported_version == UNKNOWN_VERSION else answer.supported_version,
+    }
     if isinstance(answer, FutureAssignment):
         return numbers
-    assert isinstance(answer, Assignment)
-    return evolve(
-        numbers,
-        active=in_order(answer.active_tasks),
-        standbys=in_order(standby.task for standby in answer.standby_tasks),
-        error_code=answer.error_code,
-        next_rebalance_ms=None if answer.next_rebalance_ms == NO_FOLLOW_UP else answer.next_rebalance_ms,
-        levels=feature_levels.decode_levels(answer.trailing),
-    )
+    return numbers | {
+        "active": in_order(answer.active_tasks),
+        "standbys": in_order(standby.task for standby in answer.standby_tasks),
+        "error_code": answer.error_code,
+        "next_rebalance_ms": None if answer.next_rebalance_ms == NO_FOLLOW_UP else answer.next_rebalance_ms,
+        "levels": feature_levels.decode_levels(answer.trailing),
+    }
 
 
 def in_order(tasks: Iterable[TaskId]) -> tuple[TaskId, ...]:

@@ -20,6 +20,7 @@ from attrs import define, field
 
 from assignor.audit.tables import GENERATIONS, MEMBERS, TASKS
 from spark_sim.audit._report_data import MOST_INTERVALS, Columns, GroupData, group_data
+from spark_sim.report.pages import page_template
 
 _BLOCK_BYTES: Final = 1_000_000
 """Of JSON; a block ends with the group that exceeds it."""
@@ -60,17 +61,8 @@ class AuditSummary(Protocol):
 
 def write_report(audit: AuditSummary, out: Path) -> None:
     """Write ``report.html`` from the summary and the tables in ``out``."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("spark_sim.audit"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     blocks = _Blocks({group["group"]: group["findings"] for group in audit.groups})
-    parts = environment.get_template("report.html.j2").generate(
+    parts = page_template("spark_sim.audit").generate(
         source=audit.source,
         groups=len(audit.groups),
         rebalances=sum(group["generations"] for group in audit.groups),

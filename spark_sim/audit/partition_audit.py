@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from fnmatch import fnmatchcase
@@ -71,17 +71,23 @@ def audit_partition(source: PartitionSource, kept: AuditFilter, out: Path) -> Pa
     """Write the rows of a partition below ``out``, and return its summary."""
     reader, history = SegmentReader(), PartitionHistory(reads_commits=kept.reads_commits)
     summary = PartitionSummary()
+    kept_rows: defaultdict[str, _KeptRows] = defaultdict(_KeptRows)
     with ExitStack() as stack:
         writers = _Writers(out, f"partition-{source.partition}.parquet", stack)
         for table, row in _rows(source, reader, history):
             if kept.keeps(table, row):
                 writers.add(table, row)
+                kept_rows[row["group"]].add(table, row)
         writers.flush_all()
     summary.rows = writers.rows
     summary.counts = history.counts + reader.counts
     summary.problems = reader.problems + history.problems
     summary.first_time, summary.last_time = history.first_time, history.last_time
-    summary.groups = [_group_summary(each) for name, each in history.groups.items() if kept.keeps_group(name)]
+    summary.groups = [
+        _group_summary(group, kept_rows[group.group])
+        for name, group in history.groups.items()
+        if kept.keeps_group(name)
+    ]
     return summary
 
 
@@ -90,27 +96,32 @@ def _rows(source: PartitionSource, reader: SegmentReader, history: PartitionHist
     yield from history.close()
 
 
-def _group_summary(group: GroupHistory) -> dict[str, Any]:
+@define
+class _KeptRows:
+    """What the summary of a group needs of the rows that were kept."""
+
+    causes: Counter[str] = field(factory=Counter)
+    """Generations by cause."""
+    findings: list[Row] = field(factory=list)
+
+    def add(self, table: str, row: Row) -> None:
+        """Take a row."""
+        if table == GENERATIONS.name:
+            self.causes[row["cause"]] += 1
+        elif table == FINDINGS.name:
+            self.findings.append({name: value for name, value in row.items() if name != "group"})
+
+
+def _group_summary(group: GroupHistory, kept: _KeptRows) -> dict[str, Any]:
     return {
         "group": group.group,
         "type": group.type,
-        "generations": group.generations,
+        "generations": kept.causes.total(),
         "members": group.members,
         "last_state": group.state,
         "last_time": group.last_time,
-        "causes": dict(group.causes.most_common()),
-        "findings": [
-            {
-                "code": row["code"],
-                "severity": row["severity"],
-                "text": row["text"],
-                "members": row["members"],
-                "generation": row["generation"],
-                "from_time": row["from_time"],
-                "until_time": row["until_time"],
-            }
-            for row in group.findings
-        ],
+        "causes": dict(kept.causes.most_common()),
+        "findings": kept.findings,
     }
 
 

@@ -143,28 +143,3 @@ def _dump_record(line: dict[str, Any]) -> tuple[int, LogRecord]:
         None if key is None else bytes.fromhex(key),
         None if value is None else bytes.fromhex(value),
     )
-
-
-def write_dump(source: Source, file: Path) -> int:
-    """Write the records of a source as a dump; return their number. Transaction markers are left out."""
-    written = 0
-    with gzip.open(file, "wt", encoding="utf-8") if file.suffix == ".gz" else file.open("w", encoding="utf-8") as out:
-        for partition in source.partitions:
-            for found in partition.records(SegmentReader()):
-                for record in found.records() if isinstance(found, RecordColumns) else (found,):
-                    if not record.is_control:
-                        out.write(_dump_line(partition.partition, record) + "\n")
-                        written += 1
-    return written
-
-
-def _dump_line(partition: int, record: LogRecord) -> str:
-    return json.dumps(
-        {
-            "partition": partition,
-            "offset": record.offset,
-            "timestamp": record.timestamp,
-            "key": None if record.key is None else record.key.hex(),
-            "value": None if record.value is None else record.value.hex(),
-        }
-    )

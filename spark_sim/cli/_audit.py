@@ -96,18 +96,14 @@ def audit(
       streams-assignor audit --segments segments --no-commits --json --out audit
     """  # noqa: D301 - click reads the backspace character
     from spark_sim.audit.partition_audit import AuditFilter
-    from spark_sim.audit.sources import SourceError
 
     if (segments is None) == (dump is None):
         raise WrongUsage("give one source: --segments DIR or --dump FILE")
     if since is not None and until is not None and since > until:
         raise WrongUsage("--since is later than --until")
     kept = AuditFilter(groups=groups, since=since, until=until, reads_commits=commits)
-    try:
-        with one_line_errors():
-            found = _run(_source(segments, dump), out, kept, processes or os.cpu_count() or 1)
-    except SourceError as error:
-        raise WrongUsage(str(error)) from error
+    with one_line_errors():
+        found = _run(_source(segments, dump), out, kept, processes or os.cpu_count() or 1)
     if as_json:
         import json
 

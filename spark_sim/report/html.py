@@ -22,6 +22,7 @@ from spark_sim.pipeline.traces import TraceStep, group_steps, recast_rows, trace
 from spark_sim.report._terminal import PLANS, MatrixGrid, judge
 from spark_sim.report._trace_view import MemberTrace, group_by_generation
 from spark_sim.report.judgement import format_count
+from spark_sim.report.pages import page_template
 from spark_sim.search.cell_result import SAFE_IF, UpgradeResult
 from spark_sim.search.release_roles import ROLES, Recast
 from spark_sim.search.schedules import upgrade_schedules
@@ -44,17 +45,7 @@ def write_html(results: Sequence[UpgradeResult], file: Path, traces: StoredTrace
 
 def render_html(results: Sequence[UpgradeResult], traces: StoredTraces = ()) -> str:
     """Return the page: heat map, guide, and for each cell its plans with the traces of their examples."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("spark_sim.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.policies["json.dumps_kwargs"] = {}  # plans in their order, and not in that of the alphabet
-    return environment.get_template("report.html.j2").render(
+    return page_template("spark_sim.report").render(
         judgement=judge(results),
         size="large" if grid_is_large(results) else "small",
         results=len(results),

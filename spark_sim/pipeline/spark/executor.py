@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 FILE_FORMATS: Final = frozenset({"avro", "json", "orc", "parquet"})
 MAX_CONCURRENT_JOBS: Final = 8
 """Batches that run at the same time: a few more than needed, because the first are small while executors register."""
-MAX_LOOKING_SHARE: Final = 0.05
+MAX_LOOKING_SHARE: Final = 0.01
 """The share of a thread's time in which it looks for other drivers."""
 
 

@@ -232,7 +232,7 @@ def test_a_leader_that_joins_again_with_the_same_metadata_starts_a_rebalance():
     assert detail.startswith("41000000 joined again")
 
 
-@pytest.mark.parametrize("leader", [None, "nobody"])
+@pytest.mark.parametrize("leader", [None, "absent"])
 def test_unknown_is_an_answer(leader):
     records = generation(1, *pair(), leader=leader), generation(2, *pair(), at=9, leader=leader)
 

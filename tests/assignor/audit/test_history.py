@@ -41,7 +41,7 @@ def test_a_generation_has_versions_tasks_and_times():
 
     assert (first["until"], last["until"], last["skipped"], first["duration_ms"]) == (NOW + 9000, None, 1, 20)
     assert (last["used_versions"], last["tasks"], last["leader"][:5]) == ([8], 2, "app-A")
-    assert (played.group.generations, played.group.members, played.group.state) == (2, 2, "Stable")
+    assert (len(played.rows["generations"]), played.group.members, played.group.state) == (2, 2, "Stable")
 
 
 def test_records_before_version_two_have_no_duration():
@@ -332,13 +332,13 @@ def test_topics_without_a_known_name_keep_their_id():
 def test_a_consumer_group_that_is_deleted_is_dead():
     played = Played(consumer("A"), epoch(1), record(3, {"groupId": "app"}, None), record(4, {"groupId": "app"}, None))
 
-    assert (played.group.state, played.group.generations) == ("Dead", 1)
+    assert (played.group.state, len(played.rows["generations"])) == ("Dead", 1)
 
 
 def test_tombstones_alone_say_of_which_type_a_group_was():
     played = Played(record(11, {"groupId": "app"}, None))
 
-    assert (played.group.type, played.group.generations, played.group.state) == ("share", 0, "Dead")
+    assert (played.group.type, played.rows["generations"], played.group.state) == ("share", [], "Dead")
 
 
 def test_the_rest_of_a_converted_group_does_not_change_its_type():

@@ -9,11 +9,12 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
+from assignor.audit.log_segment import SegmentReader
 from assignor.audit.tables import AUDIT_TABLES
 from spark_sim.audit import partition_audit
 from spark_sim.audit.job import attention_order, run_audit
 from spark_sim.audit.partition_audit import AuditFilter
-from spark_sim.audit.sources import SourceError, dump_source, read_dump, segments_source, write_dump
+from spark_sim.audit.sources import SourceError, dump_source, read_dump, segments_source
 from spark_sim.cli.main import cli
 from tests.assignor.audit.histories import HOUR, NOW, alone, commit, generation, member
 from tests.assignor.audit.segments import Pair, batch, message_set
@@ -99,6 +100,16 @@ def test_groups_are_chosen_by_name_or_pattern(made_up, tmp_path):
     run("--segments", made_up, "--group", "g*", "--out", tmp_path / "out")
 
     assert {row["group"] for row in rows(tmp_path / "out", "generations")} == {"good"}
+
+
+def test_the_summary_and_the_check_count_the_rows_that_are_kept(made_up, tmp_path):
+    """``bad`` has two rebalances and a problem that ends with the second one; it did not rebalance before noon."""
+    result = run("--segments", made_up, "--until", "2023-11-14T12:00", "--out", tmp_path / "out", "--check")
+    groups = json.loads((tmp_path / "out" / "audit.json").read_text())["groups"]
+
+    assert result.exit_code == 0, result.output
+    assert {each["group"]: each["generations"] for each in groups} == {"bad": 0, "good": 0}
+    assert [each["findings"] for each in groups] == [[], []]
 
 
 def test_rows_that_overlap_the_interval_are_kept(made_up, tmp_path):
@@ -224,9 +235,20 @@ def test_those_that_need_attention_come_first():
     assert [each["group"] for each in sorted(groups, key=attention_order)] == ["p", "n", "many", "b", "c"]
 
 
+def write_dump(file):
+    """The real segments as a dump."""
+    with gzip.open(file, "wt") if file.suffix == ".gz" else file.open("w") as out:
+        for partition in segments_source(REAL).partitions:
+            for segment in partition.files:
+                for each in SegmentReader().records(segment.read_bytes()):
+                    line = {"partition": partition.partition, "offset": each.offset, "timestamp": each.timestamp}
+                    line |= {"key": each.key.hex(), "value": each.value and each.value.hex()}
+                    out.write(json.dumps(line) + "\n")
+
+
 @pytest.mark.parametrize("name", ["dump.jsonl", "dump.jsonl.gz"])
 def test_a_dump_gives_the_same_rows_as_the_segments(tmp_path, name):
-    assert write_dump(segments_source(REAL), tmp_path / name) == 144
+    write_dump(tmp_path / name)
     run("--segments", REAL, "--out", tmp_path / "a")
     result = run("--dump", tmp_path / name, "--out", tmp_path / "b")
 

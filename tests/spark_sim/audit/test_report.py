@@ -369,7 +369,7 @@ class TestInABrowser:
 
     def test_groups_that_have_no_rebalance_or_do_not_exist_say_so(self, opened):
         assert "no rebalance of this group" in seen(opened("#group=%3Dbilling-00004"), "#one-group .card", 2)[1].text
-        assert "This audit has no group nobody." == seen(opened("#group=%3Dnobody"), "#one-group p")[0].text
+        assert "This audit has no group absent." == seen(opened("#group=%3Dabsent"), "#one-group p")[0].text
 
     @pytest.mark.parametrize("hash_", ["", "#group=%3Dbilling-00020", "#group=%3Dlong"])
     def test_a_phone_does_not_scroll_sideways(self, browser, page, tmp_path, hash_):

@@ -1,4 +1,4 @@
-"""A session of the user, with Spark's own settings, the user's other jobs, and a URI that nobody locks."""
+"""A session of the user, with Spark's own settings, the user's other jobs, and a URI without a lock."""
 
 import os
 import subprocess
