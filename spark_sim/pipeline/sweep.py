@@ -52,7 +52,10 @@ PROCESSES: Final = "processes"
 PARQUET: Final = "parquet"
 NO_SETTINGS: Final[Mapping[str, str]] = MappingProxyType({})
 TASKS_PER_CORE: Final = 2
-"""Tasks of a batch for each core."""
+"""Tasks of a batch for each core, at first: a commit costs Spark a third of a second, so batches grow."""
+MOST_TASKS_PER_CORE: Final = 16
+MAX_BATCH_SHARE: Final = 1 / 12
+"""A batch that has grown has at most this share of the finished tasks: a killed driver loses little."""
 BATCHES_IN_FLIGHT: Final = 2
 """Batches that are computed at the same time."""
 TICK_SECONDS: Final = 0.2
@@ -256,10 +259,12 @@ def _run_tasks(engine: SweepEngine, work: _Work, on_progress: Callable[[Progress
     """Compute the pending units. What is done each time a batch is finished does not grow with their number."""
     begun, next_report, done_cost = time.monotonic(), 0.0, 0.0
     costliest_last = work.tasks()
+    number = len(costliest_last)
     in_flight: dict[Future[list[tuple[str, str]]], list[float]] = {}
     try:
         while costliest_last or in_flight:
-            batch_size = TASKS_PER_CORE * engine.cores()
+            in_progress = sum(map(len, in_flight.values()))
+            batch_size = tasks_per_batch(engine.cores(), number - len(costliest_last) - in_progress)
             while costliest_last and sum(map(len, in_flight.values())) < BATCHES_IN_FLIGHT * batch_size:
                 count = min(len(costliest_last), 1 if engine.one_task_per_batch else batch_size)
                 batch = [costliest_last.pop() for _ in range(count)]
@@ -281,6 +286,15 @@ def _run_tasks(engine: SweepEngine, work: _Work, on_progress: Callable[[Progress
             time.sleep(TICK_SECONDS)
             engine.cancel()
         raise
+
+
+def tasks_per_batch(cores: int, finished: int) -> int:
+    """Return the tasks of the next batch, given the number of finished tasks.
+
+    >>> [tasks_per_batch(2, finished) for finished in (0, 48, 120, 1_000)]
+    [4, 4, 10, 32]
+    """
+    return max(TASKS_PER_CORE * cores, min(MOST_TASKS_PER_CORE * cores, int(finished * MAX_BATCH_SHARE)))
 
 
 def _result(future: Future[list[tuple[str, str]]]) -> list[tuple[str, str]]:

@@ -104,8 +104,10 @@ class SparkTables(TableStore):
     out: str
     storage_format: str
 
-    def frame(self, table: Table, part: str = "") -> DataFrame | None:
+    def frame(self, table: Table, part: str = "", *, ddl: str = "") -> DataFrame | None:
         """Return a table, or a part of its folder; None if it does not exist.
+
+        With its ``ddl`` no file is opened to find the columns.
 
         Raises:
             TablesError: What is stored there is another table.
@@ -113,7 +115,8 @@ class SparkTables(TableStore):
         from pyspark.errors import AnalysisException
 
         try:
-            found = self.spark.read.format(self.storage_format).load(f"{self.out}/{table.name}{part}")
+            reader = self.spark.read.schema(ddl) if ddl else self.spark.read
+            found = reader.format(self.storage_format).load(f"{self.out}/{table.name}{part}")
             names = found.columns  # over Spark Connect only this asks the server
         except AnalysisException as error:
             if error.getCondition() in {"PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA"}:
@@ -157,7 +160,7 @@ class SparkTables(TableStore):
     def batch(self, name: str) -> list[tuple[str, str]]:
         """Return the key and the result of each unit of a batch that was just committed."""
         if self.storage_format in FILE_FORMATS:  # listing the folders of all batches would take longer with each batch
-            found = self.frame(UNITS, f"/batch={name}")
+            found = self.frame(UNITS, f"/batch={name}", ddl=UNITS.ddl())
         elif (found := self.frame(UNITS)) is not None:
             found = found.where(found["batch"] == name)
         rows = [] if found is None else found.select("unit_key", "result").collect()

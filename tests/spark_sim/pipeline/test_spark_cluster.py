@@ -32,6 +32,7 @@ def _small_slices():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("spark_sim.pipeline.work_units.COST_OF_A_TASK", 1)
         patch.setattr(sweep, "TASKS_PER_CORE", 1)
+        patch.setattr(sweep, "MOST_TASKS_PER_CORE", 1)
         yield
 
 

@@ -401,6 +401,19 @@ def test_batches_grow_with_the_cores_that_turn_up():
     assert 100 == sum(engine.sizes)
 
 
+def test_batches_grow_with_the_finished_tasks():
+    work = sweep._Work(OFFLINE, {str(number): JOB for number in range(1_000)})
+    with ThreadPoolExecutor(2) as pool:
+        engine = CountingEngine(pool, [])
+        engine.cores = lambda: 2
+        sweep._run_tasks(engine, work, lambda _progress: None)
+
+    begun = [sum(engine.sizes[:place]) for place in range(len(engine.sizes))]
+    assert 2 * sweep.MOST_TASKS_PER_CORE == max(engine.sizes)
+    assert all(size <= max(4, done / 12) for size, done in zip(engine.sizes, begun, strict=True))
+    assert 1_000 == sum(engine.sizes)
+
+
 # -- Spark -----------------------------------------------------------------------------------------------------------
 
 
@@ -467,7 +480,7 @@ from spark_sim.pipeline.suites import upgrade_suite
 from upgrade.plans import Plan, kip_268_upgrades
 
 if __name__ == "__main__":
-    work_units.COST_OF_A_TASK = sweep.TASKS_PER_CORE = 1
+    work_units.COST_OF_A_TASK = sweep.TASKS_PER_CORE = sweep.MOST_TASKS_PER_CORE = 1
     upgrades = tuple(upgrade for upgrade in kip_268_upgrades() if upgrade.plan is Plan.OFFLINE)
     swept = upgrade_suite("offline", upgrades, work_units.SweepConfig(wait_for_quiescence=True, runs=7))
     sweep.run_sweep(swept, sys.argv[1], master=sys.argv[2])
