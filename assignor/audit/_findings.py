@@ -14,7 +14,7 @@ from attrs import define, field
 from assignor.audit._causes import Cause, Transition
 from assignor.audit._generation import Generation
 from assignor.audit.tables import Row, valid_text
-from assignor.inspect import Severity, finding_text, inspect_group
+from assignor.inspect import DEFAULT_MAX_MESSAGE_BYTES, Severity, finding_text, inspect_group
 
 _MINUTE_MS: Final = 60_000
 _HOUR_MS: Final = 60 * _MINUTE_MS
@@ -41,7 +41,8 @@ LASTING_MS: Final[Mapping[str, int]] = {
 """The least duration of a lasting state, by code; states with other codes are no findings of an audit."""
 
 CHECK_INTERVAL_MS: Final = _MINUTE_MS
-"""Of generations within a minute one is checked: no state that lasts less is a finding, except a large record."""
+"""Of generations within a minute one is checked: no state that lasts less is a finding, except a large record,
+for which every generation is checked."""
 STORM_REBALANCES: Final = 20
 """So many rebalances within ten minutes, and at least four for each member, are a storm."""
 STORM_MS: Final = 10 * _MINUTE_MS
@@ -88,8 +89,9 @@ class GroupFindings:
         self._unchecked = after
 
     def _check(self, generation: Generation, until: int) -> Iterator[Row]:
-        """Compare a generation with the open states, unless it was short and the last check was just before."""
-        if until - generation.time < CHECK_INTERVAL_MS and generation.time - self._checked < CHECK_INTERVAL_MS:
+        """Compare a generation with the open states, unless it was short, small and just after the last check."""
+        short = until - generation.time < CHECK_INTERVAL_MS and generation.time - self._checked < CHECK_INTERVAL_MS
+        if short and not _may_be_large(generation):
             return
         self._checked = generation.time
         current = self._states(generation)
@@ -190,6 +192,11 @@ class GroupFindings:
                     "flapping", Severity.PROBLEM, text, (member.name,), change.after.number, times[0], change.after.time
                 )
                 times.clear()
+
+
+def _may_be_large(generation: Generation) -> bool:
+    """Whether the record has a quarter of the limit: the check is at half of it, and is exact."""
+    return generation.record_bytes > DEFAULT_MAX_MESSAGE_BYTES // 4
 
 
 def _balance(after: Generation) -> Iterator[tuple[str, str, tuple[str, ...]]]:

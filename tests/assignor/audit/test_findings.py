@@ -102,6 +102,13 @@ def test_a_group_near_the_limit_of_the_broker(number, expected):
     assert expected in Played(generation(1, *long), generation(2)).codes
 
 
+def test_a_large_record_of_a_short_generation_just_after_a_check():
+    long = [evolve(member(f"m{each}", active=f"0_{each}"), client_id="x" * 30_000) for each in range(28)]
+    generations = generation(1, *pair()), generation(2, *long, at=1_000), generation(3, *pair(), at=2_000)
+
+    assert "large" in Played(*generations, generation(4, *pair(), at=HOUR)).codes
+
+
 def test_a_state_that_lasts_until_the_last_record_has_no_end():
     played = Played(generation(1, alone(), member("B")), commit(0, at=2 * HOUR))
     (row,) = played.rows["findings"]
