@@ -90,11 +90,18 @@ class LivePartition:
     partition: int
     first: int
     end: int
+    is_range: bool = False
+    """Whether there are records before or behind: a range may be empty, because compaction removed them."""
 
     @property
     def size(self) -> int:
         """Offsets, of which some have no record: compaction removed it, or it is a transaction marker."""
         return self.end - self.first
+
+    def ranges(self, size: int) -> Iterator[LivePartition]:
+        """Yield ranges of at most ``size`` offsets."""
+        for first in range(self.first, self.end, size):
+            yield LivePartition(self.topic, self.partition, first, min(first + size, self.end), is_range=True)
 
     def records(self, reader: SegmentReader, *, reads_commits: bool = True) -> Iterator[LogRecord]:  # noqa: ARG002  # the interface
         """Yield the records; ``reader`` counts them, and the offsets without one."""
@@ -105,7 +112,7 @@ class LivePartition:
                 yield record
         except ClusterError as error:
             raise SourceError(str(error)) from None
-        if self.size and not count:
+        if self.size and not count and not self.is_range:
             raise SourceError(
                 f"expected records in partition {self.partition}, whose offsets are {self.first} to {self.end - 1} "
                 f"at {self.topic.bootstrap_servers}, got none"
@@ -148,14 +155,18 @@ def live_source(topic: OffsetsTopic) -> Source:
     Raises:
         SourceError: No broker answers, or it refuses the user, or there is no record.
     """
-    try:
-        ranges = topic.ranges()
-    except ClusterError as error:
-        raise SourceError(str(error)) from None
-    found = tuple(LivePartition(topic, number, *bounds) for number, bounds in ranges.items())
+    found = tuple(LivePartition(topic, number, *bounds) for number, bounds in live_ranges(topic).items())
     if not any(each.size for each in found):
         raise SourceError(f"expected records in __consumer_offsets at {topic.bootstrap_servers}, got none")
     return Source(topic.bootstrap_servers, found)
+
+
+def live_ranges(topic: OffsetsTopic) -> dict[int, tuple[int, int]]:
+    """Return first and end offset of each partition on brokers; ``SourceError``."""
+    try:
+        return topic.ranges()
+    except ClusterError as error:
+        raise SourceError(str(error)) from None
 
 
 def dump_source(file: Path) -> Source:

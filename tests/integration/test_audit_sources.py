@@ -1,6 +1,10 @@
-"""``streams-assignor audit`` from live brokers: the same tables as from their segments."""
+"""``streams-assignor audit`` from live brokers, and what it preserves: the same tables as from their segments."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
@@ -146,3 +150,53 @@ def test_a_user_who_may_not_read_is_one_line(
     assert result.stderr.count("\n") == 1, result.stderr
     assert expected in result.stderr
     assert not (tmp_path / "out").exists()
+
+
+class Follower:
+    """A driver of ``audit --follow`` in a process of its own."""
+
+    def __init__(self, brokers: str, out: Path) -> None:
+        command = [sys.executable, "-m", "spark_sim.cli.main", "audit", "--bootstrap-servers", brokers, "--follow"]
+        self.process = subprocess.Popen(
+            [*command, "--out", str(out), "--interval", "0.5s", "--processes", "2"],
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+    def wait_for(self, words: str) -> None:
+        assert self.process.stderr
+        seen = []
+        for line in self.process.stderr:
+            seen.append(line)
+            if words in line:
+                return
+        raise AssertionError(seen)
+
+    def end(self, how: signal.Signals) -> str:
+        os.killpg(self.process.pid, how) if how == signal.SIGKILL else self.process.send_signal(how)
+        return self.process.communicate(timeout=TIMEOUT_SECONDS)[1]
+
+
+def test_a_job_that_is_killed_loses_and_duplicates_no_record(observed: Observed, tmp_path: Path) -> None:
+    out = tmp_path / "preserved"
+    first = Follower(observed.brokers, out)
+    first.wait_for(" 0 behind")
+    work(observed.brokers, "while-it-runs")
+    first.end(signal.SIGKILL)
+    work(observed.brokers, "while-it-is-dead")
+    second = Follower(observed.brokers, out)
+    second.wait_for(" 0 behind")
+    work(observed.brokers, "after-it-resumed")
+    time.sleep(3)
+    assert "the same command resumes" in second.end(signal.SIGINT)
+    assert second.process.returncode == 0
+
+    preserved = audit("--records", out, "--out", tmp_path / "a", "--json", "--processes", 1)
+    live = audit("--bootstrap-servers", observed.brokers, "--out", tmp_path / "b", "--json", "--processes", 1)
+    copied = audit("--segments", observed.data, "--out", tmp_path / "c", "--json", "--processes", 1)
+
+    assert preserved.exit_code == live.exit_code == copied.exit_code == 0, preserved.output
+    counts = [json.loads(each.stdout)["records"] for each in (preserved, live)]
+    assert counts[0]["records"] == counts[1]["records"]
+    assert tables(tmp_path / "a") == tables(tmp_path / "b") == tables(tmp_path / "c")
