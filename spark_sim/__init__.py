@@ -3,13 +3,13 @@
 from typing import Any
 
 __all__ = ["register", "sweep"]
-_HOMES = {"register": "spark_sim.audit.api", "sweep": "spark_sim.pipeline.spark.api"}
 
 
 def __getattr__(name: str) -> Any:
     """Load what is used: PySpark is a large module."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
+    from spark_sim.audit.api import register
+    from spark_sim.pipeline.spark.api import sweep
 
-    return getattr(import_module(_HOMES[name]), name)
+    return {"register": register, "sweep": sweep}[name]

@@ -20,6 +20,8 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from assignor.audit.tables import AUDIT_TABLES
+from spark_sim.audit._spark_source import RecordsReader, source_of
+from spark_sim.audit.records import partition_records, read_records
 from spark_sim.cli.main import cli
 from tests.integration.clusters import NEWEST, OLDER, Cluster
 from tests.integration.kafka_jars import Unavailable
@@ -112,6 +114,16 @@ def test_live_brokers_have_the_tables_of_their_segments(observed: Observed, tmp_
     assert counts[0]["GroupMetadata"] == counts[1]["GroupMetadata"] > 0
     assert counts[1]["records"] + counts[1]["offsets without a record"] == sum(ends(observed.brokers))
     assert len(json.loads(live.stdout)["groups"]) == 3
+
+
+def test_spark_reads_brokers_in_ranges_of_offsets(observed: Observed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spark_sim.audit._spark_source.OFFSETS_PER_TASK", 10)
+    options = {"bootstrap.servers": observed.brokers}
+    ranges = RecordsReader(options).partitions()
+    found = [row for each in ranges for row in partition_records(each.source)]
+
+    assert len(ranges) > PARTITIONS
+    assert found == list(read_records(source_of(options)))
 
 
 def ends(brokers: str) -> list[int]:

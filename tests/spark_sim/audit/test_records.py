@@ -5,10 +5,13 @@ import pickle
 from collections import Counter
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import spark_sim
-from assignor.audit.log_segment import LogRecord
+from assignor.audit.log_segment import LogRecord, SegmentReader
+from spark_sim.audit.follow import Lag, check_checkpoint, preserved_source, report_lag
 from spark_sim.audit.records import MARKER, RECORDS, read_records, record_row
 from spark_sim.audit.sources import LivePartition, SourceError, segments_source
 from spark_sim.pipeline.spark.session import spark_session
@@ -66,6 +69,48 @@ def test_a_partition_without_records_is_an_error_and_a_range_is_not():
 class _Source:
     def __init__(self, partitions):
         self.partitions = partitions
+
+
+def preserve(folder, name, *offsets):
+    """A file of a job, with records of partitions 0 and 1."""
+    rows = [
+        {"partition": offset % 2, "offset": offset, "timestamp": 5, "key": b"k", "value": None} for offset in offsets
+    ]
+    pq.write_table(pa.Table.from_pylist(rows), folder / name, row_group_size=2)
+    return json.dumps({"path": f"file:///where/it/was/{name}", "action": "add"})
+
+
+def test_only_files_of_finished_batches_are_read_in_their_order(tmp_path):
+    """A driver that was killed leaves files that the next one writes again; every tenth log has those before it."""
+    folder = tmp_path / "records"
+    log = folder / "_spark_metadata"
+    log.mkdir(parents=True)
+    lines = [preserve(folder, "z.parquet", 0, 2, 1, 3), preserve(folder, "y.parquet", 4, 5)]
+    log.joinpath("9.compact").write_text("\n".join(["v1", *lines]))
+    log.joinpath("9").write_text("v1\n" + lines[1])
+    log.joinpath("10").write_text("v1\n" + preserve(folder, "x.parquet", 6))
+    log.joinpath(".10.crc").write_bytes(b"")
+    preserve(folder, "unfinished.parquet", 6, 7)
+
+    for source in (preserved_source(tmp_path), preserved_source(folder)):
+        found = {each.partition: [one.offset for one in each.records(SegmentReader())] for each in source.partitions}
+        assert found == {0: [0, 2, 4, 6], 1: [1, 3, 5]}
+        assert [each.size for each in source.partitions] == [4, 3]
+
+
+def test_records_without_their_checkpoint_are_not_continued(tmp_path):
+    """The sink would take the first batches of a new job for those it has, and drop them."""
+    (tmp_path / "records" / "_spark_metadata").mkdir(parents=True)
+
+    with pytest.raises(SourceError, match="has records, but no checkpoint"):
+        check_checkpoint(tmp_path)
+
+
+def test_lag_is_reported_at_first_and_when_the_job_has_caught_up():
+    lines = []
+    report_lag(iter([Lag(0, 9), Lag(5, 4), Lag(9, 0), Lag(9, 0)]), lines.append, 1_000)
+
+    assert lines == ["0 offsets preserved, 9 behind", "9 offsets preserved, 0 behind"]
 
 
 @pytest.fixture(name="spark", scope="module")
