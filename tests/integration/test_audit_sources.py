@@ -95,6 +95,8 @@ def commit_in_transactions(brokers: str, consumer: Consumer, topic: str) -> None
         producer.begin_transaction()
         producer.send_offsets_to_transaction([TopicPartition(topic, 0, offset)], consumer.consumer_group_metadata())
         producer.commit_transaction() if is_good else producer.abort_transaction()
+    # Its marker is later. Segments count the commit then, brokers at its record: no rebalance may be in between.
+    assert 8 == consumer.committed([TopicPartition(topic, 0)], TIMEOUT_SECONDS)[0].offset
 
 
 def tables(out: Path) -> dict[str, list[str]]:
