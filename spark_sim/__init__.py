@@ -9,6 +9,7 @@ def __getattr__(name: str) -> Any:
     """Load what is used: PySpark is a large module."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from spark_sim.pipeline.spark import api
+    from spark_sim.audit.api import register
+    from spark_sim.pipeline.spark.api import sweep
 
-    return getattr(api, name)
+    return {"register": register, "sweep": sweep}[name]

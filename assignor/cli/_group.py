@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -10,17 +9,13 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 import click
-from click.core import ParameterSource
 
 from assignor.cli._group_output import OUTPUTS, Output
 from assignor.cli._group_wait import Condition, ConditionType, release_note, wait_for
 from assignor.cli._group_watch import Look, ProblemClock, error_text, look_until_decided, looks
-from assignor.cli.params import Duration
+from assignor.cli.params import BOOTSTRAP_SERVERS, COMMAND_CONFIG, Duration, cluster_settings
 from assignor.formats.text import sanitize
 from assignor.inspect import LOOKUP_TIMEOUT_SECONDS, ClusterGroups, DescribedGroup, inspect_group
-from upgrade import UpgradeError
-from upgrade.features.cli.click_support import bootstrap_servers_callback
-from upgrade.features.client.command_config import CommandConfig
 from upgrade.features.client.errors import ClusterError
 
 WATCH_SECONDS: Final = 1.0
@@ -75,21 +70,8 @@ def _checked_text(_context: click.Context, _parameter: click.Parameter, values: 
 @click.command
 @click.argument("words", nargs=-1, metavar="[list | [describe] NAME]", callback=_checked_text)
 @click.option("--all", "everything", is_flag=True, help="All groups of the cluster, one row each; the same as list.")
-@click.option(
-    "--bootstrap-servers",
-    "--bootstrap-server",
-    envvar="KAFKA_BOOTSTRAP_SERVERS",
-    show_envvar=True,
-    callback=bootstrap_servers_callback,
-    metavar="HOST:PORT,...",
-    help="The cluster.",
-)
-@click.option(
-    "--command-config",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="A properties file with Kafka's client settings: TLS, SASL, bootstrap.servers.",
-)
+@BOOTSTRAP_SERVERS
+@COMMAND_CONFIG
 @click.option("-o", "--output", type=click.Choice(list(OUTPUTS)), help="Form of the output.  [default: table]")
 @click.option("--json", "as_json", is_flag=True, help="The same as -o json; with --watch one line per refresh.")
 @click.option("--check", is_flag=True, help="Exit status 1 if there is a problem (notices do not count).")
@@ -155,7 +137,7 @@ def group(
     form = _output_form(output, as_json)
     if condition and (watch or name is None):
         raise click.UsageError("expected --wait with the NAME of one group and without --watch")
-    servers, config = _cluster(context, bootstrap_servers, command_config)
+    servers, config = cluster_settings(context, bootstrap_servers, command_config)
     seconds = config.timeout_seconds or LOOKUP_TIMEOUT_SECONDS
     if condition:
         limit = timeout or WAIT_SECONDS
@@ -201,24 +183,6 @@ def _output_form(output: str | None, as_json: bool) -> str:
     if as_json and output not in (None, "json"):
         raise click.UsageError(f"expected either --json or -o {output}")
     return output or ("json" if as_json else "table")
-
-
-def _cluster(context: click.Context, servers: str | None, file: Path | None) -> tuple[str, CommandConfig]:
-    """Return bootstrap servers and settings; the environment is used if neither option nor file names servers."""
-    try:
-        config = CommandConfig.read(file) if file else CommandConfig()
-    except (UpgradeError, OSError) as error:
-        raise click.UsageError(str(error)) from None
-    if config.brokers and context.get_parameter_source("bootstrap_servers") is ParameterSource.ENVIRONMENT:
-        servers = config.brokers
-    servers = servers or config.brokers
-    if not servers:
-        raise click.UsageError(
-            "expected --bootstrap-servers, or bootstrap.servers in the file of --command-config, or "
-            "KAFKA_BOOTSTRAP_SERVERS"
-        )
-    logging.getLogger("kafka").setLevel(logging.CRITICAL)  # errors arrive as exceptions
-    return servers, config
 
 
 def _load_lookup(clients: Sequence[str]) -> LookupFactory:

@@ -2,16 +2,40 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import re
+from pathlib import Path
 from typing import Any, Final
 
 import click
+from click.core import ParameterSource
+
+from upgrade.errors import UpgradeError
+from upgrade.features.cli.click_support import bootstrap_servers_callback
+from upgrade.features.client.command_config import CommandConfig
 
 JSONL: Final = click.option(
     "--jsonl", is_flag=True, help="JSON lines even on a terminal; refused lines are rows and the exit status stays 0."
 )
 
+
+BOOTSTRAP_SERVERS: Final = click.option(
+    "--bootstrap-servers",
+    "--bootstrap-server",
+    envvar="KAFKA_BOOTSTRAP_SERVERS",
+    show_envvar=True,
+    callback=bootstrap_servers_callback,
+    metavar="HOST:PORT,...",
+    help="The cluster.",
+)
+COMMAND_CONFIG: Final = click.option(
+    "--command-config",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="A properties file with Kafka's client settings: TLS, SASL, bootstrap.servers.",
+)
+"""With ``BOOTSTRAP_SERVERS``, what ``cluster_settings`` takes."""
 
 _DURATION: Final = re.compile(r"((?P<h>[\d.]+)h)?((?P<m>[\d.]+)m)?((?P<s>[\d.]+)s?)?")
 _UNIT_SECONDS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0}
@@ -49,3 +73,21 @@ class Seconds(click.FloatRange):
         if math.isnan(found):
             self.fail(f"expected a number of seconds, got {value!r}", param, ctx)
         return found
+
+
+def cluster_settings(context: click.Context, servers: str | None, file: Path | None) -> tuple[str, CommandConfig]:
+    """Return bootstrap servers and settings; the environment is used if neither option nor file names servers."""
+    try:
+        config = CommandConfig.read(file) if file else CommandConfig()
+    except (UpgradeError, OSError) as error:
+        raise click.UsageError(str(error)) from None
+    if config.brokers and context.get_parameter_source("bootstrap_servers") is ParameterSource.ENVIRONMENT:
+        servers = config.brokers
+    servers = servers or config.brokers
+    if not servers:
+        raise click.UsageError(
+            "expected --bootstrap-servers, or bootstrap.servers in the file of --command-config, or "
+            "KAFKA_BOOTSTRAP_SERVERS"
+        )
+    logging.getLogger("kafka").setLevel(logging.CRITICAL)  # errors arrive as exceptions
+    return servers, config

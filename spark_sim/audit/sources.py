@@ -1,4 +1,4 @@
-"""Where an audit reads from: folders with copied segments, or a dump. A source is split by partition."""
+"""Where an audit reads from: copied segments, a dump, or brokers. A source is split by partition."""
 
 from __future__ import annotations
 
@@ -9,13 +9,17 @@ import re
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, Final, Protocol, TextIO
 
 from attrs import frozen
 
 from assignor.audit.log_segment import LogRecord, SegmentReader, known_time
 from assignor.audit.record_columns import RecordColumns
 from spark_sim.audit._scanner import compiled_kernel, scan_segment
+from upgrade.features.client.errors import ClusterError
+
+if TYPE_CHECKING:
+    from assignor.clients.confluent.offsets_topic import OffsetsTopic
 
 _FOLDER: Final = re.compile(r"__consumer_offsets-(\d+)")
 
@@ -24,9 +28,27 @@ class SourceError(ValueError):
     """The source cannot be read; the message names what was expected and where."""
 
 
+class PartitionSource(Protocol):
+    """The records of one partition of ``__consumer_offsets``. It is pickled."""
+
+    @property
+    def partition(self) -> int:
+        """The number of the partition."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """How much there is to read, to begin with the largest partition."""
+        ...
+
+    def records(self, reader: SegmentReader, *, reads_commits: bool = True) -> Iterator[LogRecord | RecordColumns]:
+        """Yield the records in order; ``reader`` counts batches and collects problems."""
+        ...
+
+
 @frozen
-class PartitionSource:
-    """The records of one partition of ``__consumer_offsets``."""
+class FilePartition:
+    """The records of one partition in files."""
 
     partition: int
     files: tuple[Path, ...]
@@ -39,7 +61,7 @@ class PartitionSource:
         return sum(file.stat().st_size for file in self.files)
 
     def records(self, reader: SegmentReader, *, reads_commits: bool = True) -> Iterator[LogRecord | RecordColumns]:
-        """Yield the records in order; ``reader`` counts batches and collects problems."""
+        """Yield the records of all files."""
         if self.is_dump:
             for record in read_dump(self.files[0]):
                 if record[0] == self.partition:
@@ -58,6 +80,45 @@ def _segment_records(file: Path, reader: SegmentReader, reads_commits: bool) -> 
         yield from reader.records(mapped, str(file))
     else:
         yield from scan_segment(reader, mapped, str(file), reads_commits=reads_commits, kernel=kernel)
+
+
+@frozen
+class LivePartition:
+    """The committed records of one partition on brokers, from its first offset to ``end``."""
+
+    topic: OffsetsTopic
+    partition: int
+    first: int
+    end: int
+    is_range: bool = False
+    """Whether there are records before or behind: a range may be empty, because compaction removed them."""
+
+    @property
+    def size(self) -> int:
+        """Offsets, of which some have no record: compaction removed it, or it is a transaction marker."""
+        return self.end - self.first
+
+    def ranges(self, size: int) -> Iterator[LivePartition]:
+        """Yield ranges of at most ``size`` offsets."""
+        for first in range(self.first, self.end, size):
+            yield LivePartition(self.topic, self.partition, first, min(first + size, self.end), is_range=True)
+
+    def records(self, reader: SegmentReader, *, reads_commits: bool = True) -> Iterator[LogRecord]:  # noqa: ARG002  # the interface
+        """Yield the records; ``reader`` counts them, and the offsets without one."""
+        count = 0
+        try:
+            for record in self.topic.read(self.partition, self.first, self.end):
+                count += 1
+                yield record
+        except ClusterError as error:
+            raise SourceError(str(error)) from None
+        if self.size and not count and not self.is_range:
+            raise SourceError(
+                f"expected records in partition {self.partition}, whose offsets are {self.first} to {self.end - 1} "
+                f"at {self.topic.bootstrap_servers}, got none"
+            )
+        reader.counts["records"] += count
+        reader.counts["offsets without a record"] += self.size - count
 
 
 @frozen
@@ -82,10 +143,30 @@ def segments_source(folder: Path) -> Source:
         name = _FOLDER.fullmatch(each.name)
         files = tuple(sorted(each.glob("*.log"))) if name and each.is_dir() else ()
         if name and files:
-            found.append(PartitionSource(int(name[1]), files))
+            found.append(FilePartition(int(name[1]), files))
     if not found:
         raise SourceError(f"expected __consumer_offsets-N folders with .log files, found none in {folder}")
     return Source(str(folder), tuple(sorted(found, key=lambda each: each.partition)))
+
+
+def live_source(topic: OffsetsTopic) -> Source:
+    """Return the partitions of ``__consumer_offsets`` on brokers, up to the offsets of now.
+
+    Raises:
+        SourceError: No broker answers, or it refuses the user, or there is no record.
+    """
+    found = tuple(LivePartition(topic, number, *bounds) for number, bounds in live_ranges(topic).items())
+    if not any(each.size for each in found):
+        raise SourceError(f"expected records in __consumer_offsets at {topic.bootstrap_servers}, got none")
+    return Source(topic.bootstrap_servers, found)
+
+
+def live_ranges(topic: OffsetsTopic) -> dict[int, tuple[int, int]]:
+    """Return first and end offset of each partition on brokers; ``SourceError``."""
+    try:
+        return topic.ranges()
+    except ClusterError as error:
+        raise SourceError(str(error)) from None
 
 
 def dump_source(file: Path) -> Source:
@@ -95,7 +176,7 @@ def dump_source(file: Path) -> Source:
         SourceError: The file is not a dump.
     """
     partitions = sorted({partition for partition, _ in read_dump(file)})
-    return Source(str(file), tuple(PartitionSource(each, (file,), is_dump=True) for each in partitions))
+    return Source(str(file), tuple(FilePartition(each, (file,), is_dump=True) for each in partitions))
 
 
 def read_dump(file: Path) -> Iterator[tuple[int, LogRecord]]:

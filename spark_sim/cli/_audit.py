@@ -5,19 +5,23 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+from click.core import ParameterSource
 
+from assignor.cli.params import BOOTSTRAP_SERVERS, COMMAND_CONFIG, Duration, cluster_settings
 from assignor.formats.text import sanitize
-from spark_sim.cli._exit_status import WrongUsage, exit_unless, one_line_errors
+from spark_sim.cli._exit_status import CommandFailed, WrongUsage, exit_unless, one_line_errors
 
 if TYPE_CHECKING:
     from rich.console import Group as RichGroup
     from rich.table import Table
 
+    from assignor.clients.confluent.offsets_topic import OffsetsTopic
     from spark_sim.audit.job import Audit
     from spark_sim.audit.sources import Source
 
@@ -31,6 +35,7 @@ _LEAST_NAME: Final = 20
 _GAP: Final = 2
 _SIGNS: Final = {"problem": ("✗", "red"), "notice": ("!", "yellow")}
 _SHOWN_PROBLEMS: Final = 5
+_LAG_SECONDS: Final = 10.0
 
 
 class Moment(click.ParamType[int]):
@@ -60,6 +65,11 @@ class Moment(click.ParamType[int]):
     help="Log segments copied from brokers: DIR has folders __consumer_offsets-N with .log files.",
 )
 @click.option("--dump", type=click.Path(path_type=Path), metavar="FILE", help="Or a dump: JSON lines, also as .gz.")
+@click.option(
+    "--records", type=click.Path(path_type=Path), metavar="DIR", help="Or what --follow has preserved: its --out."
+)
+@BOOTSTRAP_SERVERS
+@COMMAND_CONFIG
 @click.option("--group", "groups", multiple=True, metavar="NAME", help="Only these groups; * matches any text.")
 @click.option("--since", type=Moment(), help="Only what happened at this time or later (ISO 8601, UTC).")
 @click.option("--until", type=Moment(), help="Only what happened at this time or earlier.")
@@ -68,11 +78,29 @@ class Moment(click.ParamType[int]):
     "--commits/--no-commits", default=True, show_default=True, help="Read offset commits, which most records are."
 )
 @click.option("--processes", type=click.IntRange(1), help="Partitions that are read at a time. Default: the cores.")
+@click.option(
+    "--follow",
+    is_flag=True,
+    help="Preserve the records of brokers in DIR/records until Ctrl-C; the same command resumes. It runs on Spark.",
+)
+@click.option(
+    "--interval",
+    type=Duration(0.1, 86_400),
+    default="60s",
+    show_default=True,
+    metavar="DURATION",
+    help="Time between two batches of --follow.",
+)
 @click.option("--check", is_flag=True, help="End with status 1 if a group has a problem.")
 @click.option("--json", "as_json", is_flag=True, help="Print audit.json instead of the table.")
+@click.pass_context
 def audit(
+    context: click.Context,
     segments: Path | None,
     dump: Path | None,
+    records: Path | None,
+    bootstrap_servers: str | None,
+    command_config: Path | None,
     groups: tuple[str, ...],
     since: int | None,
     until: int | None,
@@ -80,30 +108,47 @@ def audit(
     *,
     commits: bool,
     processes: int | None,
+    follow: bool,
+    interval: float,
     check: bool,
     as_json: bool,
 ) -> None:
     """Show the history of every consumer group: rebalances and their causes.
 
     It reads the records that group coordinators write into __consumer_offsets, and writes the tables generations,
-    members, tasks, commits and findings as Parquet, audit.json and report.html. Compaction removes history: copy the
-    segments soon after an incident.
+    members, tasks, commits and findings as Parquet, audit.json and report.html. Compaction removes history: audit, or
+    copy the segments, soon after an incident. From brokers it reads up to the end offsets of the start; the user needs
+    READ and DESCRIBE on the topic __consumer_offsets.
 
     \b
     Examples:
       streams-assignor audit --segments /backup/broker-1 --out audit
+      streams-assignor audit --bootstrap-servers localhost:9092 --out audit
+      streams-assignor audit --bootstrap-servers localhost:9092 --follow --out preserved
+      streams-assignor audit --records preserved --out audit
       streams-assignor audit --segments segments --group "billing-*" --since 2026-11-22T14:00 --out audit
       streams-assignor audit --segments segments --no-commits --json --out audit
     """  # noqa: D301 - click reads the backspace character
     from spark_sim.audit.partition_audit import AuditFilter
 
-    if (segments is None) == (dump is None):
-        raise WrongUsage("give one source: --segments DIR or --dump FILE")
+    is_live = command_config is not None or _is_given(context, "bootstrap_servers")
+    files = [each for each in (segments, dump, records) if each is not None]
+    if len(files) + is_live > 1 or not (files or is_live or bootstrap_servers):
+        raise WrongUsage(
+            "give one source: --segments DIR, --dump FILE, --records DIR or --bootstrap-servers HOST:PORT,..."
+        )
+    if follow:
+        if files:
+            raise WrongUsage("--follow reads brokers: give --bootstrap-servers HOST:PORT,...")
+        topic = _offsets_topic(context, bootstrap_servers, command_config)
+        _follow(topic, command_config, out, interval, processes or os.cpu_count() or 1)
+        return
     if since is not None and until is not None and since > until:
         raise WrongUsage("--since is later than --until")
     kept = AuditFilter(groups=groups, since=since, until=until, reads_commits=commits)
     with one_line_errors():
-        found = _run(_source(segments, dump), out, kept, processes or os.cpu_count() or 1)
+        source = _file_source(segments, dump, records) or _live_source(context, bootstrap_servers, command_config)
+        found = _run(source, out, kept, processes or os.cpu_count() or 1)
     if as_json:
         import json
 
@@ -113,13 +158,59 @@ def audit(
     exit_unless(not check or not any(_problems(group) for group in found.groups))
 
 
-def _source(segments: Path | None, dump: Path | None) -> Source:
+def _is_given(context: click.Context, name: str) -> bool:
+    """Whether an option is in the command line, and not only in the environment."""
+    return context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+
+def _file_source(segments: Path | None, dump: Path | None, records: Path | None) -> Source | None:
+    from spark_sim.audit.follow import preserved_source
     from spark_sim.audit.sources import dump_source, segments_source
+
+    if records is not None:
+        return preserved_source(records)
 
     if segments is not None:
         return segments_source(segments)
-    assert dump is not None
-    return dump_source(dump)
+    return None if dump is None else dump_source(dump)
+
+
+def _live_source(context: click.Context, servers: str | None, file: Path | None) -> Source:
+    from spark_sim.audit.sources import live_source
+
+    return live_source(_offsets_topic(context, servers, file))
+
+
+def _offsets_topic(context: click.Context, servers: str | None, file: Path | None) -> OffsetsTopic:
+    try:
+        from assignor.clients.confluent.offsets_topic import OffsetsTopic
+    except ImportError as error:
+        raise CommandFailed(str(error)) from None
+    brokers, config = cluster_settings(context, servers, file)
+    limit = {} if config.timeout_seconds is None else {"timeout_seconds": config.timeout_seconds}
+    return OffsetsTopic(brokers, config.settings, **limit)
+
+
+def _follow(topic: OffsetsTopic, config: Path | None, out: Path, seconds: float, processes: int) -> None:
+    with one_line_errors():
+        from spark_sim.audit.follow import check_checkpoint, follow, report_lag
+        from spark_sim.audit.sources import live_ranges
+        from spark_sim.pipeline.spark.session import interrupt_without_cancelling, spark_session
+
+        check_checkpoint(out)
+        live_ranges(topic)  # before Spark starts: what is wrong with the brokers is one line
+        options = {"bootstrap.servers": topic.bootstrap_servers}
+        options |= {} if config is None else {"command.config": str(config.absolute())}
+        with spark_session(f"local[{processes}]", _say) as session, interrupt_without_cancelling():
+            try:
+                with closing(follow(session, topic, options, out, seconds)) as lags:
+                    report_lag(lags, _say, _LAG_SECONDS)
+            except KeyboardInterrupt:
+                _say(f"stopped; the same command resumes, and audit --records {out} reads what is preserved")
+
+
+def _say(line: str) -> None:
+    click.echo(sanitize(line), err=True)
 
 
 def _run(source: Source, out: Path, kept: Any, processes: int) -> Audit:

@@ -110,7 +110,7 @@ class GroupLookup:
     def _admin(self) -> _RecordingAdminClient:
         try:
             return _RecordingAdminClient(
-                {"bootstrap.servers": self.bootstrap_servers, **_librdkafka_config(self.settings)}
+                {"bootstrap.servers": self.bootstrap_servers, **librdkafka_config(self.settings)}
             )
         except KafkaException as error:
             raise Unreachable(f"{self.bootstrap_servers}: {error.args[0].str()}") from None
@@ -147,7 +147,7 @@ class _RecordingAdminClient(AdminClient):
     def __init__(self, config: Mapping[str, Any]) -> None:
         self._errors: list[KafkaError] = []
         recording: dict[str, Any] = {**config, "error_cb": self._errors.append}
-        super().__init__(recording, logger=_silent_logger())
+        super().__init__(recording, logger=silent_logger())
 
     def first_error(self) -> str:
         """Return the text of the first error that states a reason; empty if there is none."""
@@ -202,7 +202,8 @@ def _described_group(found: Any) -> DescribedGroup:
     )
 
 
-def _librdkafka_config(settings: Mapping[str, Any]) -> dict[str, Any]:
+def librdkafka_config(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings of kafka-python, as in a ``CommandConfig``, as those of librdkafka."""
     found = {_LIBRDKAFKA_KEYS[name]: value for name, value in settings.items() if name in _LIBRDKAFKA_KEYS}
     if settings.get("ssl_check_hostname") is False:
         found["ssl.endpoint.identification.algorithm"] = "none"
@@ -211,7 +212,7 @@ def _librdkafka_config(settings: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _silent_logger() -> logging.Logger:
+def silent_logger() -> logging.Logger:
     """Return a logger that drops librdkafka's lines: errors arrive as exceptions."""
     logger = logging.getLogger("streams-assignor.librdkafka")
     logger.setLevel(logging.CRITICAL)

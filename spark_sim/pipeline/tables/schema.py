@@ -20,7 +20,7 @@ class Column:
 
     name: str
     type: str | tuple[Column, ...]
-    """``string``, ``bigint``, ``double``, ``boolean``, ``array<...>``, or the fields of an array of structs."""
+    """``string``, ``bigint``, ``double``, ``boolean``, ``binary``, ``array<...>``, or the fields of structs."""
     comment: str
     is_nullable: bool = False
 
@@ -93,8 +93,13 @@ def _arrow_type(type_: str | tuple[Column, ...]) -> pa.DataType:
         return pa.list_(pa.struct(list(map(_arrow_field, type_))))
     if type_.startswith("array<"):
         return pa.list_(_arrow_type(type_.removeprefix("array<").removesuffix(">")))
-    names = {"string": pa.string(), "bigint": pa.int64(), "double": pa.float64(), "boolean": pa.bool_()}
-    return names[type_]
+    return {
+        "string": pa.string(),
+        "bigint": pa.int64(),
+        "double": pa.float64(),
+        "boolean": pa.bool_(),
+        "binary": pa.binary(),
+    }[type_]
 
 
 def columns_of(*lines: tuple[str, str | tuple[Column, ...], str]) -> tuple[Column, ...]:

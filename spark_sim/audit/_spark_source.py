@@ -1,0 +1,145 @@
+"""``spark.read.format("consumer_offsets")``, and ``readStream``: records of ``__consumer_offsets`` as a data source.
+
+A Spark partition is a partition of the topic, or a range of its offsets on brokers. A stream's offsets are those of the
+partitions, which Spark stores in its checkpoint before it reads: after a restart it reads the same ranges again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from attrs import frozen
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
+
+from spark_sim.audit.records import RECORDS, partition_records
+from spark_sim.audit.sources import LivePartition, PartitionSource, Source, SourceError, dump_source, segments_source
+from spark_sim.audit.sources import live_source as _live_source
+from upgrade.features.client.command_config import CommandConfig
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql.types import StructType
+
+    from assignor.clients.confluent.offsets_topic import OffsetsTopic
+
+NAME: Final = "consumer_offsets"
+SEGMENTS, DUMP, SERVERS, CONFIG = "segments", "dump", "bootstrap.servers", "command.config"
+OFFSETS_PER_TASK: Final = 1_000_000
+_ROWS_PER_BATCH: Final = 10_000
+
+
+class RecordsPartition(InputPartition):
+    """What one Spark task reads."""
+
+    def __init__(self, source: PartitionSource) -> None:
+        super().__init__(None)
+        self.source = source
+
+
+class ConsumerOffsets(DataSource):
+    """The records of ``__consumer_offsets``; ``docs/how-to/audit.md`` lists the options."""
+
+    @classmethod
+    def name(cls) -> str:
+        """Return the name of the format."""
+        return NAME
+
+    def schema(self) -> str:
+        """Return the schema of the records."""
+        return RECORDS.ddl()
+
+    def reader(self, schema: StructType) -> RecordsReader:  # noqa: ARG002  # the interface of Spark
+        """Return what reads the records that are there now."""
+        return RecordsReader(dict(self.options))
+
+    def streamReader(self, schema: StructType) -> RecordsStream:  # noqa: ARG002  # the interface of Spark
+        """Return what reads the records of brokers, also those to come."""
+        return RecordsStream(dict(self.options))
+
+
+@frozen
+class RecordsReader(DataSourceReader):
+    """Reads what is there; it is pickled, and so holds nothing but the options."""
+
+    options: dict[str, str]
+
+    def partitions(self) -> Sequence[RecordsPartition]:
+        """Return partitions of the topic, those of brokers in ranges of offsets."""
+        return [
+            RecordsPartition(part)
+            for each in source_of(self.options).partitions
+            for part in (each.ranges(OFFSETS_PER_TASK) if isinstance(each, LivePartition) else (each,))
+        ]
+
+    def read(self, partition: Any) -> Iterator[pa.RecordBatch]:
+        """Read the rows of a partition."""
+        return _batches(partition.source)
+
+
+@frozen
+class RecordsStream(DataSourceStreamReader):
+    """Reads the records of brokers from their first offsets on."""
+
+    options: dict[str, str]
+
+    def initialOffset(self) -> dict[str, int]:
+        """Return the first offset of each partition."""
+        return {str(number): first for number, (first, _) in topic_of(self.options).ranges().items()}
+
+    def latestOffset(self) -> dict[str, int]:  # type: ignore[override]  # Spark 4.0 has no parameters
+        """Return the offset behind the last record of each partition."""
+        return {str(number): end for number, (_, end) in topic_of(self.options).ranges().items()}
+
+    def partitions(self, start: Mapping[str, int], end: Mapping[str, int]) -> Sequence[RecordsPartition]:
+        """Return a range for each partition with new offsets, in one task, so that a batch has them in order."""
+        topic = topic_of(self.options)
+        return [
+            RecordsPartition(LivePartition(topic, int(number), start.get(number, 0), last, is_range=True))
+            for number, last in end.items()
+            if last > start.get(number, 0)
+        ]
+
+    def read(self, partition: Any) -> Iterator[pa.RecordBatch]:
+        """Read the rows of a range."""
+        return _batches(partition.source)
+
+
+def source_of(options: Mapping[str, str]) -> Source:
+    """Return the source that options name.
+
+    Raises:
+        SourceError: They name none or several, or it cannot be read.
+    """
+    given = [name for name in (SEGMENTS, DUMP) if name in options]
+    if len(given) + (SERVERS in options or CONFIG in options) != 1:
+        raise SourceError(f"expected one of the options {SEGMENTS}, {DUMP} and {SERVERS}")
+    if not given:
+        return _live_source(topic_of(options))
+    return (segments_source if given == [SEGMENTS] else dump_source)(Path(options[given[0]]))
+
+
+def topic_of(options: Mapping[str, str]) -> OffsetsTopic:
+    """Return the topic of the brokers that options name.
+
+    Raises:
+        SourceError: They name none.
+    """
+    from assignor.clients.confluent.offsets_topic import OffsetsTopic
+
+    config = CommandConfig.read(Path(options[CONFIG])) if CONFIG in options else CommandConfig()
+    servers = options.get(SERVERS) or config.brokers
+    if not servers:
+        raise SourceError(f"expected the option {SERVERS}, or {SERVERS} in the file of {CONFIG}")
+    limit = {} if config.timeout_seconds is None else {"timeout_seconds": config.timeout_seconds}
+    return OffsetsTopic(servers, config.settings, **limit)
+
+
+def _batches(source: PartitionSource) -> Iterator[pa.RecordBatch]:
+    import pyarrow
+
+    rows, schema = partition_records(source), RECORDS.arrow()
+    while chunk := list(islice(rows, _ROWS_PER_BATCH)):
+        yield pyarrow.RecordBatch.from_pylist(chunk, schema=schema)

@@ -1,0 +1,18 @@
+"""``spark_sim.register``: the data sources of this package in a Spark session of the caller."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from spark_sim.pipeline.spark.api import register as register_tables
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def register(spark: SparkSession) -> None:
+    """Add ``rolling_bounces`` and ``consumer_offsets`` to a session of the caller, also of Spark Connect."""
+    from spark_sim.audit._spark_source import ConsumerOffsets
+
+    register_tables(spark)
+    spark.dataSource.register(ConsumerOffsets)

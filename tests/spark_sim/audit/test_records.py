@@ -1,0 +1,136 @@
+"""Decoded records, with and without Spark."""
+
+import json
+import pickle
+from collections import Counter
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import spark_sim
+from assignor.audit.log_segment import LogRecord, SegmentReader
+from spark_sim.audit.follow import Lag, check_checkpoint, preserved_source, report_lag
+from spark_sim.audit.records import MARKER, RECORDS, read_records, record_row
+from spark_sim.audit.sources import LivePartition, SourceError, segments_source
+from spark_sim.pipeline.spark.session import spark_session
+
+SEGMENTS = Path(__file__).parent / "segments"
+
+
+def test_every_record_is_a_row():
+    rows = list(read_records(segments_source(SEGMENTS)))
+    commit = next(row for row in rows if row["kind"] == "OffsetCommit")
+    decoded = json.loads(commit["json"])
+
+    assert Counter(row["kind"] for row in rows) >= Counter(GroupMetadata=32, OffsetCommit=112)
+    assert (commit["topic"], commit["topic_partition"]) == (decoded["key"]["topic"], decoded["key"]["partition"])
+    assert commit["group"] == decoded["key"]["group"]
+    assert rows == sorted(rows, key=lambda row: (row["partition"], row["offset"]))
+
+
+@pytest.mark.parametrize(
+    ("record", "kind"),
+    [
+        (LogRecord(1, 2, b"\0\0\0\1", b"", 7, is_control=True), MARKER),
+        (LogRecord(1, 2, b"\x7f\xff", b""), "unknown type 32767"),
+        (LogRecord(1, 2, b"\0", b""), "undecodable"),
+        (LogRecord(1, 2, b"\0\1\0\5", b""), "OffsetCommit"),
+    ],
+)
+def test_what_is_not_decoded_has_its_bytes(record, kind):
+    row = record_row(3, record)
+
+    assert (row["partition"], row["kind"], row["json"]) == (3, kind, None)
+    assert (row["key"], row["value"]) == (record.key, record.value)
+
+
+class Topic:
+    """Of a broker that has compacted all records."""
+
+    bootstrap_servers = "broker:9092"
+
+    def read(self, *_):
+        return iter(())
+
+
+def test_a_partition_without_records_is_an_error_and_a_range_is_not():
+    """Spark's own source gives no rows of this topic by default: no rows may not mean no groups."""
+    whole = LivePartition(Topic(), 3, 0, 25)
+    ranges = list(whole.ranges(10))
+
+    assert [(each.first, each.end) for each in ranges] == [(0, 10), (10, 20), (20, 25)]
+    with pytest.raises(SourceError, match="expected records in partition 3, whose offsets are 0 to 24 at broker:9092"):
+        list(read_records(pickle.loads(pickle.dumps(_Source((whole,))))))
+    assert list(read_records(_Source(ranges))) == []
+
+
+class _Source:
+    def __init__(self, partitions):
+        self.partitions = partitions
+
+
+def preserve(folder, name, *offsets):
+    """A file of a job, with records of partitions 0 and 1."""
+    rows = [
+        {"partition": offset % 2, "offset": offset, "timestamp": 5, "key": b"k", "value": None} for offset in offsets
+    ]
+    pq.write_table(pa.Table.from_pylist(rows), folder / name, row_group_size=2)
+    return json.dumps({"path": f"file:///where/it/was/{name}", "action": "add"})
+
+
+def test_only_files_of_finished_batches_are_read_in_their_order(tmp_path):
+    """A driver that was killed leaves files that the next one writes again; every tenth log has those before it."""
+    folder = tmp_path / "records"
+    log = folder / "_spark_metadata"
+    log.mkdir(parents=True)
+    lines = [preserve(folder, "z.parquet", 0, 2, 1, 3), preserve(folder, "y.parquet", 4, 5)]
+    log.joinpath("9.compact").write_text("\n".join(["v1", *lines]))
+    log.joinpath("9").write_text("v1\n" + lines[1])
+    log.joinpath("10").write_text("v1\n" + preserve(folder, "x.parquet", 6))
+    log.joinpath(".10.crc").write_bytes(b"")
+    preserve(folder, "unfinished.parquet", 6, 7)
+
+    for source in (preserved_source(tmp_path), preserved_source(folder)):
+        found = {each.partition: [one.offset for one in each.records(SegmentReader())] for each in source.partitions}
+        assert found == {0: [0, 2, 4, 6], 1: [1, 3, 5]}
+        assert [each.size for each in source.partitions] == [4, 3]
+
+
+def test_records_without_their_checkpoint_are_not_continued(tmp_path):
+    """The sink would take the first batches of a new job for those it has, and drop them."""
+    (tmp_path / "records" / "_spark_metadata").mkdir(parents=True)
+
+    with pytest.raises(SourceError, match="has records, but no checkpoint"):
+        check_checkpoint(tmp_path)
+
+
+def test_lag_is_reported_at_first_and_when_the_job_has_caught_up():
+    lines = []
+    report_lag(iter([Lag(0, 9), Lag(5, 4), Lag(9, 0), Lag(9, 0)]), lines.append, 1_000)
+
+    assert lines == ["0 offsets preserved, 9 behind", "9 offsets preserved, 0 behind"]
+
+
+@pytest.fixture(name="spark", scope="module")
+def fixture_spark():
+    with spark_session("local[2]", print) as session:
+        spark_sim.register(session)
+        yield session
+
+
+@pytest.mark.spark
+class TestOnSpark:
+    def test_spark_reads_the_same_rows(self, spark):
+        frame = spark.read.format("consumer_offsets").option("segments", str(SEGMENTS)).load()
+        rows = [row for batch in frame.toArrow().to_batches() for row in batch.to_pylist()]
+
+        assert frame.schema == spark.createDataFrame([], RECORDS.ddl()).schema
+        assert sorted(map(repr, rows)) == sorted(map(repr, read_records(segments_source(SEGMENTS))))
+        assert frame.rdd.getNumPartitions() == 2
+
+    @pytest.mark.parametrize("options", [{}, {"segments": "a", "dump": "b"}])
+    def test_one_source_is_expected(self, spark, options):
+        with pytest.raises(Exception, match="expected one of the options segments, dump and"):
+            spark.read.format("consumer_offsets").options(**options).load().collect()
