@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -138,6 +139,7 @@ def group(
     if condition and (watch or name is None):
         raise click.UsageError("expected --wait with the NAME of one group and without --watch")
     servers, config = cluster_settings(context, bootstrap_servers, command_config)
+    logging.getLogger("kafka").setLevel(logging.CRITICAL)  # errors arrive as exceptions
     seconds = config.timeout_seconds or LOOKUP_TIMEOUT_SECONDS
     if condition:
         limit = timeout or WAIT_SECONDS

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import re
 from pathlib import Path
@@ -89,5 +88,4 @@ def cluster_settings(context: click.Context, servers: str | None, file: Path | N
             "expected --bootstrap-servers, or bootstrap.servers in the file of --command-config, or "
             "KAFKA_BOOTSTRAP_SERVERS"
         )
-    logging.getLogger("kafka").setLevel(logging.CRITICAL)  # errors arrive as exceptions
     return servers, config

@@ -7,7 +7,6 @@ partitions, which Spark stores in its checkpoint before it reads: after a restar
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,8 +14,8 @@ from attrs import frozen
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 
 from spark_sim.audit.records import RECORDS, partition_records
-from spark_sim.audit.sources import LivePartition, PartitionSource, Source, SourceError, dump_source, segments_source
-from spark_sim.audit.sources import live_source as _live_source
+from spark_sim.audit.sources import PartitionSource, Source, SourceError, dump_source, live_source, segments_source
+from spark_sim.audit.sources.live import LivePartition
 from upgrade.features.client.command_config import CommandConfig
 
 if TYPE_CHECKING:
@@ -29,14 +28,6 @@ NAME: Final = "consumer_offsets"
 SEGMENTS, DUMP, SERVERS, CONFIG = "segments", "dump", "bootstrap.servers", "command.config"
 OFFSETS_PER_TASK: Final = 1_000_000
 _ROWS_PER_BATCH: Final = 10_000
-
-
-class RecordsPartition(InputPartition):
-    """What one Spark task reads."""
-
-    def __init__(self, source: PartitionSource) -> None:
-        super().__init__(None)
-        self.source = source
 
 
 class ConsumerOffsets(DataSource):
@@ -66,17 +57,17 @@ class RecordsReader(DataSourceReader):
 
     options: dict[str, str]
 
-    def partitions(self) -> Sequence[RecordsPartition]:
+    def partitions(self) -> Sequence[InputPartition]:
         """Return partitions of the topic, those of brokers in ranges of offsets."""
         return [
-            RecordsPartition(part)
+            InputPartition(part)
             for each in source_of(self.options).partitions
             for part in (each.ranges(OFFSETS_PER_TASK) if isinstance(each, LivePartition) else (each,))
         ]
 
     def read(self, partition: Any) -> Iterator[pa.RecordBatch]:
         """Read the rows of a partition."""
-        return _batches(partition.source)
+        return _batches(partition.value)
 
 
 @frozen
@@ -93,18 +84,18 @@ class RecordsStream(DataSourceStreamReader):
         """Return the offset behind the last record of each partition."""
         return {str(number): end for number, (_, end) in topic_of(self.options).ranges().items()}
 
-    def partitions(self, start: Mapping[str, int], end: Mapping[str, int]) -> Sequence[RecordsPartition]:
+    def partitions(self, start: Mapping[str, int], end: Mapping[str, int]) -> Sequence[InputPartition]:
         """Return a range for each partition with new offsets, in one task, so that a batch has them in order."""
         topic = topic_of(self.options)
         return [
-            RecordsPartition(LivePartition(topic, int(number), start.get(number, 0), last, is_range=True))
+            InputPartition(LivePartition(topic, int(number), start.get(number, 0), last))
             for number, last in end.items()
             if last > start.get(number, 0)
         ]
 
     def read(self, partition: Any) -> Iterator[pa.RecordBatch]:
         """Read the rows of a range."""
-        return _batches(partition.source)
+        return _batches(partition.value)
 
 
 def source_of(options: Mapping[str, str]) -> Source:
@@ -117,7 +108,7 @@ def source_of(options: Mapping[str, str]) -> Source:
     if len(given) + (SERVERS in options or CONFIG in options) != 1:
         raise SourceError(f"expected one of the options {SEGMENTS}, {DUMP} and {SERVERS}")
     if not given:
-        return _live_source(topic_of(options))
+        return live_source(topic_of(options))
     return (segments_source if given == [SEGMENTS] else dump_source)(Path(options[given[0]]))
 
 
@@ -133,13 +124,8 @@ def topic_of(options: Mapping[str, str]) -> OffsetsTopic:
     servers = options.get(SERVERS) or config.brokers
     if not servers:
         raise SourceError(f"expected the option {SERVERS}, or {SERVERS} in the file of {CONFIG}")
-    limit = {} if config.timeout_seconds is None else {"timeout_seconds": config.timeout_seconds}
-    return OffsetsTopic(servers, config.settings, **limit)
+    return OffsetsTopic.of(servers, config)
 
 
 def _batches(source: PartitionSource) -> Iterator[pa.RecordBatch]:
-    import pyarrow
-
-    rows, schema = partition_records(source), RECORDS.arrow()
-    while chunk := list(islice(rows, _ROWS_PER_BATCH)):
-        yield pyarrow.RecordBatch.from_pylist(chunk, schema=schema)
+    return RECORDS.batches(partition_records(source), _ROWS_PER_BATCH)

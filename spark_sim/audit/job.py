@@ -17,6 +17,7 @@ from attrs import frozen
 from spark_sim.audit._schema import TABLES
 from spark_sim.audit.partition_audit import AuditFilter, PartitionSummary, audit_partition
 from spark_sim.audit.sources import Source, SourceError
+from spark_sim.audit.sources.live import NO_RECORD
 
 SUMMARY_FILE: Final = "audit.json"
 REPORT_FILE: Final = "report.html"
@@ -70,7 +71,8 @@ def run_audit(
         on_partition: Called with the number of finished partitions and of all.
 
     Raises:
-        SourceError: The source cannot be read, or the folder has files that no audit has written.
+        SourceError: The source cannot be read, brokers have offsets and no record, or the folder has files that no
+            audit has written.
     """
     from spark_sim.audit._report import write_report
 
@@ -78,8 +80,8 @@ def run_audit(
     draft = out.with_name(f".{out.name}-{uuid4().hex}")
     draft.mkdir(parents=True)
     try:
-        summaries = list(_summaries(source, kept, draft, processes, on_partition))
-        audit = _audit(source, summaries)
+        audit = _audit(source, list(_summaries(source, kept, draft, processes, on_partition)))
+        _require_records(audit)
         _write_empty_tables(draft)
         (draft / SUMMARY_FILE).write_text(json.dumps(audit.as_json(), indent=1), encoding="utf-8")
         write_report(audit, draft)
@@ -87,6 +89,12 @@ def run_audit(
     finally:
         shutil.rmtree(draft, ignore_errors=True)
     return audit
+
+
+def _require_records(audit: Audit) -> None:
+    """Refuse brokers with offsets and without a record: that is no proof that there are no groups."""
+    if (offsets := audit.records.get(NO_RECORD)) and not audit.records.get("records"):
+        raise SourceError(f"expected records at {audit.source}, whose partitions have {offsets} offsets, got none")
 
 
 def check_folder(out: Path) -> None:

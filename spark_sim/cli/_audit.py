@@ -164,43 +164,39 @@ def _is_given(context: click.Context, name: str) -> bool:
 
 
 def _file_source(segments: Path | None, dump: Path | None, records: Path | None) -> Source | None:
-    from spark_sim.audit.follow import preserved_source
-    from spark_sim.audit.sources import dump_source, segments_source
+    from spark_sim.audit.sources import dump_source, preserved_source, segments_source
 
     if records is not None:
         return preserved_source(records)
-
     if segments is not None:
         return segments_source(segments)
     return None if dump is None else dump_source(dump)
 
 
-def _live_source(context: click.Context, servers: str | None, file: Path | None) -> Source:
+def _live_source(context: click.Context, servers: str | None, command_config: Path | None) -> Source:
     from spark_sim.audit.sources import live_source
 
-    return live_source(_offsets_topic(context, servers, file))
+    return live_source(_offsets_topic(context, servers, command_config))
 
 
-def _offsets_topic(context: click.Context, servers: str | None, file: Path | None) -> OffsetsTopic:
+def _offsets_topic(context: click.Context, servers: str | None, command_config: Path | None) -> OffsetsTopic:
     try:
         from assignor.clients.confluent.offsets_topic import OffsetsTopic
     except ImportError as error:
         raise CommandFailed(str(error)) from None
-    brokers, config = cluster_settings(context, servers, file)
-    limit = {} if config.timeout_seconds is None else {"timeout_seconds": config.timeout_seconds}
-    return OffsetsTopic(brokers, config.settings, **limit)
+    return OffsetsTopic.of(*cluster_settings(context, servers, command_config))
 
 
-def _follow(topic: OffsetsTopic, config: Path | None, out: Path, seconds: float, processes: int) -> None:
+def _follow(topic: OffsetsTopic, command_config: Path | None, out: Path, seconds: float, processes: int) -> None:
     with one_line_errors():
         from spark_sim.audit.follow import check_checkpoint, follow, report_lag
-        from spark_sim.audit.sources import live_ranges
+        from spark_sim.audit.sources.live import live_ranges
         from spark_sim.pipeline.spark.session import interrupt_without_cancelling, spark_session
 
         check_checkpoint(out)
         live_ranges(topic)  # before Spark starts: what is wrong with the brokers is one line
         options = {"bootstrap.servers": topic.bootstrap_servers}
-        options |= {} if config is None else {"command.config": str(config.absolute())}
+        options |= {} if command_config is None else {"command.config": str(command_config.absolute())}
         with spark_session(f"local[{processes}]", _say) as session, interrupt_without_cancelling():
             try:
                 with closing(follow(session, topic, options, out, seconds)) as lags:

@@ -31,7 +31,7 @@ from attrs import frozen
 from spark_sim.pipeline._local import local_engine
 from spark_sim.pipeline.folder import open_folder, remove_exports, write_atomically
 from spark_sim.pipeline.spark.executor import spark_engine
-from spark_sim.pipeline.spark.session import error_line
+from spark_sim.pipeline.spark.session import failure_reason
 from spark_sim.pipeline.suites import (
     FinishedSweep,
     ResultFolderError,
@@ -257,23 +257,22 @@ def _require_own_tables(engine: SweepEngine, work: _Work, out: str) -> None:
 
 def _run_tasks(engine: SweepEngine, work: _Work, on_progress: Callable[[Progress], None]) -> None:
     """Compute the pending units. What is done each time a batch is finished does not grow with their number."""
-    begun, next_report, done_cost = time.monotonic(), 0.0, 0.0
+    begun, next_report, done_cost, finished = time.monotonic(), 0.0, 0.0, 0
     costliest_last = work.tasks()
-    number = len(costliest_last)
     in_flight: dict[Future[list[tuple[str, str]]], list[float]] = {}
     try:
         while costliest_last or in_flight:
-            in_progress = sum(map(len, in_flight.values()))
-            batch_size = tasks_per_batch(engine.cores(), number - len(costliest_last) - in_progress)
+            batch_size = tasks_per_batch(engine.cores(), finished)
             while costliest_last and sum(map(len, in_flight.values())) < BATCHES_IN_FLIGHT * batch_size:
                 count = min(len(costliest_last), 1 if engine.one_task_per_batch else batch_size)
                 batch = [costliest_last.pop() for _ in range(count)]
                 future = engine.pool.submit(engine.compute, [task for _, task in batch])
                 in_flight[future] = [cost for cost, _ in batch]
-            finished, _ = wait(in_flight, TICK_SECONDS, FIRST_COMPLETED)
-            for future in finished:
+            done, _ = wait(in_flight, TICK_SECONDS, FIRST_COMPLETED)
+            for future in done:
                 work.commit(_result(future))
-                done_cost += sum(in_flight.pop(future))
+                costs = in_flight.pop(future)
+                done_cost, finished = done_cost + sum(costs), finished + len(costs)
             if (now := time.monotonic()) >= next_report or not (costliest_last or in_flight):
                 left = [cost for costs in in_flight.values() for cost in costs]
                 left += (cost for cost, _ in costliest_last)
@@ -304,8 +303,7 @@ def _result(future: Future[list[tuple[str, str]]]) -> list[tuple[str, str]]:
     except TablesError:
         raise
     except Exception as error:
-        why = error_line(str(error)) or next(iter(str(error).splitlines()), repr(error))
-        raise SweepError(f"a worker failed: {why}") from error
+        raise SweepError(f"a worker failed: {failure_reason(error)}") from error
 
 
 def seconds_left(done_cost: float, left_costs: Iterable[float], cores: int, seconds: float) -> float | None:

@@ -122,7 +122,7 @@ def test_spark_reads_brokers_in_ranges_of_offsets(observed: Observed, monkeypatc
     monkeypatch.setattr("spark_sim.audit._spark_source.OFFSETS_PER_TASK", 10)
     options = {"bootstrap.servers": observed.brokers}
     ranges = RecordsReader(options).partitions()
-    found = [row for each in ranges for row in partition_records(each.source)]
+    found = [row for each in ranges for row in partition_records(each.value)]
 
     assert len(ranges) > PARTITIONS
     assert found == list(read_records(source_of(options)))
@@ -134,6 +134,32 @@ def ends(brokers: str) -> list[int]:
             consumer.get_watermark_offsets(TopicPartition("__consumer_offsets", number), TIMEOUT_SECONDS)[1]
             for number in range(PARTITIONS)
         ]
+
+
+def settled_end(brokers: str) -> int:
+    """The end offsets, all together, once the coordinator has written that the last group is empty."""
+    before, now = -1, sum(ends(brokers))
+    while now != before:
+        time.sleep(1)
+        before, now = now, sum(ends(brokers))
+    return now
+
+
+def test_an_open_transaction_hides_what_is_behind_it(observed: Observed, tmp_path: Path) -> None:
+    """The audit ends at the last stable offset, as every read_committed consumer; it does not wait for the end."""
+    group = f"open-{uuid4().hex[:6]}"
+    producer = Producer({"bootstrap.servers": observed.brokers, "transactional.id": group})
+    producer.init_transactions()
+    with closing(Consumer({"bootstrap.servers": observed.brokers, "group.id": group})) as consumer:
+        producer.begin_transaction()
+        producer.send_offsets_to_transaction([TopicPartition("any", 0, 7)], consumer.consumer_group_metadata())
+        live = audit("--bootstrap-servers", observed.brokers, "--out", tmp_path / "open", "--json", "--processes", 1)
+        producer.commit_transaction()
+    after = audit("--bootstrap-servers", observed.brokers, "--out", tmp_path / "after", "--json", "--processes", 1)
+
+    assert live.exit_code == after.exit_code == 0, live.output
+    counts = [json.loads(each.stdout)["records"]["OffsetCommit"] for each in (live, after)]
+    assert counts[0] < counts[1]
 
 
 def test_a_broker_that_does_not_answer_is_one_line(tmp_path: Path) -> None:
@@ -178,12 +204,14 @@ class Follower:
             start_new_session=True,
         )
 
-    def wait_for(self, words: str) -> None:
+    def wait_for(self, preserved: int) -> None:
+        """Wait for a line such as ``25 offsets preserved, 0 behind`` with at least so many."""
         assert self.process.stderr
         seen = []
         for line in self.process.stderr:
             seen.append(line)
-            if words in line:
+            count, _, rest = line.partition(" offsets preserved, ")
+            if rest == "0 behind\n" and int(count) >= preserved:
                 return
         raise AssertionError(seen)
 
@@ -195,14 +223,14 @@ class Follower:
 def test_a_job_that_is_killed_loses_and_duplicates_no_record(observed: Observed, tmp_path: Path) -> None:
     out = tmp_path / "preserved"
     first = Follower(observed.brokers, out)
-    first.wait_for(" 0 behind")
+    first.wait_for(settled_end(observed.brokers))
     work(observed.brokers, "while-it-runs")
     first.end(signal.SIGKILL)
     work(observed.brokers, "while-it-is-dead")
     second = Follower(observed.brokers, out)
-    second.wait_for(" 0 behind")
+    second.wait_for(settled_end(observed.brokers))
     work(observed.brokers, "after-it-resumed")
-    time.sleep(3)
+    second.wait_for(settled_end(observed.brokers))
     assert "the same command resumes" in second.end(signal.SIGINT)
     assert second.process.returncode == 0
 

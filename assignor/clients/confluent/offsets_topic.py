@@ -12,6 +12,7 @@ from attrs import field, frozen
 from assignor.audit.log_segment import NO_TIMESTAMP, LogRecord, known_time
 from assignor.clients import naming_the_extra
 from assignor.inspect.described_group import LOOKUP_TIMEOUT_SECONDS, OFFSETS_TOPIC
+from upgrade.features.client.command_config import CommandConfig
 from upgrade.features.client.errors import Unreachable
 
 with naming_the_extra("confluent"):
@@ -47,6 +48,11 @@ class OffsetsTopic:
     """Settings of kafka-python, as in a ``CommandConfig``."""
     timeout_seconds: float = LOOKUP_TIMEOUT_SECONDS
     """How long brokers may be silent."""
+
+    @classmethod
+    def of(cls, bootstrap_servers: str, config: CommandConfig) -> OffsetsTopic:
+        """Return the topic of a cluster, with the settings of a file of settings."""
+        return cls(bootstrap_servers, config.settings, config.timeout_seconds or LOOKUP_TIMEOUT_SECONDS)
 
     def ranges(self) -> dict[int, tuple[int, int]]:
         """Return the first offset of each partition, and the one behind the last record outside of open transactions.

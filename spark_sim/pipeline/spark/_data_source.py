@@ -6,13 +6,13 @@ Nothing is stored: a table is computed each time that it is read, one slice in e
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
-from spark_sim.pipeline.tables.computed import TableRequest, TableSlice
+from spark_sim.pipeline.tables.computed import TableRequest
+from spark_sim.pipeline.tables.schema import TABLES
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,14 +20,6 @@ if TYPE_CHECKING:
 
 NAME = "rolling_bounces"
 ROWS_PER_BATCH = 1_000
-
-
-class SlicePartition(InputPartition):
-    """One slice of a table."""
-
-    def __init__(self, part: TableSlice) -> None:
-        super().__init__(None)
-        self.part = part
 
 
 class RollingBounces(DataSource):
@@ -57,17 +49,10 @@ class RollingBouncesReader(DataSourceReader):
 
     options: dict[str, str]
 
-    def partitions(self) -> Sequence[SlicePartition]:
-        """Cut the table into partitions."""
-        return [SlicePartition(each) for each in TableRequest.parse(self.options).slices()]
+    def partitions(self) -> Sequence[InputPartition]:
+        """Cut the table into partitions, each with a ``TableSlice``."""
+        return [InputPartition(each) for each in TableRequest.parse(self.options).slices()]
 
     def read(self, partition: Any) -> Iterator[pa.RecordBatch]:
         """Compute the rows of a partition."""
-        import pyarrow
-
-        from spark_sim.pipeline.tables.schema import TABLES
-
-        schema = TABLES[partition.part.table].arrow()
-        rows = partition.part.rows()
-        while chunk := list(islice(rows, ROWS_PER_BATCH)):
-            yield pyarrow.RecordBatch.from_pylist(chunk, schema=schema)
+        return TABLES[partition.value.table].batches(partition.value.rows(), ROWS_PER_BATCH)

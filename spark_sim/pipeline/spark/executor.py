@@ -104,10 +104,10 @@ class SparkTables(TableStore):
     out: str
     storage_format: str
 
-    def frame(self, table: Table, part: str = "", *, ddl: str = "") -> DataFrame | None:
+    def frame(self, table: Table, part: str = "", *, opens_files: bool = True) -> DataFrame | None:
         """Return a table, or a part of its folder; None if it does not exist.
 
-        With its ``ddl`` no file is opened to find the columns.
+        Unless ``opens_files``, the columns are those of the schema, which a file may lack.
 
         Raises:
             TablesError: What is stored there is another table.
@@ -115,7 +115,7 @@ class SparkTables(TableStore):
         from pyspark.errors import AnalysisException
 
         try:
-            reader = self.spark.read.schema(ddl) if ddl else self.spark.read
+            reader = self.spark.read if opens_files else self.spark.read.schema(table.ddl())
             found = reader.format(self.storage_format).load(f"{self.out}/{table.name}{part}")
             names = found.columns  # over Spark Connect only this asks the server
         except AnalysisException as error:
@@ -160,7 +160,7 @@ class SparkTables(TableStore):
     def batch(self, name: str) -> list[tuple[str, str]]:
         """Return the key and the result of each unit of a batch that was just committed."""
         if self.storage_format in FILE_FORMATS:  # listing the folders of all batches would take longer with each batch
-            found = self.frame(UNITS, f"/batch={name}", ddl=UNITS.ddl())
+            found = self.frame(UNITS, f"/batch={name}", opens_files=False)
         elif (found := self.frame(UNITS)) is not None:
             found = found.where(found["batch"] == name)
         rows = [] if found is None else found.select("unit_key", "result").collect()

@@ -304,6 +304,11 @@ def error_line(text: str) -> str:
     return errors[-1] if errors else ""
 
 
+def failure_reason(error: object) -> str:
+    """Return the line of an error that says most: the one that names an error, or else the first one."""
+    return error_line(str(error)) or next(iter(str(error).splitlines()), repr(error))
+
+
 @contextmanager
 def _defer_sigint() -> Iterator[None]:
     """Defer SIGINT: a JVM that is abandoned while it starts never exits."""

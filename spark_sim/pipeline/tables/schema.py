@@ -5,8 +5,9 @@ Arrow schemas, Spark's DDL, the checks of what is read and the documentation are
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
 
 from attrs import frozen
 
@@ -20,7 +21,8 @@ class Column:
 
     name: str
     type: str | tuple[Column, ...]
-    """``string``, ``bigint``, ``double``, ``boolean``, ``binary``, ``array<...>``, or the fields of structs."""
+    """``string``, ``bigint``, ``double``, ``boolean``, ``binary``, ``array<...>``, or the fields of an array of
+    structs."""
     comment: str
     is_nullable: bool = False
 
@@ -61,6 +63,14 @@ class Table:
         import pyarrow as pa
 
         return pa.schema(list(map(_arrow_field, self.columns)))
+
+    def batches(self, rows: Iterable[Mapping[str, Any]], size: int) -> Iterator[pa.RecordBatch]:
+        """Yield rows as Arrow has them, at most ``size`` at a time."""
+        import pyarrow as pa
+
+        remaining, schema = iter(rows), self.arrow()
+        while chunk := list(islice(remaining, size)):
+            yield pa.RecordBatch.from_pylist(chunk, schema=schema)
 
     def markdown(self) -> str:
         """Return the tables of columns for the documentation; each array of structs has one of its own."""

@@ -1,19 +1,23 @@
 """Decoded records, with and without Spark."""
 
 import json
-import pickle
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from attrs import frozen
 
 import spark_sim
 from assignor.audit.log_segment import LogRecord, SegmentReader
-from spark_sim.audit.follow import Lag, check_checkpoint, preserved_source, report_lag
+from spark_sim.audit.follow import Lag, check_checkpoint, report_lag
+from spark_sim.audit.job import run_audit
+from spark_sim.audit.partition_audit import AuditFilter
 from spark_sim.audit.records import MARKER, RECORDS, read_records, record_row
-from spark_sim.audit.sources import LivePartition, SourceError, segments_source
+from spark_sim.audit.sources import SourceError, live_source, preserved_source, segments_source
+from spark_sim.audit.sources.live import LivePartition
 from spark_sim.pipeline.spark.session import spark_session
 
 SEGMENTS = Path(__file__).parent / "segments"
@@ -46,29 +50,42 @@ def test_what_is_not_decoded_has_its_bytes(record, kind):
     assert (row["key"], row["value"]) == (record.key, record.value)
 
 
+@frozen
 class Topic:
-    """Of a broker that has compacted all records."""
+    """Of a broker that has compacted all records but those of ``kept``."""
 
-    bootstrap_servers = "broker:9092"
+    kept: Mapping[int, tuple[LogRecord, ...]] = {}
+    bootstrap_servers: str = "broker:9092"
 
-    def read(self, *_):
-        return iter(())
+    def ranges(self):
+        return {0: (0, 10), 1: (0, 25), 2: (0, 0)}
+
+    def read(self, partition, first, end):
+        return iter(each for each in self.kept.get(partition, ()) if first <= each.offset < end)
 
 
-def test_a_partition_without_records_is_an_error_and_a_range_is_not():
-    """Spark's own source gives no rows of this topic by default: no rows may not mean no groups."""
-    whole = LivePartition(Topic(), 3, 0, 25)
-    ranges = list(whole.ranges(10))
+def test_a_partition_is_read_in_ranges_of_its_offsets():
+    record = LogRecord(21, 2, b"\0\1\0\5", None)
+    ranges = list(LivePartition(Topic({1: (record,)}), 1, 0, 25).ranges(10))
 
     assert [(each.first, each.end) for each in ranges] == [(0, 10), (10, 20), (20, 25)]
-    with pytest.raises(SourceError, match="expected records in partition 3, whose offsets are 0 to 24 at broker:9092"):
-        list(read_records(pickle.loads(pickle.dumps(_Source((whole,))))))
-    assert list(read_records(_Source(ranges))) == []
+    assert [list(each.records(SegmentReader())) for each in ranges] == [[], [], [record]]
 
 
-class _Source:
-    def __init__(self, partitions):
-        self.partitions = partitions
+def test_brokers_with_offsets_and_without_a_record_are_an_error(tmp_path):
+    """Spark's own source gives no rows of this topic by default: no rows may not mean no groups."""
+    with pytest.raises(SourceError, match="expected records at broker:9092, whose partitions have 35 offsets, got none"):
+        run_audit(live_source(Topic()), tmp_path / "out", AuditFilter(), processes=1)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_partition_whose_records_were_all_compacted_is_no_error(tmp_path):
+    """All groups of a partition were deleted, or it has only markers of transactions."""
+    source = live_source(Topic({0: (LogRecord(3, 2, b"\0\1\0\5", None),)}))
+    audit = run_audit(source, tmp_path / "out", AuditFilter(), processes=1)
+
+    assert audit.records["records"] == 1
+    assert audit.records["offsets without a record"] == 34
 
 
 def preserve(folder, name, *offsets):

@@ -1,4 +1,4 @@
-"""Where an audit reads from: copied segments, a dump, or brokers. A source is split by partition."""
+"""Files as a source: segments copied from brokers, or a dump."""
 
 from __future__ import annotations
 
@@ -9,41 +9,16 @@ import re
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol, TextIO
+from typing import Any, Final, TextIO
 
 from attrs import frozen
 
 from assignor.audit.log_segment import LogRecord, SegmentReader, known_time
 from assignor.audit.record_columns import RecordColumns
 from spark_sim.audit._scanner import compiled_kernel, scan_segment
-from upgrade.features.client.errors import ClusterError
-
-if TYPE_CHECKING:
-    from assignor.clients.confluent.offsets_topic import OffsetsTopic
+from spark_sim.audit.sources.source import Source, SourceError
 
 _FOLDER: Final = re.compile(r"__consumer_offsets-(\d+)")
-
-
-class SourceError(ValueError):
-    """The source cannot be read; the message names what was expected and where."""
-
-
-class PartitionSource(Protocol):
-    """The records of one partition of ``__consumer_offsets``. It is pickled."""
-
-    @property
-    def partition(self) -> int:
-        """The number of the partition."""
-        ...
-
-    @property
-    def size(self) -> int:
-        """How much there is to read, to begin with the largest partition."""
-        ...
-
-    def records(self, reader: SegmentReader, *, reads_commits: bool = True) -> Iterator[LogRecord | RecordColumns]:
-        """Yield the records in order; ``reader`` counts batches and collects problems."""
-        ...
 
 
 @frozen
@@ -82,53 +57,6 @@ def _segment_records(file: Path, reader: SegmentReader, reads_commits: bool) -> 
         yield from scan_segment(reader, mapped, str(file), reads_commits=reads_commits, kernel=kernel)
 
 
-@frozen
-class LivePartition:
-    """The committed records of one partition on brokers, from its first offset to ``end``."""
-
-    topic: OffsetsTopic
-    partition: int
-    first: int
-    end: int
-    is_range: bool = False
-    """Whether there are records before or behind: a range may be empty, because compaction removed them."""
-
-    @property
-    def size(self) -> int:
-        """Offsets, of which some have no record: compaction removed it, or it is a transaction marker."""
-        return self.end - self.first
-
-    def ranges(self, size: int) -> Iterator[LivePartition]:
-        """Yield ranges of at most ``size`` offsets."""
-        for first in range(self.first, self.end, size):
-            yield LivePartition(self.topic, self.partition, first, min(first + size, self.end), is_range=True)
-
-    def records(self, reader: SegmentReader, *, reads_commits: bool = True) -> Iterator[LogRecord]:  # noqa: ARG002  # the interface
-        """Yield the records; ``reader`` counts them, and the offsets without one."""
-        count = 0
-        try:
-            for record in self.topic.read(self.partition, self.first, self.end):
-                count += 1
-                yield record
-        except ClusterError as error:
-            raise SourceError(str(error)) from None
-        if self.size and not count and not self.is_range:
-            raise SourceError(
-                f"expected records in partition {self.partition}, whose offsets are {self.first} to {self.end - 1} "
-                f"at {self.topic.bootstrap_servers}, got none"
-            )
-        reader.counts["records"] += count
-        reader.counts["offsets without a record"] += self.size - count
-
-
-@frozen
-class Source:
-    """All partitions of a source."""
-
-    name: str
-    partitions: tuple[PartitionSource, ...]
-
-
 def segments_source(folder: Path) -> Source:
     """Return the partitions of a folder with ``__consumer_offsets-N`` folders, or of one such folder.
 
@@ -147,26 +75,6 @@ def segments_source(folder: Path) -> Source:
     if not found:
         raise SourceError(f"expected __consumer_offsets-N folders with .log files, found none in {folder}")
     return Source(str(folder), tuple(sorted(found, key=lambda each: each.partition)))
-
-
-def live_source(topic: OffsetsTopic) -> Source:
-    """Return the partitions of ``__consumer_offsets`` on brokers, up to the offsets of now.
-
-    Raises:
-        SourceError: No broker answers, or it refuses the user, or there is no record.
-    """
-    found = tuple(LivePartition(topic, number, *bounds) for number, bounds in live_ranges(topic).items())
-    if not any(each.size for each in found):
-        raise SourceError(f"expected records in __consumer_offsets at {topic.bootstrap_servers}, got none")
-    return Source(topic.bootstrap_servers, found)
-
-
-def live_ranges(topic: OffsetsTopic) -> dict[int, tuple[int, int]]:
-    """Return first and end offset of each partition on brokers; ``SourceError``."""
-    try:
-        return topic.ranges()
-    except ClusterError as error:
-        raise SourceError(str(error)) from None
 
 
 def dump_source(file: Path) -> Source:

@@ -1,0 +1,16 @@
+"""Where an audit reads from: copied segments, a dump, brokers, or what ``--follow`` has preserved."""
+
+from spark_sim.audit.sources.files import dump_source, segments_source
+from spark_sim.audit.sources.live import live_source
+from spark_sim.audit.sources.preserved import preserved_source
+from spark_sim.audit.sources.source import PartitionSource, Source, SourceError
+
+__all__ = [
+    "PartitionSource",
+    "Source",
+    "SourceError",
+    "dump_source",
+    "live_source",
+    "preserved_source",
+    "segments_source",
+]

@@ -1,0 +1,69 @@
+"""``__consumer_offsets`` on brokers as a source: committed records, up to the offsets of a moment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from attrs import frozen
+
+from assignor.audit.log_segment import LogRecord, SegmentReader
+from spark_sim.audit.sources.source import Source, SourceError
+from upgrade.features.client.errors import ClusterError
+
+if TYPE_CHECKING:
+    from assignor.clients.confluent.offsets_topic import OffsetsTopic
+
+NO_RECORD: Final = "offsets without a record"
+
+
+@frozen
+class LivePartition:
+    """The committed records of one partition on brokers, from its first offset to ``end``."""
+
+    topic: OffsetsTopic
+    partition: int
+    first: int
+    end: int
+
+    @property
+    def size(self) -> int:
+        """Offsets, of which some have no record: compaction removed it, or it is a transaction marker."""
+        return self.end - self.first
+
+    def ranges(self, size: int) -> Iterator[LivePartition]:
+        """Yield ranges of at most ``size`` offsets."""
+        for first in range(self.first, self.end, size):
+            yield LivePartition(self.topic, self.partition, first, min(first + size, self.end))
+
+    def records(self, reader: SegmentReader, *, reads_commits: bool = True) -> Iterator[LogRecord]:  # noqa: ARG002  # the interface
+        """Yield the records; ``reader`` counts them, and the offsets without one."""
+        count = 0
+        try:
+            for record in self.topic.read(self.partition, self.first, self.end):
+                count += 1
+                yield record
+        except ClusterError as error:
+            raise SourceError(str(error)) from None
+        reader.counts["records"] += count
+        reader.counts[NO_RECORD] += self.size - count
+
+
+def live_source(topic: OffsetsTopic) -> Source:
+    """Return the partitions of ``__consumer_offsets`` on brokers, up to the offsets of now.
+
+    Raises:
+        SourceError: No broker answers, or it refuses the user, or there is no record.
+    """
+    found = tuple(LivePartition(topic, number, *bounds) for number, bounds in live_ranges(topic).items())
+    if not any(each.size for each in found):
+        raise SourceError(f"expected records in __consumer_offsets at {topic.bootstrap_servers}, got none")
+    return Source(topic.bootstrap_servers, found)
+
+
+def live_ranges(topic: OffsetsTopic) -> dict[int, tuple[int, int]]:
+    """Return first and end offset of each partition on brokers; ``SourceError``."""
+    try:
+        return topic.ranges()
+    except ClusterError as error:
+        raise SourceError(str(error)) from None

@@ -1,0 +1,87 @@
+"""What ``audit --follow`` has preserved as a source: the Parquet files of finished batches."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from attrs import frozen
+
+from assignor.audit.log_segment import LogRecord, SegmentReader
+from spark_sim.audit.sources.source import Source, SourceError
+
+RECORDS_FOLDER: Final = "records"
+SINK_LOG: Final = "_spark_metadata"
+"""The folder in which Spark's file sink lists the files of finished batches."""
+_RECORD_COLUMNS: Final = ("partition", "offset", "timestamp", "key", "value")
+
+@frozen
+class PreservedPartition:
+    """The preserved records of one partition."""
+
+    partition: int
+    files: tuple[Path, ...]
+    """In the order of the batches."""
+    size: int
+    """Records."""
+
+    def records(self, reader: SegmentReader, *, reads_commits: bool = True) -> Iterator[LogRecord]:  # noqa: ARG002  # the interface
+        """Yield the records."""
+        import pyarrow.compute as pc
+
+        for batch in _batches(self.files, _RECORD_COLUMNS, self.partition):
+            own = batch.filter(pc.equal(batch.column("partition"), self.partition))
+            reader.counts["records"] += own.num_rows
+            columns = (own.column(name).to_pylist() for name in _RECORD_COLUMNS[1:])
+            yield from map(LogRecord, *columns)
+
+
+def preserved_source(folder: Path) -> Source:
+    """Return the records that ``audit --follow`` has preserved; ``folder`` is its ``OUT/records``, or ``OUT``.
+
+    Raises:
+        SourceError: There are none.
+    """
+    where = folder / RECORDS_FOLDER if (folder / RECORDS_FOLDER).is_dir() else folder
+    files = tuple(where / name for name in _committed_files(where))
+    counts: dict[int, int] = {}
+    for batch in _batches(files, ("partition",)):
+        for each in batch.column("partition").value_counts().to_pylist():
+            counts[each["values"]] = counts.get(each["values"], 0) + each["counts"]
+    if not counts:
+        raise SourceError(f"expected records of audit --follow, found none in {folder}")
+    return Source(str(folder), tuple(PreservedPartition(number, files, counts[number]) for number in sorted(counts)))
+
+
+def _committed_files(folder: Path) -> Iterator[str]:
+    """Yield the names of files of finished batches: ``N.compact`` has those of batches up to N, ``N`` those of one."""
+    logs = {path.name: path for path in (folder / SINK_LOG).glob("[0-9]*") if "." not in path.stem}
+    compact = max((int(name.partition(".")[0]) for name in logs if name.endswith(".compact")), default=-1)
+    later = sorted(int(name) for name in logs if name.isdecimal() and int(name) > compact)
+    names = [f"{compact}.compact"] if compact >= 0 else []
+    for name in (*names, *map(str, later)):
+        for line in logs[name].read_text(encoding="utf-8").splitlines()[1:]:  # the first one is the version
+            yield Path(urlsplit(json.loads(line)["path"]).path).name
+
+
+def _batches(files: tuple[Path, ...], columns: tuple[str, ...], partition: int | None = None) -> Iterator[Any]:
+    """Yield batches of columns, without row groups that cannot have a partition."""
+    import pyarrow.parquet as pq
+
+    for file in files:
+        try:
+            with pq.ParquetFile(file) as opened:
+                for group in range(opened.num_row_groups):
+                    if partition is None or _may_have(opened.metadata.row_group(group), partition):
+                        yield from opened.iter_batches(row_groups=[group], columns=list(columns))
+        except (OSError, ValueError) as error:
+            raise SourceError(f"{file} cannot be read: {error}") from None
+
+
+def _may_have(group: Any, partition: int) -> bool:
+    """Whether the statistics of a row group allow a partition, which is the first column."""
+    found = group.column(0).statistics
+    return found is None or not found.has_min_max or bool(found.min <= partition <= found.max)
