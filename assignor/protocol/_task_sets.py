@@ -9,7 +9,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from itertools import chain
+from itertools import chain, compress
 from typing import Any, Final
 
 from subscription_codec import TaskId
@@ -37,7 +37,7 @@ class SortedTasks(Set[TaskId]):
     @classmethod
     def of(cls, tasks: Iterable[TaskId]) -> SortedTasks:
         """Make the set."""
-        packed, named = _split(tasks)
+        packed, named = split_named(tasks)
         return cls(array(INT64, without_repeats(sorted(packed))), [*without_repeats(sorted(named))])
 
     @classmethod
@@ -51,7 +51,17 @@ class SortedTasks(Set[TaskId]):
         return chain(map(task_of, self._packed), self._named)
 
     def __contains__(self, task: object) -> bool:
-        return isinstance(task, TaskId) and bool(_span(task, self._packed, self._named))
+        return isinstance(task, TaskId) and self.place_of(task) is not None
+
+    def where(self, chosen: Iterable[bool]) -> SortedTasks:
+        """Return the tasks that are chosen, in the order of iteration."""
+        flags = iter(chosen)  # ``compress`` stops at the last task without taking the flag behind it
+        return SortedTasks(array(INT64, compress(self._packed, flags)), [*compress(self._named, flags)])
+
+    def place_of(self, task: TaskId) -> int | None:
+        """Return the place of a task in the order of iteration; None if it is not in the set."""
+        span = _span(task, self._packed, self._named)
+        return span.start + (len(self._packed) if task.topology is not None else 0) if span else None
 
     __hash__ = Set._hash
 
@@ -66,7 +76,7 @@ class TaskPlaces(Mapping[TaskId, Sequence[int]]):
 
     def __init__(self, tasks: Iterable[TaskId]) -> None:
         places = array(INT32), array(INT32)
-        packed, named = _split(tasks, places)
+        packed, named = split_named(tasks, places)
         orders = [sorted(range(len(column)), key=column.__getitem__) for column in (packed, named)]
         self._packed = array(INT64, map(packed.__getitem__, orders[0]))
         self._named = [named[index] for index in orders[1]]
@@ -104,7 +114,7 @@ def places_by_task(tasks: Iterable[TaskId], number: int) -> Mapping[TaskId, Sequ
     return places
 
 
-def _split(
+def split_named(
     tasks: Iterable[TaskId], places: tuple[array[int], array[int]] | None = None
 ) -> tuple[array[int], list[TaskId]]:
     """Return the tasks without a topology name as numbers, and the others; add the places of each to ``places``."""
@@ -115,7 +125,7 @@ def _split(
     packed, named = array(INT64), []
     for place, task in enumerate(tasks):
         if task.topology is None:
-            packed.append(_packed(task))
+            packed.append(pack_task(task))
         else:
             named.append(task)
         if places:
@@ -123,11 +133,17 @@ def _split(
     return packed, named
 
 
-def _packed(task: TaskId) -> int:
+def task_order(task: TaskId) -> tuple[int, int, str]:
+    """Sort key for tasks of which some may have a topology name, as a hostile member reports them."""
+    return (task.subtopology, task.partition, task.topology or "")
+
+
+def pack_task(task: TaskId) -> int:
+    """Return a task without a topology name as one number, as ``columns.TaskIds`` has it."""
     return task.subtopology << 32 | task.partition & 0xFFFFFFFF
 
 
 def _span(task: TaskId, packed: array[int], named: Sequence[TaskId]) -> range:
     """Return where a task is among the sorted ones; empty if it is not there."""
-    key, column = (_packed(task), packed) if task.topology is None else (task, named)
+    key, column = (pack_task(task), packed) if task.topology is None else (task, named)
     return range(bisect_left(column, key), bisect_right(column, key))

@@ -5,9 +5,9 @@ Java: ``ClientMetadata``, ``ClientState``.
 
 from __future__ import annotations
 
+from array import array
 from collections import ChainMap
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from itertools import filterfalse
 from typing import Final
 from uuid import UUID
 
@@ -15,6 +15,8 @@ from attrs import frozen
 
 from assignor.errors import FatalError
 from assignor.protocol._member_tasks import OTHER_PROCESS
+from assignor.protocol._offset_sums import best_sum, offset_sums, previous_tasks
+from assignor.protocol._task_sets import task_order
 from assignor.task_assignors.application_state import LATEST_OFFSET, UNKNOWN_LAG, KafkaStreamsState
 from assignor.topology import InputPartitionsByTask
 from probing import MemberVersions
@@ -29,7 +31,7 @@ from subscription_codec import (
     TaskId,
     TopicPartition,
 )
-from subscription_codec.columns import TaskOffsetSums
+from subscription_codec.columns import INT64, TaskIds, TaskOffsetSums
 from subscription_codec.consumer_protocol import TopicPartitions, decode_member_userdata
 from upgrade import ConfigException
 from upgrade.config_types import parse_host_port
@@ -95,9 +97,11 @@ class Process:
             for each in self.members
         }
 
-    def tasks_without_lag(self) -> list[TaskId]:
-        """Return the reported tasks that have no state or do not exist, sorted."""
-        return sorted(task for each in self.members for task in each.offset_sums if task not in self.state.lags)
+    def first_task_without_lag(self) -> TaskId | None:
+        """Return the smallest reported task that has no state or does not exist; None if there is none."""
+        lags = self.state.lags
+        unknown = (task for each in self.members for task in each.offset_sums if task not in lags)
+        return min(unknown, key=task_order, default=None)
 
 
 def decode_members(subscriptions: Mapping[str, bytes], supported_version: int) -> list[MemberMetadata]:
@@ -140,12 +144,17 @@ def _decode_member(member_id: str, subscription: bytes, supported_version: int) 
     )
 
 
-def _offset_sums(userdata: Subscription) -> dict[TaskId, int]:
+def _offset_sums(userdata: Subscription) -> Mapping[TaskId, int]:
     if userdata.version < FIRST_VERSION_WITH_OFFSET_SUMS:
-        standby = dict.fromkeys(userdata.standby_tasks, OFFSET_UNKNOWN)
-        return standby | dict.fromkeys(userdata.prev_tasks, LATEST_OFFSET)
-    sums = userdata.task_offset_sums
-    return sums.as_dict() if isinstance(sums, TaskOffsetSums) else dict(sums)
+        standby, active = userdata.standby_tasks, userdata.prev_tasks
+        sums = array(INT64, [OFFSET_UNKNOWN]) * len(standby) + array(INT64, [LATEST_OFFSET]) * len(active)
+        if isinstance(standby, TaskIds) and isinstance(active, TaskIds):
+            return offset_sums(TaskIds(standby.packed + active.packed), sums)
+        return offset_sums((*standby, *active), sums)
+    rows = userdata.task_offset_sums
+    if isinstance(rows, TaskOffsetSums):
+        return offset_sums(TaskIds(rows.packed), rows.sums)
+    return offset_sums([task for task, _ in rows], [known for _, known in rows])
 
 
 def group_by_process(
@@ -176,14 +185,14 @@ def _process_of(
 ) -> Process:
     sums = _merge_offset_sums(members)
     owned = {task_of[partition] for each in members for partition in each.owned_partitions if partition in task_of}
-    active = owned | {task for task, known in sums.items() if known == LATEST_OFFSET}
+    active, standby = previous_tasks(sums, owned, len(task_of))
     own = {task: compute_lag(known, end_offset_sums[task]) for task, known in sums.items() if task in end_offset_sums}
     state = KafkaStreamsState(
         process_id=process_id,
         num_processing_threads=len(members),
         consumer_client_ids=[each.member_id for each in members],
         previous_active_tasks=active,
-        previous_standby_tasks=frozenset(filterfalse(active.__contains__, sums)),
+        previous_standby_tasks=standby,
         lags=ChainMap(own, lags_without_state),
         client_tags=members[0].client_tags,
         host_info=next((host for each in members if (host := each.host)), None),
@@ -194,15 +203,12 @@ def _process_of(
 
 
 def _merge_offset_sums(members: Sequence[MemberMetadata]) -> Mapping[TaskId, int]:
-    """Merge the offset sums of the members of a process: ``LATEST_OFFSET`` first, then the largest."""
+    """Merge the offset sums of the members of a process."""
     if len(members) == 1:
         return members[0].offset_sums
-    sums: dict[TaskId, int] = {}
-    for each in members:
-        for task, known in each.offset_sums.items():
-            best = sums.get(task, known)
-            sums[task] = LATEST_OFFSET if LATEST_OFFSET in (known, best) else max(known, best)
-    return sums
+    tasks = [task for each in members for task in each.offset_sums]
+    sums = array(INT64, (known for each in members for _, known in each.offset_sums.items()))
+    return offset_sums(tasks, sums, best_sum)
 
 
 def compute_lag(offset_sum: int, end_offset_sum: int) -> int:

@@ -236,8 +236,8 @@ def _require_lags(
     """
     for process in processes:
         given = assigned[process.process_id]
-        if (given.standby or given.active & stateful) and (unknown := process.tasks_without_lag()):
-            raise FatalError(f"Tried to lookup lag for unknown task {unknown[0]}", "IllegalStateException")
+        if (given.standby or given.active & stateful) and (unknown := process.first_task_without_lag()):
+            raise FatalError(f"Tried to lookup lag for unknown task {unknown}", "IllegalStateException")
 
 
 def _previous_tasks(members: Iterable[MemberMetadata], tasks: InputPartitionsByTask) -> GrantedTasks:

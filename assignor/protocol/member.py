@@ -15,7 +15,7 @@ from attrs import evolve, field, frozen
 
 from assignor.errors import PARTITION_COUNT_MISMATCH, FatalError
 from assignor.protocol._partition_sets import PartitionSet, by_active_task, by_host, by_standby_task, partition_set
-from assignor.protocol._task_sets import SMALL, task_set
+from assignor.protocol._task_sets import SMALL, task_order, task_set
 from assignor.protocol.feature_levels import (
     NO_LEVELS,
     Levels,
@@ -178,7 +178,7 @@ class Member:
 
     def _as_offset_sums(self, offset_sums: Mapping[TaskId, int]) -> dict[str, Any]:
         sums = {**offset_sums, **self._stateful_only(dict.fromkeys(self.previous_active, LATEST_OFFSET))}
-        ordered = {task: sums[task] for task in sorted(sums, key=_task_order)}
+        ordered = {task: sums[task] for task in sorted(sums, key=task_order)}
         if any(task.topology for task in ordered):  # has no columns
             return {"task_offset_sums": tuple(map(TaskOffsetSum, ordered, ordered.values()))}
         return {"task_offset_sums": TaskOffsetSums.of(ordered)}
@@ -190,8 +190,8 @@ class Member:
         else:
             ran = set() if self.cooperative else set(self.previous_active)
         return {
-            "prev_tasks": tuple(sorted(ran, key=_task_order)),
-            "standby_tasks": tuple(sorted(offset_sums.keys() - self.previous_active, key=_task_order)),
+            "prev_tasks": tuple(sorted(ran, key=task_order)),
+            "standby_tasks": tuple(sorted(offset_sums.keys() - self.previous_active, key=task_order)),
         }
 
     def _stateful_only(self, offset_sums: Mapping[TaskId, int]) -> dict[TaskId, int]:
@@ -299,11 +299,6 @@ _FATAL_ACTIONS: Final = frozenset({Action.SHUTDOWN, Action.SHUTDOWN_APPLICATION}
 
 def _levels_above(levels: Levels, believed: Levels) -> Levels:
     return {name: level for name, level in levels.items() if level > believed.get(name, 0)}
-
-
-def _task_order(task: TaskId) -> tuple[int, int, str]:
-    """Sort key for tasks of which some may have a topology name, as a hostile leader assigns them."""
-    return (task.subtopology, task.partition, task.topology or "")
 
 
 def _signed_byte(number: int) -> int:

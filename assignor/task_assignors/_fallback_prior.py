@@ -13,8 +13,9 @@ later).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Set
 from fractions import Fraction
+from operator import attrgetter
 from typing import ClassVar
 
 from attrs import frozen
@@ -45,7 +46,7 @@ class FallbackPriorTaskAssignor:
         )
         if not assignment.processes:
             return task_assignment(state)
-        previous_standbys = _previous_standbys(assignment.processes)
+        previous_standbys = _previous_processes(assignment, attrgetter("previous_standby_tasks"))
         _assign_active(assignment, previous_standbys)
         _assign_standbys(assignment, state, previous_standbys)
         if reasons is not None:
@@ -54,14 +55,14 @@ class FallbackPriorTaskAssignor:
 
 
 def _assign_active(assignment: PartialAssignment, previous_standbys: dict[TaskId, list[int]]) -> None:
-    # If several processes report a task as active, the last one owns it, as in Kafka's map order.
-    owner = {task: at for at, process in enumerate(assignment.processes) for task in process.previous_active_tasks}
+    previous_active = _previous_processes(assignment, attrgetter("previous_active_tasks"))
     capacities, counts = assignment.capacity, assignment.task_count
     unassigned = []
     for number, task in enumerate(assignment.tasks):
-        if task in owner:
-            counts[owner[task]] += 1
-            _assign(assignment, number, owner[task], AssignmentReason.KEPT)
+        if task in previous_active:
+            owner = previous_active[task][-1]  # of several the last one, as in Kafka's map order
+            counts[owner] += 1
+            _assign(assignment, number, owner, AssignmentReason.KEPT)
         else:
             unassigned.append(number)
     most = _quotas(capacities, counts, len(assignment.tasks))
@@ -83,10 +84,14 @@ def _assign(assignment: PartialAssignment, task: int, process: int, why: Assignm
     assignment.record(task, process, why)
 
 
-def _previous_standbys(processes: Sequence[KafkaStreamsState]) -> dict[TaskId, list[int]]:
+def _previous_processes(
+    assignment: PartialAssignment, previous_tasks: Callable[[KafkaStreamsState], Set[TaskId]]
+) -> dict[TaskId, list[int]]:
+    """Return the processes that had each task that still exists."""
     by_task: dict[TaskId, list[int]] = {}
-    for at, process in enumerate(processes):
-        for task in process.previous_standby_tasks:
+    existing = frozenset(assignment.tasks)
+    for at, process in enumerate(assignment.processes):
+        for task in previous_tasks(process) & existing:
             by_task.setdefault(task, []).append(at)
     return by_task
 

@@ -102,6 +102,13 @@ SUBSCRIPTIONS: Final[dict[str, Shape]] = {
     "tasks, version 6": lambda size: subscription(
         v(6, int32(0) + rows(size, lambda each: int32(each % 999, each)) + int32(0))
     ),
+    "tasks of the process of another member, version 6": lambda size: subscription(
+        int32(6, 11)
+        + UUID(int=10**6).bytes
+        + rows(size // 2, lambda each: int32(each % 999, each))
+        + rows(size // 2, lambda each: int32(each % 997, each))
+        + int32(0)
+    ),
     "tasks, version 6, cut off": lambda size: subscription(
         v(6, int32(0) + rows(size, lambda each: int32(each + 999, each + 999)) + int32(1))
     ),

@@ -1,9 +1,9 @@
 """Where an audit reads from: copied segments, a dump, brokers, or what ``--follow`` has preserved."""
 
-from spark_sim.audit.sources.files import dump_source, segments_source
+from spark_sim.audit.sources._files import dump_source, segments_source
+from spark_sim.audit.sources._source import PartitionSource, Source, SourceError
 from spark_sim.audit.sources.live import live_source
 from spark_sim.audit.sources.preserved import preserved_source
-from spark_sim.audit.sources.source import PartitionSource, Source, SourceError
 
 __all__ = [
     "PartitionSource",

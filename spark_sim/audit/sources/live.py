@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from attrs import frozen
 
 from assignor.audit.log_segment import LogRecord, SegmentReader
-from spark_sim.audit.sources.source import Source, SourceError
+from spark_sim.audit.sources._source import Source, SourceError
 from upgrade.features.client.errors import ClusterError
 
 if TYPE_CHECKING:

@@ -11,12 +11,13 @@ from urllib.parse import urlsplit
 from attrs import frozen
 
 from assignor.audit.log_segment import LogRecord, SegmentReader
-from spark_sim.audit.sources.source import Source, SourceError
+from spark_sim.audit.sources._source import Source, SourceError
 
 RECORDS_FOLDER: Final = "records"
 SINK_LOG: Final = "_spark_metadata"
 """The folder in which Spark's file sink lists the files of finished batches."""
 _RECORD_COLUMNS: Final = ("partition", "offset", "timestamp", "key", "value")
+
 
 @frozen
 class PreservedPartition:

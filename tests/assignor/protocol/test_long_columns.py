@@ -1,11 +1,29 @@
 """What long messages are kept as: columns instead of an object for each row; they behave as what they replace."""
 
 import pickle
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from assignor.inspect import DescribedGroup, DescribedGroupMember, inspect_group
+from assignor.protocol import _offset_sums
+from assignor.protocol import group as group_module
+from assignor.protocol._offset_sums import SortedOffsetSums, best_sum, last_sum, offset_sums
 from assignor.protocol._partition_sets import ManyPartitions
 from assignor.protocol._task_sets import TaskPlaces, task_set
-from subscription_codec import Assignment, TaskId, TopicPartition, decode_assignment, encode_assignment
+from subscription_codec import (
+    LATEST_OFFSET,
+    Assignment,
+    Subscription,
+    TaskId,
+    TaskOffsetSum,
+    TopicPartition,
+    decode_assignment,
+    encode_assignment,
+    encode_subscription,
+)
 from subscription_codec.consumer_protocol import (
     ConsumerAssignment,
     ConsumerSubscription,
@@ -14,6 +32,7 @@ from subscription_codec.consumer_protocol import (
     encode_consumer_assignment,
     encode_consumer_subscription,
     flatten_by_topic,
+    group_by_topic,
 )
 
 TOPICS = tuple(TopicPartitions(f"t{number:02}", (1, 0)) for number in reversed(range(30)))
@@ -48,6 +67,54 @@ def test_the_places_of_many_decoded_tasks():
     assert len(places) == len(TASKS)
     assert task_set(decoded.active_tasks, len(TASKS)) == set(TASKS)
     assert {task: [*places[task]] for task in places} == {task: [place] for place, task in enumerate(TASKS)}
+
+
+task_ids = st.builds(TaskId, st.integers(0, 2), st.integers(-3, 5), st.sampled_from([None, None, "one", "two"]))
+stated_sums = st.lists(st.tuples(task_ids, st.sampled_from([LATEST_OFFSET, -3, 0, 5, 7])), max_size=30)
+
+
+@given(stated_sums, st.sampled_from([last_sum, best_sum]))
+def test_offset_sums_in_columns_equal_those_in_a_dict(rows, merge):
+    columns = [task for task, _ in rows], [known for _, known in rows]
+    sums, expected = SortedOffsetSums(*columns, merge), offset_sums(*columns, merge)
+
+    assert sums == expected
+    assert dict(sums.items()) == {task: sums[task] for task in sums} == expected
+    assert len(sums) == len(expected)
+    assert TaskId(9, 9) not in sums
+
+
+@given(st.lists(stated_sums, min_size=1, max_size=3), st.sampled_from([6, 10]), st.sets(st.sampled_from(PARTITIONS)))
+def test_a_leader_reads_a_member_with_more_tasks_than_exist_as_any_other(stated, version, owned):
+    """A hostile member, with or without others of its process; only tasks 0_0 to 0_2 and 1_0 exist."""
+    subscriptions = {str(name): joined(rows, version, owned if name else ()) for name, rows in enumerate(stated)}
+    existing = {TaskId(0, number): (TopicPartition("orders", number),) for number in range(3)}
+    existing |= {TaskId(1, 0): (TopicPartition("clicks", 0),)}
+
+    def processes():
+        members = group_module.decode_members(subscriptions, 11)
+        return group_module.group_by_process(members, existing, {TaskId(0, number): 6 for number in range(3)})
+
+    expected = processes()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_offset_sums, "SMALL", 0)
+        found = processes()
+
+    assert found == expected
+    assert [each.previous_tasks_by_lag() for each in found] == [each.previous_tasks_by_lag() for each in expected]
+    assert [each.first_task_without_lag() for each in found] == [each.first_task_without_lag() for each in expected]
+
+
+def joined(rows, version, owned):
+    if version < 7:
+        rows = [(task, known) for task, known in rows if task.topology is None]
+        tasks = {"prev_tasks": [task for task, known in rows if known == LATEST_OFFSET]}
+        tasks["standby_tasks"] = [task for task, known in rows if known != LATEST_OFFSET]
+    else:
+        tasks = {"task_offset_sums": [TaskOffsetSum(*row) for row in rows]}
+    tasks = {name: tuple(each) for name, each in tasks.items()}
+    userdata = encode_subscription(Subscription(version, version, UUID(int=1), **tasks))
+    return encode_consumer_subscription(ConsumerSubscription(("orders",), userdata, group_by_topic(owned), version=3))
 
 
 def test_many_partitions_are_a_set():

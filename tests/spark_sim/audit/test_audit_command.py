@@ -15,7 +15,7 @@ from spark_sim.audit import partition_audit
 from spark_sim.audit.job import attention_order, run_audit
 from spark_sim.audit.partition_audit import AuditFilter
 from spark_sim.audit.sources import SourceError, dump_source, segments_source
-from spark_sim.audit.sources.files import read_dump
+from spark_sim.audit.sources._files import read_dump
 from spark_sim.cli.main import cli
 from tests.assignor.audit.histories import HOUR, NOW, alone, commit, generation, member
 from tests.assignor.audit.segments import Pair, batch, message_set

@@ -74,7 +74,7 @@ def test_a_partition_is_read_in_ranges_of_its_offsets():
 
 def test_brokers_with_offsets_and_without_a_record_are_an_error(tmp_path):
     """Spark's own source gives no rows of this topic by default: no rows may not mean no groups."""
-    with pytest.raises(SourceError, match="expected records at broker:9092, whose partitions have 35 offsets, got none"):
+    with pytest.raises(SourceError, match=r"expected records at broker:9092, .* 35 offsets, got none"):
         run_audit(live_source(Topic()), tmp_path / "out", AuditFilter(), processes=1)
     assert not (tmp_path / "out").exists()
 

@@ -16,7 +16,7 @@ from attrs import frozen
 from assignor.audit.log_segment import LogRecord, SegmentReader, known_time
 from assignor.audit.record_columns import RecordColumns
 from spark_sim.audit._scanner import compiled_kernel, scan_segment
-from spark_sim.audit.sources.source import Source, SourceError
+from spark_sim.audit.sources._source import Source, SourceError
 
 _FOLDER: Final = re.compile(r"__consumer_offsets-(\d+)")
 
