@@ -149,10 +149,12 @@ def test_an_open_transaction_hides_what_is_behind_it(observed: Observed, tmp_pat
     """The audit ends at the last stable offset, as every read_committed consumer; it does not wait for the end."""
     group = f"open-{uuid4().hex[:6]}"
     producer = Producer({"bootstrap.servers": observed.brokers, "transactional.id": group})
+    admin = AdminClient({"bootstrap.servers": observed.brokers})
+    admin.create_topics([NewTopic(group, 1)])[group].result(TIMEOUT_SECONDS)
     producer.init_transactions()
     with closing(Consumer({"bootstrap.servers": observed.brokers, "group.id": group})) as consumer:
         producer.begin_transaction()
-        producer.send_offsets_to_transaction([TopicPartition("any", 0, 7)], consumer.consumer_group_metadata())
+        producer.send_offsets_to_transaction([TopicPartition(group, 0, 7)], consumer.consumer_group_metadata())
         live = audit("--bootstrap-servers", observed.brokers, "--out", tmp_path / "open", "--json", "--processes", 1)
         producer.commit_transaction()
     after = audit("--bootstrap-servers", observed.brokers, "--out", tmp_path / "after", "--json", "--processes", 1)
