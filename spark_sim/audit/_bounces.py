@@ -22,7 +22,7 @@ from assignor.inspect.capture import Capture, GenerationRecord, MemberRecord
 from assignor.inspect.described_group import DescribedGroupMember
 from assignor.inspect.member import decode_members
 from assignor.protocol import PROTOCOL_NAME
-from spark_sim.conformance.excerpt import SentVersions, replaces_all_members, sent_versions
+from spark_sim.conformance.excerpt import SentVersions, keeps_all_members, replaces_all_members, sent_versions
 
 PAUSE_MS: Final = 3_600_000
 """A rolling bounce without a restart for an hour is over, unless members still send different versions."""
@@ -105,13 +105,11 @@ class BounceFinder:
         return time - self._last_time > (MIXED_PAUSE_MS if mixed else PAUSE_MS)
 
     def _is_complete(self) -> bool:
-        first, last = self._records[0], self._records[-1]
-        return len(_versions(last)) == 1 and _ids(first).isdisjoint(_ids(last))
+        return len(_versions(self._records[-1])) == 1 and replaces_all_members(self._records)
 
     def _bounce(self) -> Bounce | None:
         first, last = self._records[0], self._records[-1]
-        capture = Capture(generations=tuple(self._records))
-        if len(self._versions) == 1 and not replaces_all_members(capture):
+        if len(self._versions) == 1 and not replaces_all_members(self._records):
             return None
         return Bounce(
             group=self.group,
@@ -121,7 +119,7 @@ class BounceFinder:
             until_time=self._last_time,
             from_releases=_releases(first),
             to_releases=_releases(last),
-            capture=None if self._is_too_large else capture,
+            capture=None if self._is_too_large else Capture(generations=tuple(self._records)),
         )
 
 
@@ -149,7 +147,9 @@ class BounceFinders:
 
 def _has_change(before: GenerationRecord, after: GenerationRecord) -> bool:
     """Whether a member is gone, or one sends versions that none has sent."""
-    return not _ids(before) <= _ids(after) or not _versions(after) <= _versions(before)
+    if not _versions(after) <= _versions(before):
+        return True
+    return not _ids(before) <= _ids(after) and not keeps_all_members((before, after))
 
 
 def _ids(record: GenerationRecord) -> set[str]:

@@ -156,6 +156,8 @@ def audit(
     if follow:
         if files:
             raise WrongUsage("--follow reads brokers: give --bootstrap-servers HOST:PORT,...")
+        if conform:
+            raise WrongUsage("--conform does not go with --follow: audit --records compares what is preserved")
         topic = _offsets_topic(context, bootstrap_servers, command_config)
         _follow(topic, command_config, out, interval, processes or os.cpu_count() or 1)
         return
@@ -273,7 +275,7 @@ def _show(found: Audit, out: Path) -> None:
     if hidden > 0:
         console.print(f"{hidden} more groups are in {out / 'report.html'}", highlight=False, markup=False)
     for line in () if found.conformance is None else _conformance_lines(found.conformance):
-        console.print(_one_line(line), highlight=False, markup=False)
+        console.print(_one_line(line), highlight=False, markup=False, soft_wrap=True)
     for problem in found.problems[:_SHOWN_PROBLEMS]:
         click.echo(f"warning: {sanitize(problem)}", err=True)
     if len(found.problems) > _SHOWN_PROBLEMS:

@@ -16,12 +16,12 @@ An excerpt that agrees with inferred releases conforms: a real group of these re
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from attrs import evolve, frozen
 
-from assignor.inspect.capture import Capture, InvalidCapture
+from assignor.inspect.capture import Capture, GenerationRecord, InvalidCapture
 from spark_sim.conformance._compare import Difference
 from spark_sim.conformance._environment import infer_environment
 from spark_sim.conformance._identity import Incarnation, StartedAs, identify_members, open_steps
@@ -95,10 +95,21 @@ def sent_versions(subscription: bytes) -> SentVersions:
     return used, sent.supported_version, sent.consumer_protocol_version
 
 
-def replaces_all_members(capture: Capture) -> bool:
+def replaces_all_members(generations: Sequence[GenerationRecord]) -> bool:
     """Whether no member of the first generation is in the last one. A member may change its member id."""
-    incarnations = identify_members(capture)
-    return set(incarnations[0].values()).isdisjoint(incarnations[-1].values())
+    first, last = _members_of_ends(generations)
+    return first.isdisjoint(last)
+
+
+def keeps_all_members(generations: Sequence[GenerationRecord]) -> bool:
+    """Whether all members of the first generation are in the last one, maybe under other member ids."""
+    first, last = _members_of_ends(generations)
+    return first <= last
+
+
+def _members_of_ends(generations: Sequence[GenerationRecord]) -> tuple[set[Incarnation], set[Incarnation]]:
+    incarnations = identify_members(Capture(generations=tuple(generations)))
+    return set(incarnations[0].values()), set(incarnations[-1].values())
 
 
 def _open_question(capture: Capture, verdict: ConformanceVerdict) -> str:
