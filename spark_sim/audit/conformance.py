@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from assignor.audit.tables import Row, valid_text
-from spark_sim.audit._bounces import MOST_JOINS, Bounce
+from spark_sim.conformance.bounces import MOST_JOINS, Bounce
 from spark_sim.conformance.excerpt import ExcerptVerdict, judge_excerpt
 from spark_sim.pipeline.tables.schema import Table, columns_of
 

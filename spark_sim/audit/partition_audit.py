@@ -15,9 +15,9 @@ from assignor.audit.group_history import GroupHistory
 from assignor.audit.history import PartitionHistory
 from assignor.audit.log_segment import SegmentReader
 from assignor.audit.tables import COMMITS, FINDINGS, GENERATIONS, MEMBERS, TASKS, Row
-from spark_sim.audit._bounces import Bounce, BounceFinders
 from spark_sim.audit._schema import TABLES
 from spark_sim.audit.sources import PartitionSource
+from spark_sim.conformance.bounces import Bounce, BounceFinders
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq

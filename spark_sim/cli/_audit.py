@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from assignor.clients.confluent.offsets_topic import OffsetsTopic
-    from spark_sim.audit._bounces import Bounce
     from spark_sim.audit.job import Audit
     from spark_sim.audit.sources import Source
+    from spark_sim.conformance.bounces import Bounce
 
 _SHOWN_GROUPS: Final = 10
 _SHOWN_FINDINGS: Final = 3

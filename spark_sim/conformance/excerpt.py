@@ -16,18 +16,17 @@ An excerpt that agrees with inferred releases conforms: a real group of these re
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from attrs import evolve, frozen
 
-from assignor.inspect.capture import Capture, GenerationRecord, InvalidCapture
+from assignor.inspect.capture import Capture, InvalidCapture
 from spark_sim.conformance._compare import Difference
 from spark_sim.conformance._environment import infer_environment
-from spark_sim.conformance._identity import Incarnation, StartedAs, identify_members, open_steps
+from spark_sim.conformance._identity import Incarnation, StartedAs, open_steps
 from spark_sim.conformance._replay import Replay
 from spark_sim.conformance._step_inference import replica_counts
-from spark_sim.conformance.messages import SubscriptionMessage, decode_subscription_message
 from spark_sim.conformance.verdict import ConformanceVerdict, check_conformance
 
 RELEASES_INFERRED: Final = "releases are inferred"
@@ -80,36 +79,6 @@ def judge_excerpt(capture: Capture) -> ExcerptVerdict:
         return ExcerptVerdict(None if reason else True, reason, None, *compared)
     reason = _open_question(capture, verdict)
     return ExcerptVerdict(None if reason else False, reason, difference, *compared)
-
-
-SentVersions = tuple[int, ...]
-"""What tells releases apart: used version, supported version, version of the consumer protocol; () if unreadable."""
-
-
-def sent_versions(subscription: bytes) -> SentVersions:
-    """Return the versions of a subscription; a version that a leader has lowered counts as the supported one."""
-    sent = decode_subscription_message(subscription)
-    if not isinstance(sent, SubscriptionMessage):
-        return ()
-    used = sent.supported_version if sent.is_probeable else sent.used_version
-    return used, sent.supported_version, sent.consumer_protocol_version
-
-
-def replaces_all_members(generations: Sequence[GenerationRecord]) -> bool:
-    """Whether no member of the first generation is in the last one. A member may change its member id."""
-    first, last = _members_of_ends(generations)
-    return first.isdisjoint(last)
-
-
-def keeps_all_members(generations: Sequence[GenerationRecord]) -> bool:
-    """Whether all members of the first generation are in the last one, maybe under other member ids."""
-    first, last = _members_of_ends(generations)
-    return first <= last
-
-
-def _members_of_ends(generations: Sequence[GenerationRecord]) -> tuple[set[Incarnation], set[Incarnation]]:
-    incarnations = identify_members(Capture(generations=tuple(generations)))
-    return set(incarnations[0].values()), set(incarnations[-1].values())
 
 
 def _open_question(capture: Capture, verdict: ConformanceVerdict) -> str:

@@ -8,8 +8,6 @@ from attrs import evolve
 from click.testing import CliRunner
 
 from assignor.inspect.capture import Capture
-from spark_sim.audit import _bounces
-from spark_sim.audit._bounces import MIXED_PAUSE_MS, PAUSE_MS, Bounce, BounceFinder
 from spark_sim.audit.conformance import (
     CONFORMANCE,
     TOO_LARGE,
@@ -19,6 +17,8 @@ from spark_sim.audit.conformance import (
     conformance_summary,
 )
 from spark_sim.cli.main import cli
+from spark_sim.conformance import bounces as bounces_module
+from spark_sim.conformance.bounces import MIXED_PAUSE_MS, PAUSE_MS, Bounce, BounceFinder
 from spark_sim.conformance.excerpt import NOTHING_COMPARED
 from spark_sim.pipeline.spark.session import spark_session
 from tests.spark_sim.audit.captured_records import CAPTURES, SECOND_MS, capture_of, named, value_of, write_segment
@@ -104,7 +104,7 @@ def test_the_releases_are_those_of_the_bytes():
 def test_a_pause_ends_a_bounce_unless_versions_are_mixed():
     capture = named("2.0.1-to-2.3.1")
     (whole,) = found(capture)
-    first = next(at for at, each in enumerate(capture.generations) if len(_bounces._versions(each)) > 1)
+    first = next(at for at, each in enumerate(capture.generations) if len(bounces_module._versions(each)) > 1)
 
     assert found(capture, pauses={first + 1: PAUSE_MS}) == [evolve(whole, until_time=whole.until_time + PAUSE_MS)]
     assert len(found(capture, pauses={first + 1: MIXED_PAUSE_MS})) == 2
@@ -112,7 +112,7 @@ def test_a_pause_ends_a_bounce_unless_versions_are_mixed():
 
 
 def test_a_bounce_with_too_many_joins_is_not_compared(monkeypatch):
-    monkeypatch.setattr(_bounces, "MOST_JOINS", 8)
+    monkeypatch.setattr(bounces_module, "MOST_JOINS", 8)
     (bounce,) = found(named("2.0.1-to-2.3.1"))
     row = compare_bounce(bounce)
 

@@ -2,7 +2,8 @@
 
 A *span* begins with the generation before the first in which a member is gone or a member sends other versions. It ends
 
-- before the next such change, as soon as no member of its first generation is left and all send the same versions;
+- before the next such change, as soon as no member of its first generation is left, there are as many as then, and
+  all send the same versions;
 - before a pause (``PAUSE_MS``, or ``MIXED_PAUSE_MS`` while members send different versions);
 - when the group is empty, deleted, or has another protocol.
 
@@ -13,7 +14,8 @@ Until a span begins, only the last generation of a group is kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 from attrs import define, field, frozen
@@ -22,13 +24,19 @@ from assignor.inspect.capture import Capture, GenerationRecord, MemberRecord
 from assignor.inspect.described_group import DescribedGroupMember
 from assignor.inspect.member import decode_members
 from assignor.protocol import PROTOCOL_NAME
-from spark_sim.conformance.excerpt import SentVersions, keeps_all_members, replaces_all_members, sent_versions
+from spark_sim.conformance._identity import Incarnation, identify_members
+from spark_sim.conformance.messages import SubscriptionMessage, decode_subscription_message
 
 PAUSE_MS: Final = 3_600_000
 """A rolling bounce without a restart for an hour is over, unless members still send different versions."""
 MIXED_PAUSE_MS: Final = 86_400_000
 MOST_JOINS: Final = 20_000
 """Members of all generations of a span; of a larger one only the numbers are kept."""
+
+_CACHED: Final = 4096
+"""A record is compared with the one before: its members are decoded once."""
+SentVersions = tuple[int, ...]
+"""What tells releases apart: used version, supported version, version of the consumer protocol; () if unreadable."""
 
 
 @frozen(kw_only=True)
@@ -105,11 +113,14 @@ class BounceFinder:
         return time - self._last_time > (MIXED_PAUSE_MS if mixed else PAUSE_MS)
 
     def _is_complete(self) -> bool:
-        return len(_versions(self._records[-1])) == 1 and replaces_all_members(self._records)
+        first, last = self._records[0], self._records[-1]
+        if len(last.members) < len(first.members) or len(_versions(last)) > 1:
+            return False
+        return _ids(first).isdisjoint(_ids(last)) and _replaces_all_members(self._records)
 
     def _bounce(self) -> Bounce | None:
         first, last = self._records[0], self._records[-1]
-        if len(self._versions) == 1 and not replaces_all_members(self._records):
+        if len(self._versions) == 1 and not _replaces_all_members(self._records):
             return None
         return Bounce(
             group=self.group,
@@ -149,7 +160,7 @@ def _has_change(before: GenerationRecord, after: GenerationRecord) -> bool:
     """Whether a member is gone, or one sends versions that none has sent."""
     if not _versions(after) <= _versions(before):
         return True
-    return not _ids(before) <= _ids(after) and not keeps_all_members((before, after))
+    return not _ids(before) <= _ids(after) and not _keeps_all_members((before, after))
 
 
 def _ids(record: GenerationRecord) -> set[str]:
@@ -157,7 +168,34 @@ def _ids(record: GenerationRecord) -> set[str]:
 
 
 def _versions(record: GenerationRecord) -> set[SentVersions]:
-    return {sent_versions(member.subscription) for member in record.members}
+    return {_sent_versions(member.subscription) for member in record.members}
+
+
+@lru_cache(maxsize=_CACHED)
+def _sent_versions(subscription: bytes) -> SentVersions:
+    """Return the versions of a subscription; a version that a leader has lowered counts as the supported one."""
+    sent = decode_subscription_message(subscription)
+    if not isinstance(sent, SubscriptionMessage):
+        return ()
+    used = sent.supported_version if sent.is_probeable else sent.used_version
+    return used, sent.supported_version, sent.consumer_protocol_version
+
+
+def _replaces_all_members(generations: Sequence[GenerationRecord]) -> bool:
+    """Whether no member of the first generation is in the last one. A member may change its member id."""
+    first, last = _members_of_ends(generations)
+    return first.isdisjoint(last)
+
+
+def _keeps_all_members(generations: Sequence[GenerationRecord]) -> bool:
+    """Whether all members of the first generation are in the last one, maybe under other member ids."""
+    first, last = _members_of_ends(generations)
+    return first <= last
+
+
+def _members_of_ends(generations: Sequence[GenerationRecord]) -> tuple[set[Incarnation], set[Incarnation]]:
+    incarnations = identify_members(Capture(generations=tuple(generations)))
+    return set(incarnations[0].values()), set(incarnations[-1].values())
 
 
 def _releases(record: GenerationRecord) -> str:
@@ -166,7 +204,7 @@ def _releases(record: GenerationRecord) -> str:
         DescribedGroupMember(member_id=each.member_id, subscription=each.subscription) for each in record.members
     ]
     found = (each.subscription for each in decode_members(described, streams=True))
-    return "; ".join(sorted({str(sent.candidate_releases) for sent in found if sent}))
+    return "; ".join(sorted({str(sent.candidate_releases) for sent in found}))
 
 
 def _generation_record(value: Mapping[str, Any]) -> GenerationRecord:
