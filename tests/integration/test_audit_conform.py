@@ -10,7 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
+from spark_sim.audit.records import MARKER, read_records
+from spark_sim.audit.sources import segments_source
 from spark_sim.cli.main import cli
+from subscription_codec.coordinator import RECORD_TYPES, decode_value, encode_value
 from tests.integration.applications import Application, settle
 from tests.integration.clusters import NEWEST, Cluster
 from tests.integration.kafka_jars import Unavailable, counting
@@ -20,6 +23,7 @@ pytestmark = [pytest.mark.broker, pytest.mark.slow, pytest.mark.java]
 BOUNCES = (("2.4.1", "3.9.2"), ("3.9.2", NEWEST))
 """One that changes the version of the metadata, and one that does not."""
 INSTANCES = 2
+METADATA = RECORD_TYPES[2]
 
 
 @pytest.fixture(name="segments", scope="module")
@@ -56,17 +60,49 @@ def bounce(brokers: str, state: Path, origin: str, target: str) -> None:
             settle(*(member for _, member in running))
 
 
-def audit(segments: Path, out: Path, *arguments: str) -> tuple[int, dict[str, Any], list[dict[str, Any]]]:
-    done = CliRunner().invoke(
-        cli, ["audit", "--segments", str(segments), "--out", str(out), "--conform", "--json", *arguments]
-    )
+def audit(out: Path, *arguments: object) -> tuple[int, dict[str, Any], list[dict[str, Any]]]:
+    done = CliRunner().invoke(cli, ["audit", *map(str, arguments), "--out", str(out), "--conform", "--json"])
+    assert done.exit_code in (0, 1), done.output
     return done.exit_code, json.loads(done.stdout)["conformance"], pq.read_table(out / "conformance").to_pylist()
+
+
+def exchanged(segments: Path, group: str, number: int, dump: Path) -> Path:
+    """A dump in which the first two members of a generation have sent each other's subscriptions."""
+    with dump.open("w") as lines:
+        for row in read_records(segments_source(segments)):
+            value = row["value"]
+            if row["kind"] == METADATA.name and row["group"] == group and value is not None:
+                fields = decode_value(METADATA, value).fields
+                if fields["generation"] == number:
+                    one, other = fields["members"][:2]
+                    one["subscription"], other["subscription"] = other["subscription"], one["subscription"]
+                    value = encode_value(METADATA, int.from_bytes(value[:2], "big"), fields)
+            if row["kind"] != MARKER and row["key"] is not None:
+                record = {name: row[name] for name in ("partition", "offset", "timestamp")}
+                record |= {"key": row["key"].hex(), "value": None if value is None else value.hex()}
+                lines.write(json.dumps(record) + "\n")
+    return dump
 
 
 @pytest.mark.parametrize("master", ["processes", "local[2]"])
 def test_real_rolling_bounces_conform(segments: Path, tmp_path: Path, master: str) -> None:
-    status, summary, rows = audit(segments, tmp_path / "out", "--master", master)
+    status, summary, rows = audit(tmp_path / "out", "--segments", segments, "--master", master)
 
     assert (0, [True] * len(BOUNCES)) == (status, [row["conforms"] for row in rows]), rows
     assert (len(BOUNCES), len(BOUNCES), 0) == (summary["bounces"], summary["comparable"], summary["differ"])
     assert all(row["subscriptions"] and row["assignments"] for row in rows)
+
+
+def test_a_changed_history_differs_at_that_generation(segments: Path, tmp_path: Path) -> None:
+    """The bounce that changes the version: its members of both releases send each other's subscriptions."""
+    _, _, rows = audit(tmp_path / "real", "--segments", segments)
+    bounce = next(row for row in rows if row["from_releases"] != row["to_releases"])
+    mixed = [
+        row["generation"]
+        for row in pq.read_table(tmp_path / "real" / "generations").to_pylist()
+        if row["group"] == bounce["group"] and len(row["supported_versions"]) > 1
+    ]
+    dump = exchanged(segments, bounce["group"], mixed[0], tmp_path / "changed.jsonl")
+    status, summary, again = audit(tmp_path / "changed", "--dump", dump, "--group", bounce["group"])
+
+    assert (1, 1, mixed[0]) == (status, summary["differ"], summary["first_difference"]["differs_in"]), again
