@@ -186,6 +186,10 @@ class StreamsAssignor:
         """
         return self._member.needs_rejoin_for(levels)
 
+    def restore(self, member: Member) -> None:
+        """Continue in the state of a member, such as ``evolve(self.member, ...)``."""
+        self._member = member
+
     def request_shutdown(self) -> None:
         """Request with the next subscription that all members of the group shut down (KIP-663; from version 9 on)."""
         self._member = evolve(self._member, error_code=AssignorError.SHUTDOWN_REQUESTED)

@@ -6,7 +6,7 @@ A group is in one partition. Memory is that of the open groups: what is complete
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from attrs import define, field
@@ -40,6 +40,8 @@ class PartitionHistory:
     """Records by kind."""
     problems: list[str] = field(factory=list)
     """One sentence for each record that cannot be decoded, the first hundred."""
+    on_group_metadata: Callable[[str, int, dict[str, Any] | None], None] | None = None
+    """Called with the group, the time and the value of each ``GroupMetadata`` record; None is a tombstone."""
     groups: dict[str, GroupHistory] = field(factory=dict)
     first_time: int | None = None
     last_time: int = 0
@@ -131,6 +133,8 @@ class PartitionHistory:
         if number in OFFSET_COMMITS:
             self._commit(record, key, value)
         elif number == _GROUP_METADATA:
+            if self.on_group_metadata is not None:
+                self.on_group_metadata(valid_text(key.group), record.timestamp, value)
             size = len(record.key or b"") + len(record.value or b"")
             yield from self._group(key.group).on_classic_metadata(record.offset, record.timestamp, value, size)
         else:

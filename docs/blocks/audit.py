@@ -8,6 +8,7 @@ from typing import Final
 from assignor.audit._findings import LASTING_MS
 from blocks.markdown import table
 from spark_sim.audit._schema import TABLES
+from spark_sim.audit.conformance import CONFORMANCE
 
 _UNITS: Final = ((86_400_000, "day"), (3_600_000, "hour"), (60_000, "minute"))
 
@@ -30,5 +31,6 @@ def _duration(ms: int) -> str:
 
 BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
     "audit columns": lambda: "\n\n".join(each.markdown() for each in TABLES.values()),
+    "audit conformance": CONFORMANCE.markdown,
     "audit states": lasting,
 }

@@ -12,9 +12,16 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from spark_sim.audit._schema import TABLES
+from spark_sim.audit.conformance import (
+    CONFORMANCE,
+    Comparison,
+    compare_in_processes,
+    conformance_summary,
+    write_conformance,
+)
 from spark_sim.audit.partition_audit import AuditFilter, PartitionSummary, audit_partition
 from spark_sim.audit.sources import Source, SourceError
 from spark_sim.audit.sources.live import NO_RECORD
@@ -22,6 +29,7 @@ from spark_sim.audit.sources.live import NO_RECORD
 SUMMARY_FILE: Final = "audit.json"
 REPORT_FILE: Final = "report.html"
 _OUTPUTS: Final = (*TABLES, SUMMARY_FILE, REPORT_FILE)
+_OPTIONAL_OUTPUTS: Final = (CONFORMANCE.name,)
 
 
 @frozen
@@ -39,6 +47,8 @@ class Audit:
     """Damaged places of the source."""
     first_time: int | None
     last_time: int | None
+    conformance: dict[str, Any] | None = None
+    """The summary of the rolling bounces; None if they were not compared."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the content of ``audit.json``."""
@@ -49,6 +59,7 @@ class Audit:
             "records": self.records,
             "rows": self.rows,
             "problems": list(self.problems),
+            **({} if self.conformance is None else {"conformance": self.conformance}),
             "groups": list(self.groups),
         }
 
@@ -60,6 +71,7 @@ def run_audit(
     *,
     processes: int,
     on_partition: Callable[[int, int], None] = lambda _done, _all: None,
+    compare: Comparison | None = None,
 ) -> Audit:
     """Audit a source and write tables, summary and report into a folder.
 
@@ -69,6 +81,7 @@ def run_audit(
         kept: Which rows are kept.
         processes: How many partitions are read at a time.
         on_partition: Called with the number of finished partitions and of all.
+        compare: What compares rolling bounces with the simulator; None: the processes do.
 
     Raises:
         SourceError: The source cannot be read, brokers have offsets and no record, or the folder has files that no
@@ -80,8 +93,14 @@ def run_audit(
     draft = out.with_name(f".{out.name}-{uuid4().hex}")
     draft.mkdir(parents=True)
     try:
-        audit = _audit(source, list(_summaries(source, kept, draft, processes, on_partition)))
+        summaries = list(_summaries(source, kept, draft, processes, on_partition))
+        audit = _audit(source, summaries)
         _require_records(audit)
+        if kept.finds_bounces:
+            bounces = [bounce for each in summaries for bounce in each.bounces]
+            rows = compare(bounces) if compare else compare_in_processes(bounces, processes)
+            write_conformance(rows, draft)
+            audit = evolve(audit, conformance=conformance_summary(rows))
         _write_empty_tables(draft)
         (draft / SUMMARY_FILE).write_text(json.dumps(audit.as_json(), indent=1), encoding="utf-8")
         write_report(audit, draft)
@@ -165,3 +184,7 @@ def _replace(out: Path, draft: Path) -> None:
         if old.is_dir():
             shutil.rmtree(old)
         (draft / name).replace(old)
+    for name in _OPTIONAL_OUTPUTS:
+        shutil.rmtree(out / name, ignore_errors=True)
+        if (draft / name).is_dir():
+            (draft / name).replace(out / name)

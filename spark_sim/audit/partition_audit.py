@@ -17,6 +17,7 @@ from assignor.audit.log_segment import SegmentReader
 from assignor.audit.tables import COMMITS, FINDINGS, GENERATIONS, MEMBERS, TASKS, Row
 from spark_sim.audit._schema import TABLES
 from spark_sim.audit.sources import PartitionSource
+from spark_sim.conformance.bounces import Bounce, BounceFinders
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -42,6 +43,8 @@ class AuditFilter:
     """Milliseconds since 1970, like ``until``; rows that overlap the interval are kept."""
     until: int | None = None
     reads_commits: bool = True
+    finds_bounces: bool = False
+    """Whether rolling bounces are collected, for ``conformance``."""
 
     def keeps_group(self, group: str) -> bool:
         """Whether a group is asked for."""
@@ -54,6 +57,12 @@ class AuditFilter:
             return False
         return (self.until is None or row[begin] <= self.until) and self.keeps_group(row["group"])
 
+    def keeps_bounce(self, bounce: Bounce) -> bool:
+        """Whether a rolling bounce is asked for."""
+        return (self.since is None or bounce.until_time >= self.since) and (
+            self.until is None or bounce.from_time <= self.until
+        )
+
 
 @define
 class PartitionSummary:
@@ -62,6 +71,7 @@ class PartitionSummary:
     counts: Counter[str] = field(factory=Counter)
     groups: list[dict[str, Any]] = field(factory=list)
     problems: list[str] = field(factory=list)
+    bounces: list[Bounce] = field(factory=list)
     rows: Counter[str] = field(factory=Counter)
     first_time: int | None = None
     last_time: int = 0
@@ -70,7 +80,9 @@ class PartitionSummary:
 def audit_partition(source: PartitionSource, kept: AuditFilter, out: Path) -> PartitionSummary:
     """Write the rows of a partition below ``out``, and return its summary."""
     reader, history = SegmentReader(), PartitionHistory(reads_commits=kept.reads_commits)
-    summary = PartitionSummary()
+    summary, finders = PartitionSummary(), BounceFinders(kept.keeps_group)
+    if kept.finds_bounces:
+        history.on_group_metadata = finders.on_group_metadata
     kept_rows: defaultdict[str, _KeptRows] = defaultdict(_KeptRows)
     with ExitStack() as stack:
         writers = _Writers(out, f"partition-{source.partition}.parquet", stack)
@@ -80,6 +92,7 @@ def audit_partition(source: PartitionSource, kept: AuditFilter, out: Path) -> Pa
                 kept_rows[row["group"]].add(table, row)
         writers.flush_all()
     summary.rows = writers.rows
+    summary.bounces = [bounce for bounce in finders.close() if kept.keeps_bounce(bounce)]
     summary.counts = history.counts + reader.counts
     summary.problems = reader.problems + history.problems
     summary.first_time, summary.last_time = history.first_time, history.last_time

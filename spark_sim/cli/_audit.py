@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from assignor.clients.confluent.offsets_topic import OffsetsTopic
     from spark_sim.audit.job import Audit
     from spark_sim.audit.sources import Source
+    from spark_sim.conformance.bounces import Bounce
 
 _SHOWN_GROUPS: Final = 10
 _SHOWN_FINDINGS: Final = 3
@@ -36,6 +37,7 @@ _GAP: Final = 2
 _SIGNS: Final = {"problem": ("✗", "red"), "notice": ("!", "yellow")}
 _SHOWN_PROBLEMS: Final = 5
 _LAG_SECONDS: Final = 10.0
+_PROCESSES: Final = "processes"
 
 
 class Moment(click.ParamType[int]):
@@ -91,6 +93,17 @@ class Moment(click.ParamType[int]):
     metavar="DURATION",
     help="Time between two batches of --follow.",
 )
+@click.option(
+    "--conform",
+    is_flag=True,
+    help="Compare each rolling bounce with the simulator; end with status 1 if one differs.",
+)
+@click.option(
+    "--master",
+    default=_PROCESSES,
+    show_default=True,
+    help="What compares the bounces of --conform: any Spark master, or `processes`.",
+)
 @click.option("--check", is_flag=True, help="End with status 1 if a group has a problem.")
 @click.option("--json", "as_json", is_flag=True, help="Print audit.json instead of the table.")
 @click.pass_context
@@ -110,6 +123,8 @@ def audit(
     processes: int | None,
     follow: bool,
     interval: float,
+    conform: bool,
+    master: str,
     check: bool,
     as_json: bool,
 ) -> None:
@@ -126,6 +141,7 @@ def audit(
       streams-assignor audit --bootstrap-servers localhost:9092 --out audit
       streams-assignor audit --bootstrap-servers localhost:9092 --follow --out preserved
       streams-assignor audit --records preserved --out audit
+      streams-assignor audit --segments segments --conform --master "local[4]" --out audit
       streams-assignor audit --segments segments --group "billing-*" --since 2026-11-22T14:00 --out audit
       streams-assignor audit --segments segments --no-commits --json --out audit
     """  # noqa: D301 - click reads the backspace character
@@ -140,21 +156,25 @@ def audit(
     if follow:
         if files:
             raise WrongUsage("--follow reads brokers: give --bootstrap-servers HOST:PORT,...")
+        if conform:
+            raise WrongUsage("--conform does not go with --follow: audit --records compares what is preserved")
         topic = _offsets_topic(context, bootstrap_servers, command_config)
         _follow(topic, command_config, out, interval, processes or os.cpu_count() or 1)
         return
     if since is not None and until is not None and since > until:
         raise WrongUsage("--since is later than --until")
-    kept = AuditFilter(groups=groups, since=since, until=until, reads_commits=commits)
+    kept = AuditFilter(groups=groups, since=since, until=until, reads_commits=commits, finds_bounces=conform)
     with one_line_errors():
         source = _file_source(segments, dump, records) or _live_source(context, bootstrap_servers, command_config)
-        found = _run(source, out, kept, processes or os.cpu_count() or 1)
+        found = _run(source, out, kept, processes or os.cpu_count() or 1, master)
     if as_json:
         import json
 
         click.echo(json.dumps(found.as_json(), indent=1))
     else:
         _show(found, out)
+    compared = found.conformance
+    exit_unless(compared is None or not compared["differ"])
     exit_unless(not check or not any(_problems(group) for group in found.groups))
 
 
@@ -209,7 +229,7 @@ def _say(line: str) -> None:
     click.echo(sanitize(line), err=True)
 
 
-def _run(source: Source, out: Path, kept: Any, processes: int) -> Audit:
+def _run(source: Source, out: Path, kept: Any, processes: int, master: str) -> Audit:
     from rich.console import Console
     from rich.progress import Progress
 
@@ -223,7 +243,16 @@ def _run(source: Source, out: Path, kept: Any, processes: int) -> Audit:
             kept,
             processes=processes,
             on_partition=lambda done, _: progress.update(task, completed=done),
+            compare=None if master == _PROCESSES else lambda bounces: _compare_on_spark(bounces, master),
         )
+
+
+def _compare_on_spark(bounces: Sequence[Bounce], master: str) -> Sequence[dict[str, Any]]:
+    from spark_sim.audit.conformance import compare_on_spark
+    from spark_sim.pipeline.spark.session import spark_session
+
+    with spark_session(master, _say) as session:
+        return compare_on_spark(session, bounces)
 
 
 def _problems(group: dict[str, Any]) -> list[dict[str, Any]]:
@@ -241,11 +270,25 @@ def _show(found: Audit, out: Path) -> None:
     hidden = len(found.groups) - _SHOWN_GROUPS
     if hidden > 0:
         console.print(f"{hidden} more groups are in {out / 'report.html'}", highlight=False, markup=False)
+    for line in () if found.conformance is None else _conformance_lines(found.conformance):
+        console.print(_one_line(line), highlight=False, markup=False, soft_wrap=True)
     for problem in found.problems[:_SHOWN_PROBLEMS]:
         click.echo(f"warning: {sanitize(problem)}", err=True)
     if len(found.problems) > _SHOWN_PROBLEMS:
         click.echo(f"warning: {len(found.problems) - _SHOWN_PROBLEMS} more, see audit.json", err=True)
     console.print(f"tables, audit.json and report.html are in {out}", highlight=False, markup=False)
+
+
+def _conformance_lines(compared: Mapping[str, Any]) -> Iterator[str]:
+    bounces, comparable, first = compared["bounces"], compared["comparable"], compared["first_difference"]
+    share = f" ({comparable / bounces:.0%})" if bounces else ""
+    line = f"{bounces} rolling bounces; {comparable} comparable{share}; {compared['differ']} differ"
+    yield line + (f", the first in generation {first['differs_in']} of {first['group']}" if first else "")
+    if first:
+        member = f"{first['member']} " if first["member"] else ""
+        yield f"  {member}{first['fact']}: expected {first['expected']}, observed {first['observed']}"
+    for reason, count in compared["not_comparable"].items():
+        yield f"  {count} not comparable: {reason}"
 
 
 def _groups_table(found: Audit, width: int) -> RichGroup:

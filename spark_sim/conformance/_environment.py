@@ -19,7 +19,7 @@ from assignor import Subtopology, Topology
 from assignor.cluster import ClusterSnapshot
 from assignor.inspect.capture import Capture, GenerationRecord, InvalidCapture
 from probing.model import AssignorError
-from spark_sim.conformance._identity import IncarnationsByGeneration
+from spark_sim.conformance._identity import Incarnation, IncarnationsByGeneration
 from spark_sim.conformance.messages import (
     AssignmentMessage,
     SubscriptionMessage,
@@ -98,31 +98,41 @@ def infer_environment(capture: Capture, incarnations: IncarnationsByGeneration) 
     max_offset_sum = max((known for sent in _subscriptions(capture) for known in sent.offset_sums.values()), default=0)
     return Environment(
         Topology.of(*subtopologies),
-        tuple(_partition_counts(capture, partitions, fixed)),
+        tuple(_partition_counts(capture, partitions, fixed, incarnations)),
         max(max_offset_sum, _MIN_END_OFFSET),
     )
 
 
 def _partition_counts(
-    capture: Capture, final_counts: Mapping[str, int], fixed: Collection[str]
+    capture: Capture,
+    final_counts: Mapping[str, int],
+    fixed: Collection[str],
+    incarnations: IncarnationsByGeneration,
 ) -> Iterator[Mapping[str, int]]:
     """Yield the partition counts of each generation: up to the highest partition that was assigned by then.
 
     A leader assigns all partitions of its metadata and withholds only owned ones, so an added partition shows in the
     assignments. The counts of ``fixed`` topics cannot change: a stateful task needs as many changelog partitions, and
-    Kafka Streams fails otherwise. Only error code 1 in the assignments shows that a topic was missing.
+    Kafka Streams fails otherwise. Only error code 1 in the assignments shows that a topic was missing. What a resumed
+    member owns was assigned before the excerpt.
     """
     so_far: dict[str, int] = {}
-    for generation in capture.generations:
-        for topic, partition in itertools.chain.from_iterable(
-            inputs for _, inputs in _tasks_with_partitions(generation)
+    for generation, by_member_id in zip(capture.generations, incarnations, strict=True):
+        owned = (_owned_before(each) for each in by_member_id.values() if each.resumed)
+        for topic, partition in itertools.chain(
+            *(inputs for _, inputs in _tasks_with_partitions(generation)), itertools.chain.from_iterable(owned)
         ):
-            if topic not in fixed:
+            if topic in final_counts and topic not in fixed:
                 so_far[topic] = max(so_far.get(topic, 0), partition + 1)
         missing = any(
             got.error_code == AssignorError.INCOMPLETE_SOURCE_TOPIC_METADATA for got in _assignments(generation)
         )
         yield {} if missing else {**final_counts, **so_far}
+
+
+def _owned_before(incarnation: Incarnation) -> Collection[TopicPartition]:
+    sent = incarnation.first_subscription
+    return sent.owned_partitions if isinstance(sent, SubscriptionMessage) else ()
 
 
 def _most_frequent(counts: Counter[int]) -> int:

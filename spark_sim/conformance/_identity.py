@@ -114,6 +114,8 @@ class Incarnation:
     """None if unknown."""
     guessed: bool = False
     """Whether the capture does not give ``started_as``."""
+    resumed: bool = False
+    """Whether its start is not in the capture, so that its state is that of its first subscription."""
 
     def is_same_incarnation(self, record: MemberRecord, sent: SubscriptionMessage | UnreadableMessage) -> bool:
         """Whether a record is the same incarnation (rule 3), given the same client and process."""
@@ -213,6 +215,23 @@ def _name_incarnations(
     )
     for incarnation in client_incarnations:
         incarnation.name = f"{short} ({str(incarnation.process_id)[:8]})" if ambiguous else short
+
+
+def resume_members(incarnations: IncarnationsByGeneration) -> None:
+    """Mark the members of an excerpt whose start is not in it.
+
+    Those are the members of its first generation, and members with tasks whose last record is before it: a member that
+    was thrown out and comes back.
+    """
+    for at, by_member_id in enumerate(incarnations):
+        for incarnation in by_member_id.values():
+            if incarnation.first_index == at:
+                incarnation.resumed = at == 0 or has_tasks(incarnation.first_subscription)
+
+
+def has_tasks(sent: SubscriptionMessage | UnreadableMessage) -> bool:
+    """Whether a subscription is of a member that has run tasks since its start."""
+    return isinstance(sent, SubscriptionMessage) and bool(sent.previous_active or sent.owned_partitions)
 
 
 # -- releases (rule 4) -----------------------------------------------------------------------------------------------

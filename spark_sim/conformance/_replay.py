@@ -243,6 +243,10 @@ class Replay:
         if leader is None or twin is None or twin.assignor is None or leader.incarnation.started_as is None:
             generation.notes.append("assignments are not compared: the leader is not known")
             return captured
+        if at == 0 and leader.incarnation.resumed:
+            # The record may be a later one of the same generation: a static member has come back since.
+            generation.notes.append("assignments are not compared: the excerpt begins with this generation")
+            return captured
         step = leader.incarnation.started_as
         read = ", ".join(
             f"{part.incarnation.name} {'?' if isinstance(part.subscription, UnreadableMessage) else part.subscription}"

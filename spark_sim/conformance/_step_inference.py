@@ -55,7 +55,7 @@ def infer_steps(capture: Capture, incarnations: IncarnationsByGeneration) -> Non
     )
     if not guessed:
         return
-    replicas = _replicas(capture)
+    replicas = replica_counts(capture)
     joins = sum(map(len, incarnations))
     replays = min(max(_MAX_JOINS // joins, _MIN_REPLAYS), _MAX_REPLAYS)
     reached = _reach(capture, incarnations)
@@ -129,7 +129,7 @@ def _versions(incarnation: Incarnation) -> tuple[int, int, int] | None:
     )
 
 
-def _replicas(capture: Capture) -> list[int]:
+def replica_counts(capture: Capture) -> list[int]:
     """Return the possible values of num.standby.replicas: those that some generation shows, and 0."""
     found = {0}
     for generation in capture.generations:

@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from typing import Final, NamedTuple, TypeVar
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from assignor import FatalError, ReceivedAssignment, StreamsAssignor, Topology
 from assignor.cluster import ClusterSnapshot
 from assignor.inspect.capture import MemberRecord
+from assignor.protocol.member import Member
 from probing import AssignorError, RejoinMode
+from probing.model import MemberState
 from spark_sim.conformance._compare import FactDifference
 from spark_sim.conformance._identity import Incarnation
 from spark_sim.conformance.messages import SubscriptionMessage, decode_assignment_message
@@ -71,12 +73,13 @@ class Twin:
         if incarnation.started_as is None:
             return cls(incarnation)
         step = incarnation.started_as
-        return cls(
-            incarnation,
-            StreamsAssignor(
-                topology, step.config, process_id=incarnation.process_id, release=step.release, stored=stored
-            ),
+        assignor = StreamsAssignor(
+            topology, step.config, process_id=incarnation.process_id, release=step.release, stored=stored
         )
+        first = incarnation.first_subscription
+        if incarnation.resumed and isinstance(first, SubscriptionMessage):
+            assignor.restore(_member_that_sent(first, assignor.member))
+        return cls(incarnation, assignor)
 
     @classmethod
     def not_started(cls, incarnation: Incarnation, generation: int, error: UpgradeError) -> Twin:
@@ -207,6 +210,20 @@ class Twin:
     def stop_comparing(self) -> None:
         """Drop the assignor after a difference was reported, so that its consequences are not reported too."""
         self.assignor = self.failure = None
+
+
+def _member_that_sent(sent: SubscriptionMessage, member: Member) -> Member:
+    """Return a member that has just started in the state of the one that sent a subscription."""
+    version = member.version
+    if sent.is_probeable and sent.used_version < version.supported_version:
+        version = evolve(version, used_version=sent.used_version, state=MemberState.DOWNGRADED)
+    return evolve(
+        member,
+        version=version,
+        previous_active=sent.previous_active,
+        stored=frozenset(member.stored) | sent.stored_tasks | sent.offset_sums.keys() | sent.previous_active,
+        owned_partitions=sent.owned_partitions,
+    )
 
 
 def _listed(partitions: Iterable[object]) -> str:

@@ -15,7 +15,9 @@ from spark_sim.conformance._environment import infer_environment
 from spark_sim.conformance._identity import (
     Incarnation,
     IncarnationsByGeneration,
+    has_tasks,
     identify_members,
+    resume_members,
     simultaneous_starts,
     snapshot_generations,
 )
@@ -147,16 +149,25 @@ class ConformanceVerdict:
         }
 
 
-def check_conformance(capture: Capture) -> ConformanceVerdict:
+def check_conformance(capture: Capture, *, is_excerpt: bool = False) -> ConformanceVerdict:
     """Replay a capture step by step and end to end, and compare.
 
     The end-to-end replay stops at its first difference: later ones would be consequences.
 
+    Args:
+        capture: The messages.
+        is_excerpt: Whether generations before the first one are missing. Members that are not new in the capture then
+            begin in the state of their first subscription. The first generation is the state to begin with: its
+            messages are not evidence.
+
     Raises:
         InvalidCapture: nothing in the capture can be compared.
     """
-    _require_first_generation(capture)
+    if not is_excerpt:
+        _require_first_generation(capture)
     incarnations = identify_members(capture)
+    if is_excerpt:
+        resume_members(incarnations)
     infer_steps(capture, incarnations)
     environment = infer_environment(capture, incarnations)
     stepwise = Replay(capture, incarnations, environment)
@@ -198,8 +209,7 @@ def _require_first_generation(capture: Capture) -> None:
     if first is None or first.number <= 1:
         return
     for record in first.members:
-        sent = decode_subscription_message(record.subscription)
-        if isinstance(sent, SubscriptionMessage) and (sent.previous_active or sent.owned_partitions):
+        if has_tasks(decode_subscription_message(record.subscription)):
             name = record.client_id or record.member_id
             raise InvalidCapture(f"what came before generation {first.number} is missing: {name} already has tasks")
 

@@ -3,6 +3,7 @@
 from uuid import UUID
 
 import pytest
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -401,3 +402,14 @@ def test_a_leader_of_2_1_to_2_3_sends_future_members_nothing_of_a_missing_topic(
     )
 
     assert {} == leader.assign({}, {"future": encoded})
+
+
+def test_a_restored_member_sends_what_it_had():
+    running = StreamsAssignor(ORDERS)
+    state = evolve(running.member, previous_active=frozenset({TaskId(0, 3)}))
+    other = StreamsAssignor(ORDERS)
+    other.restore(state)
+    sent = decode_subscription(decode_consumer_subscription(other.subscription()).user_data)
+
+    assert sent.process_id == running.member.process_id
+    assert {TaskId(0, 3)} == {each.task for each in sent.task_offset_sums}

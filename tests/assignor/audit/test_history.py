@@ -546,3 +546,12 @@ def test_columns_of_records_give_the_same_rows_as_records():
     assert [row["deleted"] for row in columns.rows["commits"]] == [1, 0]
     assert columns.history.problems == played.history.problems
     assert next(iter(columns_of(pairs).records())).key == pairs[0].key
+
+
+def test_group_metadata_is_handed_on_with_its_fields():
+    seen = []
+    Played(generation(1, alone()), commit(0), deleted(at=5), on_group_metadata=lambda *each: seen.append(each))
+    (group, time, value), end = seen
+
+    assert (group, time, value["generation"]) == ("app", NOW, 1)
+    assert end == ("app", NOW + 5, None)

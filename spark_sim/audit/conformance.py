@@ -1,0 +1,135 @@
+"""Compares the rolling bounces that an audit has found with the simulator: in processes, or as tasks of Spark.
+
+One bounce is compared by itself (``compare_bounce``), so they are distributed over workers, the largest ones first.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from assignor.audit.tables import Row, valid_text
+from spark_sim.conformance.bounces import MOST_JOINS, Bounce
+from spark_sim.conformance.excerpt import ExcerptVerdict, judge_excerpt
+from spark_sim.pipeline.tables.schema import Table, columns_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+Comparison = Callable[[Sequence[Bounce]], Sequence[Row]]
+TOO_LARGE: Final = f"it has more than {MOST_JOINS} joins"
+CONFORMANCE: Final = Table(
+    "conformance",
+    "each rolling bounce, compared with the simulator; only with `--conform`.",
+    ("group", "first_generation", "from_time"),
+    columns_of(
+        ("group", "string", "name of the group"),
+        ("first_generation", "bigint", "the generation before its first restart; members begin in its state"),
+        ("last_generation", "bigint", "its last generation"),
+        ("from_time", "bigint", "when its first generation was complete"),
+        ("until_time", "bigint", "when its last generation was complete"),
+        ("from_releases", "string", "releases that send the versions of its first members"),
+        ("to_releases", "string", "releases that send the versions of its last members"),
+        ("conforms?", "boolean", "whether the simulator agrees; null if it cannot be said"),
+        ("reason", "string", "why it cannot be said; empty if it can"),
+        ("subscriptions", "bigint", "compared subscriptions"),
+        ("assignments", "bigint", "compared assignments"),
+        ("differs_in?", "bigint", "first generation that differs; null if none does"),
+        ("member", "string", "the member that it is about; empty for the whole group"),
+        ("fact", "string", "what differs"),
+        ("expected", "string", "its value in the simulator"),
+        ("observed", "string", "its value in the records"),
+    ),
+)
+
+
+def compare_bounce(bounce: Bounce) -> Row:
+    """Return the row of one bounce."""
+    verdict = ExcerptVerdict(None, TOO_LARGE) if bounce.capture is None else judge_excerpt(bounce.capture)
+    found = verdict.difference
+    return {
+        "group": bounce.group,
+        "first_generation": bounce.first_generation,
+        "last_generation": bounce.last_generation,
+        "from_time": bounce.from_time,
+        "until_time": bounce.until_time,
+        "from_releases": bounce.from_releases,
+        "to_releases": bounce.to_releases,
+        "conforms": verdict.conforms,
+        "reason": verdict.reason,
+        "subscriptions": verdict.subscriptions,
+        "assignments": verdict.assignments,
+        "differs_in": found.generation if found else None,
+        "member": valid_text(found.member) if found else "",
+        "fact": found.what if found else "",
+        "expected": valid_text(found.ours) if found else "",
+        "observed": valid_text(found.captured) if found else "",
+    }
+
+
+def compare_in_processes(bounces: Sequence[Bounce], processes: int) -> list[Row]:
+    """Compare bounces in parallel processes."""
+    waiting = sorted(bounces, key=_joins, reverse=True)
+    if processes == 1 or len(waiting) <= 1:
+        return _in_order(map(compare_bounce, waiting))
+    with ProcessPoolExecutor(min(processes, len(waiting)), get_context("spawn")) as pool:
+        return _in_order(pool.map(compare_bounce, waiting))
+
+
+def compare_on_spark(spark: SparkSession, bounces: Sequence[Bounce]) -> list[Row]:
+    """Compare bounces as tasks of a Spark session, one task for each."""
+    import pyarrow
+
+    if not bounces:
+        return []
+    waiting = pyarrow.table({"bounce": [pickle.dumps(each) for each in sorted(bounces, key=_joins, reverse=True)]})
+    frame = spark.createDataFrame(waiting).repartition(len(bounces))
+    return _in_order(row.asDict() for row in frame.mapInArrow(_compare_batches, CONFORMANCE.ddl()).collect())
+
+
+def _compare_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    import pyarrow
+
+    for batch in batches:
+        rows = [compare_bounce(pickle.loads(each)) for each in batch.column("bounce").to_pylist()]
+        yield pyarrow.RecordBatch.from_pylist(rows, schema=CONFORMANCE.arrow())
+
+
+def write_conformance(rows: Sequence[Row], out: Path) -> None:
+    """Write the table below ``out``."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    (out / CONFORMANCE.name).mkdir()
+    table = pa.Table.from_pylist(list(rows), schema=CONFORMANCE.arrow())
+    pq.write_table(table, out / CONFORMANCE.name / "bounces.parquet")
+
+
+def conformance_summary(rows: Sequence[Row]) -> dict[str, Any]:
+    """Return the part of ``audit.json`` about rolling bounces."""
+    differing = [row for row in rows if row["conforms"] is False]
+    first = min(differing, key=lambda row: (row["from_time"], row["group"]), default=None)
+    comparable = sum(row["conforms"] is not None for row in rows)
+    return {
+        "bounces": len(rows),
+        "comparable": comparable,
+        "comparable_share": comparable / len(rows) if rows else None,
+        "differ": len(differing),
+        "not_comparable": dict(Counter(row["reason"] for row in rows if row["conforms"] is None).most_common()),
+        "first_difference": first
+        and {name: first[name] for name in ("group", "differs_in", "member", "fact", "expected", "observed")},
+    }
+
+
+def _joins(bounce: Bounce) -> int:
+    return sum(len(each.members) for each in bounce.capture.generations) if bounce.capture else 0
+
+
+def _in_order(rows: Iterable[Row]) -> list[Row]:
+    return sorted(rows, key=lambda row: (row["group"], row["from_time"], row["first_generation"]))
