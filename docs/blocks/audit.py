@@ -41,7 +41,9 @@ def accuracy() -> str:
             rows.append((f"`{cause}`", *map(_verdicts, found)))
     sums = [sum((Counter(of) for of in broker.values()), Counter[str]()) for broker in brokers.values()]
     rows.append(("all", *map(_verdicts, sums)))
-    rows.append(("right, where not unknown", *(f"{each['right'] / (each['right'] + each['wrong']):.1%}" for each in sums)))
+    rows.append(
+        ("right, where not unknown", *(f"{each['right'] / (each['right'] + each['wrong']):.1%}" for each in sums))
+    )
     rows.append(
         (
             "unknown",

@@ -1,14 +1,14 @@
 """How often the audit finds the right cause: its causes beside what the broker, the members and the driver logged.
 
-``python -m tests.integration.rebalance_causes --write`` plays the scenarios on a real broker, all groups at a time (about
-eight minutes), audits the broker's segments, and stores right, wrong and unknown causes in
+``python -m tests.integration.rebalance_causes --write`` plays the scenarios on a real broker, all groups at a time
+(five minutes), audits the broker's segments, and stores the number of right, wrong and unknown causes in
 docs/reference/audit-causes.json, of which docs/tables.py makes a table.
 
-The truth of a generation is the broker's own log: the coordinator says why it prepares a rebalance ("Adding new member",
-"removing member on heartbeat expiration", "on LeaveGroup", "Leader re-joining", "Updating metadata") and repeats the reason
-that a client of 3.2 or later gives (KIP-800). Where the client gives none, its own log has it, and last the driver's: which
-topics grew, who subscribes to others. The audit sees nothing of these logs. ``member-gone`` (left or timed out) is counted
-as unknown. If generations before did not complete, one has several truths.
+The truth of a generation is the broker's own log: the coordinator says why it prepares a rebalance ("Adding new
+member", "removing member on heartbeat expiration", "on LeaveGroup", "Leader re-joining", "Updating metadata"), and
+repeats the reason that a client of 3.2 or later gives (KIP-800). Where the client gives none, its own log has it, and
+last the driver's: which topics grew, who subscribes to others. The audit sees nothing of these logs. ``member-gone``
+(left or timed out) counts as unknown. If generations before one did not complete, it has several truths.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import Any, Final
 
-from attrs import define, field, frozen
+from attrs import define, field
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
@@ -43,7 +43,11 @@ RESULTS: Final = Path(__file__).parents[2] / "docs" / "reference" / "audit-cause
 _LOGGERS: Final = ("org.apache.kafka.streams.processor.internals", "org.apache.kafka.clients.consumer.internals")
 _LOG: Final = "-Dorg.slf4j.simpleLogger"
 _JAVA_OPTIONS: Final = " ".join(
-    [f"{_LOG}.showDateTime=true", f"{_LOG}.dateTimeFormat=HH:mm:ss.SSS", *(f"{_LOG}.log.{name}=info" for name in _LOGGERS)]
+    [
+        f"{_LOG}.showDateTime=true",
+        f"{_LOG}.dateTimeFormat=HH:mm:ss.SSS",
+        *(f"{_LOG}.log.{name}=info" for name in _LOGGERS),
+    ]
 )
 _QUIET_SECONDS: Final = 4.0
 _PATIENCE_SECONDS: Final = 60.0
@@ -74,7 +78,7 @@ STREAMS: Final = {
         f"java2@{NEWEST},acceptable.recovery.lag=0,probing.rebalance.interval.ms=60000 ~200",
     ),
 }
-# Plain consumers: NAME starts (one that runs leaves first), -NAME, !NAME, +N, NAME:subscribe, NAME:stall, &NAME restarts
+# Plain consumers: NAME starts, -NAME, !NAME, +N, NAME:subscribe, NAME:stall, &NAME restarts
 # after a kill, before the session ends.
 _PLAIN_LINE: Final = "a b c -b b !c c +8 a:subscribe &b +10 b:stall -a a !a -c -b"
 PLAIN: Final[Mapping[str, tuple[dict[str, str], str]]] = {
@@ -85,7 +89,7 @@ PLAIN: Final[Mapping[str, tuple[dict[str, str], str]]] = {
 }
 
 
-@frozen
+@define
 class Trigger:
     """Why the coordinator prepared a rebalance, as it logged it."""
 
@@ -96,6 +100,8 @@ class Trigger:
     reason: str
     known: Mapping[str, str]
     """The members that the coordinator knew, and their clients' names."""
+    joined: set[str] = field(factory=set)
+    """The clients that got a member id while it waited for members."""
 
 
 @define
@@ -185,10 +191,15 @@ class Driver:
 
         def start(client: str) -> None:
             given = {
-                **{"bootstrap.servers": self.brokers, "group.id": group, "client.id": client},
-                **{"session.timeout.ms": "6000", "auto.commit.interval.ms": "1000", "heartbeat.interval.ms": "1000"},
-                **{"max.poll.interval.ms": "8000", "topic.metadata.refresh.interval.ms": "2000"},
-                **{"debug": "cgrp"},
+                "bootstrap.servers": self.brokers,
+                "group.id": group,
+                "client.id": client,
+                "session.timeout.ms": "6000",
+                "auto.commit.interval.ms": "1000",
+                "heartbeat.interval.ms": "1000",
+                "max.poll.interval.ms": "8000",
+                "topic.metadata.refresh.interval.ms": "2000",
+                "debug": "cgrp",
                 **{key: value.format(name=client) for key, value in settings.items()},
             }
             command = [sys.executable, "-m", "tests.integration.plain_member", topics[0]]
@@ -222,23 +233,35 @@ def triggers(log: list[str]) -> dict[str, list[Trigger]]:
     known: dict[str, dict[str, str]] = defaultdict(dict)
     for line in log:
         at = line[:12]
-        if match := re.search(r"Preparing to rebalance group (\S+) in state \S+ with old generation (-?\d+).*?\(reason: (.*)\)", line):
+        if match := re.search(
+            r"Preparing to rebalance group (\S+) in state \S+ with old generation (-?\d+).*?\(reason: (.*)\)", line
+        ):
             group, number, reason = match.groups()
             found[group].append(Trigger(at, int(number), reason, dict(known[group])))
             if gone := re.search(r"[Rr]emoving member (\S+) on ", reason):
-                known[group].pop(gone[1], None)
+                _forget(known[group], gone[1])
             if added := re.search(r"Adding new member (\S+)", reason):
                 known[group][added[1]] = client_name(added[1])
-        if match := re.search(r"joins group (\S+) in \S+ state\. Created a new member id (\S+)", line):
-            known[match[1]][match[2]] = client_name(match[2])
+        if match := re.search(r"joins group (\S+) in (\S+) state\. Created a new member id (\S+)", line):
+            group, state, member_id = match.groups()
+            known[group][member_id] = client_name(member_id)
+            if state == "PreparingRebalance":
+                found[group][-1].joined.add(client_name(member_id))
         for words in (
             r"[Mm]ember (?P<member>\S+) in group (?P<group>\S+) has (?:failed|left)",
             r"Group (?P<group>\S+): .*?member (?P<member>\S+) .*?(?:removed|left)",
             r"\[Group (?P<group>\S+)\] Member (?P<member>\S+) has left",
         ):
             if match := re.search(words, line):
-                known[match["group"]].pop(match["member"], None)
+                _forget(known[match["group"]], match["member"])
     return found
+
+
+def _forget(known: dict[str, str], member_id: str) -> None:
+    """Remove a member; the coordinator does not log the id of a static member that has replaced another one."""
+    if known.pop(member_id, None) is None:
+        for each in [each for each, name in known.items() if name == client_name(member_id)]:
+            del known[each]
 
 
 def client_name(member_id: str) -> str:
@@ -249,8 +272,9 @@ def client_name(member_id: str) -> str:
 def truth_of(trigger: Trigger, played: Played, since: str, is_first: bool) -> str | None:
     """Return the cause that the logs tell, or None; ``is_first``: after the last step of the driver."""
     reason, _, client_reason = trigger.reason.partition("client reason: ")
-    if "heartbeat expiration" in reason or "pending sync" in reason:
-        return "member-timed-out"
+    if match := re.search(r"removing member (\S+) on heartbeat expiration", reason):
+        # Its process was started again, and the new member is in the same generation.
+        return "member-restarted" if client_name(match[1]) in trigger.joined else "member-timed-out"
     if "LeaveGroup" in reason:
         is_stalled = "poll timeout" in client_reason or _last(played, trigger.at).endswith(":stall")
         return "member-timed-out" if is_stalled else "member-left"
@@ -273,8 +297,11 @@ _EVIDENCE: Final = (
     (r"followup rebalance scheduled for (?:0\b|1970)|immediate rebalance|follow-up", "follow-up"),
     (r"followup rebalance scheduled for", "probing-rebalance"),
     # librdkafka, with debug=cgrp.
-    (r"REJOIN.*(?:incremental unassign|unassignment|revoke)", "follow-up"),
-    (r"(?:REJOIN|REBALANCE|SUBSCRIPTION|GRPRESUB|SUBSCRIBE).*(?:new subscription|resubscri|subscription (?:changed|unset))", "subscription-changed"),
+    (r"REJOIN.*(?:redistribute|unassign|revoke)", "follow-up"),
+    (
+        r"(?:REJOIN|REBALANCE|SUBSCRI|GRPRESUB).*(?:new subscription|resubscri|subscription (?:changed|unset))",
+        "subscription-changed",
+    ),
     (r"metadata has changed|[Mm]etadata.*change|partition count|[Tt]opic.*changed", "leader-rejoined"),
 )
 """What the own log of a member says about joining again, and the cause."""
@@ -298,7 +325,9 @@ def _moment(line: str) -> str:
     return match[1] if match else ""
 
 
-def _rejoined(trigger: Trigger, client_reason: str, played: Played, name: str, since: str, is_first: bool) -> str | None:
+def _rejoined(
+    trigger: Trigger, client_reason: str, played: Played, name: str, since: str, is_first: bool
+) -> str | None:
     """Say why a member joined again: by the reason that it gave, by its own log, or by what the driver did before."""
     own = "\n".join(own_log(played, name, since, trigger.at))
     if (match := re.search(r"followup rebalance scheduled for (\d+)", client_reason)) and match[1] != "0":
@@ -395,7 +424,9 @@ def play(release: str, folder: Path, only: str = "") -> list[dict[str, Any]]:
         settings = {"offsets.topic.num.partitions": "3", "group.initial.rebalance.delay.ms": "0"}
         cluster.start(1, release, settings=settings)
         driver = Driver(cluster, folder)
-        lanes: list[Callable[[], None]] = [lambda n=n, o=o: driver.streams(n, *o) for n, o in STREAMS.items() if only in n]  # type: ignore[misc]
+        lanes: list[Callable[[], None]] = [
+            lambda n=n, o=o: driver.streams(n, *o) for n, o in STREAMS.items() if only in n
+        ]  # type: ignore[misc]
         lanes += [lambda n=n, o=o: driver.plain(n, *o) for n, o in PLAIN.items() if only in n]  # type: ignore[misc]
         with records(cluster.brokers, driver.topics):
             threads = [Thread(target=lane) for lane in lanes]
