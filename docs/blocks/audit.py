@@ -1,4 +1,4 @@
-"""The audit: columns of its tables, how often its causes are right, and how long a state has to last before it is a finding."""
+"""The audit: columns of its tables, how often its causes are right, how long a state lasts before it is a finding."""
 
 from __future__ import annotations
 

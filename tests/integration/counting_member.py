@@ -118,7 +118,7 @@ class CountingListener(NoOpListener):
         """How far its stores are, standbys too."""
         return self._stores.positions
 
-    def on_tasks_revoked(self, tasks: Any) -> None:
+    def on_tasks_revoked(self, tasks: Any) -> None:  # noqa: ARG002  # the interface of listeners
         """A cooperative member joins again after it has revoked."""
         print_rejoin("follow-up")
 

@@ -1,8 +1,9 @@
 """Groups to which nothing happens but one planned scale-out: an audit of their segments has to find nothing.
 
-``python -m tests.integration.healthy_groups --minutes 60`` runs them on a real broker, audits the broker's segments at the
-end, prints the findings, and ends with status 1 if there are any. Groups: Kafka Streams alone, Kafka Streams beside a
-member of ours, ours alone, and plain consumers of librdkafka. They process a record of each partition every two seconds.
+``python -m tests.integration.healthy_groups --minutes 60`` runs them on a real broker, audits the broker's segments at
+the end, prints the findings, and ends with status 1 if there are any. Groups: Kafka Streams alone, Kafka Streams beside
+a member of ours, ours alone, and plain consumers of librdkafka. They process a record of each partition every two
+seconds.
 """
 
 from __future__ import annotations

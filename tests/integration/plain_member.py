@@ -1,7 +1,7 @@
 """A plain consumer of librdkafka: ``python -m tests.integration.plain_member TOPICS name=value...``.
 
-Standard input tells it what to do: ``subscribe TOPICS`` (comma-separated), ``stall`` (it stops polling). It leaves the group
-when its input ends.
+Standard input tells it what to do: ``subscribe TOPICS`` (comma-separated), ``stall`` (it stops polling). It leaves the
+group when its input ends.
 """
 
 import sys

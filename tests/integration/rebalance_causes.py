@@ -426,8 +426,8 @@ def play(release: str, folder: Path, only: str = "") -> list[dict[str, Any]]:
         driver = Driver(cluster, folder)
         lanes: list[Callable[[], None]] = [
             lambda n=n, o=o: driver.streams(n, *o) for n, o in STREAMS.items() if only in n
-        ]  # type: ignore[misc]
-        lanes += [lambda n=n, o=o: driver.plain(n, *o) for n, o in PLAIN.items() if only in n]  # type: ignore[misc]
+        ]
+        lanes += [lambda n=n, o=o: driver.plain(n, *o) for n, o in PLAIN.items() if only in n]
         with records(cluster.brokers, driver.topics):
             threads = [Thread(target=lane) for lane in lanes]
             for thread in threads:
