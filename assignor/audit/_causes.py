@@ -159,7 +159,7 @@ def _member_timed_out(change: Transition) -> _Found:
     # Kafka Streams does not leave when it closes: internal.leave.group.on.close is false. Nor do static members.
     stays = change.after.is_streams or any(member.instance_id for member in change.gone)
     known = [member for member in change.gone if _silence(change, member) is not None]
-    # Silence tells nothing if nobody commits: there may have been no records.
+    # Silence is no evidence if no member commits: there may be no records.
     silent = known and any(_has_committed_lately(change, before) for before, _ in change.kept)
     return (LIKELY, f"timed out: {_names(change.gone)}") if stays or silent else None
 

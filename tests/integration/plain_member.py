@@ -15,18 +15,18 @@ from confluent_kafka import Consumer
 def main(topics: str, *settings: str) -> None:
     consumer = Consumer(dict(each.split("=", 1) for each in settings))
     consumer.subscribe(topics.split(","))
-    told: SimpleQueue[str] = SimpleQueue()
+    commands: SimpleQueue[str] = SimpleQueue()
 
     def listen() -> None:
         for line in sys.stdin:
-            told.put(line.strip())
-        told.put("end")
+            commands.put(line.strip())
+        commands.put("end")
 
     Thread(target=listen, daemon=True).start()
     stalls = False
     while True:
         try:
-            word, _, value = told.get_nowait().partition(" ")
+            word, _, value = commands.get_nowait().partition(" ")
         except Empty:
             word = ""
         if word == "end":

@@ -364,12 +364,12 @@ def compare(rows: list[dict[str, Any]], log: list[str], played: list[Played]) ->
                 facts = {"scenario": one.name, "generation": row["generation"], "truths": truths, "verdict": verdict}
                 found.append({**facts, "cause": row["cause"], "confidence": row["confidence"], "detail": row["detail"]})
                 found[-1]["reasons"] = [each.reason for each in since]
-                found[-1]["own"] = _told(one, since, moment)
+                found[-1]["own"] = _rejoin_lines(one, since, moment)
             before = row
     return found
 
 
-def _told(played: Played, since: list[Trigger], moment: str) -> list[str]:
+def _rejoin_lines(played: Played, since: list[Trigger], moment: str) -> list[str]:
     """Return what members logged about joining again, to look at."""
     words = "|".join(pattern for pattern, _ in _EVIDENCE) + "|REJOIN"
     found = []
