@@ -141,29 +141,27 @@ def _silence(change: Transition, member: GroupMember) -> int | None:
     return moment - max(commits) if commits and moment >= 0 <= max(commits) else None
 
 
+def _has_committed_lately(change: Transition, member: GroupMember) -> bool:
+    silence = _silence(change, member)
+    return silence is not None and silence < (member.session_timeout_ms or _SERVER_SESSION_MS)
+
+
 def _member_left(change: Transition) -> _Found:
-    if not change.gone:
+    if not change.gone or not all(_has_committed_lately(change, member) for member in change.gone):
         return None
-    silences = {member.member_id: _silence(change, member) for member in change.gone}
-    left = [
-        member
-        for member in change.gone
-        if (silence := silences[member.member_id]) is not None
-        and silence < (member.session_timeout_ms or _SERVER_SESSION_MS)
-    ]
-    if len(left) < len(change.gone):
-        return None
-    confidence = CERTAIN if all(member.session_timeout_ms for member in left) else LIKELY
-    return confidence, f"left: {_names(left)} (committed within the session timeout)"
+    confidence = CERTAIN if all(member.session_timeout_ms for member in change.gone) else LIKELY
+    return confidence, f"left: {_names(change.gone)} (committed within the session timeout)"
 
 
 def _member_timed_out(change: Transition) -> _Found:
     if not change.gone:
         return None
+    # Kafka Streams does not leave when it closes: internal.leave.group.on.close is false. Nor do static members.
+    stays = change.after.is_streams or any(member.instance_id for member in change.gone)
     known = [member for member in change.gone if _silence(change, member) is not None]
-    # Kafka Streams does not leave when it closes: internal.leave.group.on.close is false.
-    likely = known or change.after.is_streams or any(member.instance_id for member in change.gone)
-    return (LIKELY, f"timed out: {_names(change.gone)}") if likely else None
+    # Silence is no evidence if no member commits: there may be no records.
+    silent = known and any(_has_committed_lately(change, before) for before, _ in change.kept)
+    return (LIKELY, f"timed out: {_names(change.gone)}") if stays or silent else None
 
 
 def _member_gone(change: Transition) -> _Found:

@@ -40,6 +40,32 @@ LASTING_MS: Final[Mapping[str, int]] = {
 }
 """The least duration of a lasting state, by code; states with other codes are no findings of an audit."""
 
+MESSAGES: Final[Mapping[str, tuple[Severity, str]]] = {
+    # -- states; the others are those of ``assignor.inspect``, with its texts
+    "idle-members": (Severity.NOTICE, "{idle} of {members} members have no task: {names}"),
+    "imbalance": (Severity.NOTICE, "{name} has {number} of {tasks} tasks; the mean is {mean:.1f}"),
+    "mixed-releases": (
+        Severity.NOTICE,
+        "members support metadata versions {versions}: they run different releases",
+    ),
+    # -- patterns
+    "rebalance-storm": (
+        Severity.PROBLEM,
+        "{number} rebalances within ten minutes; the most frequent cause is {cause} ({most})",
+    ),
+    "endless-probing": (
+        Severity.PROBLEM,
+        "{number} rebalances in a row because members rejoin after each assignment ({cause})",
+    ),
+    "endless-warm-up": (
+        Severity.PROBLEM,
+        "warm-up tasks have not caught up after {number} probing rebalances in a row",
+    ),
+    "flapping": (Severity.PROBLEM, "{name} timed out {number} times within a day"),
+    "offset-moved-back": (Severity.NOTICE, "the committed offset of {partition} went back {number} times"),
+}
+"""Severity and text of each finding that ``assignor.inspect`` does not have, by code: the only place of the wording."""
+
 CHECK_INTERVAL_MS: Final = _MINUTE_MS
 """Of generations within a minute one is checked: no state that lasts less is a finding, except a large record,
 for which every generation is checked."""
@@ -51,7 +77,14 @@ ENDLESS_ROUNDS: Final = 10
 """So many rebalances of one kind in a row never come to an end."""
 FLAPPING_TIMEOUTS: Final = 3
 """A client that timed out so often within a day."""
+_ENDLESS: Final[Mapping[str, str]] = {
+    "version-probing": "endless-probing",
+    "follow-up": "endless-probing",
+    "probing-rebalance": "endless-warm-up",
+}
+"""The finding, by the cause of so many rebalances in a row."""
 _IMBALANCE_FACTOR: Final = 2.0
+_SHOWN_NAMES: Final = 5
 _MOST_RECENT: Final = 4096
 """Rebalances that are remembered at most; time may stand still in damaged records."""
 
@@ -62,6 +95,22 @@ class _Open(NamedTuple):
     severity: Severity
     text: str
     members: tuple[str, ...]
+
+
+class _Found(NamedTuple):
+    """A finding, not yet in words; the parameters are those of its message."""
+
+    code: str
+    parameters: Mapping[str, object]
+    members: tuple[str, ...] = ()
+
+    @property
+    def severity(self) -> Severity:
+        return MESSAGES[self.code][0]
+
+    @property
+    def text(self) -> str:
+        return MESSAGES[self.code][1].format_map(self.parameters)
 
 
 @define
@@ -107,49 +156,46 @@ class GroupFindings:
         for code in list(self._open):
             yield from self._ended(code, time, until=None)
 
-    def moved_back(self, after: Generation | None, text: str, time: int) -> Row:
-        """Return the finding about a committed offset that went back."""
-        return self._row("offset-moved-back", Severity.NOTICE, text, (), after.number if after else 0, time, time)
+    def moved_back(self, after: Generation | None, commits: Row) -> Row:
+        """Return the finding about a committed offset that went back, from a row of ``commits``."""
+        found = _Found(
+            "offset-moved-back",
+            {"partition": f"{commits['topic']}-{commits['partition']}", "number": commits["moved_back"]},
+        )
+        time = commits["first_time"]
+        return self._pattern(found, after.number if after else 0, time, time)
 
     def _ended(self, code: str, time: int, until: int | None) -> Iterator[Row]:
         state = self._open.pop(code)
         # Formats 0 and 1 may lack timestamps; then no duration is known.
         lasted = time - state.since if state.since >= 0 else 0
         if lasted >= LASTING_MS[code]:
-            yield self._row(code, state.severity, state.text, state.members, state.generation, state.since, until)
+            yield self._row(code, state, until)
 
-    def _row(
-        self,
-        code: str,
-        severity: Severity,
-        text: str,
-        members: tuple[str, ...],
-        generation: int,
-        since: int,
-        until: int | None,
-    ) -> Row:
+    def _pattern(self, found: _Found, generation: int, since: int, until: int) -> Row:
+        return self._row(found.code, _Open(since, generation, found.severity, found.text, found.members), until)
+
+    def _row(self, code: str, state: _Open, until: int | None) -> Row:
         return {
             "group": self.group,
             "code": code,
-            "severity": severity.value,
-            "text": text,
-            "members": list(members),
-            "generation": generation,
-            "from_time": since,
+            "severity": state.severity.value,
+            "text": state.text,
+            "members": list(state.members),
+            "generation": state.generation,
+            "from_time": state.since,
             "until_time": until,
         }
 
     def _states(self, after: Generation) -> dict[str, _Open]:
         found: dict[str, _Open] = {}
         if after.described is not None:
-            for each in inspect_group(after.described).findings:
-                if each.code in LASTING_MS:
-                    found.setdefault(
-                        each.code,
-                        _Open(after.time, after.number, each.severity, valid_text(finding_text(each)), each.members),
-                    )
-        for code, text, members in _balance(after):
-            found[code] = _Open(after.time, after.number, Severity.NOTICE, text, members)
+            for one in inspect_group(after.described).findings:
+                if one.code in LASTING_MS:
+                    text = valid_text(finding_text(one))
+                    found.setdefault(one.code, _Open(after.time, after.number, one.severity, text, one.members))
+        for each in _balance(after):
+            found[each.code] = _Open(after.time, after.number, each.severity, each.text, each.members)
         return found
 
     def _storms(self, after: Generation, cause: Cause) -> Iterator[Row]:
@@ -164,21 +210,18 @@ class GroupFindings:
             self._storm = False
         elif not self._storm:
             self._storm = True
-            (most, number), *_ = Counter(code for _, code in recent).most_common(1)
-            text = f"{len(recent)} rebalances within ten minutes; the most frequent cause is {most} ({number})"
-            yield self._row("rebalance-storm", Severity.PROBLEM, text, (), after.number, recent[0][0], after.time)
+            (cause_code, most), *_ = Counter(code for _, code in recent).most_common(1)
+            found = _Found("rebalance-storm", {"number": len(recent), "cause": cause_code, "most": most})
+            yield self._pattern(found, after.number, recent[0][0], after.time)
 
     def _rounds(self, after: Generation, cause: Cause) -> Iterator[Row]:
         code, rounds = self._in_a_row
         self._in_a_row = (cause.code, rounds + 1 if cause.code == code else 1)
         if self._in_a_row[1] != ENDLESS_ROUNDS:
             return
-        if cause.code in ("version-probing", "follow-up"):
-            text = f"{ENDLESS_ROUNDS} rebalances in a row because members rejoin after each assignment ({cause.code})"
-            yield self._row("endless-probing", Severity.PROBLEM, text, (), after.number, after.time, after.time)
-        elif cause.code == "probing-rebalance":
-            text = f"warm-up tasks have not caught up after {ENDLESS_ROUNDS} probing rebalances in a row"
-            yield self._row("endless-warm-up", Severity.PROBLEM, text, (), after.number, after.time, after.time)
+        if (endless := _ENDLESS.get(cause.code)) is not None:
+            found = _Found(endless, {"number": ENDLESS_ROUNDS, "cause": cause.code})
+            yield self._pattern(found, after.number, after.time, after.time)
 
     def _flapping(self, change: Transition, cause: Cause) -> Iterator[Row]:
         if cause.code != "member-timed-out" or change.after.time < 0:
@@ -187,10 +230,8 @@ class GroupFindings:
             times = self._timeouts.setdefault(member.identity, deque(maxlen=FLAPPING_TIMEOUTS))
             times.append(change.after.time)
             if len(times) == FLAPPING_TIMEOUTS and times[-1] - times[0] <= _DAY_MS:
-                text = f"{member.name} timed out {FLAPPING_TIMEOUTS} times within a day"
-                yield self._row(
-                    "flapping", Severity.PROBLEM, text, (member.name,), change.after.number, times[0], change.after.time
-                )
+                found = _Found("flapping", {"name": member.name, "number": FLAPPING_TIMEOUTS}, (member.name,))
+                yield self._pattern(found, change.after.number, times[0], change.after.time)
                 times.clear()
 
 
@@ -199,7 +240,7 @@ def _may_be_large(generation: Generation) -> bool:
     return generation.record_bytes > DEFAULT_MAX_MESSAGE_BYTES // 4
 
 
-def _balance(after: Generation) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+def _balance(after: Generation) -> Iterator[_Found]:
     """Yield idle members, unequal shares and mixed releases."""
     members = list(after.members.values())
     counts = [len(member.active) for member in members]
@@ -207,16 +248,14 @@ def _balance(after: Generation) -> Iterator[tuple[str, str, tuple[str, ...]]]:
         return
     idle = tuple(sorted(member.name for member in members if not member.active and not member.standby))
     if idle:
-        yield "idle-members", f"{len(idle)} of {len(members)} members have no task: {', '.join(idle[:5])}", idle
+        names = ", ".join(idle[:_SHOWN_NAMES])
+        yield _Found("idle-members", {"idle": len(idle), "members": len(members), "names": names}, idle)
     mean = sum(counts) / len(counts)
     most = max(members, key=lambda member: len(member.active))
-    if not idle and len(most.active) > _IMBALANCE_FACTOR * mean and len(most.active) - mean >= 2:
-        yield (
-            "imbalance",
-            f"{most.name} has {len(most.active)} of {sum(counts)} tasks; the mean is {mean:.1f}",
-            (most.name,),
-        )
+    number = len(most.active)
+    if not idle and number > _IMBALANCE_FACTOR * mean and number - mean >= 2:
+        facts = {"name": most.name, "number": number, "tasks": sum(counts), "mean": mean}
+        yield _Found("imbalance", facts, (most.name,))
     supported = after.versions("supported_version")
     if len(supported) > 1:
-        text = f"members support metadata versions {', '.join(map(str, supported))}: they run different releases"
-        yield "mixed-releases", text, ()
+        yield _Found("mixed-releases", {"versions": ", ".join(map(str, supported))})

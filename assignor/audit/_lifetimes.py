@@ -28,6 +28,8 @@ class MemberLifetimes:
     group: str
     _first: dict[str, tuple[int, int, str]] = field(factory=dict)
     _last: dict[str, GroupMember] = field(factory=dict)
+    _versions: dict[str, list[Row]] = field(factory=dict)
+    """What each member has sent: one entry whenever it differs from the one before."""
     _last_generation: int = 0
 
     def advance(self, change: Transition, cause: Cause) -> Iterator[Row]:
@@ -43,8 +45,8 @@ class MemberLifetimes:
             if change.before is None and after.number > 1:
                 began = PRESENT
             self._first[member.member_id] = (after.number, after.time, began)
-        self._last = dict(after.members)
         self._last_generation = after.number
+        self._take(after)
 
     def update(self, change: Transition) -> Iterator[Row]:
         """Yield the members that another record of the same generation replaces: their instance id has a new owner."""
@@ -55,7 +57,17 @@ class MemberLifetimes:
         for member in change.new:
             began = "restarted" if member.instance_id in replaced else "joined"
             self._first[member.member_id] = (self._last_generation, time, began)
-        self._last = dict(change.after.members)
+        self._take(change.after)
+
+    def _take(self, after: Generation) -> None:
+        self._last = dict(after.members)
+        for name, member in after.members.items():
+            if member.used_version is None:
+                continue
+            sent = {"used_version": member.used_version, "supported_version": member.supported_version}
+            known = self._versions.setdefault(name, [])
+            if not known or not sent.items() <= known[-1].items():
+                known.append({"from_generation": after.number, "from_time": after.time, **sent})
 
     def close(self) -> Iterator[Row]:
         """Yield the members of the last generation."""
@@ -80,6 +92,7 @@ class MemberLifetimes:
             "ended": ended,
             "used_version": member.used_version,
             "supported_version": member.supported_version,
+            "versions": self._versions.pop(name, []),
             "releases": member.releases,
             "topics": list(member.topics),
         }

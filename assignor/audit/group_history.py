@@ -130,8 +130,7 @@ class GroupHistory:
         for row in self._commits.rows(number):
             yield COMMITS.name, row
             if row["moved_back"]:
-                text = f"the committed offset of {row['topic']}-{row['partition']} went back {row['moved_back']} times"
-                yield FINDINGS.name, self._findings.moved_back(self._last, text, row["first_time"])
+                yield FINDINGS.name, self._findings.moved_back(self._last, row)
         if self._row is not None:
             yield GENERATIONS.name, {**self._row, "until": until}
 

@@ -7,9 +7,11 @@ derives Arrow's and Spark's schemas and the documentation from them; a ``?`` beh
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias, Union
 
 Row = dict[str, Any]
+AuditColumn: TypeAlias = tuple[str, Union[str, tuple["AuditColumn", ...]], str]  # noqa: UP007  # a string has no |
+"""Name, type and comment; instead of a type, the fields of the structs of which the column has an array."""
 
 
 def valid_text(text: str) -> str:
@@ -23,8 +25,7 @@ class AuditTable(NamedTuple):
     name: str
     comment: str
     key: tuple[str, ...]
-    columns: tuple[tuple[str, str, str], ...]
-    """Name, type and comment."""
+    columns: tuple[AuditColumn, ...]
 
 
 _GROUP: Final = ("group", "string", "name of the group")
@@ -86,6 +87,16 @@ MEMBERS: Final = AuditTable(
         ("ended", "string", "left, timed-out, gone (one of the two), restarted, fenced or present"),
         ("used_version?", "bigint", "its last used version"),
         ("supported_version?", "bigint", "its last supported version"),
+        (
+            "versions",
+            (
+                ("from_generation", "bigint", "first generation to which it sent these versions"),
+                ("from_time", "bigint", "when that generation was complete"),
+                ("used_version?", "bigint", "used version of its userdata"),
+                ("supported_version?", "bigint", "supported version of its userdata; null before version 3 of it"),
+            ),
+            "versions over time, each until the next; empty without userdata of Kafka Streams",
+        ),
         ("releases?", "string", "releases of Kafka Streams that send such bytes"),
         ("topics", "array<string>", "topics of its last subscription"),
     ),

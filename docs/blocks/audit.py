@@ -1,12 +1,15 @@
-"""The audit: columns of its tables, and how long a state has to last before it is a finding."""
+"""The audit: columns of its tables, how often its causes are right, how long a state lasts before it is a finding."""
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from assignor.audit._causes import CAUSES
 from assignor.audit._findings import LASTING_MS
-from blocks.markdown import table
+from blocks.markdown import DOCS, NOT_THERE, table
 from spark_sim.audit._schema import TABLES
 from spark_sim.audit.conformance import CONFORMANCE
 
@@ -29,7 +32,34 @@ def _duration(ms: int) -> str:
     return "any time"
 
 
+def accuracy() -> str:
+    """Show right, wrong and unknown causes, as ``tests.integration.rebalance_causes`` stored them."""
+    brokers = json.loads((DOCS / "reference" / "audit-causes.json").read_text(encoding="utf-8"))
+    rows = []
+    for cause in CAUSES:
+        found = [broker.get(cause, {}) for broker in brokers.values()]
+        if any(found):
+            rows.append((f"`{cause}`", *map(_verdicts, found)))
+    sums = [sum((Counter(of) for of in broker.values()), Counter[str]()) for broker in brokers.values()]
+    rows.append(("all", *map(_verdicts, sums)))
+    rows.append(
+        ("right, where not unknown", *(f"{each['right'] / (each['right'] + each['wrong']):.1%}" for each in sums))
+    )
+    rows.append(
+        (
+            "unknown",
+            *(f"{each['unknown'] / (each['right'] + each['wrong'] + each['unknown']):.1%}" for each in sums),
+        )
+    )
+    return table(("cause, by the logs", *(f"broker {name}: right, wrong, unknown" for name in brokers)), rows)
+
+
+def _verdicts(found: Mapping[str, int]) -> str:
+    return ", ".join(str(found.get(each, 0)) for each in ("right", "wrong", "unknown")) if found else NOT_THERE
+
+
 BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
+    "audit accuracy": accuracy,
     "audit columns": lambda: "\n\n".join(each.markdown() for each in TABLES.values()),
     "audit conformance": CONFORMANCE.markdown,
     "audit states": lasting,

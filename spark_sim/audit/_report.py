@@ -135,6 +135,8 @@ def group_json(group: GroupData, findings: Sequence[Mapping[str, Any]]) -> dict[
         for name in ("first_time", "last_time", "from_time", "until_time"):
             if name in columns:
                 columns[name] = [None if each is None else each - base for each in columns[name]]
+        if "versions" in columns:
+            columns["versions"] = [_sent_versions(each, base) for each in columns["versions"]]
         if "time" in columns:
             columns["time"] = differences([base, *columns["time"]])
         for name in ("protocol", "leader", "cause", "confidence"):
@@ -153,6 +155,13 @@ def group_json(group: GroupData, findings: Sequence[Mapping[str, Any]]) -> dict[
         ],
         "more_findings": max(0, len(findings) - _MOST_FINDINGS),
     }
+
+
+def _sent_versions(versions: Sequence[Mapping[str, int | None]], base: int) -> list[list[int | None]]:
+    """Return triples of time, used and supported version; none if the version never changed: the last one is enough."""
+    if len(versions) < 2:
+        return []
+    return [[(each["from_time"] or 0) - base, each["used_version"], each["supported_version"]] for each in versions]
 
 
 def differences(values: Sequence[int]) -> list[int]:

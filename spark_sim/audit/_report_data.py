@@ -68,7 +68,7 @@ def _member_columns() -> dict[str, pc.Expression]:
 
     names = (
         "member_id name client_id host instance_id process_id first_generation last_generation first_time last_time"
-        " began ended used_version supported_version releases"
+        " began ended used_version supported_version releases versions"
     )
     return {name: pc.field(name) for name in names.split()}
 

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
-from assignor.audit.tables import AUDIT_TABLES
-from spark_sim.pipeline.tables.schema import Table, columns_of
+from assignor.audit.tables import AUDIT_TABLES, AuditColumn
+from spark_sim.pipeline.tables.schema import Column, Table, columns_of
+
+
+def _columns(columns: Iterable[AuditColumn]) -> tuple[Column, ...]:
+    return columns_of(
+        *((name, type_ if isinstance(type_, str) else _columns(type_), comment) for name, type_, comment in columns)
+    )
+
 
 TABLES: Final[Mapping[str, Table]] = {
-    name: Table(name, table.comment, table.key, columns_of(*table.columns)) for name, table in AUDIT_TABLES.items()
+    name: Table(name, table.comment, table.key, _columns(table.columns)) for name, table in AUDIT_TABLES.items()
 }

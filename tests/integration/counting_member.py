@@ -12,6 +12,7 @@ import os
 import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from datetime import datetime
 from threading import Event, Thread
 from typing import Any
 
@@ -37,6 +38,10 @@ _COMMIT_MS = 5000
 
 def print_line(*words: object) -> None:
     print(*words, flush=True)
+
+
+def print_rejoin(why: str) -> None:
+    print_line("rejoins", f"{datetime.now():%H:%M:%S.%f}"[:12], why)
 
 
 def release_of(name: str) -> Release:
@@ -65,6 +70,9 @@ class ReportingAssignor(kafka_python.StreamsPartitionAssignor):
         received = self.received_assignment
         self.joining = received.rejoin is not None
         print_line("got", received.version, received.supported_version)
+        if received.rejoin is not None:
+            lower = received.version < (self.assignor.used_version or 0)
+            print_rejoin("version-probing" if lower else "follow-up")
         print_line("hosts", *_by_host(received.hosts))
         print_line("standby-hosts", *_by_host(received.standby_hosts))
 
@@ -109,6 +117,10 @@ class CountingListener(NoOpListener):
     def offset_sums(self) -> dict[TaskId, int]:
         """How far its stores are, standbys too."""
         return self._stores.positions
+
+    def on_tasks_revoked(self, tasks: Any) -> None:  # noqa: ARG002  # the interface of listeners
+        """A cooperative member joins again after it has revoked."""
+        print_rejoin("follow-up")
 
     def run(self, stopping: Event) -> None:
         self._consumer.subscribe(self._streams.assignor.topology.source_topics)

@@ -146,6 +146,19 @@ def test_a_plain_consumer_without_commits_left_or_timed_out():
     last_cause(*records, code="member-gone", confidence="likely")
 
 
+@pytest.mark.parametrize(("of_the_other", "code"), [(5000, "member-gone"), (15_000, "member-timed-out")])
+def test_silence_of_a_plain_consumer_is_evidence_only_if_others_commit(of_the_other, code):
+    """Without records nobody commits, and a consumer that leaves has been as silent as one that times out."""
+    first, second = of_range("A", (0,)), of_range("B", (1,))
+    records = (
+        generation(1, first, second, protocol="range"),
+        *(commit(1, at=5000), commit(0, at=of_the_other)),
+        generation(2, first, at=20_000, protocol="range"),
+    )
+
+    last_cause(*records, code=code, confidence="likely")
+
+
 def test_a_static_consumer_that_is_gone_timed_out():
     first, second = of_range("A", (0,)), evolve(of_range("B", (1,)), group_instance_id="pod-1")
     records = (

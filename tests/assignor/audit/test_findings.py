@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 from attrs import evolve
 
-from assignor.audit._findings import LASTING_MS
+from assignor.audit._findings import LASTING_MS, MESSAGES
 from tests.assignor.audit.histories import ALL, DAY, HOUR, MINUTE, NOW, Played, alone, commit, generation, member, pair
 
 PATTERNS = {"rebalance-storm", "endless-probing", "endless-warm-up", "flapping", "offset-moved-back"}
@@ -204,4 +204,5 @@ def test_the_patterns_are_tested_here():
     history = Path(__file__).with_name("test_history.py").read_text(encoding="utf-8")
 
     assert all(code in source or code in history for code in PATTERNS)
+    assert PATTERNS == set(MESSAGES) - set(LASTING_MS)
     assert {*re.findall('code="([a-z-]+)"', source), "large", "too-large"} == set(LASTING_MS)

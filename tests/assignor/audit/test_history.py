@@ -107,6 +107,28 @@ def test_the_life_of_a_member_has_a_beginning_and_an_end():
     ]
 
 
+def sent(row):
+    return [(each["from_generation"], each["used_version"], each["supported_version"]) for each in row["versions"]]
+
+
+def test_the_versions_that_a_member_sent_are_intervals_of_generations():
+    first, second = pair(used=8, supported=11)
+    played = Played(
+        generation(1, first, second),
+        generation(2, first, second, at=1000),
+        generation(3, *pair(used=11), at=2000),
+        generation(4, first, at=3000),
+    )
+    versions = {row["name"]: sent(row) for row in played.rows["members"]}
+
+    assert versions == {"41000000": [(1, 8, 11), (3, 11, 11), (4, 8, 11)], "42000000": [(1, 8, 11), (3, 11, 11)]}
+    assert played.rows["members"][0]["versions"][1]["from_time"] == NOW + 2000
+
+
+def test_a_plain_consumer_has_sent_no_versions():
+    assert Played(generation(1, of_range("A", (0,)), protocol="range")).rows["members"][0]["versions"] == []
+
+
 def test_members_of_the_first_record_were_present_before():
     assert Played(generation(5, alone())).lives == [("41000000", "present", "present")]
 

@@ -66,6 +66,7 @@ def member(group, member_id, first_time, last_time=None, **others):
         "ended": "present" if last_time is None else "left",
         "used_version": 11,
         "supported_version": 11,
+        "versions": [],
         "releases": "3.4.0 to 4.3.1",
         "topics": ["orders"],
     } | others

@@ -409,18 +409,49 @@ def test_a_single_rebalance_is_drawn(browser, tmp_path):
     assert [] == [each for each in browser.get_log("browser") if each["level"] == "SEVERE"]
 
 
-def test_a_lane_is_hatched_where_the_tables_do_not_say_which_member_used_a_version(browser, tmp_path):
-    """During version probing, a generation used a version that is the last one of none of its members."""
-    used = ([6, 11], [6], [6, 7])
+def version(from_generation, used, supported):
+    from_time = START + (from_generation - 1) * 60_000
+    return {
+        "from_generation": from_generation,
+        "from_time": from_time,
+        "used_version": used,
+        "supported_version": supported,
+    }
+
+
+def bounced():
+    """Version probing: the new member a uses the version of b until b is bounced."""
+    used = ([6, 11], [6], [6], [11])
     generations = [
         generation("g", number + 1, START + number * 60_000, used_versions=each) for number, each in enumerate(used)
     ]
-    members = [member("g", "a-1", START, used_version=6), member("g", "b-1", START + 120_000, used_version=7)]
-    written(tmp_path, [one("g", {"generations": generations, "members": members, "tasks": []})])
-    browser.get((tmp_path / "report.html").as_uri() + "#group=%3Dg&axis=steps")
+    members = [
+        member("g", "a-1", START, versions=[version(1, 11, 11), version(2, 6, 11), version(4, 11, 11)]),
+        member("g", "b-1", START, START + 180_000, used_version=6, supported_version=6, versions=[version(1, 6, 6)]),
+    ]
+    return {"generations": generations, "members": members, "tasks": []}
 
-    assert ["v6", "v6", "v7"] == [each.text for each in seen(browser, "text.inside")]
-    assert 1 == len(seen(browser, ".plot svg > rect[fill='url(#mixed)']"))
+
+def test_a_lane_has_the_colour_of_the_version_that_the_member_used_then(browser, tmp_path):
+    written(tmp_path, [one("g", bounced())])
+    browser.get((tmp_path / "report.html").as_uri() + "#group=%3Dg&axis=steps")
+    lanes = seen(browser, "rect.lane", 4)
+    colours = [each.get_attribute("fill") for each in lanes]
+
+    assert ["v11", "v6", "v11", "v6"] == [each.text for each in seen(browser, "text.inside")]
+    assert ["var(--v1)", "var(--v0)", "var(--v1)", "var(--v0)"] == colours
+    assert "uses v11, supports v11\nused v11, v6, v11" in seen(browser, ".members tbody")[0].text
+
+
+def test_a_lane_is_hatched_where_versions_changed_too_fast_to_show(browser, tmp_path):
+    rows = bounced()
+    rows["members"][0]["versions"] = [
+        {**version(1, (6, 11)[place % 2], 11), "from_time": START + 200 * place} for place in range(500)
+    ]
+    written(tmp_path, [one("g", rows)])
+    browser.get((tmp_path / "report.html").as_uri() + "#group=%3Dg")
+
+    assert seen(browser, ".plot svg > rect[fill='url(#mixed)']")
     assert "hatched" in seen(browser, ".key")[0].text
 
 
