@@ -14,7 +14,7 @@ from attrs import define, field
 from assignor.audit._causes import Cause, Transition
 from assignor.audit._generation import Generation
 from assignor.audit.tables import Row, valid_text
-from assignor.inspect import DEFAULT_MAX_MESSAGE_BYTES, Severity, finding_text, inspect_group
+from assignor.inspect import DEFAULT_MAX_MESSAGE_BYTES, Severity, finding_text
 
 _MINUTE_MS: Final = 60_000
 _HOUR_MS: Final = 60 * _MINUTE_MS
@@ -52,6 +52,8 @@ ENDLESS_ROUNDS: Final = 10
 FLAPPING_TIMEOUTS: Final = 3
 """A client that timed out so often within a day."""
 _IMBALANCE_FACTOR: Final = 2.0
+_MOST_CLIENTS: Final = 50
+"""Clients whose timeouts are remembered at most: a process that starts may have a new client id each time."""
 _MOST_RECENT: Final = 4096
 """Rebalances that are remembered at most; time may stand still in damaged records."""
 
@@ -76,7 +78,8 @@ class GroupFindings:
     _storm: bool = False
     _in_a_row: tuple[str, int] = ("", 0)
     """The cause of the last generations, and how many have it."""
-    _timeouts: dict[tuple[str, str], deque[int]] = field(factory=dict)
+    _timeouts: dict[tuple[str, str], tuple[int, ...]] = field(factory=dict)
+    """The last ones of each client."""
 
     def advance(self, change: Transition, cause: Cause) -> Iterator[Row]:
         """Yield what ends with a generation, and what its cause adds up to."""
@@ -141,13 +144,13 @@ class GroupFindings:
 
     def _states(self, after: Generation) -> dict[str, _Open]:
         found: dict[str, _Open] = {}
-        if after.described is not None:
-            for each in inspect_group(after.described).findings:
-                if each.code in LASTING_MS:
-                    found.setdefault(
-                        each.code,
-                        _Open(after.time, after.number, each.severity, valid_text(finding_text(each)), each.members),
-                    )
+        inspected = after.inspect()
+        for each in inspected.findings if inspected else ():
+            if each.code in LASTING_MS:
+                found.setdefault(
+                    each.code,
+                    _Open(after.time, after.number, each.severity, valid_text(finding_text(each)), each.members),
+                )
         for code, text, members in _balance(after):
             found[code] = _Open(after.time, after.number, Severity.NOTICE, text, members)
         return found
@@ -183,15 +186,16 @@ class GroupFindings:
     def _flapping(self, change: Transition, cause: Cause) -> Iterator[Row]:
         if cause.code != "member-timed-out" or change.after.time < 0:
             return
+        now, known = change.after.time, self._timeouts
         for member in change.gone:
-            times = self._timeouts.setdefault(member.identity, deque(maxlen=FLAPPING_TIMEOUTS))
-            times.append(change.after.time)
-            if len(times) == FLAPPING_TIMEOUTS and times[-1] - times[0] <= _DAY_MS:
+            times = (*known.pop(member.identity, ()), now)[-FLAPPING_TIMEOUTS:]
+            if len(times) == FLAPPING_TIMEOUTS and now - times[0] <= _DAY_MS:
                 text = f"{member.name} timed out {FLAPPING_TIMEOUTS} times within a day"
-                yield self._row(
-                    "flapping", Severity.PROBLEM, text, (member.name,), change.after.number, times[0], change.after.time
-                )
-                times.clear()
+                yield self._row("flapping", Severity.PROBLEM, text, (member.name,), change.after.number, times[0], now)
+            else:
+                known[member.identity] = times
+                if len(known) > _MOST_CLIENTS:
+                    del known[next(iter(known))]  # the one whose last timeout is longest ago
 
 
 def _may_be_large(generation: Generation) -> bool:
