@@ -307,6 +307,11 @@ class SortedPartitions(Column[TopicPartition]):
     def __init__(self, groups: Sequence[tuple[str, Sequence[int]]]) -> None:
         self._topics: list[str] = []
         self._ends, self._numbers = array(INT32), array(INT32)
+        if len(groups) == 1:  # most members read one topic
+            ((topic, numbers),) = groups
+            self._topics += [topic] if numbers else []
+            self._close(sorted(numbers))
+            return
         last: list[int] = []
         for topic, numbers in _sorted_groups(groups):
             if not self._topics or self._topics[-1] != topic:
@@ -319,10 +324,25 @@ class SortedPartitions(Column[TopicPartition]):
     def __len__(self) -> int:
         return len(self._numbers)
 
-    def __iter__(self) -> Iterator[TopicPartition]:
+    def includes(self, other: SortedPartitions) -> bool:
+        """Whether all partitions of ``other`` are here, too: one pass over both, for each topic."""
+        if self._numbers == other._numbers and self._ends == other._ends and self._topics == other._topics:
+            return True
+        mine = dict(self._by_topic())
+        for topic, numbers in other._by_topic():
+            left = iter(mine.get(topic, ()))
+            if not all(number in left for number in numbers):
+                return False
+        return True
+
+    def _by_topic(self) -> Iterator[tuple[str, array[int]]]:
         firsts = (0, *self._ends)
         for topic, first, end in zip(self._topics, firsts, self._ends, strict=False):
-            yield from _make_records(TopicPartition, repeat(topic), self._numbers[first:end])
+            yield topic, self._numbers[first:end]
+
+    def __iter__(self) -> Iterator[TopicPartition]:
+        for topic, numbers in self._by_topic():
+            yield from _make_records(TopicPartition, repeat(topic), numbers)
 
     def _record_at(self, index: int) -> TopicPartition:
         return TopicPartition(self._topics[bisect_right(self._ends, index)], self._numbers[index])

@@ -101,7 +101,7 @@ class EpochGroup:
             topics=tuple(metadata.get("subscribedTopicNames", ())),
             active=active,
             standby=_tasks(target, "standbyTasks") | _tasks(target, "warmupTasks"),
-            partitions=frozenset() if has_tasks else active,
+            has_tasks=has_tasks,
         )
 
     def _partitions(self, target: Mapping[str, Any]) -> frozenset[str]:

@@ -14,7 +14,7 @@ from attrs import define, field
 from assignor.audit._causes import Cause, Transition
 from assignor.audit._generation import Generation
 from assignor.audit.tables import Row, valid_text
-from assignor.inspect import DEFAULT_MAX_MESSAGE_BYTES, Severity, finding_text, inspect_group
+from assignor.inspect import DEFAULT_MAX_MESSAGE_BYTES, Severity, finding_text
 
 _MINUTE_MS: Final = 60_000
 _HOUR_MS: Final = 60 * _MINUTE_MS
@@ -85,6 +85,8 @@ _ENDLESS: Final[Mapping[str, str]] = {
 """The finding, by the cause of so many rebalances in a row."""
 _IMBALANCE_FACTOR: Final = 2.0
 _SHOWN_NAMES: Final = 5
+_MOST_CLIENTS: Final = 50
+"""Clients whose timeouts are remembered at most: a process that starts may have a new client id each time."""
 _MOST_RECENT: Final = 4096
 """Rebalances that are remembered at most; time may stand still in damaged records."""
 
@@ -125,7 +127,8 @@ class GroupFindings:
     _storm: bool = False
     _in_a_row: tuple[str, int] = ("", 0)
     """The cause of the last generations, and how many have it."""
-    _timeouts: dict[tuple[str, str], deque[int]] = field(factory=dict)
+    _timeouts: dict[tuple[str, str], tuple[int, ...]] = field(factory=dict)
+    """The last ones of each client."""
 
     def advance(self, change: Transition, cause: Cause) -> Iterator[Row]:
         """Yield what ends with a generation, and what its cause adds up to."""
@@ -189,11 +192,11 @@ class GroupFindings:
 
     def _states(self, after: Generation) -> dict[str, _Open]:
         found: dict[str, _Open] = {}
-        if after.described is not None:
-            for one in inspect_group(after.described).findings:
-                if one.code in LASTING_MS:
-                    text = valid_text(finding_text(one))
-                    found.setdefault(one.code, _Open(after.time, after.number, one.severity, text, one.members))
+        inspected = after.inspect()
+        for one in inspected.findings if inspected else ():
+            if one.code in LASTING_MS:
+                text = valid_text(finding_text(one))
+                found.setdefault(one.code, _Open(after.time, after.number, one.severity, text, one.members))
         for each in _balance(after):
             found[each.code] = _Open(after.time, after.number, each.severity, each.text, each.members)
         return found
@@ -226,13 +229,16 @@ class GroupFindings:
     def _flapping(self, change: Transition, cause: Cause) -> Iterator[Row]:
         if cause.code != "member-timed-out" or change.after.time < 0:
             return
+        now, known = change.after.time, self._timeouts
         for member in change.gone:
-            times = self._timeouts.setdefault(member.identity, deque(maxlen=FLAPPING_TIMEOUTS))
-            times.append(change.after.time)
-            if len(times) == FLAPPING_TIMEOUTS and times[-1] - times[0] <= _DAY_MS:
+            times = (*known.pop(member.identity, ()), now)[-FLAPPING_TIMEOUTS:]
+            if len(times) == FLAPPING_TIMEOUTS and now - times[0] <= _DAY_MS:
                 found = _Found("flapping", {"name": member.name, "number": FLAPPING_TIMEOUTS}, (member.name,))
-                yield self._pattern(found, change.after.number, times[0], change.after.time)
-                times.clear()
+                yield self._pattern(found, change.after.number, times[0], now)
+            else:
+                known[member.identity] = times
+                if len(known) > _MOST_CLIENTS:
+                    del known[next(iter(known))]  # the one whose last timeout is longest ago
 
 
 def _may_be_large(generation: Generation) -> bool:

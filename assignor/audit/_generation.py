@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cached_property, lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from attrs import field, frozen
 
 from assignor.audit.tables import valid_text
-from assignor.inspect import DescribedGroup, DescribedGroupMember
+from assignor.inspect import DescribedGroup, DescribedGroupMember, InspectedGroup, inspect_group
 from assignor.inspect.described_group import CLASSIC, CONSUMER_PROTOCOL, EMPTY, STABLE, STREAMS
-from assignor.inspect.member import SubscriptionSeen, decode_members
+from assignor.inspect.member import (
+    AssignmentSeen,
+    SubscriptionSeen,
+    assignment_seen,
+    name_members,
+    short_name,
+    subscription_seen,
+    will_rejoin,
+)
 from assignor.protocol import PROTOCOL_NAME
 from subscription_codec import TaskId, TopicPartition
 
-_CACHED_MEMBERS: Final = 2048
-"""Most members of a generation are the same as in the one before, and are decoded once."""
 _CACHED_TEXTS: Final = 1 << 16
+_CACHED_NAMES: Final = 1 << 12
+
+
+class DecodedMember(NamedTuple):
+    """What a member of a classic group sent and got: the bytes in the record, and what they say."""
+
+    subscription: bytes
+    assignment: bytes
+    sent: SubscriptionSeen
+    got: AssignmentSeen
 
 
 @frozen(kw_only=True)
@@ -44,15 +60,28 @@ class GroupMember:
     """0: immediately; None: none is scheduled."""
     rejoins: bool = False
     """Whether its assignment makes it rejoin at once."""
-    subscription: SubscriptionSeen | None = None
-    """None in a group that is not classic."""
     active: frozenset[str] = frozenset()
     """Its active tasks; partitions if the group has no tasks."""
     standby: frozenset[str] = frozenset()
     """With the warm-up tasks of a classic group."""
-    partitions: frozenset[str] = frozenset()
-    previous: frozenset[str] = frozenset()
-    """Tasks of which it had state when it joined."""
+    has_tasks: bool = False
+    decoded: DecodedMember | None = None
+    """None in a group that is not classic."""
+
+    @cached_property
+    def partitions(self) -> frozenset[str]:
+        """Its partitions; of a group of KIP-1071 they are not known."""
+        if not self.has_tasks:
+            return self.active
+        return frozenset() if self.decoded is None else _texts(self.decoded.got.partitions)
+
+    @cached_property
+    def previous(self) -> frozenset[str]:
+        """Tasks of which it had state when it joined."""
+        if self.decoded is None:
+            return frozenset()
+        sent = self.decoded.sent
+        return _texts(sent.offset_sums or (*sent.previous_active, *sent.previous_standby))
 
     @property
     def identity(self) -> tuple[str, str]:
@@ -62,9 +91,9 @@ class GroupMember:
     @property
     def releases(self) -> str | None:
         """The releases of Kafka Streams that send such bytes; None if it is no member of Kafka Streams."""
-        if self.subscription is None or self.used_version is None:
+        if self.decoded is None or self.used_version is None:
             return None
-        return str(self.subscription.candidate_releases)
+        return str(self.decoded.sent.candidate_releases)
 
 
 @frozen(kw_only=True)
@@ -87,8 +116,24 @@ class Generation:
     members: Mapping[str, GroupMember] = field(factory=dict)
     """By member id."""
     record_bytes: int = 0
-    described: DescribedGroup | None = None
-    """For the checks of ``assignor.inspect``."""
+
+    def inspect(self) -> InspectedGroup | None:
+        """Inspect the group as if a broker described it; None if it is not one of consumers, or not classic."""
+        decoded = [
+            (_described(member, member.decoded), member.decoded.sent, member.decoded.got)
+            for member in self.members.values()
+            if member.decoded is not None
+        ]
+        if self.protocol_type != CONSUMER_PROTOCOL or not decoded:
+            return None
+        described = DescribedGroup(
+            name=self.group,
+            state=STABLE,
+            protocol_type=self.protocol_type,
+            protocol=self.protocol,
+            members=tuple(raw for raw, _, _ in decoded),
+        )
+        return inspect_group(described, name_members(decoded))
 
     @property
     def state(self) -> str:
@@ -105,8 +150,9 @@ class Generation:
         """The member ids that own each task or partition."""
         found: dict[str, tuple[str, ...]] = {}
         for member in self.members.values():
+            alone = (member.member_id,)
             for task in member.active:
-                found[task] = (*found.get(task, ()), member.member_id)
+                found[task] = found[task] + alone if task in found else alone
         return found
 
     def owner_name(self, member_id: str) -> str:
@@ -118,55 +164,31 @@ class Generation:
         return sorted({number for member in self.members.values() if (number := getattr(member, name)) is not None})
 
 
-@lru_cache(maxsize=_CACHED_MEMBERS)
-def _member(raw: DescribedGroupMember, streams: bool, session_ms: int, rebalance_ms: int) -> GroupMember:
-    (found,) = decode_members((raw,), streams=streams)
-    sent, got = found.subscription, found.assignment
-    partitions = _texts(got.partitions)
-    return GroupMember(
-        member_id=raw.member_id,
-        name=found.name,
-        client_id=raw.client_id,
-        host=raw.host,
-        instance_id=raw.group_instance_id,
-        session_timeout_ms=session_ms,
-        rebalance_timeout_ms=rebalance_ms,
-        process_id=None if sent.process_id is None else str(sent.process_id),
-        rack=None if sent.rack is None else valid_text(sent.rack),
-        topics=tuple(map(valid_text, sent.topics)),
-        used_version=sent.used_version,
-        supported_version=sent.supported_version,
-        answered_version=got.used_version,
-        error_code=got.error_code or sent.error_code,
-        next_rebalance_ms=got.next_rebalance_ms,
-        rejoins=found.is_about_to_rejoin,
-        subscription=sent,
-        active=_texts(got.active) if streams else partitions,
-        standby=_texts(got.standbys),
-        partitions=partitions,
-        previous=_texts(sent.offset_sums or (*sent.previous_active, *sent.previous_standby)),
-    )
-
-
 @lru_cache(maxsize=_CACHED_TEXTS)
 def _text(each: TaskId | TopicPartition) -> str:
     return valid_text(str(each))
+
+
+# Members and processes stay in their group for many generations.
+_process_text: Final = lru_cache(maxsize=_CACHED_NAMES)(str)
+_short_name: Final = lru_cache(maxsize=_CACHED_NAMES)(short_name)
 
 
 def _texts(each: Iterable[TaskId | TopicPartition]) -> frozenset[str]:
     return frozenset(map(_text, each))
 
 
-def classic_generation(group: str, offset: int, time: int, value: Mapping[str, Any], record_bytes: int) -> Generation:
-    """Return the generation of a ``GroupMetadata`` record."""
-    protocol = value["protocol"] or ""
-    has_userdata = value["protocolType"] == CONSUMER_PROTOCOL
-    streams = has_userdata and protocol == PROTOCOL_NAME
-    raws = [_described(member, has_userdata) for member in value["members"]]
+def classic_generation(
+    group: str, offset: int, time: int, value: Mapping[str, Any], record_bytes: int, before: Generation | None = None
+) -> Generation:
+    """Return the generation of a ``GroupMetadata`` record. What is as in the one before is not decoded again."""
+    protocol_type, protocol = valid_text(value["protocolType"]), valid_text(value["protocol"] or "")
+    is_known = before is not None and (before.protocol_type, before.protocol) == (protocol_type, protocol)
+    known = before.members if before is not None and is_known else {}
     members: dict[str, GroupMember] = {}
-    for raw, each in zip(raws, value["members"], strict=True):
-        session_ms = each["sessionTimeout"]
-        members[raw.member_id] = _member(raw, streams, session_ms, each.get("rebalanceTimeout", session_ms))
+    for record in value["members"]:
+        member_id = valid_text(record["memberId"])
+        members[member_id] = _member(member_id, record, protocol_type, protocol, known.get(member_id))
     joined_time = value.get("currentStateTimestamp", -1)
     return Generation(
         group=group,
@@ -174,33 +196,59 @@ def classic_generation(group: str, offset: int, time: int, value: Mapping[str, A
         offset=offset,
         time=time,
         joined_time=joined_time if joined_time >= 0 else None,
-        protocol_type=valid_text(value["protocolType"]),
-        protocol=valid_text(protocol),
+        protocol_type=protocol_type,
+        protocol=protocol,
         leader=valid_text(value["leader"] or ""),
         members=members,
         record_bytes=record_bytes,
-        described=_described_group(group, value, raws) if raws and has_userdata else None,
     )
 
 
-def _described(member: Mapping[str, Any], has_userdata: bool) -> DescribedGroupMember:
-    """Return a member as a broker describes it; the bytes of another protocol type stay opaque."""
-    instance_id = member.get("groupInstanceId")
+def _member(
+    member_id: str, record: Mapping[str, Any], protocol_type: str, protocol: str, last: GroupMember | None
+) -> GroupMember:
+    """Decode a member; the bytes of another protocol type stay opaque. Most assignments are as in ``last``."""
+    has_userdata = protocol_type == CONSUMER_PROTOCOL
+    streams = has_userdata and protocol == PROTOCOL_NAME
+    subscription: bytes = record["subscription"] if has_userdata else b""
+    assignment: bytes = record["assignment"] if has_userdata else b""
+    sent = subscription_seen(subscription, streams)
+    if last is not None and last.decoded is not None and last.decoded.assignment == assignment:
+        assignment, got, active, standby = last.decoded.assignment, last.decoded.got, last.active, last.standby
+    else:
+        got = assignment_seen(assignment, streams)
+        active, standby = _texts(got.active if streams else got.partitions), _texts(got.standbys)
+    instance_id = record.get("groupInstanceId")
+    return GroupMember(
+        member_id=member_id,
+        name=valid_text(instance_id) if instance_id else _short_name(member_id),
+        client_id=valid_text(record["clientId"]),
+        host=valid_text(record["clientHost"]),
+        instance_id=None if instance_id is None else valid_text(instance_id),
+        session_timeout_ms=record["sessionTimeout"],
+        rebalance_timeout_ms=record.get("rebalanceTimeout", record["sessionTimeout"]),
+        process_id=None if sent.process_id is None else _process_text(sent.process_id),
+        rack=None if sent.rack is None else valid_text(sent.rack),
+        topics=tuple(map(valid_text, sent.topics)),
+        used_version=sent.used_version,
+        supported_version=sent.supported_version,
+        answered_version=got.used_version,
+        error_code=got.error_code or sent.error_code,
+        next_rebalance_ms=got.next_rebalance_ms,
+        rejoins=will_rejoin(sent, got),
+        active=active,
+        standby=standby,
+        has_tasks=streams,
+        decoded=DecodedMember(subscription, assignment, sent, got),
+    )
+
+
+def _described(member: GroupMember, decoded: DecodedMember) -> DescribedGroupMember:
     return DescribedGroupMember(
-        member_id=valid_text(member["memberId"]),
-        group_instance_id=None if instance_id is None else valid_text(instance_id),
-        client_id=valid_text(member["clientId"]),
-        host=valid_text(member["clientHost"]),
-        subscription=member["subscription"] if has_userdata else b"",
-        assignment=member["assignment"] if has_userdata else b"",
-    )
-
-
-def _described_group(group: str, value: Mapping[str, Any], raws: Sequence[DescribedGroupMember]) -> DescribedGroup:
-    return DescribedGroup(
-        name=group,
-        state=STABLE,
-        protocol_type=value["protocolType"],
-        protocol=valid_text(value["protocol"] or ""),
-        members=tuple(raws),
+        member_id=member.member_id,
+        group_instance_id=member.instance_id,
+        client_id=member.client_id,
+        host=member.host,
+        subscription=decoded.subscription,
+        assignment=decoded.assignment,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from attrs import define, field
 
@@ -19,6 +19,10 @@ _ENDED: Final[Mapping[str, str]] = {
     "static-member-restarted": "restarted",
 }
 """How members ended, by the cause of the first generation without them; ``gone`` otherwise."""
+
+
+_ROLES: Final = ("active", "standby")
+_NONE: Final = frozenset[str]()
 
 
 @define
@@ -98,46 +102,82 @@ class MemberLifetimes:
         }
 
 
+_Interval = tuple[str, str, str]
+"""A task, a role and a member id."""
+
+
+class _Begun(NamedTuple):
+    member: str
+    generation: int
+    time: int
+
+
 @define
 class TaskIntervals:
     """Who has which task; a row is complete when the interval ends."""
 
     group: str
-    _open: dict[tuple[str, str, str], Row] = field(factory=dict)
-    _known: set[str] = field(factory=set)
+    _open: dict[_Interval, _Begun] = field(factory=dict)
+    _members: Mapping[str, GroupMember] = field(factory=dict)
+    _exceptions: dict[_Interval, str] = field(factory=dict)
+    """Tasks without an owner, or with two, and the names of their owners."""
 
     def advance(self, after: Generation) -> Iterator[Row]:
-        """Yield the intervals that end with a generation, and begin others."""
-        current = dict(self._intervals(after))
-        for key in [key for key in self._open if key not in current]:
-            yield {**self._open.pop(key), "until_time": after.time}
-        for (task, role, owner), name in current.items():
-            if (task, role, owner) not in self._open:
-                self._open[task, role, owner] = {
-                    "group": self.group,
-                    "task": task,
-                    "role": role,
-                    "member_id": owner,
-                    "member": name,
-                    "from_generation": after.number,
-                    "from_time": after.time,
-                    "until_time": None,
-                }
+        """Yield the intervals that end with a generation, and begin others. Most tasks stay where they are."""
+        ended, begun = _moves(self._members, after.members)
+        lost = {task for task, role, _ in ended if role == "active"}
+        exceptions = dict(self._find_exceptions(after, lost))
+        ended += self._exceptions.keys() - exceptions.keys()
+        begun += [each for each in exceptions.items() if each[0] not in self._exceptions]
+        self._members, self._exceptions = after.members, exceptions
+        for interval in ended:
+            yield self._row(interval, self._open.pop(interval), after.time)
+        for interval, name in begun:
+            self._open[interval] = _Begun(name, after.number, after.time)
 
-    def _intervals(self, after: Generation) -> Iterator[tuple[tuple[str, str, str], str]]:
-        for member in after.members.values():
-            for role, tasks in (("active", member.active), ("standby", member.standby)):
-                for task in tasks:
-                    yield (task, role, member.member_id), member.name
-        self._known.update(after.owners)
-        for task in self._known:
-            owners = after.owners.get(task, ())
-            if not owners:
-                yield (task, "unowned", ""), ""
-            elif len(owners) > 1:
-                yield (task, "owned-twice", " ".join(owners)), " ".join(after.members[each].name for each in owners)
+    def _find_exceptions(self, after: Generation, lost: set[str]) -> Iterator[tuple[_Interval, str]]:
+        owners = after.owners
+        lost |= {task for task, role, _ in self._exceptions if role == "unowned"}
+        for task in lost - owners.keys():
+            yield (task, "unowned", ""), ""
+        if sum(len(member.active) for member in after.members.values()) > len(owners):
+            for task, found in owners.items():
+                if len(found) > 1:
+                    names = " ".join(after.members[each].name for each in found)
+                    yield (task, "owned-twice", " ".join(found)), names
 
     def close(self) -> Iterator[Row]:
         """Yield the intervals of the last generation."""
-        yield from self._open.values()
+        for interval, begun in self._open.items():
+            yield self._row(interval, begun, None)
         self._open = {}
+
+    def _row(self, interval: _Interval, begun: _Begun, until: int | None) -> Row:
+        task, role, owner = interval
+        return {
+            "group": self.group,
+            "task": task,
+            "role": role,
+            "member_id": owner,
+            "member": begun.member,
+            "from_generation": begun.generation,
+            "from_time": begun.time,
+            "until_time": until,
+        }
+
+
+def _moves(
+    before: Mapping[str, GroupMember], after: Mapping[str, GroupMember]
+) -> tuple[list[_Interval], list[tuple[_Interval, str]]]:
+    """Return what members have no longer, and what they have now, with their names."""
+    ended: list[_Interval] = []
+    begun: list[tuple[_Interval, str]] = []
+    for member_id in before.keys() | after.keys():
+        last, member = before.get(member_id), after.get(member_id)
+        for role in _ROLES:
+            was: frozenset[str] = getattr(last, role, _NONE)
+            now: frozenset[str] = getattr(member, role, _NONE)
+            if was is not now:
+                ended += [(task, role, member_id) for task in was - now]
+                begun += [((task, role, member_id), member.name) for task in now - was] if member else []
+    return ended, begun

@@ -35,8 +35,10 @@ class GroupHistory:
     _last: Generation | None = None
     _row: Row | None = None
     _epochs: EpochGroup | None = None
-    _owners: dict[str, frozenset[str]] = field(factory=dict)
+    _owners: dict[str, tuple[str, ...]] = field(factory=dict)
     """The last owners of each task; a cooperative group moves a task in two generations, between which it has none."""
+    _placed: Mapping[str, tuple[str, ...]] = field(factory=dict)
+    """The owners, by member id, in the last generation."""
     _commits: CommitSums = field(init=False)
     _members: MemberLifetimes = field(init=False)
     _tasks: TaskIntervals = field(init=False)
@@ -64,7 +66,7 @@ class GroupHistory:
             return
         yield from self._end_of_epoch()
         self._epochs, self.type = None, CLASSIC
-        generation = classic_generation(self.group, offset, time, value, record_bytes)
+        generation = classic_generation(self.group, offset, time, value, record_bytes, self._last)
         yield from self._update(generation) if self._is_same(generation) else self._advance(generation)
 
     def _is_same(self, generation: Generation) -> bool:
@@ -120,9 +122,13 @@ class GroupHistory:
 
     def _moved_tasks(self, after: Generation) -> list[str]:
         """Return the tasks whose owner is another one than their last; a static member remains the same."""
-        owners = {task: frozenset(map(after.owner_name, found)) for task, found in after.owners.items()}
-        moved = [task for task, found in owners.items() if self._owners.get(task, found) != found]
-        self._owners.update(owners)
+        moved = []
+        before, self._placed = self._placed, after.owners
+        for task, owners in after.owners.items():
+            if before.get(task) != owners:
+                now = tuple(sorted(set(map(after.owner_name, owners))))
+                moved += [task] if self._owners.get(task, now) != now else []
+                self._owners[task] = now
         return moved
 
     def _end_of_generation(self, until: int | None) -> Iterator[TableRow]:

@@ -161,13 +161,19 @@ class InspectedGroup:
         }
 
 
-def inspect_group(described: DescribedGroup) -> InspectedGroup:
-    """Inspect a described group; never raises: metadata that cannot be decoded becomes a finding."""
-    members = (
-        decode_members(described.members, streams=_is_streams(described))
-        if described.type != CLASSIC or described.protocol_type in _CONSUMER_PROTOCOL_TYPES
-        else ()
-    )
+def inspect_group(described: DescribedGroup, members: tuple[InspectedMember, ...] | None = None) -> InspectedGroup:
+    """Inspect a described group; never raises: metadata that cannot be decoded becomes a finding.
+
+    Args:
+        described: The group.
+        members: Its members, if they are decoded already.
+    """
+    if members is None:
+        members = (
+            decode_members(described.members, streams=_is_streams(described))
+            if described.type != CLASSIC or described.protocol_type in _CONSUMER_PROTOCOL_TYPES
+            else ()
+        )
     status = upgrade_status(members)
     return InspectedGroup(
         described=described,

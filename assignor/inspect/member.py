@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from itertools import chain
 from operator import attrgetter
 from typing import Any, Final
@@ -23,20 +24,19 @@ from subscription_codec import (
     NO_FOLLOW_UP,
     OFFSET_UNKNOWN,
     UNKNOWN_VERSION,
+    ClientTag,
     DecodeError,
     FutureAssignment,
-    FutureSubscription,
     Subscription,
     TaskId,
     TopicPartition,
     decode_assignment,
     decode_subscription,
 )
-from subscription_codec.columns import without_repeats
+from subscription_codec.columns import SortedPartitions, TaskIds, without_repeats
 from subscription_codec.consumer_protocol import (
     HIGHEST_SUPPORTED_VERSION,
     ConsumerAssignment,
-    ConsumerSubscription,
     TopicPartitions,
     decode_consumer_assignment,
     decode_consumer_subscription,
@@ -48,6 +48,7 @@ UNKNOWN_PROTOCOL: Final = "unknown"
 NO_CANDIDATES: Final = CandidateReleases()
 
 
+_NO_PARTITIONS: Final = SortedPartitions(())
 MAX_TOPIC_NAME: Final = 249
 """Characters of the longest name of a topic. Java: ``Topic.MAX_NAME_LENGTH``."""
 
@@ -83,28 +84,64 @@ class OffsetSumTotals:
 
 @frozen(kw_only=True)
 class SubscriptionSeen:
-    """A decoded subscription; fields that cannot be decoded or are not in this version are None or empty."""
+    """A decoded subscription; fields that cannot be decoded or are not in this version are None or empty.
+
+    Fields of the userdata are read when they are asked for: an audit needs few of each.
+    """
 
     consumer_protocol_version: int | None = None
     topics: Sequence[str] = ()
-    owned_partitions: Sequence[TopicPartition] = ()
+    owned_partitions: SortedPartitions = _NO_PARTITIONS
     generation: int = -1
     rack: str | None = None
     used_version: int | None = None
     supported_version: int | None = None
     process_id: UUID | None = None
-    previous_active: tuple[TaskId, ...] = ()
-    previous_standby: tuple[TaskId, ...] = ()
-    offset_sums: Mapping[TaskId, int] | None = field(default=None, hash=False)
-    user_end_point: str = ""
-    client_tags: Mapping[str, str] = field(factory=dict, hash=False)
-    error_code: int = 0
-    levels: Levels = field(default=NO_LEVELS, hash=False)
-    has_trailing_bytes: bool = False
-    """Whether bytes follow the last field of version 1, as some releases send them."""
-
+    userdata: Subscription | None = field(default=None, hash=False)
     problem: str | None = None
     """Why the message cannot be decoded."""
+
+    @property
+    def previous_active(self) -> tuple[TaskId, ...]:
+        """The active tasks that it had (up to version 6)."""
+        return tuple(self.userdata.prev_tasks) if self.userdata else ()
+
+    @property
+    def previous_standby(self) -> tuple[TaskId, ...]:
+        """The other tasks of which it had state (up to version 6)."""
+        return tuple(self.userdata.standby_tasks) if self.userdata else ()
+
+    @cached_property
+    def offset_sums(self) -> Mapping[TaskId, int] | None:
+        """The tasks of which it had state, with their offset sums (version 7 and later)."""
+        if self.userdata is None or (self.used_version or 0) < FIRST_VERSION_WITH_OFFSET_SUMS:
+            return None
+        return {entry.task: entry.offset_sum for entry in self.userdata.task_offset_sums}
+
+    @property
+    def user_end_point(self) -> str:
+        """``application.server``; empty: not configured."""
+        return self.userdata.user_end_point if self.userdata else ""
+
+    @property
+    def client_tags(self) -> Mapping[str, str]:
+        """Its tags by key."""
+        return {tag.key: tag.value for tag in self.userdata.client_tags} if self.userdata else {}
+
+    @property
+    def error_code(self) -> int:
+        """The error that it sent."""
+        return self.userdata.error_code if self.userdata else 0
+
+    @cached_property
+    def levels(self) -> Levels:
+        """Its levels of features."""
+        return feature_levels.decode_levels(self.userdata.trailing) if self.userdata else NO_LEVELS
+
+    @property
+    def has_trailing_bytes(self) -> bool:
+        """Whether bytes follow the last field of version 1, as some releases send them."""
+        return self.used_version == 1 and self.userdata is not None and bool(self.userdata.trailing)
 
     @property
     def candidate_releases(self) -> CandidateReleases:
@@ -160,12 +197,7 @@ class InspectedMember:
     @property
     def is_about_to_rejoin(self) -> bool:
         """Whether the member rejoins immediately: on request, to change its version, or to revoke partitions."""
-        sent, got = self.subscription, self.assignment
-        assigned = iter(got.partitions)
-        if got.next_rebalance_ms == 0 or not all(owned in assigned for owned in sent.owned_partitions):
-            return True  # both are sorted, so one pass over the assigned partitions finds all that it owns
-        used, version = sent.used_version or 0, got.used_version or 0
-        return version >= EARLIEST_PROBEABLE_VERSION and (version < used or (got.supported_version or 0) > used)
+        return will_rejoin(self.subscription, self.assignment)
 
     @property
     def rebalance_protocol(self) -> str:
@@ -182,22 +214,40 @@ class InspectedMember:
         return common_rebalance_protocol(found) or UNKNOWN_PROTOCOL
 
 
+def will_rejoin(sent: SubscriptionSeen, got: AssignmentSeen) -> bool:
+    """Whether a member with this assignment rejoins immediately."""
+    if got.next_rebalance_ms == 0 or not _holds_all(got.partitions, sent.owned_partitions):
+        return True
+    used, version = sent.used_version or 0, got.used_version or 0
+    return version >= EARLIEST_PROBEABLE_VERSION and (version < used or (got.supported_version or 0) > used)
+
+
+def _holds_all(assigned: Sequence[TopicPartition], owned: SortedPartitions) -> bool:
+    """Whether all owned partitions are assigned; only members that decode have any."""
+    return not owned or (isinstance(assigned, SortedPartitions) and assigned.includes(owned))
+
+
 def decode_members(members: Iterable[DescribedGroupMember], *, streams: bool) -> tuple[InspectedMember, ...]:
     """Decode all members, sorted by client id and member id; userdata only if the group runs Kafka Streams."""
-    ordered = sorted(members, key=lambda raw: (raw.client_id, raw.group_instance_id or "", raw.member_id))
-    names = _unique_names(ordered)
+    return name_members((raw, *_decoded(raw, streams)) for raw in members)
+
+
+def _decoded(raw: DescribedGroupMember, streams: bool) -> tuple[SubscriptionSeen, AssignmentSeen]:
+    found = raw.broker_assignment
+    if found:
+        return _known_to_broker(found), _assigned_by_broker(found)
+    return subscription_seen(raw.subscription, streams), assignment_seen(raw.assignment, streams)
+
+
+def name_members(
+    members: Iterable[tuple[DescribedGroupMember, SubscriptionSeen, AssignmentSeen]],
+) -> tuple[InspectedMember, ...]:
+    """Return the members of a group, of which each is decoded, sorted by client id and member id."""
+    ordered = sorted(members, key=lambda each: (each[0].client_id, each[0].group_instance_id or "", each[0].member_id))
+    names = _unique_names([raw for raw, _, _ in ordered])
     return tuple(
-        InspectedMember(
-            name=name,
-            described=raw,
-            subscription=_known_to_broker(raw.broker_assignment)
-            if raw.broker_assignment
-            else _subscription_seen(raw.subscription, streams),
-            assignment=_assigned_by_broker(raw.broker_assignment)
-            if raw.broker_assignment
-            else _assignment_seen(raw.assignment, streams),
-        )
-        for name, raw in zip(names, ordered, strict=True)
+        InspectedMember(name=name, described=raw, subscription=sent, assignment=got)
+        for name, (raw, sent, got) in zip(names, ordered, strict=True)
     )
 
 
@@ -212,12 +262,12 @@ def shorten_uuids(text: str) -> str:
 
 def _unique_names(members: Sequence[DescribedGroupMember]) -> list[str]:
     """Name members by instance id or the beginning of their UUID; by member id where these are not unique."""
-    short = [raw.group_instance_id or _short_name(raw.member_id) for raw in members]
+    short = [raw.group_instance_id or short_name(raw.member_id) for raw in members]
     counts = Counter(short)
     return [name if counts[name] == 1 else raw.member_id for name, raw in zip(short, members, strict=True)]
 
 
-def _short_name(member_id: str) -> str:
+def short_name(member_id: str) -> str:
     """Return the beginning of the last UUID in a member id; the member id if it has none."""
     found = _UUID.findall(member_id)
     return str(found[-1]) if found else member_id
@@ -229,8 +279,9 @@ def _known_to_broker(found: BrokerAssignment) -> SubscriptionSeen:
         topics=found.topics,
         process_id=UUID(found.process_id) if _UUID.fullmatch(found.process_id) else None,
         rack=found.rack,
-        user_end_point=found.end_point,
-        client_tags=found.client_tags,
+        userdata=Subscription(
+            user_end_point=found.end_point, client_tags=tuple(map(ClientTag._make, found.client_tags.items()))
+        ),
     )
 
 
@@ -243,7 +294,8 @@ def _assigned_by_broker(found: BrokerAssignment) -> AssignmentSeen:
     )
 
 
-def _subscription_seen(encoded: bytes, streams: bool) -> SubscriptionSeen:
+def subscription_seen(encoded: bytes, streams: bool) -> SubscriptionSeen:
+    """Decode a subscription; its userdata only if the group runs Kafka Streams."""
     if not encoded:
         return SubscriptionSeen()
     try:
@@ -258,43 +310,28 @@ def _subscription_seen(encoded: bytes, streams: bool) -> SubscriptionSeen:
         owned_partitions=flatten_by_topic(envelope.owned_partitions),
         generation=envelope.generation_id,
         rack=envelope.rack_id,
-        **(_subscription_userdata(envelope) if streams else {}),
+        **(_subscription_userdata(envelope.user_data) if streams else {}),
     )
 
 
-def _subscription_userdata(envelope: ConsumerSubscription) -> dict[str, Any]:
+def _subscription_userdata(encoded: bytes | None) -> dict[str, Any]:
     """Return the fields of ``SubscriptionSeen`` that are in the userdata."""
     try:
-        userdata = decode_subscription(envelope.user_data)
+        userdata = decode_subscription(encoded)
     except DecodeError as error:
         return {"problem": f"userdata of the subscription: {error}"}
     supported = userdata.supported_version
-    numbers = {
+    known = userdata if isinstance(userdata, Subscription) else None
+    return {
         "used_version": userdata.version,
         "supported_version": None if supported == UNKNOWN_VERSION else supported,
-    }
-    if isinstance(userdata, FutureSubscription):
-        return numbers
-    return numbers | {
-        "process_id": userdata.process_id,
-        "previous_active": tuple(userdata.prev_tasks),
-        "previous_standby": tuple(userdata.standby_tasks),
-        "offset_sums": _offset_sums(userdata),
-        "user_end_point": userdata.user_end_point,
-        "client_tags": {tag.key: tag.value for tag in userdata.client_tags},
-        "error_code": userdata.error_code,
-        "levels": feature_levels.decode_levels(userdata.trailing),
-        "has_trailing_bytes": userdata.version == 1 and bool(userdata.trailing),
+        "process_id": known and known.process_id,
+        "userdata": known,
     }
 
 
-def _offset_sums(userdata: Subscription) -> dict[TaskId, int] | None:
-    if userdata.version < FIRST_VERSION_WITH_OFFSET_SUMS:
-        return None
-    return {entry.task: entry.offset_sum for entry in userdata.task_offset_sums}
-
-
-def _assignment_seen(encoded: bytes, streams: bool) -> AssignmentSeen:
+def assignment_seen(encoded: bytes, streams: bool) -> AssignmentSeen:
+    """Decode an assignment; its userdata only if the group runs Kafka Streams."""
     if not encoded:
         return AssignmentSeen()
     try:
@@ -332,12 +369,14 @@ def _assignment_userdata(envelope: ConsumerAssignment) -> dict[str, Any]:
         "standbys": in_order(standby.task for standby in answer.standby_tasks),
         "error_code": answer.error_code,
         "next_rebalance_ms": None if answer.next_rebalance_ms == NO_FOLLOW_UP else answer.next_rebalance_ms,
-        "levels": feature_levels.decode_levels(answer.trailing),
+        "levels": feature_levels.decode_levels(answer.trailing) if answer.trailing else NO_LEVELS,
     }
 
 
 def in_order(tasks: Iterable[TaskId]) -> tuple[TaskId, ...]:
     """Sort by name of the topology, subtopology, partition, and drop repeats."""
+    if isinstance(tasks, TaskIds):
+        return tuple(without_repeats(sorted(tasks)))
     unnamed: list[TaskId] = []
     named: list[TaskId] = []
     for task in tasks:

@@ -1,7 +1,8 @@
 """The inner loop over record batches, compiled by numba: it finds where records begin, and the numbers of commits.
 
 It reads batches of format 2 that are not compressed, not transactional and not control batches, and stops before any
-other one, and before one that is damaged. ``assignor.audit.log_segment`` reads those; it has the same rules.
+other one, and before one that is damaged or has another checksum. ``assignor.audit.log_segment`` reads those; it has
+the same rules.
 """
 
 from __future__ import annotations
@@ -19,6 +20,49 @@ COUNTS: Final = 4
 _HEADER: Final = 61
 _SPECIAL: Final = 0x37
 """Compression, transactional, control: attributes of batches that are not read here."""
+_CRC: Final = 17
+_CHECKED: Final = 21
+"""Where the bytes begin of which ``_CRC`` is the checksum."""
+
+
+def _crc_tables() -> np.ndarray[tuple[int, ...], np.dtype[np.uint32]]:
+    """Return the tables of CRC-32C for eight bytes at a time; the first one is that for one byte."""
+    tables = np.zeros((8, 256), np.uint32)
+    for byte in range(256):
+        crc = byte
+        for _ in range(8):
+            crc = crc >> 1 ^ 0x82F63B78 * (crc & 1)
+        tables[0, byte] = crc
+    for index in range(1, 8):
+        tables[index] = tables[index - 1] >> 8 ^ tables[0, tables[index - 1] & 0xFF]
+    return tables
+
+
+_TABLES: Final = _crc_tables()
+
+
+@njit(cache=True, nogil=True)
+def crc32c(data, at, end):  # type: ignore[no-untyped-def]
+    """Return the CRC-32C of some bytes."""
+    crc = np.uint32(0xFFFFFFFF)
+    while end - at >= 8:
+        crc ^= np.uint32(data[at]) | np.uint32(data[at + 1]) << 8
+        crc ^= np.uint32(data[at + 2]) << 16 | np.uint32(data[at + 3]) << 24
+        crc = (
+            _TABLES[7, crc & 0xFF]
+            ^ _TABLES[6, crc >> 8 & 0xFF]
+            ^ _TABLES[5, crc >> 16 & 0xFF]
+            ^ _TABLES[4, crc >> 24 & 0xFF]
+            ^ _TABLES[3, data[at + 4]]
+            ^ _TABLES[2, data[at + 5]]
+            ^ _TABLES[1, data[at + 6]]
+            ^ _TABLES[0, data[at + 7]]
+        )
+        at += 8
+    while at < end:
+        crc = _TABLES[0, (crc ^ data[at]) & 0xFF] ^ crc >> 8
+        at += 1
+    return np.int64(crc ^ np.uint32(0xFFFFFFFF))
 
 
 @njit(cache=True, nogil=True)
@@ -101,6 +145,8 @@ def scan(data, at, end, reads_commits, rows, counts):  # type: ignore[no-untyped
             break
         attributes, count = _integer(data, at + 21, 2), _integer(data, at + 57, 4)
         if attributes & _SPECIAL or count < 0 or row + count > capacity:
+            break
+        if crc32c(data, at + _CHECKED, following) != _integer(data, at + _CRC, 4) & 0xFFFFFFFF:
             break
         before = counts.copy()
         next_row = _records(data, at + _HEADER, following, at, attributes, count, reads_commits, rows, row, counts)

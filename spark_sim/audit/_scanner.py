@@ -30,7 +30,7 @@ def scan_segment(
     """Yield the records of a segment in order; ``reader`` counts, and reads what the kernel does not.
 
     Args:
-        reader: Counts batches and collects problems.
+        reader: Counts batches and collects problems. It verifies checksums from now on.
         data: The bytes of the segment.
         source: The name of the segment in messages.
         reads_commits: False: offset commits are only counted.
@@ -38,6 +38,7 @@ def scan_segment(
     """
     import numpy as np
 
+    reader.checksum = lambda raw: int(kernel.crc32c(np.frombuffer(raw, np.uint8), 0, len(raw)))
     array = np.frombuffer(data, np.uint8)
     rows, counts = np.zeros((ROWS, kernel.COLUMNS), np.int64), np.zeros(kernel.COUNTS, np.int64)
     at, end = 0, len(data)

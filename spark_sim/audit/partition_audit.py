@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 ROWS_PER_WRITE: Final = 20_000
 """Rows that are in memory at most, by table."""
+_OBJECTS_PER_COLLECTION: Final = 100_000
 _INTERVALS: Final[Mapping[str, tuple[str, str]]] = {
     GENERATIONS.name: ("time", "until"),
     MEMBERS.name: ("first_time", "last_time"),
@@ -85,6 +87,7 @@ def audit_partition(source: PartitionSource, kept: AuditFilter, out: Path) -> Pa
         history.on_group_metadata = finders.on_group_metadata
     kept_rows: defaultdict[str, _KeptRows] = defaultdict(_KeptRows)
     with ExitStack() as stack:
+        stack.enter_context(_rare_collections())
         writers = _Writers(out, f"partition-{source.partition}.parquet", stack)
         for table, row in _rows(source, reader, history):
             if kept.keeps(table, row):
@@ -102,6 +105,17 @@ def audit_partition(source: PartitionSource, kept: AuditFilter, out: Path) -> Pa
         if kept.keeps_group(name)
     ]
     return summary
+
+
+@contextmanager
+def _rare_collections() -> Iterator[None]:
+    """Collect garbage rarely: a collection visits the objects of all open groups, and none of them is in a cycle."""
+    before = gc.get_threshold()
+    gc.set_threshold(_OBJECTS_PER_COLLECTION, 50, 100)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 def _rows(source: PartitionSource, reader: SegmentReader, history: PartitionHistory) -> Iterator[tuple[str, Row]]:

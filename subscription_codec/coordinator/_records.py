@@ -9,6 +9,7 @@ from subscription_codec._messages import require_bytes
 from subscription_codec.coordinator._schema import Schema
 from subscription_codec.coordinator._tables import RECORD_TYPES, RecordType
 from subscription_codec.errors import BadVersion, DecodeError, EncodeError, FutureVersion, TrailingBytes, Truncated
+from subscription_codec.wire.codegen import FALLBACK_ERRORS
 from subscription_codec.wire.types import Reader
 
 
@@ -59,6 +60,7 @@ def decode_value(kind: RecordType, value: bytes) -> RecordValue:
         FutureVersion: The version of the value is above those that releases up to 4.3 write.
         DecodeError: The value is malformed.
     """
+    value = require_bytes(value)
     if len(value) < 2:
         raise Truncated(f"a record value needs 2 bytes, got {len(value)}", 0, "version")
     version = int.from_bytes(value[:2], "big", signed=True)
@@ -90,6 +92,16 @@ def encode_value(kind: RecordType, version: int, fields: Mapping[str, Any]) -> b
 
 
 def _read(raw: bytes, schema: Schema, version: int) -> dict[str, Any]:
+    fast = schema.fast_reader(version)
+    if fast is not None:
+        try:
+            return fast(raw, 2)
+        except FALLBACK_ERRORS:
+            pass  # as in subscription_codec._messages
+    return _read_by_reference(raw, schema, version)
+
+
+def _read_by_reference(raw: bytes, schema: Schema, version: int) -> dict[str, Any]:
     reader = Reader(raw, 2)
     fields = schema.wire_type(version).read(reader)
     if reader.remaining:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, NamedTuple
 
+from subscription_codec.wire.codegen import compile_message
 from subscription_codec.wire.flexible import Binary, KafkaUuid, Length, List, Message, Nullable, Text, Unsigned
 from subscription_codec.wire.types import INT_32, INT_64, Integer, WireType
 
@@ -45,8 +47,9 @@ class Field(NamedTuple):
     """The tag of a tagged field."""
 
 
-class Schema(NamedTuple):
-    """All versions of a message."""
+@dataclass(frozen=True, eq=False)
+class Schema:
+    """All versions of a message. A schema equals itself only: it is a key of caches, and each record needs one."""
 
     name: str
     fields: tuple[Field, ...]
@@ -57,10 +60,23 @@ class Schema(NamedTuple):
 
     def wire_type(self, version: int) -> Message:
         """Return the encoding of a version."""
-        return _message(self.name, self.fields, version, version >= self.flexible)
+        return _wire_type_of(self, version)
+
+    def fast_reader(self, version: int) -> Callable[[bytes, int], dict[str, Any]] | None:
+        """Return the compiled decoder of a version; None of a flexible one."""
+        return _fast_reader_of(self, version)
 
 
 @cache
+def _wire_type_of(schema: Schema, version: int) -> Message:
+    return _message(schema.name, schema.fields, version, version >= schema.flexible)
+
+
+@cache
+def _fast_reader_of(schema: Schema, version: int) -> Callable[[bytes, int], dict[str, Any]] | None:
+    return None if version >= schema.flexible else compile_message(schema.wire_type(version))
+
+
 def _message(name: str, fields: tuple[Field, ...], version: int, flexible: bool) -> Message:
     untagged: dict[str, WireType[Any]] = {}
     tagged: dict[int, tuple[str, WireType[Any]]] = {}

@@ -18,10 +18,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache, partial
 from itertools import count
+from struct import unpack_from
 from typing import Any, Final, NamedTuple
 
-from subscription_codec.columns import INT32, FastPathMiss, Rows, from_big_endian, task_of
+from subscription_codec.columns import INT32, FastPathMiss, Rows, task_of
 from subscription_codec.records import TaskId
+from subscription_codec.wire.flexible import Binary, List, Message, Text
 from subscription_codec.wire.hosts import HostMapType, TopicDictionaryType
 from subscription_codec.wire.text import ModifiedUtf8, Utf8
 from subscription_codec.wire.types import (
@@ -59,6 +61,22 @@ def compile_codec(record: type[Any], fields: Any) -> CompiledCodec:
     return CompiledCodec(namespace["read"], namespace["write"], source)
 
 
+def compile_message(message: Message) -> Callable[[bytes, int], dict[str, Any]]:
+    """Compile the decoder of a generated message that is not flexible; its arguments are the bytes and where it begins.
+
+    The message ends with the bytes.
+    """
+    reader = _DecoderSource()
+    reader.reset_position()
+    reader.emit_read(message, "fields")
+    reader.flush_position()
+    ending = ["    if at != len(data):", "        raise FastPathMiss", "    return fields"]
+    namespace = {**_NAMESPACE, **reader.constants}
+    source = "\n".join(["def read(data, at):", *reader.lines, *ending])
+    exec(compile(source, f"<message {message.name}>", "exec"), namespace)  # as in compile_codec
+    return namespace["read"]  # type: ignore[no-any-return]
+
+
 _TASK_ID_INTEGERS: Final = ("subtopology", "partition")
 """The integers of every task on the wire; since version 10 a name follows."""
 
@@ -68,12 +86,12 @@ _NULL_BYTES: Final = b"\xff\xff\xff\xff"
 _NAMESPACE: Final = {
     "FastPathMiss": FastPathMiss,
     "Rows": Rows,
-    "from_big_endian": from_big_endian,
     "offsets_of": partial(array, INT32),
     "new": tuple.__new__,
     "number": int.from_bytes,
     "task_of": task_of,
     "cached_uuid": cached_uuid,
+    "unpack_from": unpack_from,
 }
 
 
@@ -169,28 +187,22 @@ class _DecoderSource(_SourceBuilder):
                 self.add_line(f'{target} = number({self.take_slice(wire.size)}, "big", signed=True)')
             case Uuid():
                 self.add_line(f"{target} = cached_uuid({self.take_slice(16)})")
-            case Utf8(nullable=False):
-                first = self.position(wire.size)
-                self.add_line(f'end = {first} + number({self.take_slice(wire.size)}, "big")')
-                self.add_line(f'{target} = str(data[{first}:end], "utf-8", "surrogateescape")')
-                self.add_line("at = end")
-                self.reset_position()
-            case Utf8():
+            case Utf8(nullable=False) | Text(nullable=False):
+                self.emit_sized(wire.size, target, 'str(data[{first}:end], "utf-8", "surrogateescape")')
+            case Binary(nullable=False):
+                self.emit_sized(wire.size, target, "data[{first}:end]")
+            case Utf8() | Text():
                 self.emit_nullable(wire.size, target, 'str(data[at:end], "utf-8", "surrogateescape")')
             case NullableBytes():
                 self.emit_nullable(wire.size, target, "data[at:end]")
             case ModifiedUtf8():
-                first = self.position(2)
-                self.add_line(f'end = {first} + number({self.take_slice(2)}, "big")')
-                self.add_line(f'{target} = str(data[{first}:end], "ascii")')
-                self.add_line("at = end")
-                self.reset_position()
+                self.emit_sized(2, target, 'str(data[{first}:end], "ascii")')
             case TopicDictionaryType():
                 self.emit_read(wire.inner, target)
             case Array(item=Integer(size=4)):
-                self.add_line(f"end = at + 4 * {self.emit_count(wire)}")
-                self.add_line(f"{target} = tuple(from_big_endian({INT32!r}, data[at:end]))")
-                self.add_line("at = end")
+                left = self.emit_count(wire)
+                self.add_line(f'{target} = unpack_from(f">{{{left}}}i", data, at)')
+                self.add_line(f"at += 4 * {left}")
             case Array(may_be_rows=True):
                 left = self.emit_count(wire)
                 with self.block(f"if {left} <= {wire.MAX_TUPLE}:"):
@@ -201,6 +213,8 @@ class _DecoderSource(_SourceBuilder):
                 left = self.emit_count(wire)
                 self.fall_back_if(f"{left} > {wire.most}")
                 self.emit_items(wire, left, target)
+            case List(nullable=False):
+                self.emit_items(wire, self.emit_count(wire), target, "list")
             case Struct(make=make) if make is TaskId:
                 self.add_line(f'{target} = task_of(number({self.take_slice(8)}, "big", signed=True))')
                 if len(wire.members) > len(_TASK_ID_INTEGERS):
@@ -210,6 +224,11 @@ class _DecoderSource(_SourceBuilder):
                 for part, (_, member) in zip(parts, wire.members, strict=True):
                     self.emit_read(member, part)
                 self.add_line(f"{target} = new({self.constant('make', wire.make)}, ({', '.join(parts)}))")
+            case Message(tagged=None):
+                names = {name: self.fresh_name("field") for name, _ in wire.fields}
+                for name, member in wire.fields:
+                    self.emit_read(member, names[name])
+                self.add_line(f"{target} = {{{', '.join(f'{name!r}: {each}' for name, each in names.items())}}}")
             case HostMapType():
                 load = self.constant("load", wire.fast_read_with_dictionary)
                 self.add_line(f"{target}, at = {load}(data, {self.position()}, topics)")
@@ -219,6 +238,14 @@ class _DecoderSource(_SourceBuilder):
                 self.add_line(f"{target}, at = {self.constant('load', wire.fast_read)}(data, {self.position()})")
                 self.reset_position()
 
+    def emit_sized(self, size: int, target: str, content: str) -> None:
+        """Append the lines that decode an unsigned length and ``content``, from ``{first}`` to ``end``."""
+        first = self.position(size)
+        self.add_line(f'end = {first} + number({self.take_slice(size)}, "big")')
+        self.add_line(f"{target} = {content.format(first=first)}")
+        self.add_line("at = end")
+        self.reset_position()
+
     def emit_nullable(self, size: int, target: str, content: str) -> None:
         """Append the lines that decode a length and ``content``, from ``at`` to ``end``; a negative length is null."""
         self.add_line(f'size = number({self.take_slice(size)}, "big", signed=True)')
@@ -227,7 +254,7 @@ class _DecoderSource(_SourceBuilder):
         self.add_line(f"{target} = None if size < 0 else {content}")
         self.add_line("at = end")
 
-    def emit_items(self, wire: Array[Any], left: str, target: str) -> None:
+    def emit_items(self, wire: Array[Any] | List, left: str, target: str, made: str = "tuple") -> None:
         """Append the loop that decodes the items of an array."""
         items, item = self.fresh_name("items"), self.fresh_name("item")
         self.add_line(f"{items} = []")
@@ -235,7 +262,7 @@ class _DecoderSource(_SourceBuilder):
             self.emit_read(wire.item, item)
             self.flush_position()
             self.add_line(f"{items}.append({item})")
-        self.add_line(f"{target} = tuple({items})")
+        self.add_line(f"{target} = {items if made == 'list' else f'tuple({items})'}")
 
     def emit_rows(self, wire: Array[Any], left: str, target: str) -> None:
         """Append the loop that finds the rows of an array."""
@@ -247,7 +274,7 @@ class _DecoderSource(_SourceBuilder):
             self.flush_position()
         self.add_line(f"{target} = Rows(data, {offsets}, {decode})")
 
-    def emit_count(self, wire: Array[Any]) -> str:
+    def emit_count(self, wire: Array[Any] | List) -> str:
         """Append the lines that check the count of an array against the bytes that are left; return its variable."""
         left = self.fresh_name("left")
         self.add_line(f'{left} = number({self.take_slice(4)}, "big")')

@@ -16,7 +16,9 @@ from subscription_codec.coordinator import (
     encode_value,
     record_type_number,
 )
+from subscription_codec.coordinator._records import _read_by_reference
 from subscription_codec.errors import BadCount, BadVersion, TrailingBytes, Truncated
+from subscription_codec.wire.codegen import FALLBACK_ERRORS
 from subscription_codec.wire.flexible import UNKNOWN_TAGS
 from tests.integration.kafka_jars import Unavailable
 from tests.java_oracle import Oracle
@@ -58,6 +60,24 @@ def test_any_prefix_and_any_changed_byte_is_decoded_or_refused(number, version):
 def _decodes_or_refuses(kind, encoded):
     with suppress(DecodeError):  # any other error fails the test
         decode_value(kind, encoded)
+
+
+@pytest.mark.parametrize(
+    ("number", "version"), [each for each in VALUES if each[1] < RECORD_TYPES[each[0]].value.flexible]
+)
+def test_the_compiled_decoder_reads_what_the_reference_reads_and_refuses_the_rest(number, version):
+    random, schema = Random(number), RECORD_TYPES[number].value
+    compiled = schema.fast_reader(version)
+    encoded = encode_value(RECORD_TYPES[number], version, draw_fields(random, schema, version))
+    for _ in range(500):
+        damaged = bytearray(encoded[: random.choice((len(encoded), random.randrange(2, len(encoded) + 1)))])
+        damaged[random.randrange(len(damaged))] = random.choice((0, 1, 0x7F, 0x80, 0xFF, random.getrandbits(8)))
+        found = expected = None
+        with suppress(*FALLBACK_ERRORS):
+            found = compiled(bytes(damaged), 2)
+        with suppress(DecodeError):
+            expected = _read_by_reference(bytes(damaged), schema, version)
+        assert found == expected
 
 
 def test_an_unknown_tagged_field_is_kept():

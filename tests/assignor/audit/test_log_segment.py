@@ -4,6 +4,7 @@ import zlib
 from random import Random
 
 import pytest
+from kafka.record._crc32c import crc
 
 from assignor.audit import _compression
 from assignor.audit.log_segment import MAX_TIMESTAMP, NO_TIMESTAMP, SegmentReader
@@ -277,3 +278,15 @@ def test_any_damage_is_counted_and_raises_nothing():
         found = list(reader.records(bytes(data)))
         assert all(0 <= each.offset < 1 << 63 and -1 <= each.timestamp <= MAX_TIMESTAMP for each in found)
         assert len(reader.problems) <= 100
+
+
+def test_a_batch_with_another_checksum_is_counted_and_its_records_are_kept():
+    changed = bytearray(batch(PAIRS, 1))
+    changed[-60] ^= 1  # in the value of the first record
+    reader = SegmentReader(checksum=lambda raw: crc(bytes(raw)))
+    found = [tuple(each[:4]) for each in reader.records(bytes(changed) + batch(PAIRS, 4))]
+
+    assert [each[0] for each in found] == [1, 2, 3, 4, 5, 6]
+    assert found[3:] == READ
+    assert reader.counts["damaged"] == 1
+    assert reader.problems == ["segment: the checksum of the batch at offset 1 does not match"]

@@ -1,5 +1,7 @@
 """Partitions and tasks of a member in order, also when an inspection looks at single ones."""
 
+import pytest
+
 from assignor.inspect.member import in_order
 from subscription_codec import TaskId
 from subscription_codec.columns import SortedPartitions
@@ -12,6 +14,25 @@ def test_each_place_of_sorted_partitions_has_the_record_of_the_iteration():
 
     assert ["a-7", "b-0", "b-1", "b-3"] == [str(partitions[place]) for place in range(len(partitions))]
     assert partitions[-1] == list(partitions)[-1]
+
+
+@pytest.mark.parametrize(
+    ("owned", "includes"),
+    [
+        ([], True),
+        ([("a", (7,))], True),
+        ([("b", (3, 0))], True),
+        ([("b", (3, 2))], False),
+        ([("c", (0,))], False),
+        ([("a", (7,)), ("b", (0, 1, 3, 4))], False),
+    ],
+)
+def test_sorted_partitions_include_those_of_which_they_have_each(owned, includes):
+    partitions = SortedPartitions([("b", (1, 0)), ("a", (7,)), ("b", (3,))])
+
+    assert includes is partitions.includes(SortedPartitions(owned))
+    assert not includes or partitions.includes(partitions)
+    assert includes is ({*SortedPartitions(owned)} <= {*partitions})
 
 
 def test_tasks_of_named_topologies_come_after_those_without_a_name():

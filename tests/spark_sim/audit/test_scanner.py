@@ -4,7 +4,9 @@ from collections import Counter
 from pathlib import Path
 from random import Random
 
+import numpy as np
 import pytest
+from kafka.record._crc32c import crc
 
 from assignor.audit.history import OFFSET_COMMITS, PartitionHistory
 from assignor.audit.log_segment import SegmentReader
@@ -28,7 +30,7 @@ def scanned(data, reads_commits=True):
 
 
 def read(data):
-    reader = SegmentReader()
+    reader = SegmentReader(checksum=lambda raw: crc(bytes(raw)))
     return list(reader.records(data, "s")), reader.counts
 
 
@@ -71,6 +73,7 @@ def test_compressed_batches_between_others_keep_the_order(codec):
 @needs_kernel
 def test_damaged_segments_have_the_same_records():
     """A byte is changed in each of 300 copies; the length of a batch is not, so both find the next one."""
+    checksums = 0
     data, random = b"".join(segment.read_bytes() for segment in SEGMENTS), Random(1)
     for _ in range(300):
         damaged = bytearray(data[: random.choice((len(data), random.randrange(len(data))))])
@@ -80,3 +83,24 @@ def test_damaged_segments_have_the_same_records():
 
         assert mine == expected
         assert Counter(counts) == Counter(others)
+        checksums += counts["damaged"]
+    assert checksums > 0
+
+
+@needs_kernel
+@pytest.mark.parametrize("size", [0, 1, 7, 8, 9, 1000])
+def test_the_compiled_checksum_is_crc_32c(size):
+    raw = Random(size).randbytes(size)
+
+    assert KERNEL.crc32c(np.frombuffer(b"x" + raw, np.uint8), 1, size + 1) == crc(raw)
+
+
+@needs_kernel
+@pytest.mark.parametrize("codec", range(5))
+def test_a_changed_byte_is_found_by_the_checksum(codec):
+    """Of a batch that still decodes, compressed or not; its records are kept."""
+    damaged = bytearray(batch([commit(0)], 0, codec))
+    damaged[30] ^= 1  # in the time of the first record
+    records, counts = scanned(bytes(damaged) + batch([commit(1)], 1, codec))
+
+    assert ([each.offset for each in records], counts["damaged"], counts["damaged_batches"]) == ([0, 1], 1, 0)

@@ -1,0 +1,71 @@
+"""Memory of an audit: a constant, and at most 64 KiB for each group; never more for more records."""
+
+import gc
+import tracemalloc
+from itertools import islice
+
+import pytest
+
+pytest.importorskip("numba")
+
+from assignor.audit.history import PartitionHistory
+from assignor.audit.log_segment import SegmentReader
+from spark_sim.audit.partition_audit import AuditFilter, audit_partition
+from spark_sim.audit.sources import FilePartition
+from tests.bench.audit_segments import BOUNCE, SHUFFLE, commits, encode_batch, generations
+
+KIB = 1024
+
+
+def batches(source, number):
+    return b"".join(encode_batch(10 * at, *each) for at, each in enumerate(islice(source, number)))
+
+
+def peak_of(file, data, times, *, reads_commits):
+    """Peak of Python's memory while the data is audited so many times over, as one segment."""
+    file.write_bytes(data * times)
+    part = FilePartition(0, (file,))
+    tracemalloc.start()
+    try:
+        summary = audit_partition(part, AuditFilter(reads_commits=reads_commits), file.parent / "out")
+        return tracemalloc.get_traced_memory()[1], summary
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("reads_commits", [True, False])
+def test_memory_does_not_grow_with_the_commits(tmp_path, reads_commits):
+    data = batches(commits(20), 7_000)  # more than a block of columns
+    file = tmp_path / "0.log"
+    peak_of(file, data, 1, reads_commits=reads_commits)  # imports and caches
+    few, _ = peak_of(file, data, 2, reads_commits=reads_commits)
+    many, summary = peak_of(file, data, 4, reads_commits=reads_commits)
+
+    assert summary.counts["OffsetCommit"] == 280_000
+    assert many < 1.05 * few
+
+
+def kept_by(shape, groups, rounds):
+    """Memory that a history keeps of groups with ten members and 40 tasks each, after so many generations."""
+    data = batches(generations(groups, shape), groups * rounds)
+    for _ in PartitionHistory().read(SegmentReader().records(data)):
+        pass  # fills the caches, which are bounded
+    history = PartitionHistory()
+    tracemalloc.start()
+    try:
+        for _ in history.read(SegmentReader().records(data)):
+            pass
+        gc.collect()  # also what Python keeps for reuse
+        return tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("shape", [BOUNCE, SHUFFLE])
+def test_an_open_group_needs_at_most_64_kib(shape):
+    """Members of a bounce come back as other processes, of which a group remembers the last ones."""
+    assert (kept_by(shape, 12, 30) - kept_by(shape, 2, 30)) / 10 < 64 * KIB
+
+
+def test_a_group_with_more_generations_needs_no_more_memory():
+    assert (kept_by(SHUFFLE, 10, 30) - kept_by(SHUFFLE, 10, 10)) / 10 < 2 * KIB
