@@ -18,10 +18,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache, partial
 from itertools import count
-from struct import unpack_from
 from typing import Any, Final, NamedTuple
 
-from subscription_codec.columns import INT32, FastPathMiss, Rows, task_of
+from subscription_codec.columns import INT32, FastPathMiss, Rows, from_big_endian, task_of
 from subscription_codec.records import TaskId
 from subscription_codec.wire.flexible import Binary, List, Message, Text
 from subscription_codec.wire.hosts import HostMapType, TopicDictionaryType
@@ -86,12 +85,12 @@ _NULL_BYTES: Final = b"\xff\xff\xff\xff"
 _NAMESPACE: Final = {
     "FastPathMiss": FastPathMiss,
     "Rows": Rows,
+    "from_big_endian": from_big_endian,
     "offsets_of": partial(array, INT32),
     "new": tuple.__new__,
     "number": int.from_bytes,
     "task_of": task_of,
     "cached_uuid": cached_uuid,
-    "unpack_from": unpack_from,
 }
 
 
@@ -200,9 +199,9 @@ class _DecoderSource(_SourceBuilder):
             case TopicDictionaryType():
                 self.emit_read(wire.inner, target)
             case Array(item=Integer(size=4)):
-                left = self.emit_count(wire)
-                self.add_line(f'{target} = unpack_from(f">{{{left}}}i", data, at)')
-                self.add_line(f"at += 4 * {left}")
+                self.add_line(f"end = at + 4 * {self.emit_count(wire)}")
+                self.add_line(f"{target} = tuple(from_big_endian({INT32!r}, data[at:end]))")
+                self.add_line("at = end")
             case Array(may_be_rows=True):
                 left = self.emit_count(wire)
                 with self.block(f"if {left} <= {wire.MAX_TUPLE}:"):

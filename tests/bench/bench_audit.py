@@ -136,26 +136,27 @@ def consumer(jars: str, workload: Workload, bootstrap: str):
 
 
 @contextmanager
-def broker_with(workload: Workload, jars: str) -> Iterator[str]:
+def broker_with(workload: Workload, jars: dict[str, str]) -> Iterator[str]:
     """A broker that has the segment as the only partition of a topic."""
     with tempfile.TemporaryDirectory(prefix="audit-broker-", dir=workload.folder.parent) as folder:
         port, controller = _free_ports(2)
         properties = Path(folder, "server.properties")
         kept = "log.retention.ms=-1\nlog.segment.bytes=2147483647\n"
         properties.write_text(_PROPERTIES.format(port=port, controller=controller, folder=folder) + kept)
-        storage = [*jvm(jars, "128m", "warn"), "kafka.tools.StorageTool", "format", "-t", "AAAAAAAAAAAAAAAAAAAAAQ"]
-        subprocess.run([*storage, "-c", str(properties)], check=True, capture_output=True, timeout=TIMEOUT_SECONDS)
+        storage = [*jvm(jars["broker"], "128m", "warn"), "kafka.tools.StorageTool", "format", "-c", str(properties)]
+        storage += ["-t", "AAAAAAAAAAAAAAAAAAAAAQ"]
+        subprocess.run(storage, check=True, capture_output=True, timeout=TIMEOUT_SECONDS)
         address = f"127.0.0.1:{port}"
-        with _running(jars, properties):
+        with _running(jars["broker"], properties):
             create = ["org.apache.kafka.tools.TopicCommand", "--bootstrap-server", address, "--create"]
-            create = [*jvm(jars, "128m", "warn"), *create, "--topic", TOPIC, "--partitions", "1"]
+            create = [*jvm(jars["tools"], "128m", "warn"), *create, "--topic", TOPIC, "--partitions", "1"]
             subprocess.run(create, check=True, capture_output=True, timeout=TIMEOUT_SECONDS)
         data = Path(folder, "data")
         for each in (data / f"{TOPIC}-0").glob("0*"):
             each.unlink()
         shutil.copy(segment(workload.folder), data / f"{TOPIC}-0")
         (data / ".kafka_cleanshutdown").unlink(missing_ok=True)  # so that it rebuilds the indexes
-        with _running(jars, properties):
+        with _running(jars["broker"], properties):
             yield address
 
 
@@ -176,7 +177,7 @@ def compare(workload: Workload, jars: dict[str, str], out: Path, *, with_consume
     if jars:
         found["dump"] = net_seconds(dump(jars["tools"]), workload)
         if with_consumer:
-            with broker_with(workload, jars["broker"]) as address:
+            with broker_with(workload, jars) as address:
                 found["consumer"] = net_seconds(consumer(jars["tools"], workload, address), workload)
     found["tables"] = net_seconds(tables(out, commits=True), workload)
     if workload.name == COMMITS:
