@@ -11,7 +11,7 @@ pytest.importorskip("numba")
 from assignor.audit.history import PartitionHistory
 from assignor.audit.log_segment import SegmentReader
 from spark_sim.audit.partition_audit import AuditFilter, audit_partition
-from spark_sim.audit.sources import FilePartition
+from spark_sim.audit.sources._files import FilePartition
 from tests.bench.audit_segments import BOUNCE, SHUFFLE, commits, encode_batch, generations
 
 KIB = 1024
