@@ -109,7 +109,7 @@ def source_of(options: Mapping[str, str]) -> Source:
         raise SourceError(f"expected one of the options {SEGMENTS}, {DUMP} and {SERVERS}")
     if not given:
         return live_source(topic_of(options))
-    return (segments_source if given == [SEGMENTS] else dump_source)(Path(options[given[0]]))
+    return segments_source(options[SEGMENTS]) if given == [SEGMENTS] else dump_source(Path(options[DUMP]))
 
 
 def topic_of(options: Mapping[str, str]) -> OffsetsTopic:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Final
@@ -25,6 +27,7 @@ from spark_sim.audit.conformance import (
 from spark_sim.audit.partition_audit import AuditFilter, PartitionSummary, audit_partition
 from spark_sim.audit.sources import Source, SourceError
 from spark_sim.audit.sources.live import NO_RECORD
+from spark_sim.audit.storage import is_uri, list_files, open_storage, upload
 
 SUMMARY_FILE: Final = "audit.json"
 REPORT_FILE: Final = "report.html"
@@ -108,6 +111,26 @@ def run_audit(
     finally:
         shutil.rmtree(draft, ignore_errors=True)
     return audit
+
+
+@contextmanager
+def results_folder(out: str) -> Iterator[Path]:
+    """Yield a local folder for results; if ``out`` is a URI, they are uploaded at the end and replace earlier ones.
+
+    Raises:
+        SourceError: The URI has files that no audit has written.
+        StorageError: The storage cannot be read or written.
+    """
+    if not is_uri(out):
+        yield Path(out)
+        return
+    found = {each.path.removeprefix(f"{open_storage(out)[1]}/") for each in list_files(out)}
+    if found and SUMMARY_FILE not in found:
+        raise SourceError(f"expected an empty folder or an earlier audit, but {out} has other files")
+    with tempfile.TemporaryDirectory(prefix="streams-assignor-") as folder:
+        results = Path(folder, "results")
+        yield results
+        upload(results, out, (*_OUTPUTS, *_OPTIONAL_OUTPUTS))
 
 
 def _require_records(audit: Audit) -> None:

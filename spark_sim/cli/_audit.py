@@ -62,9 +62,9 @@ class Moment(click.ParamType[int]):
 @click.command
 @click.option(
     "--segments",
-    type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Log segments copied from brokers: DIR has folders __consumer_offsets-N with .log files.",
+    help="Log segments copied from brokers: DIR, a path or a URI such as s3://bucket/path, has folders "
+    "__consumer_offsets-N with .log files.",
 )
 @click.option("--dump", type=click.Path(path_type=Path), metavar="FILE", help="Or a dump: JSON lines, also as .gz.")
 @click.option(
@@ -75,7 +75,9 @@ class Moment(click.ParamType[int]):
 @click.option("--group", "groups", multiple=True, metavar="NAME", help="Only these groups; * matches any text.")
 @click.option("--since", type=Moment(), help="Only what happened at this time or later (ISO 8601, UTC).")
 @click.option("--until", type=Moment(), help="Only what happened at this time or earlier.")
-@click.option("--out", required=True, type=click.Path(path_type=Path), metavar="DIR", help="Where the results go.")
+@click.option(
+    "--out", required=True, metavar="DIR", help="Where the results go: a path or a URI such as s3://bucket/path."
+)
 @click.option(
     "--commits/--no-commits", default=True, show_default=True, help="Read offset commits, which most records are."
 )
@@ -109,7 +111,7 @@ class Moment(click.ParamType[int]):
 @click.pass_context
 def audit(
     context: click.Context,
-    segments: Path | None,
+    segments: str | None,
     dump: Path | None,
     records: Path | None,
     bootstrap_servers: str | None,
@@ -117,7 +119,7 @@ def audit(
     groups: tuple[str, ...],
     since: int | None,
     until: int | None,
-    out: Path,
+    out: str,
     *,
     commits: bool,
     processes: int | None,
@@ -139,6 +141,7 @@ def audit(
     Examples:
       streams-assignor audit --segments /backup/broker-1 --out audit
       streams-assignor audit --bootstrap-servers localhost:9092 --out audit
+      streams-assignor audit --segments s3://backup/broker-1 --out s3://results/audit
       streams-assignor audit --bootstrap-servers localhost:9092 --follow --out preserved
       streams-assignor audit --records preserved --out audit
       streams-assignor audit --segments segments --conform --master "local[4]" --out audit
@@ -146,6 +149,7 @@ def audit(
       streams-assignor audit --segments segments --no-commits --json --out audit
     """  # noqa: D301 - click reads the backspace character
     from spark_sim.audit.partition_audit import AuditFilter
+    from spark_sim.audit.storage import is_uri
 
     is_live = command_config is not None or _is_given(context, "bootstrap_servers")
     files = [each for each in (segments, dump, records) if each is not None]
@@ -158,8 +162,10 @@ def audit(
             raise WrongUsage("--follow reads brokers: give --bootstrap-servers HOST:PORT,...")
         if conform:
             raise WrongUsage("--conform does not go with --follow: audit --records compares what is preserved")
+        if is_uri(out):
+            raise WrongUsage(f"--follow writes to a folder of this machine, got --out {out}")
         topic = _offsets_topic(context, bootstrap_servers, command_config)
-        _follow(topic, command_config, out, interval, processes or os.cpu_count() or 1)
+        _follow(topic, command_config, Path(out), interval, processes or os.cpu_count() or 1)
         return
     if since is not None and until is not None and since > until:
         raise WrongUsage("--since is later than --until")
@@ -183,7 +189,7 @@ def _is_given(context: click.Context, name: str) -> bool:
     return context.get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
-def _file_source(segments: Path | None, dump: Path | None, records: Path | None) -> Source | None:
+def _file_source(segments: str | None, dump: Path | None, records: Path | None) -> Source | None:
     from spark_sim.audit.sources import dump_source, preserved_source, segments_source
 
     if records is not None:
@@ -229,17 +235,17 @@ def _say(line: str) -> None:
     click.echo(sanitize(line), err=True)
 
 
-def _run(source: Source, out: Path, kept: Any, processes: int, master: str) -> Audit:
+def _run(source: Source, out: str, kept: Any, processes: int, master: str) -> Audit:
     from rich.console import Console
     from rich.progress import Progress
 
-    from spark_sim.audit.job import run_audit
+    from spark_sim.audit.job import results_folder, run_audit
 
-    with Progress(console=Console(stderr=True), transient=True) as progress:
+    with results_folder(out) as folder, Progress(console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("partitions", total=len(source.partitions))
         return run_audit(
             source,
-            out,
+            folder,
             kept,
             processes=processes,
             on_partition=lambda done, _: progress.update(task, completed=done),
@@ -259,7 +265,7 @@ def _problems(group: dict[str, Any]) -> list[dict[str, Any]]:
     return [finding for finding in group["findings"] if finding["severity"] == "problem"]
 
 
-def _show(found: Audit, out: Path) -> None:
+def _show(found: Audit, out: str) -> None:
     from rich.console import Console
 
     console = Console()
@@ -269,14 +275,14 @@ def _show(found: Audit, out: Path) -> None:
     console.print(_groups_table(found, console.width))
     hidden = len(found.groups) - _SHOWN_GROUPS
     if hidden > 0:
-        console.print(f"{hidden} more groups are in {out / 'report.html'}", highlight=False, markup=False)
+        console.print(f"{hidden} more groups are in {out}/report.html", highlight=False, markup=False, soft_wrap=True)
     for line in () if found.conformance is None else _conformance_lines(found.conformance):
         console.print(_one_line(line), highlight=False, markup=False, soft_wrap=True)
     for problem in found.problems[:_SHOWN_PROBLEMS]:
         click.echo(f"warning: {sanitize(problem)}", err=True)
     if len(found.problems) > _SHOWN_PROBLEMS:
         click.echo(f"warning: {len(found.problems) - _SHOWN_PROBLEMS} more, see audit.json", err=True)
-    console.print(f"tables, audit.json and report.html are in {out}", highlight=False, markup=False)
+    console.print(f"tables, audit.json and report.html are in {out}", highlight=False, markup=False, soft_wrap=True)
 
 
 def _conformance_lines(compared: Mapping[str, Any]) -> Iterator[str]:

@@ -32,13 +32,14 @@ def exit_unless(good: bool) -> None:
 def one_line_errors() -> Iterator[None]:
     """Turn what can go wrong outside the runs into one line and an exit status."""
     from spark_sim.audit.sources import SourceError
+    from spark_sim.audit.storage import StorageError
     from spark_sim.pipeline.spark.java import JavaNotFound
     from spark_sim.pipeline.spark.session import SparkNotStarted
     from spark_sim.pipeline.suites import ResultFolderError
 
     try:
         yield
-    except (ResultFolderError, SourceError, UpgradeError) as error:
+    except (ResultFolderError, SourceError, StorageError, UpgradeError) as error:
         raise WrongUsage(str(error)) from error
     except (JavaNotFound, SparkNotStarted) as error:
         raise CommandFailed(f"{error} (or do without Spark: --master processes)") from error

@@ -13,7 +13,7 @@ from uuid import UUID
 
 import numpy as np
 
-from spark_sim.audit._kernel import crc32c
+from spark_sim.audit.sources._kernel import crc32c
 from subscription_codec import (
     Assignment,
     Subscription,

@@ -23,8 +23,9 @@ from assignor.audit.tables import AUDIT_TABLES
 from spark_sim.audit._spark_source import RecordsReader, source_of
 from spark_sim.audit.records import partition_records, read_records
 from spark_sim.cli.main import cli
+from spark_sim.pipeline.spark.session import spark_session
 from tests.integration.clusters import NEWEST, OLDER, Cluster
-from tests.integration.kafka_jars import Unavailable
+from tests.integration.kafka_jars import Unavailable, class_path
 from tests.integration.secure_cluster import PASSWORD, SecureCluster
 from tests.integration.subprocesses import TIMEOUT_SECONDS
 
@@ -192,6 +193,30 @@ def test_a_user_who_may_not_read_is_one_line(
     assert result.stderr.count("\n") == 1, result.stderr
     assert expected in result.stderr
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.java
+@pytest.mark.spark
+def test_files_of_sparks_own_source_are_audited(observed: Observed, tmp_path: Path) -> None:
+    """Without this setting it gives no rows of this topic: then there is nothing to audit, which is an error."""
+    jars = class_path("org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0").split(os.pathsep)
+    wanted = [jar for jar in jars if any(name in Path(jar).name for name in ("kafka", "commons-pool2"))]
+    with spark_session("local[2]", print, {"spark.driver.extraClassPath": os.pathsep.join(wanted)}) as spark:
+        for uses_deprecated in ("false", "true"):
+            spark.conf.set("spark.sql.streaming.kafka.useDeprecatedOffsetFetching", uses_deprecated)
+            reader = spark.read.format("kafka").option("kafka.bootstrap.servers", observed.brokers)
+            reader = reader.option("kafka.isolation.level", "read_committed")
+            records = reader.option("subscribe", "__consumer_offsets").load()
+            named = records.selectExpr("partition", "offset", "unix_millis(timestamp) AS timestamp", "key", "value")
+            in_order = named.repartition("partition").sortWithinPartitions("partition", "offset")
+            in_order.write.parquet(str(tmp_path / uses_deprecated))
+    nothing = audit("--records", tmp_path / "false", "--out", tmp_path / "nothing")
+    found = audit("--records", tmp_path / "true", "--out", tmp_path / "found", "--processes", 1)
+    live = audit("--bootstrap-servers", observed.brokers, "--out", tmp_path / "live", "--processes", 1)
+
+    assert (nothing.exit_code, found.exit_code, live.exit_code) == (2, 0, 0), nothing.output + found.output
+    assert "expected Parquet files with records" in nothing.stderr
+    assert tables(tmp_path / "found") == tables(tmp_path / "live")
 
 
 class Follower:

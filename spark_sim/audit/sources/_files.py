@@ -1,4 +1,4 @@
-"""Files as a source: segments copied from brokers, or a dump."""
+"""Files as a source: segments copied from brokers, on this machine or in an object store, or a dump."""
 
 from __future__ import annotations
 
@@ -8,17 +8,23 @@ import mmap
 import re
 import zlib
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, Final, TextIO
+from operator import attrgetter
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from attrs import frozen
 
 from assignor.audit.log_segment import LogRecord, SegmentReader, known_time
 from assignor.audit.record_columns import RecordColumns
-from spark_sim.audit._scanner import compiled_kernel, scan_segment
+from spark_sim.audit.sources._scanner import compiled_kernel, scan_segment
 from spark_sim.audit.sources._source import Source, SourceError
+from spark_sim.audit.storage import is_uri, list_files, local_copy
+
+if TYPE_CHECKING:
+    from pyarrow.fs import FileInfo
 
 _FOLDER: Final = re.compile(r"__consumer_offsets-(\d+)")
+_NO_SEGMENTS: Final = "expected __consumer_offsets-N folders with .log files, found none in {}"
 
 
 @frozen
@@ -57,12 +63,37 @@ def _segment_records(file: Path, reader: SegmentReader, reads_commits: bool) -> 
         yield from scan_segment(reader, mapped, str(file), reads_commits=reads_commits, kernel=kernel)
 
 
-def segments_source(folder: Path) -> Source:
+@frozen
+class ObjectPartition:
+    """The records of one partition in segments of an object store, one at a time on this machine."""
+
+    partition: int
+    uri: str
+    paths: tuple[str, ...]
+    """Of the segments in the storage, in the order of their base offsets."""
+    size: int
+    """Bytes of the segments."""
+
+    def records(self, reader: SegmentReader, *, reads_commits: bool = True) -> Iterator[LogRecord | RecordColumns]:
+        """Yield the records of all segments."""
+        for path in self.paths:
+            with local_copy(self.uri, path) as file:
+                yield from FilePartition(self.partition, (file,)).records(reader, reads_commits=reads_commits)
+
+
+def segments_source(location: Path | str) -> Source:
     """Return the partitions of a folder with ``__consumer_offsets-N`` folders, or of one such folder.
+
+    Args:
+        location: The folder, or its URI in a storage that PyArrow knows.
 
     Raises:
         SourceError: There is no such folder, or no segment in it.
+        StorageError: The storage cannot be read.
     """
+    if is_uri(str(location)):
+        return _object_source(str(location))
+    folder = Path(location)
     if not folder.is_dir():
         raise SourceError(f"expected a folder with __consumer_offsets-N folders, got {folder}, which is no folder")
     folders = [folder] if _FOLDER.fullmatch(folder.name) else sorted(folder.iterdir())
@@ -73,8 +104,23 @@ def segments_source(folder: Path) -> Source:
         if name and files:
             found.append(FilePartition(int(name[1]), files))
     if not found:
-        raise SourceError(f"expected __consumer_offsets-N folders with .log files, found none in {folder}")
+        raise SourceError(_NO_SEGMENTS.format(folder))
     return Source(str(folder), tuple(sorted(found, key=lambda each: each.partition)))
+
+
+def _object_source(uri: str) -> Source:
+    by_partition: dict[int, list[FileInfo]] = {}
+    for each in sorted(list_files(uri), key=attrgetter("path")):
+        path = PurePosixPath(each.path)
+        if (found := _FOLDER.fullmatch(path.parent.name)) and path.suffix == ".log" and each.size:
+            by_partition.setdefault(int(found[1]), []).append(each)
+    if not by_partition:
+        raise SourceError(_NO_SEGMENTS.format(uri))
+    partitions = (
+        ObjectPartition(number, uri, tuple(each.path for each in files), sum(each.size for each in files))
+        for number, files in sorted(by_partition.items())
+    )
+    return Source(uri, tuple(partitions))
 
 
 def dump_source(file: Path) -> Source:

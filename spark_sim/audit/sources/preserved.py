@@ -1,4 +1,4 @@
-"""What ``audit --follow`` has preserved as a source: the Parquet files of finished batches."""
+"""What ``audit --follow`` has preserved as a source: the Parquet files of finished batches, or any others like them."""
 
 from __future__ import annotations
 
@@ -25,35 +25,49 @@ class PreservedPartition:
 
     partition: int
     files: tuple[Path, ...]
-    """In the order of the batches."""
+    """In the order of their offsets."""
     size: int
     """Records."""
 
     def records(self, reader: SegmentReader, *, reads_commits: bool = True) -> Iterator[LogRecord]:  # noqa: ARG002  # the interface
-        """Yield the records."""
+        """Yield the records.
+
+        Raises:
+            SourceError: They are not in the order of their offsets.
+        """
         import pyarrow.compute as pc
 
+        last = -1
         for batch in _batches(self.files, _RECORD_COLUMNS, self.partition):
             own = batch.filter(pc.equal(batch.column("partition"), self.partition))
             reader.counts["records"] += own.num_rows
-            columns = (own.column(name).to_pylist() for name in _RECORD_COLUMNS[1:])
-            yield from map(LogRecord, *columns)
+            for record in map(LogRecord, *(own.column(name).to_pylist() for name in _RECORD_COLUMNS[1:])):
+                if record.offset <= last:
+                    raise SourceError(
+                        f"expected the records of partition {self.partition} in the order of their offsets, "
+                        f"got offset {record.offset} behind {last}"
+                    )
+                last = record.offset
+                yield record
 
 
 def preserved_source(folder: Path) -> Source:
     """Return the records that ``audit --follow`` has preserved; ``folder`` is its ``OUT/records``, or ``OUT``.
 
+    Of a folder that another program has written, all Parquet files are read; they have the same columns.
+
     Raises:
         SourceError: There are none.
     """
     where = folder / RECORDS_FOLDER if (folder / RECORDS_FOLDER).is_dir() else folder
-    files = tuple(where / name for name in _committed_files(where))
+    names = _committed_files(where) if (where / SINK_LOG).is_dir() else sorted(map(str, where.glob("*.parquet")))
+    files = tuple(where / name for name in names)
     counts: dict[int, int] = {}
     for batch in _batches(files, ("partition",)):
         for each in batch.column("partition").value_counts().to_pylist():
             counts[each["values"]] = counts.get(each["values"], 0) + each["counts"]
     if not counts:
-        raise SourceError(f"expected records of audit --follow, found none in {folder}")
+        raise SourceError(f"expected Parquet files with records, as of audit --follow, found none in {folder}")
     return Source(str(folder), tuple(PreservedPartition(number, files, counts[number]) for number in sorted(counts)))
 
 
@@ -75,6 +89,7 @@ def _batches(files: tuple[Path, ...], columns: tuple[str, ...], partition: int |
     for file in files:
         try:
             with pq.ParquetFile(file) as opened:
+                _require_columns(file, opened.schema_arrow)
                 for group in range(opened.num_row_groups):
                     if partition is None or _may_have(opened.metadata.row_group(group), partition):
                         yield from opened.iter_batches(row_groups=[group], columns=list(columns))
@@ -82,7 +97,21 @@ def _batches(files: tuple[Path, ...], columns: tuple[str, ...], partition: int |
             raise SourceError(f"{file} cannot be read: {error}") from None
 
 
+def _require_columns(file: Path, schema: Any) -> None:
+    from pyarrow import types
+
+    for name in _RECORD_COLUMNS:
+        expected, is_type = ("binary", types.is_binary) if name in {"key", "value"} else ("integer", types.is_integer)
+        if name not in schema.names:
+            raise SourceError(
+                f"{file}: expected the columns {', '.join(_RECORD_COLUMNS)}, got {', '.join(schema.names)}"
+            )
+        if not is_type(schema.field(name).type):
+            raise SourceError(f"{file}: expected {expected} in the column {name}, got {schema.field(name).type}")
+
+
 def _may_have(group: Any, partition: int) -> bool:
-    """Whether the statistics of a row group allow a partition, which is the first column."""
-    found = group.column(0).statistics
+    """Whether the statistics of a row group allow a partition."""
+    columns = map(group.column, range(group.num_columns))
+    found = next(each.statistics for each in columns if each.path_in_schema == "partition")
     return found is None or not found.has_min_max or bool(found.min <= partition <= found.max)

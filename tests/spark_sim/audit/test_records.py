@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -91,7 +92,7 @@ def test_a_partition_whose_records_were_all_compacted_is_no_error(tmp_path):
 def preserve(folder, name, *offsets):
     """A file of a job, with records of partitions 0 and 1."""
     rows = [
-        {"partition": offset % 2, "offset": offset, "timestamp": 5, "key": b"k", "value": None} for offset in offsets
+        {"partition": offset % 2, "offset": offset, "timestamp": 5, "key": b"k", "value": b"v"} for offset in offsets
     ]
     pq.write_table(pa.Table.from_pylist(rows), folder / name, row_group_size=2)
     return json.dumps({"path": f"file:///where/it/was/{name}", "action": "add"})
@@ -113,6 +114,44 @@ def test_only_files_of_finished_batches_are_read_in_their_order(tmp_path):
         found = {each.partition: [one.offset for one in each.records(SegmentReader())] for each in source.partitions}
         assert found == {0: [0, 2, 4, 6], 1: [1, 3, 5]}
         assert [each.size for each in source.partitions] == [4, 3]
+
+
+def test_files_of_another_program_are_read_in_order(tmp_path):
+    preserve(tmp_path, "part-0.parquet", 0, 2, 4)
+    preserve(tmp_path, "part-1.parquet", 1, 3)
+    found = {each.partition: [one.offset for one in each.records(SegmentReader())] for each in parts(tmp_path)}
+
+    assert found == {0: [0, 2, 4], 1: [1, 3]}
+
+    preserve(tmp_path, "part-2.parquet", 2)
+    with pytest.raises(
+        SourceError, match="records of partition 0 in the order of their offsets, got offset 2 behind 4"
+    ):
+        list(parts(tmp_path)[0].records(SegmentReader()))
+
+
+def parts(folder):
+    return preserved_source(folder).partitions
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        (
+            {"partition": 0, "offset": 1},
+            "expected the columns partition, offset, timestamp, key, value, got partition, o",
+        ),
+        (
+            {"partition": 0, "offset": 1, "timestamp": datetime.now(UTC), "key": b"", "value": b""},
+            r"expected integer in the column timestamp, got timestamp",
+        ),
+    ],
+)
+def test_files_with_other_columns_are_refused(tmp_path, row, expected):
+    pq.write_table(pa.Table.from_pylist([row]), tmp_path / "x.parquet")
+
+    with pytest.raises(SourceError, match=expected):
+        preserved_source(tmp_path)
 
 
 def test_records_without_their_checkpoint_are_not_continued(tmp_path):

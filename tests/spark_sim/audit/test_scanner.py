@@ -11,7 +11,7 @@ from kafka.record._crc32c import crc
 from assignor.audit.history import OFFSET_COMMITS, PartitionHistory
 from assignor.audit.log_segment import SegmentReader
 from assignor.audit.record_columns import RecordColumns
-from spark_sim.audit._scanner import compiled_kernel, scan_segment
+from spark_sim.audit.sources._scanner import compiled_kernel, scan_segment
 from subscription_codec.coordinator import record_type_number
 from tests.assignor.audit.histories import HOUR, alone, commit, generation, member
 from tests.assignor.audit.segments import batch

@@ -18,7 +18,7 @@ _LOG_OVERHEAD: Final = 12
 def compiled_kernel() -> Any:
     """Return the module with the compiled loop; None without numba, or if numba has no directory for its cache."""
     try:
-        from spark_sim.audit import _kernel
+        from spark_sim.audit.sources import _kernel
     except (ImportError, RuntimeError):
         return None
     return _kernel

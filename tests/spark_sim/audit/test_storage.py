@@ -1,0 +1,107 @@
+"""Segments and results at a URI: a file system of PyArrow, and a storage that speaks S3."""
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+from assignor.audit.tables import AUDIT_TABLES
+from spark_sim.audit.records import read_records
+from spark_sim.audit.sources import SourceError, segments_source
+from spark_sim.audit.storage import StorageError, list_files, open_storage, upload
+from spark_sim.cli.main import cli
+from tests.integration.kafka_jars import Unavailable
+from tests.spark_sim.pipeline.stores import CREDENTIALS, s3_store
+
+SEGMENTS = Path(__file__).parent / "segments"
+
+
+def audit(*arguments):
+    return CliRunner().invoke(cli, ["audit", *map(str, arguments), "--processes", "1"])
+
+
+@pytest.fixture(scope="module")
+def s3():
+    """The URI of an empty bucket."""
+    try:
+        with s3_store("estate") as address, pytest.MonkeyPatch.context() as patch:
+            settings = {"AWS_ENDPOINT_URL": address, "AWS_REGION": "us-east-1", "AWS_EC2_METADATA_DISABLED": "true"}
+            for name, value in {**CREDENTIALS, **settings}.items():
+                patch.setenv(name, value)
+            yield "s3a://estate"
+    except Unavailable as missing:
+        pytest.skip(str(missing))
+
+
+@pytest.fixture(params=["file", pytest.param("s3", marks=[pytest.mark.java, pytest.mark.slow])])
+def storage(request, tmp_path):
+    return request.getfixturevalue("s3") if request.param == "s3" else tmp_path.as_uri()
+
+
+def copied(storage):
+    from pyarrow.fs import LocalFileSystem, copy_files
+
+    found, path = open_storage(f"{storage}/backup")
+    found.create_dir(path)
+    copy_files(str(SEGMENTS), path, LocalFileSystem(), found)
+    return f"{storage}/backup"
+
+
+def test_segments_and_results_may_be_at_uris(storage, tmp_path):
+    segments, out = copied(storage), f"{storage}/results"
+    first = audit("--segments", segments, "--out", out, "--conform")
+    local = audit("--segments", SEGMENTS, "--out", tmp_path / "local")
+    again = audit("--segments", segments, "--out", out, "--json")
+
+    assert first.exit_code == local.exit_code == again.exit_code == 0, first.output + again.output
+    assert f"are in {out}\n" in first.stdout
+    assert json.loads(again.stdout)["source"] == segments
+    found, path = open_storage(out)
+    for name in AUDIT_TABLES:
+        uploaded = pq.read_table(f"{path}/{name}", filesystem=found).to_pylist()
+        assert sorted(map(repr, uploaded)) == sorted(map(repr, pq.read_table(tmp_path / "local" / name).to_pylist()))
+    names = {each.path.removeprefix(f"{path}/").partition("/")[0] for each in list_files(out)}
+    assert names == {*AUDIT_TABLES, "audit.json", "report.html"}, "the conformance of the first audit is gone"
+
+
+def test_records_of_a_uri_are_those_of_the_folder(tmp_path):
+    remote = segments_source(copied(tmp_path.as_uri()))
+
+    assert list(read_records(remote)) == list(read_records(segments_source(SEGMENTS)))
+    assert [each.size for each in remote.partitions] == [each.size for each in segments_source(SEGMENTS).partitions]
+
+
+def test_a_uri_without_segments_is_named(tmp_path):
+    with pytest.raises(SourceError, match=r"expected __consumer_offsets-N folders .* found none in file:///"):
+        segments_source(tmp_path.as_uri())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["--segments", "nothing://b/p", "--out", "x"], "nothing://b/p cannot be opened"),
+        (
+            ["--segments", SEGMENTS, "--out", SEGMENTS.as_uri()],
+            "expected an empty folder or an earlier audit",
+        ),
+        (
+            ["--bootstrap-servers", "b:1", "--follow", "--out", "s3://b/p"],
+            "a folder of this machine, got --out s3://b/p",
+        ),
+    ],
+)
+def test_a_uri_that_does_not_fit_is_one_line(arguments, expected):
+    result = audit(*arguments)
+
+    assert result.exit_code == 2
+    assert expected in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_a_storage_that_cannot_be_written_is_one_line(tmp_path):
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(StorageError, match="cannot be written"):
+        upload(SEGMENTS, (tmp_path / "file" / "below").as_uri(), ())
