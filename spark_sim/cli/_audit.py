@@ -59,6 +59,19 @@ class Moment(click.ParamType[int]):
         return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
+class LocalPath(click.Path):
+    """A path of this machine: a URI would become a folder with the name of its scheme."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return a ``Path``."""
+        if "://" in str(value):
+            self.fail(f"expected a path of this machine, got {value}", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+_LOCAL_PATH: Final = LocalPath(path_type=Path)
+
+
 @click.command
 @click.option(
     "--segments",
@@ -66,10 +79,8 @@ class Moment(click.ParamType[int]):
     help="Log segments copied from brokers: DIR, a path or a URI such as s3://bucket/path, has folders "
     "__consumer_offsets-N with .log files.",
 )
-@click.option("--dump", type=click.Path(path_type=Path), metavar="FILE", help="Or a dump: JSON lines, also as .gz.")
-@click.option(
-    "--records", type=click.Path(path_type=Path), metavar="DIR", help="Or what --follow has preserved: its --out."
-)
+@click.option("--dump", type=_LOCAL_PATH, metavar="FILE", help="Or a dump: JSON lines, also as .gz.")
+@click.option("--records", type=_LOCAL_PATH, metavar="DIR", help="Or what --follow has preserved: its --out.")
 @BOOTSTRAP_SERVERS
 @COMMAND_CONFIG
 @click.option("--group", "groups", multiple=True, metavar="NAME", help="Only these groups; * matches any text.")
