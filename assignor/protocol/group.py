@@ -31,7 +31,7 @@ from subscription_codec import (
     TaskId,
     TopicPartition,
 )
-from subscription_codec.columns import INT64, TaskIds, TaskOffsetSums
+from subscription_codec.columns import INT64, TaskIds, TaskOffsetSums, from_big_endian, pack_task_ids
 from subscription_codec.consumer_protocol import TopicPartitions, decode_member_userdata
 from upgrade import ConfigException
 from upgrade.config_types import parse_host_port
@@ -148,9 +148,8 @@ def _offset_sums(userdata: Subscription) -> Mapping[TaskId, int]:
     if userdata.version < FIRST_VERSION_WITH_OFFSET_SUMS:
         standby, active = userdata.standby_tasks, userdata.prev_tasks
         sums = array(INT64, [OFFSET_UNKNOWN]) * len(standby) + array(INT64, [LATEST_OFFSET]) * len(active)
-        if isinstance(standby, TaskIds) and isinstance(active, TaskIds):
-            return offset_sums(TaskIds(standby.packed + active.packed), sums)
-        return offset_sums((*standby, *active), sums)
+        packed = from_big_endian(INT64, pack_task_ids(standby) + pack_task_ids(active))  # they have no topology names
+        return offset_sums(TaskIds(packed), sums)
     rows = userdata.task_offset_sums
     if isinstance(rows, TaskOffsetSums):
         return offset_sums(TaskIds(rows.packed), rows.sums)

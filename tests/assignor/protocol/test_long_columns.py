@@ -105,6 +105,45 @@ def test_a_leader_reads_a_member_with_more_tasks_than_exist_as_any_other(stated,
     assert [each.first_task_without_lag() for each in found] == [each.first_task_without_lag() for each in expected]
 
 
+@pytest.mark.parametrize("version", [6, 11])
+@pytest.mark.parametrize("owned", [(), PARTITIONS[:1], PARTITIONS[:2]])
+@pytest.mark.parametrize("names", [(None,), (None, "name")])
+def test_a_member_with_hundreds_of_unknown_tasks_is_read_from_columns(version, owned, names):
+    """Of tasks 0_0 to 0_2, which exist, it ran 0_0 and has state of 0_1; it owns a partition of 0_0 and one of 0_1."""
+    unknown = [TaskId(5, number, name) for number in range(400) for name in (names if version > 6 else (None,))]
+    rows = [(TaskId(0, 1), 4), *((task, 7) for task in unknown), (TaskId(0, 0), 3), (TaskId(0, 0), LATEST_OFFSET)]
+    existing = {TaskId(0, number): (TopicPartition("orders", number),) for number in range(3)}
+    members = group_module.decode_members({"a": joined(rows, version, owned)}, 11)
+    (process,) = group_module.group_by_process(members, existing, dict.fromkeys(existing, 6))
+    state, active = process.state, {TaskId(0, 0), *(TaskId(0, each.partition) for each in owned)}
+
+    assert isinstance(members[0].offset_sums, SortedOffsetSums)
+    assert members[0].offset_sums[TaskId(5, 0)] == (7 if version > 6 else -3)
+    assert TaskId(9, 9) not in members[0].offset_sums
+    assert state.previous_active_tasks == active
+    assert state.previous_standby_tasks == {TaskId(0, 1), *unknown} - active
+    assert process.first_task_without_lag() == TaskId(5, 0)
+
+
+def test_a_task_that_is_owned_and_has_no_offset_sum_is_active():
+    rows = [(TaskId(5, number), 7) for number in range(300)]
+    members = group_module.decode_members({"a": joined(rows, 11, PARTITIONS[:1])}, 11)
+    (process,) = group_module.group_by_process(members, {TaskId(0, 0): (PARTITIONS[0],)}, {})
+
+    assert process.state.previous_active_tasks == {TaskId(0, 0)}
+
+
+def test_the_members_of_a_process_have_the_best_offset_sums_together():
+    tasks = [TaskId(0, number) for number in range(300)]
+    both = {"a": joined([(task, 5) for task in tasks], 11, ()), "b": joined([(task, 4) for task in tasks[1:]], 11, ())}
+    (process,) = group_module.group_by_process(
+        group_module.decode_members(both, 11), {tasks[1]: (PARTITIONS[1],)}, {tasks[1]: 9}
+    )
+
+    assert dict(process.state.lags) == {tasks[1]: 4}
+    assert process.state.previous_standby_tasks == set(tasks)
+
+
 def joined(rows, version, owned):
     if version < 7:
         rows = [(task, known) for task, known in rows if task.topology is None]
