@@ -192,6 +192,23 @@ def test_a_client_that_times_out_three_times_a_day_flaps(step, codes):
     assert [code for code in Played(*timeouts(3, 0, step)).codes if code == "flapping"] == codes
 
 
+@pytest.mark.parametrize(("others", "codes"), [(49, ["flapping"]), (50, [])])
+def test_the_timeouts_of_fifty_clients_are_remembered(others, codes):
+    """A process that starts may have a new client id each time: a group would need memory for all of them."""
+    first, _ = pair()
+    names = ["B", "B", *(f"C{number}" for number in range(others)), "B"]
+    records = [
+        record
+        for at, name in enumerate(names)
+        for record in (
+            generation(2 * at + 1, first, member(name, active="0_1", owned="0_1", had="0_1"), at=at * 10 * MINUTE),
+            generation(2 * at + 2, member("A", active=ALL), at=at * 10 * MINUTE + 20_000),
+        )
+    ]
+
+    assert [code for code in Played(*records).codes if code == "flapping"] == codes
+
+
 def test_a_healthy_hour_has_no_findings():
     records = [generation(1, alone()), generation(2, *pair(), at=10_000)]
     commits = [commit(each % 2, 100 + each, at=20_000 + each * 30_000) for each in range(120)]
