@@ -151,7 +151,7 @@ def test_results_of_an_earlier_audit_are_replaced(made_up, tmp_path):
         ((), "give one source: --segments DIR, --dump FILE, --records DIR or --bootstrap-servers HOST:PORT,..."),
         (("--segments", REAL, "--bootstrap-servers", "a:1"), "give one source"),
         (("--segments", REAL, "--follow"), "--follow reads brokers"),
-        (("--records", REAL), "expected records of audit --follow, found none in"),
+        (("--records", REAL), "expected Parquet files with records, as of audit --follow, found none in"),
         (("--segments", REAL, "--dump", "x"), "give one source"),
         (("--segments", "/nowhere"), "got /nowhere, which is no folder"),
         (("--segments", REAL.parent), "expected __consumer_offsets-N folders with .log files, found none in"),
