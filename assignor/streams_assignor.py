@@ -187,7 +187,11 @@ class StreamsAssignor:
         return self._member.needs_rejoin_for(levels)
 
     def restore(self, member: Member) -> None:
-        """Continue in the state of a member, such as ``evolve(self.member, ...)``."""
+        """Continue in the state of a member, as a simulation does whose history began before its records.
+
+        Args:
+            member: Such as ``evolve(self.member, ...)``.
+        """
         self._member = member
 
     def request_shutdown(self) -> None:

@@ -125,7 +125,7 @@ def split_named(
     packed, named = array(INT64), []
     for place, task in enumerate(tasks):
         if task.topology is None:
-            packed.append(pack_task(task))
+            packed.append(_packed_id(task))
         else:
             named.append(task)
         if places:
@@ -138,12 +138,12 @@ def task_order(task: TaskId) -> tuple[int, int, str]:
     return (task.subtopology, task.partition, task.topology or "")
 
 
-def pack_task(task: TaskId) -> int:
+def _packed_id(task: TaskId) -> int:
     """Return a task without a topology name as one number, as ``columns.TaskIds`` has it."""
     return task.subtopology << 32 | task.partition & 0xFFFFFFFF
 
 
 def _span(task: TaskId, packed: array[int], named: Sequence[TaskId]) -> range:
     """Return where a task is among the sorted ones; empty if it is not there."""
-    key, column = (pack_task(task), packed) if task.topology is None else (task, named)
+    key, column = (_packed_id(task), packed) if task.topology is None else (task, named)
     return range(bisect_left(column, key), bisect_right(column, key))

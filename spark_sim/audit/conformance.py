@@ -94,11 +94,8 @@ def compare_on_spark(spark: SparkSession, bounces: Sequence[Bounce]) -> list[Row
 
 
 def _compare_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    import pyarrow
-
-    for batch in batches:
-        rows = [compare_bounce(pickle.loads(each)) for each in batch.column("bounce").to_pylist()]
-        yield pyarrow.RecordBatch.from_pylist(rows, schema=CONFORMANCE.arrow())
+    pickled = (each for batch in batches for each in batch.column("bounce").to_pylist())
+    return CONFORMANCE.batches((compare_bounce(pickle.loads(each)) for each in pickled), 1)
 
 
 def write_conformance(rows: Sequence[Row], out: Path) -> None:

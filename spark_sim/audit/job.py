@@ -31,8 +31,7 @@ from spark_sim.audit.storage import is_uri, list_files, open_storage, upload
 
 SUMMARY_FILE: Final = "audit.json"
 REPORT_FILE: Final = "report.html"
-_OUTPUTS: Final = (*TABLES, SUMMARY_FILE, REPORT_FILE)
-_OPTIONAL_OUTPUTS: Final = (CONFORMANCE.name,)
+_OUTPUTS: Final = (*TABLES, CONFORMANCE.name, SUMMARY_FILE, REPORT_FILE)
 
 
 @frozen
@@ -130,7 +129,7 @@ def results_folder(out: str) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="streams-assignor-") as folder:
         results = Path(folder, "results")
         yield results
-        upload(results, out, (*_OUTPUTS, *_OPTIONAL_OUTPUTS))
+        upload(results, out, _OUTPUTS)
 
 
 def _require_records(audit: Audit) -> None:
@@ -203,11 +202,6 @@ def _write_empty_tables(draft: Path) -> None:
 def _replace(out: Path, draft: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     for name in _OUTPUTS:
-        old = out / name
-        if old.is_dir():
-            shutil.rmtree(old)
-        (draft / name).replace(old)
-    for name in _OPTIONAL_OUTPUTS:
         shutil.rmtree(out / name, ignore_errors=True)
-        if (draft / name).is_dir():
+        if (draft / name).exists():  # conformance is optional
             (draft / name).replace(out / name)

@@ -17,7 +17,7 @@ from assignor.audit.history import PartitionHistory
 from assignor.audit.log_segment import SegmentReader
 from assignor.audit.tables import COMMITS, FINDINGS, GENERATIONS, MEMBERS, TASKS, Row
 from spark_sim.audit._schema import TABLES
-from spark_sim.audit.sources import PartitionSource
+from spark_sim.audit.sources import PartitionSource, new_reader
 from spark_sim.conformance.bounces import Bounce, BounceFinders
 
 if TYPE_CHECKING:
@@ -55,15 +55,15 @@ class AuditFilter:
     def keeps(self, table: str, row: Row) -> bool:
         """Whether a row is asked for."""
         begin, end = _INTERVALS[table]
-        if self.since is not None and row[end] is not None and row[end] < self.since:
-            return False
-        return (self.until is None or row[begin] <= self.until) and self.keeps_group(row["group"])
+        return self._overlaps(row[begin], row[end]) and self.keeps_group(row["group"])
 
     def keeps_bounce(self, bounce: Bounce) -> bool:
         """Whether a rolling bounce is asked for."""
-        return (self.since is None or bounce.until_time >= self.since) and (
-            self.until is None or bounce.from_time <= self.until
-        )
+        return self._overlaps(bounce.from_time, bounce.until_time)
+
+    def _overlaps(self, begin: int, end: int | None) -> bool:
+        is_over = self.since is not None and end is not None and end < self.since
+        return not is_over and (self.until is None or begin <= self.until)
 
 
 @define
@@ -81,7 +81,7 @@ class PartitionSummary:
 
 def audit_partition(source: PartitionSource, kept: AuditFilter, out: Path) -> PartitionSummary:
     """Write the rows of a partition below ``out``, and return its summary."""
-    reader, history = SegmentReader(), PartitionHistory(reads_commits=kept.reads_commits)
+    reader, history = new_reader(), PartitionHistory(reads_commits=kept.reads_commits)
     summary, finders = PartitionSummary(), BounceFinders(kept.keeps_group)
     if kept.finds_bounces:
         history.on_group_metadata = finders.on_group_metadata

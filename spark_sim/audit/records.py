@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-from assignor.audit.log_segment import LogRecord, SegmentReader
+from assignor.audit.log_segment import LogRecord
 from assignor.audit.record_columns import RecordColumns
 from assignor.audit.tables import valid_text
-from spark_sim.audit.sources import PartitionSource, Source
+from spark_sim.audit.sources import PartitionSource, Source, new_reader
 from spark_sim.pipeline.tables.schema import Table, columns_of
 from subscription_codec import DecodeError
 from subscription_codec.coordinator import RECORD_TYPES, decode_key, decode_value, record_type_number
@@ -47,7 +47,7 @@ def read_records(source: Source) -> Iterator[dict[str, Any]]:
 
 def partition_records(source: PartitionSource) -> Iterator[dict[str, Any]]:
     """Yield the rows of the records of one partition."""
-    for found in source.records(SegmentReader()):
+    for found in source.records(new_reader()):
         for record in found.records() if isinstance(found, RecordColumns) else (found,):
             yield record_row(source.partition, record)
 

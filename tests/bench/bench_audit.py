@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.bench import audit_segments
-from tests.integration.brokers import _PROPERTIES, _UNTIL_END_OF_INPUT, _free_ports
+from tests.integration.brokers import PROPERTIES, UNTIL_END_OF_INPUT, free_ports
 from tests.integration.kafka_jars import Unavailable, class_path, java, jvm
 from tests.integration.subprocesses import TIMEOUT_SECONDS, Subprocess, wait_until
 
@@ -139,10 +139,10 @@ def consumer(jars: str, workload: Workload, bootstrap: str):
 def broker_with(workload: Workload, jars: dict[str, str]) -> Iterator[str]:
     """A broker that has the segment as the only partition of a topic."""
     with tempfile.TemporaryDirectory(prefix="audit-broker-", dir=workload.folder.parent) as folder:
-        port, controller = _free_ports(2)
+        port, controller = free_ports(2)
         properties = Path(folder, "server.properties")
         kept = "log.retention.ms=-1\nlog.segment.bytes=2147483647\n"
-        properties.write_text(_PROPERTIES.format(port=port, controller=controller, folder=folder) + kept)
+        properties.write_text(PROPERTIES.format(port=port, controller=controller, folder=folder) + kept)
         storage = [*jvm(jars["broker"], "128m", "warn"), "kafka.tools.StorageTool", "format", "-c", str(properties)]
         storage += ["-t", "AAAAAAAAAAAAAAAAAAAAAQ"]
         subprocess.run(storage, check=True, capture_output=True, timeout=TIMEOUT_SECONDS)
@@ -163,7 +163,7 @@ def broker_with(workload: Workload, jars: dict[str, str]) -> Iterator[str]:
 @contextmanager
 def _running(jars: str, properties: Path) -> Iterator[None]:
     with Subprocess(
-        "the broker", [*_UNTIL_END_OF_INPUT, *jvm(jars, "512m", "info"), "kafka.Kafka", str(properties)]
+        "the broker", [*UNTIL_END_OF_INPUT, *jvm(jars, "512m", "info"), "kafka.Kafka", str(properties)]
     ) as broker:
         wait_until(lambda: any("Kafka Server started" in line for line in broker.lines), broker)
         yield

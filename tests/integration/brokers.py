@@ -16,9 +16,9 @@ from tests.integration.subprocesses import TIMEOUT_SECONDS, Subprocess, wait_unt
 IMAGE = os.environ.get("STREAMS_ASSIGNOR_KAFKA_IMAGE", "confluentinc/cp-kafka:8.3.2")
 RELEASE = "3.9.2"  # the last release that also understands the oldest clients
 _CONTAINER_SECONDS = TIMEOUT_SECONDS
-_signs: list[socket.socket] = []  # see `_free_ports`
-_UNTIL_END_OF_INPUT = ["sh", "-c", '"$@" & cat > /dev/null; kill $!; wait $!', "sh"]
-_PROPERTIES = """\
+_signs: list[socket.socket] = []  # see `free_ports`
+UNTIL_END_OF_INPUT = ["sh", "-c", '"$@" & cat > /dev/null; kill $!; wait $!', "sh"]
+PROPERTIES = """\
 process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller}
@@ -83,20 +83,20 @@ def _from_jars() -> Iterator[str]:
     jars = class_path(f"org.apache.kafka:kafka_2.13:{RELEASE}")
     with tempfile.TemporaryDirectory(prefix="kafka-") as folder:
         properties = Path(folder, "server.properties")
-        port, controller = _free_ports(2)
-        properties.write_text(_PROPERTIES.format(port=port, controller=controller, folder=folder))
+        port, controller = free_ports(2)
+        properties.write_text(PROPERTIES.format(port=port, controller=controller, folder=folder))
         storage = [*jvm(jars, "128m", "warn"), "kafka.tools.StorageTool", "format", "-t", "AAAAAAAAAAAAAAAAAAAAAQ"]
         done = subprocess.run(
             [*storage, "-c", str(properties)], capture_output=True, text=True, timeout=TIMEOUT_SECONDS
         )
         assert 0 == done.returncode, done.stdout + done.stderr
-        command = [*_UNTIL_END_OF_INPUT, *jvm(jars, "384m", "info"), "kafka.Kafka", str(properties)]
+        command = [*UNTIL_END_OF_INPUT, *jvm(jars, "384m", "info"), "kafka.Kafka", str(properties)]
         with Subprocess("the broker", command) as broker:
             wait_until(lambda: any("Kafka Server started" in line for line in broker.lines), broker)
             yield f"127.0.0.1:{port}"
 
 
-def _free_ports(number: int) -> list[int]:
+def free_ports(number: int) -> list[int]:
     """Ports below those that outgoing connections take, so no connection takes them in between.
 
     Nor does a test in another process: until this one ends, it keeps the UDP ports of the same numbers as a sign.

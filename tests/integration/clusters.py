@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
-from tests.integration.brokers import _UNTIL_END_OF_INPUT, _free_ports
+from tests.integration.brokers import UNTIL_END_OF_INPUT, free_ports
 from tests.integration.kafka_jars import class_path, jvm
 from tests.integration.subprocesses import TIMEOUT_SECONDS, Subprocess, wait_until
 
@@ -52,7 +52,7 @@ class Cluster:
     def __init__(self, folder: Path, metadata: str = "4.0-IV3", controllers: int = 1) -> None:
         self._folder = folder
         self._metadata = metadata
-        ports = _free_ports(2 * controllers + 2)
+        ports = free_ports(2 * controllers + 2)
         self._ports = {node: ports[2 * node - 2 : 2 * node] for node in range(1, controllers + 2)}
         self._voters = range(1, controllers + 1)
         self._running: dict[int, Subprocess] = {}
@@ -99,7 +99,7 @@ class Cluster:
         properties.write_text(self._properties(node, roles, folder, settings))
         if not (folder / "data").exists():
             self._format(jars, properties, release)
-        command = [*_UNTIL_END_OF_INPUT, *jvm(jars, "384m", "info"), "kafka.Kafka", str(properties)]
+        command = [*UNTIL_END_OF_INPUT, *jvm(jars, "384m", "info"), "kafka.Kafka", str(properties)]
         self._running[node] = Subprocess(f"node {node} ({release})", command)
         return self._running[node]
 

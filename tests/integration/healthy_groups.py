@@ -13,16 +13,16 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from threading import Event, Thread
 from typing import Final
 
-from confluent_kafka import Consumer, Producer
+from confluent_kafka import Consumer
 
 from spark_sim.audit.job import run_audit
 from spark_sim.audit.partition_audit import AuditFilter
 from spark_sim.audit.sources import segments_source
+from tests.integration.background import repeated, sent_records
 from tests.integration.clusters import NEWEST, OLDER, Cluster
 from tests.integration.peers import Group
 from tests.integration.topologies import PARTITIONS
@@ -65,7 +65,8 @@ def observe(release: str, seconds: float, folder: Path, stack: ExitStack) -> tup
     for number, strategy in enumerate(_PLAIN):
         for _ in range(2):
             stack.enter_context(plain_consumer(cluster.brokers, f"plain-{strategy}", groups[number], strategy))
-    stack.enter_context(records(cluster.brokers, groups))
+    topics = {group.topics.source: PARTITIONS for group in groups}
+    stack.enter_context(sent_records(cluster.brokers, topics, _SEND_SECONDS))
     print("the groups run", flush=True)
     time.sleep(seconds / 4)
     groups[0].start("java3", NEWEST, **_COMMITS)
@@ -82,46 +83,13 @@ def observe(release: str, seconds: float, folder: Path, stack: ExitStack) -> tup
 
 
 @contextmanager
-def records(brokers: str, groups: list[Group]) -> Iterator[None]:
-    """Send records all the time."""
-    producer, ended = Producer({"bootstrap.servers": brokers}), Event()
-
-    def send() -> None:
-        while not ended.wait(_SEND_SECONDS):
-            for group in groups:
-                for partition in range(PARTITIONS):
-                    producer.produce(group.topics.source, key=str(partition), value=b"x", partition=partition)
-            producer.poll(0)
-
-    thread = Thread(target=send)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
-        producer.flush(10)
-
-
-@contextmanager
 def plain_consumer(brokers: str, name: str, group: Group, strategy: str) -> Iterator[None]:
     """A consumer with Kafka's defaults that reads the source of a group."""
     settings = {"group.id": name, "partition.assignment.strategy": strategy, "auto.offset.reset": "earliest"}
-    consumer, ended = Consumer({"bootstrap.servers": brokers, **settings}), Event()
-    consumer.subscribe([group.topics.source])
-
-    def read() -> None:
-        while not ended.is_set():
-            consumer.poll(0.5)
-
-    thread = Thread(target=read)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
-        consumer.close()
+    with closing(Consumer({"bootstrap.servers": brokers, **settings})) as consumer:
+        consumer.subscribe([group.topics.source])
+        with repeated(lambda: consumer.poll(0.5)):
+            yield
 
 
 if __name__ == "__main__":

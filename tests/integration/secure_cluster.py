@@ -28,7 +28,7 @@ from confluent_kafka.admin import (
 )
 
 from tests.integration.applications import PARTITIONS, Application
-from tests.integration.brokers import _free_ports
+from tests.integration.brokers import free_ports
 from tests.integration.clusters import Cluster
 from tests.integration.kafka_jars import Unavailable
 from tests.integration.subprocesses import TIMEOUT_SECONDS
@@ -106,7 +106,7 @@ class SecureCluster:
 def secure_cluster(folder: Path, **settings: str) -> Iterator[SecureCluster]:
     """Start it, with `RECORDS` records in the source topic; `Unavailable`."""
     certify(folder)
-    secure, mutual = (f"127.0.0.1:{port}" for port in _free_ports(2))
+    secure, mutual = (f"127.0.0.1:{port}" for port in free_ports(2))
     with Cluster(folder / "cluster") as cluster:
         cluster.start(1, settings=_settings(cluster, secure, mutual, folder) | settings)
         found = SecureCluster(Application(cluster.brokers), cluster.brokers, secure, mutual, folder)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from kafka import KafkaAdminClient
 
-from tests.integration.brokers import _UNTIL_END_OF_INPUT, _free_ports
+from tests.integration.brokers import UNTIL_END_OF_INPUT, free_ports
 from tests.integration.clusters import Cluster, JavaTools
 from tests.integration.kafka_jars import Unavailable, class_path, jvm
 from tests.integration.subprocesses import TIMEOUT_SECONDS, Subprocess, wait_until
@@ -64,7 +64,7 @@ def test_a_broker_refuses_what_the_validation_refuses(row: Row, tmp_path: Path) 
     properties.write_text("".join(f"{key}={value}\n" for key, value in reported.items()))
     java, *more = jvm(jars(row.release), "256m", "info")
     command = [java, f"-Dlog4j.configuration=file:{log4j}", *more, "kafka.Kafka", str(properties)]
-    with Subprocess(f"a broker of {row.release}", [*_UNTIL_END_OF_INPUT, *command]) as broker:
+    with Subprocess(f"a broker of {row.release}", [*UNTIL_END_OF_INPUT, *command]) as broker:
         wait_until(lambda: any(re.search(f"{GOES_ON}|Exception: ", line) for line in broker.lines), broker)
 
     output = "\n".join(broker.lines).replace("`", "")  # 3.3 and later quote nothing
@@ -77,7 +77,7 @@ class WithZooKeeper:
 
     def __init__(self, folder: Path, stack: ExitStack) -> None:
         self._folder, self._stack = folder, stack
-        self._zookeeper, *self._ports = _free_ports(3)
+        self._zookeeper, *self._ports = free_ports(3)
         self.bootstrap = [f"127.0.0.1:{port}" for port in self._ports]
         reported = {"dataDir": folder / "zookeeper", "clientPort": self._zookeeper, "admin.enableServer": "false"}
         self._start("ZooKeeper", OLD, "org.apache.zookeeper.server.ZooKeeperServerMain", reported, "binding to port")
@@ -99,7 +99,7 @@ class WithZooKeeper:
         (self._folder / "log4j.properties").write_text(LOG4J)
         java, *more = jvm(jars(release), "256m", "info")
         log4j = f"-Dlog4j.configuration=file:{self._folder}/log4j.properties"
-        command = [*_UNTIL_END_OF_INPUT, java, log4j, *more, main, str(properties)]
+        command = [*UNTIL_END_OF_INPUT, java, log4j, *more, main, str(properties)]
         child = self._stack.enter_context(Subprocess(name, command))
         wait_until(lambda: any(ready in line or "] started" in line for line in child.lines), child)
         return child

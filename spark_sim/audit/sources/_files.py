@@ -7,10 +7,9 @@ import json
 import mmap
 import re
 import zlib
-from collections.abc import Iterator
-from operator import attrgetter
-from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from collections.abc import Iterable, Iterator
+from pathlib import Path, PurePath, PurePosixPath
+from typing import Any, Final, TextIO, TypeVar
 
 from attrs import frozen
 
@@ -20,11 +19,8 @@ from spark_sim.audit.sources._scanner import compiled_kernel, scan_segment
 from spark_sim.audit.sources._source import Source, SourceError
 from spark_sim.audit.storage import is_uri, list_files, local_copy
 
-if TYPE_CHECKING:
-    from pyarrow.fs import FileInfo
-
 _FOLDER: Final = re.compile(r"__consumer_offsets-(\d+)")
-_NO_SEGMENTS: Final = "expected __consumer_offsets-N folders with .log files, found none in {}"
+P = TypeVar("P", bound=PurePath)
 
 
 @frozen
@@ -96,31 +92,29 @@ def segments_source(location: Path | str) -> Source:
     folder = Path(location)
     if not folder.is_dir():
         raise SourceError(f"expected a folder with __consumer_offsets-N folders, got {folder}, which is no folder")
-    folders = [folder] if _FOLDER.fullmatch(folder.name) else sorted(folder.iterdir())
-    found = []
-    for each in folders:
-        name = _FOLDER.fullmatch(each.name)
-        files = tuple(sorted(each.glob("*.log"))) if name and each.is_dir() else ()
-        if name and files:
-            found.append(FilePartition(int(name[1]), files))
-    if not found:
-        raise SourceError(_NO_SEGMENTS.format(folder))
-    return Source(str(folder), tuple(sorted(found, key=lambda each: each.partition)))
+    found = _by_partition([*folder.glob("*.log"), *folder.glob("*/*.log")], folder)
+    return Source(str(folder), tuple(FilePartition(number, tuple(files)) for number, files in found.items()))
 
 
 def _object_source(uri: str) -> Source:
-    by_partition: dict[int, list[FileInfo]] = {}
-    for each in sorted(list_files(uri), key=attrgetter("path")):
-        path = PurePosixPath(each.path)
-        if (found := _FOLDER.fullmatch(path.parent.name)) and path.suffix == ".log" and each.size:
-            by_partition.setdefault(int(found[1]), []).append(each)
-    if not by_partition:
-        raise SourceError(_NO_SEGMENTS.format(uri))
+    sizes = {PurePosixPath(each.path): each.size for each in list_files(uri)}
+    found = _by_partition(sizes, uri)
     partitions = (
-        ObjectPartition(number, uri, tuple(each.path for each in files), sum(each.size for each in files))
-        for number, files in sorted(by_partition.items())
+        ObjectPartition(number, uri, tuple(map(str, files)), sum(map(sizes.__getitem__, files)))
+        for number, files in found.items()
     )
     return Source(uri, tuple(partitions))
+
+
+def _by_partition(paths: Iterable[P], source: Path | str) -> dict[int, list[P]]:
+    """Return the segments of each partition, both in order."""
+    segments: dict[int, list[P]] = {}
+    for path in sorted(paths):
+        if (folder := _FOLDER.fullmatch(path.parent.name)) and path.suffix == ".log":
+            segments.setdefault(int(folder[1]), []).append(path)
+    if not segments:
+        raise SourceError(f"expected __consumer_offsets-N folders with .log files, found none in {source}")
+    return dict(sorted(segments.items()))
 
 
 def dump_source(file: Path) -> Source:

@@ -24,13 +24,27 @@ def compiled_kernel() -> Any:
     return _kernel
 
 
+def new_reader() -> SegmentReader:
+    """Return a reader that verifies checksums if it can."""
+    return SegmentReader(checksum=_crc32c)
+
+
+def _crc32c(data: SegmentBytes) -> int | None:
+    """Return the checksum; None without a compiled loop, because Python alone needs longer for it than for reading."""
+    if (kernel := compiled_kernel()) is None:
+        return None
+    import numpy as np
+
+    return int(kernel.crc32c(np.frombuffer(data, np.uint8), 0, len(data)))
+
+
 def scan_segment(
     reader: SegmentReader, data: SegmentBytes, source: str, *, reads_commits: bool, kernel: Any
 ) -> Iterator[LogRecord | RecordColumns]:
     """Yield the records of a segment in order; ``reader`` counts, and reads what the kernel does not.
 
     Args:
-        reader: Counts batches and collects problems. It verifies checksums from now on.
+        reader: Counts batches and collects problems.
         data: The bytes of the segment.
         source: The name of the segment in messages.
         reads_commits: False: offset commits are only counted.
@@ -38,7 +52,6 @@ def scan_segment(
     """
     import numpy as np
 
-    reader.checksum = lambda raw: int(kernel.crc32c(np.frombuffer(raw, np.uint8), 0, len(raw)))
     array = np.frombuffer(data, np.uint8)
     rows, counts = np.zeros((ROWS, kernel.COLUMNS), np.int64), np.zeros(kernel.COUNTS, np.int64)
     at, end = 0, len(data)

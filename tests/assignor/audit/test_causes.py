@@ -148,7 +148,7 @@ def test_a_plain_consumer_without_commits_left_or_timed_out():
 
 @pytest.mark.parametrize(("of_the_other", "code"), [(5000, "member-gone"), (15_000, "member-timed-out")])
 def test_silence_of_a_plain_consumer_is_evidence_only_if_others_commit(of_the_other, code):
-    """Without records nobody commits, and a consumer that leaves has been as silent as one that times out."""
+    """Without records no member commits, and a consumer that leaves has been as silent as one that times out."""
     first, second = of_range("A", (0,)), of_range("B", (1,))
     records = (
         generation(1, first, second, protocol="range"),

@@ -288,5 +288,5 @@ def test_a_batch_with_another_checksum_is_counted_and_its_records_are_kept():
 
     assert [each[0] for each in found] == [1, 2, 3, 4, 5, 6]
     assert found[3:] == READ
-    assert reader.counts["damaged"] == 1
+    assert reader.counts["checksum_mismatches"] == 1
     assert reader.problems == ["segment: the checksum of the batch at offset 1 does not match"]

@@ -3,7 +3,7 @@
 import pytest
 from rich.console import Console
 
-from spark_sim.cli._audit import _groups_table
+from spark_sim.cli._audit_output import groups_table
 from tests.spark_sim.audit.made_up_groups import HOSTILE, estate, finding, rolling_bounce, storm, summary, write_audit
 
 LONG = "payments-prod-eu-west-1-aggregator-with-a-name-that-does-not-fit-into-a-line-v2"
@@ -14,7 +14,7 @@ def printed(tmp_path):
     def lines(groups, width):
         console = Console(width=width)
         with console.capture() as captured:
-            console.print(_groups_table(write_audit(tmp_path, groups), width))
+            console.print(groups_table(write_audit(tmp_path, groups), width))
         return [line.rstrip() for line in captured.get().splitlines()]
 
     return lines
