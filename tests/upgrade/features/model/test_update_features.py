@@ -53,8 +53,8 @@ def test_u1_a_request_is_a_list_of_features_each_with_a_level_of_16_bits():
         (each.feature, each.level, each.upgrade_type)
         for each in UpdateFeaturesRequest((UpdateItem(TRANSACTION, 2), UpdateItem("b", -(2**15), 0))).updates
     ]
-    with pytest.raises(FeatureError, match="a level of 16 bits, got 'b' at 32768"):
-        UpdateItem("b", 2**15)
+    with pytest.raises(FeatureError, match="expected a level of 16 bits, got 'b' at 32768"):
+        update_features(kafka(), request("b", 2**15))
     with pytest.raises(FeatureError, match="expected a named feature"):
         UpdateItem("", 1)
     with pytest.raises(FeatureError, match="got b more than once"):
