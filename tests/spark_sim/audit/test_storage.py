@@ -112,3 +112,28 @@ def test_a_storage_that_cannot_be_written_is_one_line(tmp_path):
 
     with pytest.raises(StorageError, match="cannot be written"):
         upload(SEGMENTS, (tmp_path / "file" / "below").as_uri(), ())
+
+
+def test_an_upload_that_fails_leaves_no_summary_and_is_repaired_by_the_same_audit(tmp_path, monkeypatch):
+    """It left the tables of two audits beside each other, and the summary of one of them."""
+    import pyarrow.fs
+
+    command = ["--segments", SEGMENTS, "--out", (tmp_path / "results").as_uri()]
+    copied_files, copy_files = [], pyarrow.fs.copy_files
+
+    def fail_at_the_third(source, *rest):
+        copied_files.append(source)
+        if len(copied_files) == 3:
+            raise OSError("no space left")
+        copy_files(source, *rest)
+
+    assert audit(*command).exit_code == 0
+    with monkeypatch.context() as patch:
+        patch.setattr(pyarrow.fs, "copy_files", fail_at_the_third)
+        failed = audit(*command)
+
+    assert failed.exit_code == 2
+    assert "cannot be written: no space left" in failed.stderr
+    assert not (tmp_path / "results" / "audit.json").exists()
+    assert audit(*command).exit_code == 0
+    assert {each.name for each in (tmp_path / "results").iterdir()} == {*AUDIT_TABLES, "audit.json", "report.html"}
