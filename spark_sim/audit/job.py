@@ -99,6 +99,7 @@ def run_audit(
         summaries = list(_summaries(source, kept, draft, processes, on_partition))
         audit = _audit(source, summaries)
         _require_records(audit)
+        rows = None
         if kept.finds_bounces:
             bounces = [bounce for each in summaries for bounce in each.bounces]
             rows = compare(bounces) if compare else compare_in_processes(bounces, processes)
@@ -106,7 +107,7 @@ def run_audit(
             audit = evolve(audit, conformance=conformance_summary(rows))
         _write_empty_tables(draft)
         (draft / SUMMARY_FILE).write_text(json.dumps(audit.as_json(), indent=1), encoding="utf-8")
-        write_report(audit, draft)
+        write_report(audit, draft, rows)
         _replace(out, draft)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
