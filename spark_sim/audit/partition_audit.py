@@ -18,7 +18,7 @@ from assignor.audit.log_segment import SegmentReader
 from assignor.audit.tables import COMMITS, FINDINGS, GENERATIONS, MEMBERS, TASKS, Row
 from spark_sim.audit._schema import TABLES
 from spark_sim.audit.sources import PartitionSource, new_reader
-from spark_sim.conformance.bounces import Bounce, BounceFinders
+from spark_sim.conformance.bounces import Bounce, BounceFinders, RecordFile
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -82,8 +82,9 @@ class PartitionSummary:
 def audit_partition(source: PartitionSource, kept: AuditFilter, out: Path) -> PartitionSummary:
     """Write the rows of a partition below ``out``, and return its summary."""
     reader, history = new_reader(), PartitionHistory(reads_commits=kept.reads_commits)
-    summary, finders = PartitionSummary(), BounceFinders(kept.keeps_group)
+    summary, finders = PartitionSummary(), None
     if kept.finds_bounces:
+        finders = BounceFinders(kept.keeps_group, RecordFile(out / f"bounces-{source.partition}"))
         history.on_group_metadata = finders.on_group_metadata
     kept_rows: defaultdict[str, _KeptRows] = defaultdict(_KeptRows)
     with ExitStack() as stack:
@@ -95,7 +96,7 @@ def audit_partition(source: PartitionSource, kept: AuditFilter, out: Path) -> Pa
                 kept_rows[row["group"]].add(table, row)
         writers.flush_all()
     summary.rows = writers.rows
-    summary.bounces = [bounce for bounce in finders.close() if kept.keeps_bounce(bounce)]
+    summary.bounces = [bounce for bounce in finders.close() if kept.keeps_bounce(bounce)] if finders else []
     summary.counts = history.counts + reader.counts
     summary.problems = reader.problems + history.problems
     summary.first_time, summary.last_time = history.first_time, history.last_time
