@@ -1,0 +1,2 @@
+"""The leader's part: not yet."""
+OPERATIONS = {}
