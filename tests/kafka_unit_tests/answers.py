@@ -10,6 +10,8 @@ from typing import Any
 from uuid import UUID
 
 
+from attrs import evolve
+
 from assignor.cli._assign import _assignment_json, _parse_input, _task_pairs
 from assignor.errors import FatalError
 from assignor.task_assignor import (
@@ -134,7 +136,10 @@ def assign(values: Values) -> Values:
 
 def run_utility(values: Values) -> Values:
     """What a function of ``assignor.task_assignor`` makes of an assignment."""
-    state = _parse_input(json.dumps(values)).state
+    parsed = _parse_input(json.dumps(values)).state
+    # The command has the racks of the members; KIP-924 has one for the process.
+    processes = {id_: evolve(each, rack_id=each.member_rack_ids[0]) for id_, each in parsed.clients.items()}
+    state = evolve(parsed, clients=processes)
     given = TaskAssignment.of(
         KafkaStreamsAssignment(UUID(process), frozenset(_tasks(active)), frozenset(_tasks(standby)))
         for process, active, standby in values["assignments"]

@@ -78,6 +78,8 @@ def run(
         command = jvm(f"{agent}{os.pathsep}{kafka}", "2g", "off")
         python = json.dumps([sys.executable, "-m", "tests.kafka_unit_tests.answers"])
         options = [f"-Dbridge.python={python}", f"-Dbridge.canary={str(canary).lower()}"]
+        if release < "3":
+            options.append("--add-opens=java.base/java.lang=ALL-UNNAMED")  # for mocks of EasyMock
         if replaced:
             pairs = ",".join(f"{method}={handler}" for method, handler in replaced.items())
             options.append(f"-javaagent:{agent}={pairs}")

@@ -132,9 +132,6 @@ final class Kip924 {
         List<Object> changelogs = Values.list();
         for (TaskInfo task : state.allTasks().values()) {
             tasks.add(Values.plain(task.id()));
-            if (task.isStateful()) {
-                stateful.add(Values.plain(task.id()));
-            }
             List<Object> read = Values.list();
             List<Object> written = Values.list();
             for (TaskTopicPartition each : task.topicPartitions()) {
@@ -145,6 +142,9 @@ final class Kip924 {
                 if (each.isChangelog()) {
                     written.add(racks);
                 }
+            }
+            if (!written.isEmpty()) { // standbys need a changelog: a store without one makes a task stateful, too
+                stateful.add(Values.plain(task.id()));
             }
             sources.add(row(task.id(), read));
             changelogs.add(row(task.id(), written));
