@@ -32,6 +32,8 @@ _TEST_LIBRARIES: Final = (
     "org.hamcrest:hamcrest:3.0",
 )
 _TEST_LIBRARIES_BEFORE_3: Final = ("junit:junit:4.13.2", "org.easymock:easymock:4.3")
+_SINCE_3_8: Final = ("Kip924.java", "Leader.java")
+"""Sources that need the public interface of task assignors."""
 _RUN_SECONDS: Final = 900
 
 
@@ -99,8 +101,7 @@ def run(
 
 def _agent(release: str) -> Path:
     """The bridge as a jar, compiled for the release; kept until one of its sources changes."""
-    # The public interface of task assignors came with 3.8.
-    sources = [path for path in sorted(JAVA.glob("*.java")) if release >= "3" or path.name != "Kip924.java"]
+    sources = [path for path in sorted(JAVA.glob("*.java")) if release >= "3" or path.name not in _SINCE_3_8]
     shared = SHARED_JAVA / "Json.java"
     content = b"".join(path.read_bytes() for path in (*sources, shared))
     agent = cache_folder() / f"kafka-unit-tests_{release}_{hashlib.sha256(content).hexdigest()[:12]}.jar"

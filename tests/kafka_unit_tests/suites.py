@@ -40,3 +40,5 @@ UTILITIES: Final[Replaced] = {
     f"{_PUBLIC}TaskAssignmentUtils.optimizeRackAwareStandbyTasks": "Kip924.optimizeStandbys",
     f"{_PUBLIC}TaskAssignmentUtils.validateTaskAssignment": "Kip924.validate",
 }
+LEADER: Final[Replaced] = {f"{_INTERNALS}StreamsPartitionAssignor.assign": "Leader.assign"}
+"""With the codec of Java, so that no error of ours at one end can hide one at the other."""

@@ -45,8 +45,13 @@ public final class Suites implements TestExecutionListener {
             thrown = new AssertionError("Kafka has refused values that Python accepts");
         }
         if (test.isTest() || thrown != null) {
-            write(test, thrown == null ? "passed" : "failed", thrown == null ? "" : thrown.toString());
+            write(test, thrown == null ? "passed" : "failed", thrown == null ? "" : why(thrown));
         }
+    }
+
+    private static String why(Throwable thrown) {
+        StackTraceElement[] frames = thrown.getStackTrace();
+        return frames.length == 0 ? thrown.toString() : thrown + " at " + frames[0];
     }
 
     @Override
