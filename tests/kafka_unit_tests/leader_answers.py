@@ -11,11 +11,13 @@ from subscription_codec import TopicPartition
 from upgrade import StreamsConfig
 
 Values = Mapping[str, Any]
+_TOPICS: Final = ("sources", "repartitionSources", "sinks", "changelogs")
+_NO_PARTITIONS: Final = "topic-without-partitions"
 
 
 def plan_topics(values: Values) -> Values:
     """The partitions of all internal topics."""
-    plan, _ = _leader(values).plan_internal_topics(values["partitions"])
+    plan, _ = _leader(values).plan_internal_topics(_partitions(values))
     topology = _topology(values)
     if plan.error_code:
         return {"refused": f"error code {plan.error_code}"}
@@ -25,7 +27,7 @@ def plan_topics(values: Values) -> Values:
 
 def required_offsets(values: Values) -> Values:
     """The offsets to look up, now that ``partitions`` has the changelogs that were there before."""
-    plan, required = _leader(values).plan_internal_topics(values["partitions"])
+    plan, required = _leader(values).plan_internal_topics(_partitions(values))
     if plan.error_code:
         return {"refused": f"error code {plan.error_code}"}
     return {"changelogs": required.changelogs, "sourceChangelogs": required.source_changelogs}
@@ -35,7 +37,7 @@ def assign_group(values: Values) -> Values:
     """The assignments of all members, as whole consumer-protocol messages."""
     offsets = values.get("endOffsets")
     cluster = ClusterSnapshot(
-        partitions=values["partitions"],
+        partitions=_partitions(values),
         end_offsets=None
         if offsets is None
         else {TopicPartition(topic, number): offset for topic, number, offset in offsets},
@@ -47,18 +49,25 @@ def assign_group(values: Values) -> Values:
     return {"assignments": {member: encoded.hex() for member, encoded in assignments.items()}}
 
 
+def _partitions(values: Values) -> Mapping[str, int]:
+    return {**values["partitions"], _NO_PARTITIONS: 0}
+
+
 def _leader(values: Values) -> StreamsAssignor:
     settings = {key: value for key, value in values["settings"].items() if value is not None}
+    for tag in settings["rack.aware.assignment.tags"]:
+        settings[f"client.tag.{tag}"] = "of the leader"  # a configuration needs one; the group's are in subscriptions
     return StreamsAssignor(
         _topology(values),
         StreamsConfig.of(settings),
-        process_id=UUID(values["processId"]),
+        process_id=UUID(values["processId"]) if values["processId"] else None,
         task_assignor=BUILT_IN[values["assignor"]],
     )
 
 
 def _topology(values: Values) -> Topology:
-    rows = values["subtopologies"]
+    # Here no topology is empty: one without tasks takes its place.
+    rows = values["subtopologies"] or [{**dict.fromkeys(_TOPICS, ()), "sources": [_NO_PARTITIONS], "counts": {}}]
     subtopologies = [
         Subtopology(
             sources=row["sources"],

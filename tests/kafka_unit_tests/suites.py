@@ -5,6 +5,8 @@ from typing import Final
 
 from attrs import frozen
 
+NEWEST: Final = "4.3.1"
+RELEASES: Final = (NEWEST, "3.9.2", "2.8.2")
 _INTERNALS: Final = "org.apache.kafka.streams.processor.internals."
 _ASSIGNMENT: Final = f"{_INTERNALS}assignment."
 _PUBLIC: Final = "org.apache.kafka.streams.processor.assignment."
@@ -42,3 +44,102 @@ UTILITIES: Final[Replaced] = {
 }
 LEADER: Final[Replaced] = {f"{_INTERNALS}StreamsPartitionAssignor.assign": "Leader.assign"}
 """With the codec of Java, so that no error of ours at one end can hide one at the other."""
+
+
+@frozen
+class Bridge:
+    """Test classes that run in one JVM with the same methods replaced."""
+
+    name: str
+    replaced: Replaced
+    suites: tuple[str, ...]
+    releases: tuple[str, ...] = RELEASES
+
+
+_CODEC_SUITES: Final = ("SubscriptionInfoTest", "AssignmentInfoTest")
+_LEADER_SUITES: Final = (
+    "StreamsPartitionAssignorTest",
+    "HighAvailabilityStreamsPartitionAssignorTest",
+    "RackAwarenessStreamsPartitionAssignorTest",
+)
+_ASSIGNOR_SUITES: Final = (
+    "HighAvailabilityTaskAssignorTest",
+    "LegacyStickyTaskAssignorTest",
+    "StickyTaskAssignorTest",
+    "CustomStickyTaskAssignorTest",
+    "FallbackPriorTaskAssignorTest",
+    "TaskAssignorConvergenceTest",
+)
+_SINCE_3_8: Final = (NEWEST, "3.9.2")
+BRIDGES: Final = (
+    Bridge("codec", CODEC, _CODEC_SUITES),
+    Bridge("encoders only", ENCODERS, (*_CODEC_SUITES, *_LEADER_SUITES)),
+    Bridge("decoders only", DECODERS, (*_CODEC_SUITES, *_LEADER_SUITES)),
+    Bridge("task assignors", ASSIGNORS, _ASSIGNOR_SUITES),
+    Bridge("utilities", UTILITIES, ("TaskAssignmentUtilsTest",), _SINCE_3_8),
+    Bridge("codec, task assignors, utilities", {**CODEC, **ASSIGNORS, **UTILITIES}, _LEADER_SUITES),
+    Bridge("leader", LEADER, _LEADER_SUITES, _SINCE_3_8),
+)
+
+_ABSENT: Final[Mapping[str, tuple[str, ...]]] = {
+    "2.8.2": (
+        "LegacyStickyTaskAssignorTest",
+        "CustomStickyTaskAssignorTest",
+        "TaskAssignmentUtilsTest",
+        "RackAwarenessStreamsPartitionAssignorTest",
+    ),
+    "3.9.2": ("StickyTaskAssignorTest",),
+    NEWEST: ("StickyTaskAssignorTest",),
+}
+"""Test classes that the test jar of a release does not have."""
+
+SLOW_CONTROLS: Final = ("HighAvailabilityTaskAssignorTest", "LegacyStickyTaskAssignorTest")
+"""Minutes with Kafka's own rack solver, so their controls are recorded with the checksums of the jars."""
+
+RANDOM: Final = ("TaskAssignorConvergenceTest",)
+"""Seeded by the clock: the number of calls differs from run to run."""
+
+
+def suites_of(bridge: Bridge, release: str) -> tuple[str, ...]:
+    """The test classes of a bridge that a release has."""
+    return tuple(suite for suite in bridge.suites if suite not in _ABSENT[release])
+
+
+def test_class(suite: str) -> str:
+    """The full name of a test class."""
+    return f"{_INTERNALS if suite.endswith('PartitionAssignorTest') else _ASSIGNMENT}{suite}"
+
+
+_EQUAL: Final = "pins one of several answers of the same cost"
+_MOVES_LESS: Final = "pins one of several answers: fewer tasks move than in Kafka's, and standbys cause less traffic"
+
+LISTED: Final[Mapping[tuple[str, str], Mapping[str, str]]] = {
+    ("task assignors", "LegacyStickyTaskAssignorTest"): {
+        "shouldOptimizeStatefulAndStatelessTaskTraffic(String)[1]": _MOVES_LESS,
+        "shouldOptimizeStatefulAndStatelessTaskTraffic(String)[2]": _MOVES_LESS,
+        "shouldOptimizeStatefulAndStatelessTaskTraffic(String)[3]": _EQUAL,
+        "shouldAssignTasksNotPreviouslyActiveToNewClient(String)[3]": _EQUAL,
+        "shouldAssignTasksNotPreviouslyActiveToMultipleNewClients(String)[3]": _EQUAL,
+    },
+    ("task assignors", "StickyTaskAssignorTest"): {
+        "shouldAssignTasksEvenlyWithUnequalTopicGroupSizes": (
+            "pins which three of seven tasks leave their process; as many leave here"
+        ),
+    },
+    ("leader", "StreamsPartitionAssignorTest"): {
+        "shouldThrowTaskAssignmentExceptionWhenUnableToResolvePartitionCount(Map)": (
+            "cannot run: its topology reads a repartition topic that no subtopology writes, which `Topology` refuses "
+            "when it is built"
+        ),
+    },
+}
+"""Tests that fail by bridge and test class, each with the reason; without a number: for all its parameters.
+
+Every other test passes. That a listed one fails is checked, too, unless its release does not have it.
+"""
+
+
+def listed(bridge: str, suite: str, test: str) -> str:
+    """The reason why a test fails; empty if it has to pass."""
+    reasons = LISTED.get((bridge, suite), {})
+    return reasons.get(test) or reasons.get(test.partition("[")[0], "")

@@ -212,8 +212,10 @@ final class Leader {
 
     private GroupAssignment assignment(GroupSubscription group) throws Exception {
         Map<String, Object> subscriptions = new TreeMap<>();
-        group.groupSubscription().forEach((member, subscription) ->
-            subscriptions.put(member, hex(ConsumerProtocol.serializeSubscription(subscription))));
+        group.groupSubscription().forEach((member, subscription) -> {
+            subscription.userData().rewind(); // as SubscriptionInfo.decode does
+            subscriptions.put(member, hex(ConsumerProtocol.serializeSubscription(subscription)));
+        });
         question.put("subscriptions", subscriptions);
         Map<?, ?> answer = Bridge.ask("assign group", question);
         if (answer.containsKey("refused")) {
