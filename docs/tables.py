@@ -27,6 +27,6 @@ def fresh(page: str) -> str:
 
 
 if __name__ == "__main__":
-    for path in sorted(DOCS.rglob("*.md")):
+    for path in (DOCS.parent / "README.md", *sorted(DOCS.rglob("*.md"))):
         text = path.read_text(encoding="utf-8")
         path.write_text(fresh(text), encoding="utf-8")

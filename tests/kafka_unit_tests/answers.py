@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from uuid import UUID
 
-
 from attrs import evolve
 
 from assignor.cli._assign import _assignment_json, _parse_input, _task_pairs

@@ -6,7 +6,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final, Self
 
-from attrs import asdict, frozen
+from attrs import asdict, fields, frozen
 
 from tests.kafka_unit_tests.runner import ROOT, TestResult, checksums, run
 from tests.kafka_unit_tests.suites import BRIDGES, RELEASES, SLOW_CONTROLS, Bridge, listed, suites_of, test_class
@@ -49,6 +49,12 @@ class Measured:
         return Row(*names, len(self.results), len(_passed(self.results)), len(failing(self.canary)), calls)
 
     @property
+    def untouched(self) -> list[str]:
+        """Methods of the test class that never reach Python."""
+        reaching = {_method(test) for test in failing(self.canary)}
+        return sorted({_method(each.test) for each in self.canary} - reaching)
+
+    @property
     def unexpected(self) -> list[str]:
         """Tests that fail although they are not listed, and tests that pass although they are."""
         reasons = [(each, listed(self.bridge.name, self.suite, each.test)) for each in self.results]
@@ -57,6 +63,10 @@ class Measured:
             for each, reason in reasons
             if (each.outcome == "passed") == bool(reason)
         ]
+
+
+def _method(test: str) -> str:
+    return test.partition("(")[0].partition("[")[0]
 
 
 def _passed(results: Iterable[TestResult]) -> list[str]:
@@ -128,7 +138,8 @@ def recorded() -> dict[str, Any]:
 
 
 def recorded_rows() -> dict[tuple[str, str, str], Row]:
-    rows = [Row(**{key: value for key, value in each.items() if key != "listed"}) for each in recorded()["rows"]]
+    counts = [each.name for each in fields(Row)]
+    rows = [Row(**{name: each[name] for name in counts}) for each in recorded()["rows"]]
     return {row.key: row for row in rows}
 
 
@@ -138,7 +149,7 @@ def record(runs: Runs, path: Path = RECORDED) -> None:
     for bridge, suite, release in all_suites():
         measured = runs.measured(bridge, suite, release)
         reasons = {test: listed(bridge.name, suite, test) for test in failing(measured.results)}
-        rows.append(asdict(measured.row) | {"listed": reasons})
+        rows.append(asdict(measured.row) | {"listed": reasons, "untouched": measured.untouched})
     controls = recorded()["controls"]
     for release in RELEASES:
         own = controls.setdefault(release, {"jars": {}, "suites": {}})

@@ -58,7 +58,9 @@ class TestResult:
 
 def jars(release: str) -> list[Path]:
     """The class path of Kafka's tests; ``Unavailable`` says what is missing."""
-    kafka = [f"{_KAFKA}:{name}:{release}{kind}" for name in ("kafka-streams", "kafka-clients") for kind in ("", ":test")]
+    kafka = [
+        f"{_KAFKA}:{name}:{release}{kind}" for name in ("kafka-streams", "kafka-clients") for kind in ("", ":test")
+    ]
     libraries = (*_TEST_LIBRARIES, *(_TEST_LIBRARIES_BEFORE_3 if release < "3" else ()))
     return [Path(each) for each in class_path(*kafka, *libraries).split(os.pathsep)]
 
@@ -110,7 +112,10 @@ def _agent(release: str) -> Path:
             kafka = os.pathsep.join(map(str, jars(release)))
             settings = ["-nowarn", "-proc:none", "--release", "17", "-d", f"{scratch}/classes", "-cp", kafka]
             done = subprocess.run(
-                [program("javac"), *settings, *map(str, (*sources, shared))], capture_output=True, text=True, timeout=500
+                [program("javac"), *settings, *map(str, (*sources, shared))],
+                capture_output=True,
+                text=True,
+                timeout=500,
             )
             assert 0 == done.returncode, done.stderr
             with zipfile.ZipFile(f"{scratch}/agent.jar", "w") as jar:
