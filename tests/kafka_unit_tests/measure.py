@@ -134,7 +134,11 @@ def all_suites(releases: Iterable[str] = RELEASES) -> list[tuple[Bridge, str, st
 
 def recorded() -> dict[str, Any]:
     """What is checked in."""
-    return json.loads(RECORDED.read_text(encoding="utf-8")) if RECORDED.exists() else {"rows": [], "controls": {}}
+    return (
+        json.loads(RECORDED.read_text(encoding="utf-8"))
+        if RECORDED.exists()
+        else {"bridges": {}, "rows": [], "controls": {}}
+    )
 
 
 def recorded_rows() -> dict[tuple[str, str, str], Row]:
@@ -157,5 +161,6 @@ def record(runs: Runs, path: Path = RECORDED) -> None:
         for suite in runs.controls(release):
             results = runs.control(suite, release)
             own["suites"][suite] = {"total": len(results), "passed": len(_passed(results))}
-    content = {"rows": rows, "controls": controls}
+    bridges = {bridge.name: sorted(bridge.replaced) for bridge in BRIDGES}
+    content = {"bridges": bridges, "rows": rows, "controls": controls}
     path.write_text(json.dumps(content, indent=1, sort_keys=True) + "\n", encoding="utf-8")
