@@ -134,11 +134,8 @@ def all_suites(releases: Iterable[str] = RELEASES) -> list[tuple[Bridge, str, st
 
 def recorded() -> dict[str, Any]:
     """What is checked in."""
-    return (
-        json.loads(RECORDED.read_text(encoding="utf-8"))
-        if RECORDED.exists()
-        else {"bridges": {}, "rows": [], "controls": {}}
-    )
+    found: dict[str, Any] = json.loads(RECORDED.read_text(encoding="utf-8"))
+    return found
 
 
 def recorded_rows() -> dict[tuple[str, str, str], Row]:
