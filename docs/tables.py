@@ -10,12 +10,12 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from blocks import audit, hazards, program, releases, requirements, rules, runs, wire
+from blocks import audit, hazards, program, releases, requirements, rules, runs, traceability, wire
 from blocks.markdown import DOCS
 
 BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
     name: block
-    for part in (wire, rules, releases, hazards, runs, program, requirements, audit)
+    for part in (wire, rules, releases, hazards, runs, program, requirements, traceability, audit)
     for name, block in part.BLOCKS.items()
 }
 _BLOCK: Final = re.compile(r"(<!-- from the code: ([^>]+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -27,6 +27,6 @@ def fresh(page: str) -> str:
 
 
 if __name__ == "__main__":
-    for path in sorted(DOCS.rglob("*.md")):
+    for path in (DOCS.parent / "README.md", *sorted(DOCS.rglob("*.md"))):
         text = path.read_text(encoding="utf-8")
         path.write_text(fresh(text), encoding="utf-8")

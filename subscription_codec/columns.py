@@ -294,6 +294,10 @@ def without_repeats(ordered: Iterable[T]) -> Iterator[T]:
         last = each
 
 
+_FEW: Final = 1024
+"""So many partitions may be in a set, which takes ten times the memory of a column."""
+
+
 class SortedPartitions(Column[TopicPartition]):
     """All partitions of some groups (topic, numbers), sorted by (topic, partition).
 
@@ -305,13 +309,13 @@ class SortedPartitions(Column[TopicPartition]):
     __slots__ = ("_ends", "_numbers", "_topics")
 
     def __init__(self, groups: Sequence[tuple[str, Sequence[int]]]) -> None:
-        self._topics: list[str] = []
-        self._ends, self._numbers = array(INT32), array(INT32)
-        if len(groups) == 1:  # most members read one topic
+        if len(groups) == 1 and groups[0][1]:  # most members read one topic
             ((topic, numbers),) = groups
-            self._topics += [topic] if numbers else []
-            self._close(sorted(numbers))
+            self._topics, self._numbers = [topic], array(INT32, sorted(numbers))
+            self._ends = array(INT32, (len(numbers),))
             return
+        self._topics = []
+        self._ends, self._numbers = array(INT32), array(INT32)
         last: list[int] = []
         for topic, numbers in _sorted_groups(groups):
             if not self._topics or self._topics[-1] != topic:
@@ -328,20 +332,25 @@ class SortedPartitions(Column[TopicPartition]):
         """Whether all partitions of ``other`` are here, too: one pass over both, for each topic."""
         if self._numbers == other._numbers and self._ends == other._ends and self._topics == other._topics:
             return True
-        mine = dict(self._by_topic())
-        for topic, numbers in other._by_topic():
+        if self._topics == other._topics and len(self._topics) == 1 and len(self) <= _FEW:
+            wanted = set(other._numbers)
+            if len(wanted) == len(other):
+                return wanted.issubset(self._numbers)
+        mine = dict(self.by_topic())
+        for topic, numbers in other.by_topic():
             left = iter(mine.get(topic, ()))
             if not all(number in left for number in numbers):
                 return False
         return True
 
-    def _by_topic(self) -> Iterator[tuple[str, array[int]]]:
+    def by_topic(self) -> Iterator[tuple[str, array[int]]]:
+        """Yield each topic with its partitions."""
         firsts = (0, *self._ends)
         for topic, first, end in zip(self._topics, firsts, self._ends, strict=False):
             yield topic, self._numbers[first:end]
 
     def __iter__(self) -> Iterator[TopicPartition]:
-        for topic, numbers in self._by_topic():
+        for topic, numbers in self.by_topic():
             yield from _make_records(TopicPartition, repeat(topic), numbers)
 
     def _record_at(self, index: int) -> TopicPartition:
@@ -353,6 +362,16 @@ class SortedPartitions(Column[TopicPartition]):
             numbers.sort()
             self._numbers.extend(numbers)
             self._ends.append(len(self._numbers))
+
+
+def are_distinct(columns: Iterable[Sequence[TopicPartition]]) -> bool:
+    """Whether no partition is in some columns twice."""
+    found: dict[str, list[int]] = {}
+    for column in columns:
+        if isinstance(column, SortedPartitions):
+            for topic, numbers in column.by_topic():
+                found.setdefault(topic, []).extend(numbers)
+    return all(len(set(numbers)) == len(numbers) for numbers in found.values())
 
 
 def _sorted_groups(groups: Sequence[tuple[str, Sequence[int]]]) -> Iterator[tuple[str, Sequence[int]]]:

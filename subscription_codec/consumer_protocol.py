@@ -206,7 +206,7 @@ def flatten_by_topic(groups: Sequence[TopicPartitions]) -> SortedPartitions:
 
 
 def _decode(message: bytes | None, layouts: Mapping[int, Layout], strict: bool) -> Any:
-    data = require_bytes(message)
+    data = message if type(message) is bytes else require_bytes(message)
     version = int.from_bytes(data[:2], "big", signed=True)
     if len(data) < 2:
         raise Truncated(f"needs 2 bytes, {len(data)} left", 0, "version")

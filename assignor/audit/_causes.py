@@ -8,6 +8,7 @@ the rules applies.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 from typing import Final
 
 from attrs import field, frozen
@@ -42,28 +43,32 @@ class Transition:
     last_commits: Mapping[tuple[str, int], int] = field(factory=dict)
     """The time of the last commit by topic and partition, as far as commits were read."""
 
-    @property
+    @cached_property
     def new(self) -> list[GroupMember]:
         """Members that were not in the generation before."""
         known = self.before.members if self.before else {}
+        if known.keys() == self.after.members.keys():
+            return []
         return [member for member in self.after.members.values() if member.member_id not in known]
 
-    @property
+    @cached_property
     def gone(self) -> list[GroupMember]:
         """Members of the generation before that are not in this one."""
-        known = self.before.members.values() if self.before else ()
-        return [member for member in known if member.member_id not in self.after.members]
+        known = self.before.members if self.before else {}
+        if known.keys() <= self.after.members.keys():
+            return []
+        return [member for member in known.values() if member.member_id not in self.after.members]
 
-    @property
+    @cached_property
     def kept(self) -> list[tuple[GroupMember, GroupMember]]:
         """The other members, before and after."""
         known = self.before.members if self.before else {}
         return [(known[name], member) for name, member in self.after.members.items() if name in known]
 
-    @property
+    @cached_property
     def restarted(self) -> list[GroupMember]:
         """New members with the identity, or the process id, of one that is gone or still listed."""
-        if self.before is None:
+        if self.before is None or not self.new:
             return []
         earlier, listed = self.gone, [each for each, _ in self.kept]
         identities = {each.identity for each in earlier} | {each.identity for each in listed if each.instance_id}
@@ -134,6 +139,8 @@ def _member_joined(change: Transition) -> _Found:
 
 def _silence(change: Transition, member: GroupMember) -> int | None:
     """Return how long a member had not committed when the group had joined again; None if it had never."""
+    if not change.last_commits:
+        return None
     named = (each.rpartition("-") for each in member.partitions)
     owned = ((topic, int(number)) for topic, _, number in named)
     commits = [change.last_commits[each] for each in owned if each in change.last_commits]

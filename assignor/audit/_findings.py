@@ -14,7 +14,7 @@ from attrs import define, field
 from assignor.audit._causes import Cause, Transition
 from assignor.audit._generation import Generation
 from assignor.audit.tables import Row, valid_text
-from assignor.inspect import DEFAULT_MAX_MESSAGE_BYTES, Severity, finding_text
+from assignor.inspect import DEFAULT_MAX_MESSAGE_BYTES, Finding, Severity, finding_text
 
 _MINUTE_MS: Final = 60_000
 _HOUR_MS: Final = 60 * _MINUTE_MS
@@ -192,11 +192,9 @@ class GroupFindings:
 
     def _states(self, after: Generation) -> dict[str, _Open]:
         found: dict[str, _Open] = {}
-        inspected = after.inspect()
-        for one in inspected.findings if inspected else ():
-            if one.code in LASTING_MS:
-                text = valid_text(finding_text(one))
-                found.setdefault(one.code, _Open(after.time, after.number, one.severity, text, one.members))
+        for one in _inspected(after):
+            text = valid_text(finding_text(one))
+            found.setdefault(one.code, _Open(after.time, after.number, one.severity, text, one.members))
         for each in _balance(after):
             found[each.code] = _Open(after.time, after.number, each.severity, each.text, each.members)
         return found
@@ -244,6 +242,33 @@ class GroupFindings:
 def _may_be_large(generation: Generation) -> bool:
     """Whether the record has a quarter of the limit: the check is at half of it, and is exact."""
     return generation.record_bytes > DEFAULT_MAX_MESSAGE_BYTES // 4
+
+
+def _inspected(after: Generation) -> list[Finding]:
+    """Return the states that an inspection of a generation finds.
+
+    Most generations are inspected by their facts alone. The checks of a single member, and of versions, depend on
+    nothing but ``GroupMember.facts``, and find the same for the same set of them. The other checks find nothing in a
+    generation that ``is_plain``, if its record is small.
+    """
+    is_plain = after.is_plain and not _may_be_large(after)
+    facts = frozenset([member.facts for member in after.members.values()]) if is_plain else None
+    if facts in _WITHOUT_STATES:
+        return []
+    inspected = after.inspect()
+    found = [one for one in inspected.findings if one.code in LASTING_MS] if inspected else []
+    if facts is not None and not found and len(facts) <= _MOST_KINDS:
+        if len(_WITHOUT_STATES) >= _MOST_FACTS:
+            _WITHOUT_STATES.clear()
+        _WITHOUT_STATES.add(facts)
+    return found
+
+
+_WITHOUT_STATES: Final[set[object]] = set()
+"""The facts of the members of plain generations in which an inspection found no state."""
+_MOST_FACTS: Final = 4096
+_MOST_KINDS: Final = 16
+"""Members of a group with more different facts are rare; theirs are not kept."""
 
 
 def _balance(after: Generation) -> Iterator[_Found]:

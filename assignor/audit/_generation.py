@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, Final, NamedTuple
+from uuid import UUID
 
-from attrs import field, frozen
+from attrs import define, field, frozen
 
 from assignor.audit.tables import valid_text
 from assignor.inspect import DescribedGroup, DescribedGroupMember, InspectedGroup, inspect_group
@@ -22,18 +23,28 @@ from assignor.inspect.member import (
 )
 from assignor.protocol import PROTOCOL_NAME
 from subscription_codec import TaskId, TopicPartition
+from subscription_codec.columns import TaskOffsetSums, are_distinct, task_of
 
 _CACHED_TEXTS: Final = 1 << 16
 _CACHED_NAMES: Final = 1 << 12
 
 
+class DecodedAssignment(NamedTuple):
+    """What a member of a classic group got: the bytes in the record, and what they say."""
+
+    encoded: bytes
+    seen: AssignmentSeen
+    active: frozenset[str]
+    """Its active tasks; partitions if the group has no tasks."""
+    standby: frozenset[str]
+
+
 class DecodedMember(NamedTuple):
-    """What a member of a classic group sent and got: the bytes in the record, and what they say."""
+    """What a member of a classic group sent and got."""
 
     subscription: bytes
-    assignment: bytes
     sent: SubscriptionSeen
-    got: AssignmentSeen
+    assignment: DecodedAssignment
 
 
 @frozen(kw_only=True)
@@ -73,15 +84,37 @@ class GroupMember:
         """Its partitions; of a group of KIP-1071 they are not known."""
         if not self.has_tasks:
             return self.active
-        return frozenset() if self.decoded is None else _texts(self.decoded.got.partitions)
+        return frozenset() if self.decoded is None else _texts(self.decoded.assignment.seen.partitions)
 
     @cached_property
     def previous(self) -> frozenset[str]:
         """Tasks of which it had state when it joined."""
-        if self.decoded is None:
+        userdata = None if self.decoded is None else self.decoded.sent.userdata
+        if userdata is None:
             return frozenset()
-        sent = self.decoded.sent
-        return _texts(sent.offset_sums or (*sent.previous_active, *sent.previous_standby))
+        if isinstance(sums := userdata.task_offset_sums, TaskOffsetSums):
+            return frozenset(map(_packed_text, sums.packed))
+        return _texts((*(entry.task for entry in sums), *userdata.prev_tasks, *userdata.standby_tasks))
+
+    @property
+    def facts(self) -> tuple[object, ...] | None:
+        """What checks of a single member, and of versions, depend on; None in a group that is not classic."""
+        if self.decoded is None:
+            return None
+        sent, got = self.decoded.sent, self.decoded.assignment.seen
+        userdata = sent.userdata
+        return (
+            sent.consumer_protocol_version,
+            sent.used_version,
+            sent.supported_version,
+            userdata is not None and bool(userdata.trailing),
+            0 if userdata is None else userdata.error_code,
+            bool(sent.owned_partitions),
+            got.used_version,
+            got.error_code,
+            not self.decoded.assignment.encoded,
+            bool(sent.problem or got.problem),
+        )
 
     @property
     def identity(self) -> tuple[str, str]:
@@ -120,7 +153,7 @@ class Generation:
     def inspect(self) -> InspectedGroup | None:
         """Inspect the group as if a broker described it; None if it is not one of consumers, or not classic."""
         decoded = [
-            (_described(member, member.decoded), member.decoded.sent, member.decoded.got)
+            (_described(member, member.decoded), member.decoded.sent, member.decoded.assignment.seen)
             for member in self.members.values()
             if member.decoded is not None
         ]
@@ -134,6 +167,19 @@ class Generation:
             members=tuple(raw for raw, _, _ in decoded),
         )
         return inspect_group(described, name_members(decoded))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether each task and partition has one owner, no task has only standbys, and each process has one host."""
+        assigned = [member.decoded.assignment for member in self.members.values() if member.decoded is not None]
+        processes = {(each.process_id, each.host) for each in self.members.values() if each.process_id is not None}
+        standbys = {task for each in assigned for task in each.seen.standbys}
+        return (
+            len(dict(processes)) == len(processes)
+            and sum([len(each.seen.active) for each in assigned]) in (0, len(self.owners))
+            and are_distinct([each.seen.partitions for each in assigned])
+            and (not standbys or standbys <= {task for each in assigned for task in each.seen.active})
+        )
 
     @property
     def state(self) -> str:
@@ -155,9 +201,11 @@ class Generation:
                 found[task] = found[task] + alone if task in found else alone
         return found
 
-    def owner_name(self, member_id: str) -> str:
-        """Return what a member keeps when it restarts: its instance id, or else its member id."""
-        return self.members[member_id].instance_id or member_id
+    def owner_names(self, owners: Sequence[str]) -> tuple[str, ...]:
+        """Return what members keep when they restart, sorted: their instance id, or else their member id."""
+        if len(owners) == 1:
+            return (self.members[owners[0]].instance_id or owners[0],)
+        return tuple(sorted({self.members[each].instance_id or each for each in owners}))
 
     def versions(self, name: str) -> list[int]:
         """List the distinct used or supported versions of the members."""
@@ -169,8 +217,12 @@ def _text(each: TaskId | TopicPartition) -> str:
     return valid_text(str(each))
 
 
-# Members and processes stay in their group for many generations.
-_process_text: Final = lru_cache(maxsize=_CACHED_NAMES)(str)
+@lru_cache(maxsize=_CACHED_TEXTS)
+def _packed_text(packed: int) -> str:
+    return str(task_of(packed))
+
+
+# Members stay in their group for many generations.
 _short_name: Final = lru_cache(maxsize=_CACHED_NAMES)(short_name)
 
 
@@ -178,17 +230,52 @@ def _texts(each: Iterable[TaskId | TopicPartition]) -> frozenset[str]:
     return frozenset(map(_text, each))
 
 
+@define
+class AssignmentDecoder:
+    """Decodes the assignments of a group. Those of its last two generations, of any member, are decoded already."""
+
+    _now: dict[tuple[bytes, bool], DecodedAssignment] = field(factory=dict)
+    _last: dict[tuple[bytes, bool], DecodedAssignment] = field(factory=dict)
+    _before: dict[tuple[bytes, bool], DecodedAssignment] = field(factory=dict)
+
+    def begin_generation(self) -> None:
+        """Forget all but the last two generations."""
+        self._now, self._last, self._before = {}, self._now, self._last
+
+    def decode(self, encoded: bytes, streams: bool) -> DecodedAssignment:
+        """Decode an assignment; its userdata only if the group runs Kafka Streams."""
+        key = encoded, streams
+        found = self._now.get(key) or self._last.get(key) or self._before.get(key)
+        if found is None:
+            seen = assignment_seen(encoded, streams)
+            active = _texts(seen.active if streams else seen.partitions)
+            found = DecodedAssignment(encoded, seen, active, _texts(seen.standbys))
+        self._now[found.encoded, streams] = found
+        return found
+
+
 def classic_generation(
-    group: str, offset: int, time: int, value: Mapping[str, Any], record_bytes: int, before: Generation | None = None
+    group: str,
+    offset: int,
+    time: int,
+    value: Mapping[str, Any],
+    record_bytes: int,
+    assignments: AssignmentDecoder,
+    before: Generation | None,
 ) -> Generation:
     """Return the generation of a ``GroupMetadata`` record. What is as in the one before is not decoded again."""
     protocol_type, protocol = valid_text(value["protocolType"]), valid_text(value["protocol"] or "")
-    is_known = before is not None and (before.protocol_type, before.protocol) == (protocol_type, protocol)
-    known = before.members if before is not None and is_known else {}
+    known = before.members if before is not None and before.type == CLASSIC else {}
     members: dict[str, GroupMember] = {}
+    has_userdata = protocol_type == CONSUMER_PROTOCOL
+    streams = has_userdata and protocol == PROTOCOL_NAME
+    assignments.begin_generation()
     for record in value["members"]:
         member_id = valid_text(record["memberId"])
-        members[member_id] = _member(member_id, record, protocol_type, protocol, known.get(member_id))
+        # The bytes of another protocol type stay opaque.
+        sent, got = (record["subscription"], record["assignment"]) if has_userdata else (b"", b"")
+        decoded = DecodedMember(sent, subscription_seen(sent, streams), assignments.decode(got, streams))
+        members[member_id] = _member(member_id, record, decoded, streams, known.get(member_id))
     joined_time = value.get("currentStateTimestamp", -1)
     return Generation(
         group=group,
@@ -205,42 +292,54 @@ def classic_generation(
 
 
 def _member(
-    member_id: str, record: Mapping[str, Any], protocol_type: str, protocol: str, last: GroupMember | None
+    member_id: str, record: Mapping[str, Any], decoded: DecodedMember, streams: bool, last: GroupMember | None
 ) -> GroupMember:
-    """Decode a member; the bytes of another protocol type stay opaque. Most assignments are as in ``last``."""
-    has_userdata = protocol_type == CONSUMER_PROTOCOL
-    streams = has_userdata and protocol == PROTOCOL_NAME
-    subscription: bytes = record["subscription"] if has_userdata else b""
-    assignment: bytes = record["assignment"] if has_userdata else b""
-    sent = subscription_seen(subscription, streams)
-    if last is not None and last.decoded is not None and last.decoded.assignment == assignment:
-        assignment, got, active, standby = last.decoded.assignment, last.decoded.got, last.active, last.standby
+    """Return a member; most of its texts are as in ``last``."""
+    _, sent, assignment = decoded
+    got, before = assignment.seen, None if last is None else last.decoded
+    client_id, host, instance_id = record["clientId"], record["clientHost"], record.get("groupInstanceId")
+    if last is not None and (last.client_id, last.host, last.instance_id) == (client_id, host, instance_id):
+        member_id, name = last.member_id, last.name
+        client_id, host, instance_id = last.client_id, last.host, last.instance_id
     else:
-        got = assignment_seen(assignment, streams)
-        active, standby = _texts(got.active if streams else got.partitions), _texts(got.standbys)
-    instance_id = record.get("groupInstanceId")
+        name = valid_text(instance_id) if instance_id else _short_name(member_id)
+        client_id, host = valid_text(client_id), valid_text(host)
+        instance_id = None if instance_id is None else valid_text(instance_id)
+    if last is not None and before is not None and _is_same(sent.process_id, before.sent.process_id):
+        process_id = last.process_id
+    else:
+        process_id = None if sent.process_id is None else str(sent.process_id)
+    if last is not None and before is not None and sent.topics == before.sent.topics:
+        topics = last.topics
+    else:
+        topics = tuple(map(valid_text, sent.topics))
     return GroupMember(
         member_id=member_id,
-        name=valid_text(instance_id) if instance_id else _short_name(member_id),
-        client_id=valid_text(record["clientId"]),
-        host=valid_text(record["clientHost"]),
-        instance_id=None if instance_id is None else valid_text(instance_id),
+        name=name,
+        client_id=client_id,
+        host=host,
+        instance_id=instance_id,
         session_timeout_ms=record["sessionTimeout"],
         rebalance_timeout_ms=record.get("rebalanceTimeout", record["sessionTimeout"]),
-        process_id=None if sent.process_id is None else _process_text(sent.process_id),
+        process_id=process_id,
         rack=None if sent.rack is None else valid_text(sent.rack),
-        topics=tuple(map(valid_text, sent.topics)),
+        topics=topics,
         used_version=sent.used_version,
         supported_version=sent.supported_version,
         answered_version=got.used_version,
         error_code=got.error_code or sent.error_code,
         next_rebalance_ms=got.next_rebalance_ms,
         rejoins=will_rejoin(sent, got),
-        active=active,
-        standby=standby,
+        active=assignment.active,
+        standby=assignment.standby,
         has_tasks=streams,
-        decoded=DecodedMember(subscription, assignment, sent, got),
+        decoded=decoded,
     )
+
+
+def _is_same(one: UUID | None, other: UUID | None) -> bool:
+    """Whether two process ids are equal: their numbers are, which is faster than to compare them."""
+    return one is other or (one is not None and other is not None and one.int == other.int)
 
 
 def _described(member: GroupMember, decoded: DecodedMember) -> DescribedGroupMember:
@@ -250,5 +349,5 @@ def _described(member: GroupMember, decoded: DecodedMember) -> DescribedGroupMem
         client_id=member.client_id,
         host=member.host,
         subscription=decoded.subscription,
-        assignment=decoded.assignment,
+        assignment=decoded.assignment.encoded,
     )

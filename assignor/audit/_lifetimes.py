@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from attrs import define, field
 
@@ -21,7 +21,6 @@ _ENDED: Final[Mapping[str, str]] = {
 """How members ended, by the cause of the first generation without them; ``gone`` otherwise."""
 
 
-_ROLES: Final = ("active", "standby")
 _NONE: Final = frozenset[str]()
 
 
@@ -31,7 +30,7 @@ class MemberLifetimes:
 
     group: str
     _first: dict[str, tuple[int, int, str]] = field(factory=dict)
-    _last: dict[str, GroupMember] = field(factory=dict)
+    _last: Mapping[str, GroupMember] = field(factory=dict)
     _versions: dict[str, list[Row]] = field(factory=dict)
     """What each member has sent: one entry whenever it differs from the one before."""
     _last_generation: int = 0
@@ -64,11 +63,13 @@ class MemberLifetimes:
         self._take(change.after)
 
     def _take(self, after: Generation) -> None:
-        self._last = dict(after.members)
+        before, self._last = self._last, after.members
         for name, member in after.members.items():
-            if member.used_version is None:
+            used, supported = member.used_version, member.supported_version
+            last = before.get(name)
+            if used is None or (last is not None and (last.used_version, last.supported_version) == (used, supported)):
                 continue
-            sent = {"used_version": member.used_version, "supported_version": member.supported_version}
+            sent = {"used_version": used, "supported_version": supported}
             known = self._versions.setdefault(name, [])
             if not known or not sent.items() <= known[-1].items():
                 known.append({"from_generation": after.number, "from_time": after.time, **sent})
@@ -79,7 +80,7 @@ class MemberLifetimes:
             yield self._row(name, None, PRESENT)
 
     def _row(self, name: str, time: int | None, ended: str) -> Row:
-        member, (number, began_at, began) = self._last.pop(name), self._first.pop(name)
+        member, (number, began_at, began) = self._last[name], self._first.pop(name)
         return {
             "group": self.group,
             "member_id": name,
@@ -106,10 +107,8 @@ _Interval = tuple[str, str, str]
 """A task, a role and a member id."""
 
 
-class _Begun(NamedTuple):
-    member: str
-    generation: int
-    time: int
+_Begun = tuple[str, int, int]
+"""The short name of a member, and the number and the time of a generation."""
 
 
 @define
@@ -133,7 +132,7 @@ class TaskIntervals:
         for interval in ended:
             yield self._row(interval, self._open.pop(interval), after.time)
         for interval, name in begun:
-            self._open[interval] = _Begun(name, after.number, after.time)
+            self._open[interval] = (name, after.number, after.time)
 
     def _find_exceptions(self, after: Generation, lost: set[str]) -> Iterator[tuple[_Interval, str]]:
         owners = after.owners
@@ -154,14 +153,15 @@ class TaskIntervals:
 
     def _row(self, interval: _Interval, begun: _Begun, until: int | None) -> Row:
         task, role, owner = interval
+        member, generation, time = begun
         return {
             "group": self.group,
             "task": task,
             "role": role,
             "member_id": owner,
-            "member": begun.member,
-            "from_generation": begun.generation,
-            "from_time": begun.time,
+            "member": member,
+            "from_generation": generation,
+            "from_time": time,
             "until_time": until,
         }
 
@@ -172,12 +172,17 @@ def _moves(
     """Return what members have no longer, and what they have now, with their names."""
     ended: list[_Interval] = []
     begun: list[tuple[_Interval, str]] = []
-    for member_id in before.keys() | after.keys():
-        last, member = before.get(member_id), after.get(member_id)
-        for role in _ROLES:
-            was: frozenset[str] = getattr(last, role, _NONE)
-            now: frozenset[str] = getattr(member, role, _NONE)
+    for member_id, member in after.items():
+        last = before.get(member_id)
+        for role, was, now in (
+            ("active", last.active if last else _NONE, member.active),
+            ("standby", last.standby if last else _NONE, member.standby),
+        ):
             if was is not now:
                 ended += [(task, role, member_id) for task in was - now]
-                begun += [((task, role, member_id), member.name) for task in now - was] if member else []
+                begun += [((task, role, member_id), member.name) for task in now - was]
+    for member_id in before.keys() - after.keys():
+        last = before[member_id]
+        ended += [(task, "active", member_id) for task in last.active]
+        ended += [(task, "standby", member_id) for task in last.standby]
     return ended, begun

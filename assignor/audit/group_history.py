@@ -11,7 +11,7 @@ from assignor.audit._causes import Cause, Transition, infer_cause
 from assignor.audit._commits import CommitSums
 from assignor.audit._epochs import EpochGroup, group_type
 from assignor.audit._findings import GroupFindings
-from assignor.audit._generation import Generation, classic_generation
+from assignor.audit._generation import AssignmentDecoder, Generation, classic_generation
 from assignor.audit._lifetimes import MemberLifetimes, TaskIntervals
 from assignor.audit.tables import COMMITS, FINDINGS, GENERATIONS, MEMBERS, TASKS, Row
 from assignor.inspect.described_group import CLASSIC, DEAD
@@ -35,6 +35,7 @@ class GroupHistory:
     _last: Generation | None = None
     _row: Row | None = None
     _epochs: EpochGroup | None = None
+    _assignments: AssignmentDecoder = field(factory=AssignmentDecoder)
     _owners: dict[str, tuple[str, ...]] = field(factory=dict)
     """The last owners of each task; a cooperative group moves a task in two generations, between which it has none."""
     _placed: Mapping[str, tuple[str, ...]] = field(factory=dict)
@@ -58,16 +59,16 @@ class GroupHistory:
 
     def on_classic_metadata(
         self, offset: int, time: int, value: Mapping[str, Any] | None, record_bytes: int
-    ) -> Iterator[TableRow]:
+    ) -> list[TableRow]:
         """Take the ``GroupMetadata`` record of a classic group; None is a tombstone."""
         self.last_time = max(self.last_time, time)
         if value is None:
             self.state = DEAD
-            return
-        yield from self._end_of_epoch()
+            return []
+        rows = self._end_of_epoch()
         self._epochs, self.type = None, CLASSIC
-        generation = classic_generation(self.group, offset, time, value, record_bytes, self._last)
-        yield from self._update(generation) if self._is_same(generation) else self._advance(generation)
+        generation = classic_generation(self.group, offset, time, value, record_bytes, self._assignments, self._last)
+        return rows + (self._update(generation) if self._is_same(generation) else self._advance(generation))
 
     def _is_same(self, generation: Generation) -> bool:
         """Whether a record shows the last generation once more, with other members."""
@@ -78,47 +79,47 @@ class GroupHistory:
 
     def on_record(
         self, kind: RecordType, key: Mapping[str, Any], value: Mapping[str, Any] | None, offset: int, time: int
-    ) -> Iterator[TableRow]:
+    ) -> list[TableRow]:
         """Take a record of a group that is not classic."""
+        rows: list[TableRow] = []
         self.last_time = max(self.last_time, time)
         type_ = group_type(kind)
         if self._epochs is None and value is None:
             # What is left of a group that was deleted, or converted to a classic one.
             self.type = self.type if self._last else type_
-            return
+            return rows
         if self._epochs is None or self._epochs.type != type_:
-            yield from self._end_of_epoch()
+            rows += self._end_of_epoch()
             self._epochs, self.type = EpochGroup(self.group, type_), type_
         complete = self._epochs.on_record(kind, key, value, offset, time)
         if complete is not None:
-            yield from self._advance(complete)
+            rows += self._advance(complete)
         if kind.name.endswith("GroupMetadata") and value is None:
             self.state = DEAD
+        return rows
 
-    def _update(self, generation: Generation) -> Iterator[TableRow]:
+    def _update(self, generation: Generation) -> list[TableRow]:
         """Take a record that changes members within a generation: a static member has another member id."""
-        for row in self._members.update(Transition(before=self._last, after=generation)):
-            yield MEMBERS.name, row
-        for row in self._tasks.advance(generation):
-            yield TASKS.name, row
+        rows = [(MEMBERS.name, row) for row in self._members.update(Transition(before=self._last, after=generation))]
+        rows += [(TASKS.name, row) for row in self._tasks.advance(generation)]
         self._last, self.members = generation, len(generation.members)
+        return rows
 
-    def _end_of_epoch(self) -> Iterator[TableRow]:
+    def _end_of_epoch(self) -> list[TableRow]:
         if self._epochs is not None and (complete := self._epochs.complete()) is not None:
-            yield from self._advance(complete)
+            return self._advance(complete)
+        return []
 
-    def _advance(self, generation: Generation) -> Iterator[TableRow]:
+    def _advance(self, generation: Generation) -> list[TableRow]:
         change = Transition(before=self._last, after=generation, last_commits=self._commits.last_times)
         cause = infer_cause(change)
-        yield from self._end_of_generation(generation.time)
+        rows = list(self._end_of_generation(generation.time))
         self._row = _generation_row(change, cause, self._moved_tasks(generation))
-        for row in self._members.advance(change, cause):
-            yield MEMBERS.name, row
-        for row in self._tasks.advance(generation):
-            yield TASKS.name, row
-        for row in self._findings.advance(change, cause):
-            yield FINDINGS.name, row
+        rows += [(MEMBERS.name, row) for row in self._members.advance(change, cause)]
+        rows += [(TASKS.name, row) for row in self._tasks.advance(generation)]
+        rows += [(FINDINGS.name, row) for row in self._findings.advance(change, cause)]
         self._last, self.state, self.members = generation, generation.state, len(generation.members)
+        return rows
 
     def _moved_tasks(self, after: Generation) -> list[str]:
         """Return the tasks whose owner is another one than their last; a static member remains the same."""
@@ -126,8 +127,9 @@ class GroupHistory:
         before, self._placed = self._placed, after.owners
         for task, owners in after.owners.items():
             if before.get(task) != owners:
-                now = tuple(sorted(set(map(after.owner_name, owners))))
-                moved += [task] if self._owners.get(task, now) != now else []
+                now = after.owner_names(owners)
+                if self._owners.get(task, now) != now:
+                    moved.append(task)
                 self._owners[task] = now
         return moved
 
@@ -154,8 +156,9 @@ class GroupHistory:
 
 def _generation_row(change: Transition, cause: Cause, moved: list[str]) -> Row:
     after, before = change.after, change.before
-    revoked = [task for task in before.owners if task not in after.owners] if before else []
-    without_state = [task for task in moved if not _had_state(after, task)]
+    revoked = before.owners.keys() - after.owners.keys() if before else ()
+    counts_state = after.is_streams and after.type == CLASSIC
+    without_state = [task for task in moved if not _had_state(after, task)] if counts_state else []
     members = list(after.members.values())
     scheduled = [member.next_rebalance_ms for member in members if member.next_rebalance_ms]
     return {
@@ -189,7 +192,7 @@ def _generation_row(change: Transition, cause: Cause, moved: list[str]) -> Row:
         "next_rebalance_ms": min(scheduled, default=None),
         "tasks": len(after.owners),
         "tasks_moved": len(moved),
-        "tasks_moved_without_state": len(without_state) if after.is_streams and after.type == CLASSIC else 0,
+        "tasks_moved_without_state": len(without_state),
         "tasks_revoked": len(revoked),
         "record_bytes": after.record_bytes,
     }

@@ -58,18 +58,19 @@ class PartitionHistory:
             else:
                 yield from self._read_one(record)
 
-    def _read_one(self, record: LogRecord) -> Iterator[TableRow]:
+    def _read_one(self, record: LogRecord) -> Iterable[TableRow]:
         """Take a record; one that cannot be decoded is counted."""
         self.last_time = max(self.last_time, record.timestamp)
         if self.first_time is None:
             self.first_time = record.timestamp
         if record.is_control:
             self._end_transaction(record)
-            return
+            return ()
         try:
-            yield from self._read(record)
+            return self._read(record)
         except DecodeError as error:
             self._undecodable(record.offset, error)
+            return ()
 
     def _undecodable(self, offset: int, error: DecodeError) -> None:
         self.counts["undecodable"] += 1
@@ -121,24 +122,24 @@ class PartitionHistory:
             found = self.groups[name] = GroupHistory(valid_text(name))
         return found
 
-    def _read(self, record: LogRecord) -> Iterator[TableRow]:
+    def _read(self, record: LogRecord) -> Iterable[TableRow]:
         number = record_type_number(record.key)
         kind = RECORD_TYPES.get(number)
         self.counts[kind.name if kind else f"unknown type {number}"] += 1
         self.counts["tombstones"] += record.value is None
         if kind is None or (number in OFFSET_COMMITS and not self.reads_commits):
-            return
+            return ()
         key = decode_key(record.key)
         value = None if record.value is None else decode_value(kind, record.value).fields
         if number in OFFSET_COMMITS:
             self._commit(record, key, value)
-        elif number == _GROUP_METADATA:
+            return ()
+        if number == _GROUP_METADATA:
             if self.on_group_metadata is not None:
                 self.on_group_metadata(valid_text(key.group), record.timestamp, value)
             size = len(record.key or b"") + len(record.value or b"")
-            yield from self._group(key.group).on_classic_metadata(record.offset, record.timestamp, value, size)
-        else:
-            yield from self._group(key.group).on_record(kind, key.fields, value, record.offset, record.timestamp)
+            return self._group(key.group).on_classic_metadata(record.offset, record.timestamp, value, size)
+        return self._group(key.group).on_record(kind, key.fields, value, record.offset, record.timestamp)
 
     def _commit(self, record: LogRecord, key: RecordKey, value: dict[str, Any] | None) -> None:
         offset = None if value is None else value["offset"]

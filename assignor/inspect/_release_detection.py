@@ -7,7 +7,7 @@ version 3 there is only the used version, which ``upgrade.from`` also determines
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cache
+from functools import cache, cached_property
 from itertools import groupby
 from typing import Final
 
@@ -36,6 +36,10 @@ class CandidateReleases:
         return bool(self.pinned) and not self.unpinned
 
     def __str__(self) -> str:
+        return self._text
+
+    @cached_property
+    def _text(self) -> str:
         """Write the ranges of releases.
 
         >>> str(find_candidates(2, -1, consumer_protocol_version=0))

@@ -304,30 +304,26 @@ def subscription_seen(encoded: bytes, streams: bool) -> SubscriptionSeen:
         return SubscriptionSeen(problem=f"subscription: {error}")
     if problem := _too_long_topic(envelope.owned_partitions):
         return SubscriptionSeen(problem=f"subscription: {problem}")
+    userdata = None
+    if streams:
+        try:
+            userdata = decode_subscription(envelope.user_data)
+        except DecodeError as error:
+            problem = f"userdata of the subscription: {error}"
+    known = userdata if isinstance(userdata, Subscription) else None
+    supported = UNKNOWN_VERSION if userdata is None else userdata.supported_version
     return SubscriptionSeen(
         consumer_protocol_version=envelope.version,
         topics=envelope.topics,
         owned_partitions=flatten_by_topic(envelope.owned_partitions),
         generation=envelope.generation_id,
         rack=envelope.rack_id,
-        **(_subscription_userdata(envelope.user_data) if streams else {}),
+        used_version=None if userdata is None else userdata.version,
+        supported_version=None if supported == UNKNOWN_VERSION else supported,
+        process_id=None if known is None else known.process_id,
+        userdata=known,
+        problem=problem,
     )
-
-
-def _subscription_userdata(encoded: bytes | None) -> dict[str, Any]:
-    """Return the fields of ``SubscriptionSeen`` that are in the userdata."""
-    try:
-        userdata = decode_subscription(encoded)
-    except DecodeError as error:
-        return {"problem": f"userdata of the subscription: {error}"}
-    supported = userdata.supported_version
-    known = userdata if isinstance(userdata, Subscription) else None
-    return {
-        "used_version": userdata.version,
-        "supported_version": None if supported == UNKNOWN_VERSION else supported,
-        "process_id": known and known.process_id,
-        "userdata": known,
-    }
 
 
 def assignment_seen(encoded: bytes, streams: bool) -> AssignmentSeen:

@@ -1,4 +1,4 @@
-"""What runs have left: beside Java, the sweep over all releases, Kafka's bugs found again."""
+"""What runs have left: beside Java, Kafka's own tests, the sweep over all releases, Kafka's bugs found again."""
 
 from __future__ import annotations
 
@@ -62,6 +62,89 @@ def beside_java(part: str) -> str:
         rows.append((found["row"], found["column"], *sent, leaders, found["generations"], records, outcome))
     versions = ("Java sent", "ours sent")
     return table(("what", "run", *versions, "steps led", "generations", "records, by ours", "outcome"), rows)
+
+
+def kafka_unit_tests() -> str:
+    """Show how many of Kafka's own tests pass, by release, test class and replaced methods."""
+    rows = [
+        (
+            each["bridge"],
+            each["suite"],
+            each["release"],
+            *(each[name] for name in ("total", "passed", "canary", "calls")),
+        )
+        for each in _kafka_unit_tests()["rows"]
+    ]
+    return table(("by Python", "test class", "Kafka", "tests", "passed", "reach Python", "calls"), rows)
+
+
+def kafka_unit_tests_in_short() -> str:
+    """Count the tests of each release and kind."""
+    counts: dict[tuple[str, str], list[int]] = {}
+    for each in _kafka_unit_tests()["rows"]:
+        total = counts.setdefault((each["release"], each["bridge"]), [0, 0, 0])
+        for at, name in enumerate(("total", "passed", "canary")):
+            total[at] += each[name]
+    return table(
+        ("Kafka", "by Python", "tests", "passed", "reach Python"), [(*key, *found) for key, found in counts.items()]
+    )
+
+
+def kafka_unit_tests_in_one_sentence() -> str:
+    """Say how many of Kafka's own tests of the newest release pass, for the README."""
+    rows = _kafka_unit_tests()["rows"]
+    newest = max((each["release"] for each in rows), key=lambda release: tuple(map(int, release.split("."))))
+    total = {each["suite"]: each["total"] for each in rows if each["release"] == newest}
+    failed = {(each["suite"], test) for each in rows if each["release"] == newest for test in each["listed"]}
+    number, link = sum(total.values()), "[counts](docs/reference/kafka-unit-tests.md)"
+    return (
+        f"Kafka's own unit tests of {newest}, unmodified, judge codec, task assignors and leader: "
+        f"{number - len(failed)} of {number} pass, and the others are listed with the reason ({link})."
+    )
+
+
+def kafka_unit_test_failures() -> str:
+    """List the tests of Kafka that fail, with the reason."""
+    reasons: dict[tuple[str, str, str, str], list[str]] = {}
+    for each in _kafka_unit_tests()["rows"]:
+        for test, reason in each["listed"].items():
+            name, _, number = test.partition("[")
+            key = (each["suite"], each["release"], name.partition("(")[0], reason)
+            reasons.setdefault(key, []).append(number.rstrip("]"))
+    rows = [
+        (suite, release, f"`{name}`" + (f" {', '.join(numbers)}" if any(numbers) else ""), reason)
+        for (suite, release, name, reason), numbers in reasons.items()
+    ]
+    return table(("test class", "Kafka", "test", "why"), rows)
+
+
+def kafka_unit_tests_without_leader() -> str:
+    """List the methods of StreamsPartitionAssignorTest in which no leader takes part."""
+    releases: dict[str, list[str]] = {}
+    for each in _kafka_unit_tests()["rows"]:
+        if (each["bridge"], each["suite"]) == ("leader", "StreamsPartitionAssignorTest"):
+            for name in each["untouched"]:
+                releases.setdefault(name, []).append(each["release"])
+    return table(("test", "Kafka"), [(f"`{name}`", ", ".join(found)) for name, found in sorted(releases.items())])
+
+
+def kafka_unit_test_controls() -> str:
+    """Show the tests that pass with Kafka's own classes."""
+    controls = _kafka_unit_tests()["controls"]
+    rows = [
+        (
+            release,
+            sum(each["total"] for each in found["suites"].values()),
+            sum(each["passed"] for each in found["suites"].values()),
+        )
+        for release, found in controls.items()
+    ]
+    return table(("Kafka", "tests", "passed"), rows)
+
+
+def _kafka_unit_tests() -> dict[str, Any]:
+    kept: dict[str, Any] = json.loads((DOCS / "reference" / "kafka-unit-tests.json").read_text(encoding="utf-8"))
+    return kept
 
 
 def takeovers() -> str:
@@ -179,6 +262,12 @@ BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
     "beside every release": beside_every_release,
     **{f"beside Java: {part}": partial(beside_java, part) for part in PARTS_BESIDE_JAVA},
     "beside Java: takeovers": takeovers,
+    "kafka's own tests": kafka_unit_tests,
+    "kafka's own tests in short": kafka_unit_tests_in_short,
+    "kafka's own tests in one sentence": kafka_unit_tests_in_one_sentence,
+    "kafka's own tests that fail": kafka_unit_test_failures,
+    "kafka's own tests without a leader": kafka_unit_tests_without_leader,
+    "kafka's own tests with kafka's classes": kafka_unit_test_controls,
     "upgrade matrix": upgrade_matrix,
     "what one bounce breaks": broken_by_one_bounce,
     "differences from the guides": differences_from_guides,

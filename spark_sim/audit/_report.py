@@ -29,6 +29,7 @@ _MOST_PROBLEMS: Final = 20
 _MOST_FINDINGS: Final = 100
 """Findings of one group: those of commits are as many as partitions."""
 _NO_BLOCK: Final = (-1, -1)
+_MOST_BOUNCES: Final = 5_000
 
 
 class AuditSummary(Protocol):
@@ -59,8 +60,14 @@ class AuditSummary(Protocol):
         """Of the records."""
 
 
-def write_report(audit: AuditSummary, out: Path) -> None:
-    """Write ``report.html`` from the summary and the tables in ``out``."""
+def write_report(audit: AuditSummary, out: Path, bounces: Sequence[Mapping[str, Any]] | None = None) -> None:
+    """Write ``report.html`` from the summary and the tables in ``out``.
+
+    Args:
+        audit: The summary.
+        out: The folder.
+        bounces: Rows of the table ``conformance``; None if rolling bounces were not compared.
+    """
     blocks = _Blocks({group["group"]: group["findings"] for group in audit.groups})
     parts = page_template("spark_sim.audit").generate(
         source=audit.source,
@@ -71,7 +78,7 @@ def write_report(audit: AuditSummary, out: Path) -> None:
         problems=audit.problems[:_MOST_PROBLEMS],
         more_problems=max(0, len(audit.problems) - _MOST_PROBLEMS),
         blocks=blocks.encoded(group_data(out)),
-        table=lambda: encode(table_data(audit, blocks.places)),
+        table=lambda: encode(table_data(audit, blocks.places) | {"bounces": bounce_data(bounces)}),
     )
     with (out / "report.html").open("w", encoding="utf-8") as file:
         file.writelines(parts)
@@ -201,3 +208,20 @@ def table_data(audit: AuditSummary, places: dict[str, tuple[int, int]]) -> dict[
         "place": [places.get(group["group"], _NO_BLOCK) for group in groups],
     }
     return {"from": audit.first_time, "until": audit.last_time, "groups": columns}
+
+
+def bounce_data(rows: Sequence[Mapping[str, Any]] | None) -> dict[str, Any] | None:
+    """Return the rolling bounces that the page shows: those that differ first, then those that cannot be compared."""
+    if rows is None:
+        return None
+    shown = sorted(rows, key=lambda row: (row["conforms"] is not False, row["conforms"] is not None))[:_MOST_BOUNCES]
+    names = (
+        "group first_generation last_generation from_time until_time from_releases to_releases conforms reason"
+        " subscriptions assignments differs_in member fact expected observed"
+    )
+    return {
+        "all": len(rows),
+        "differ": sum(row["conforms"] is False for row in rows),
+        "comparable": sum(row["conforms"] is not None for row in rows),
+        "rows": [{name: row[name] for name in names.split()} for row in shown],
+    }

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from assignor.audit.tables import Row, valid_text
+from assignor.inspect.capture import Capture
 from spark_sim.conformance.bounces import MOST_JOINS, Bounce
 from spark_sim.conformance.excerpt import ExcerptVerdict, judge_excerpt
 from spark_sim.pipeline.tables.schema import Table, columns_of
@@ -51,7 +52,8 @@ CONFORMANCE: Final = Table(
 
 def compare_bounce(bounce: Bounce) -> Row:
     """Return the row of one bounce."""
-    verdict = ExcerptVerdict(None, TOO_LARGE) if bounce.capture is None else judge_excerpt(bounce.capture)
+    capture = bounce.loaded().capture
+    verdict = judge_excerpt(capture) if isinstance(capture, Capture) else ExcerptVerdict(None, TOO_LARGE)
     found = verdict.difference
     return {
         "group": bounce.group,
@@ -88,8 +90,8 @@ def compare_on_spark(spark: SparkSession, bounces: Sequence[Bounce]) -> list[Row
 
     if not bounces:
         return []
-    waiting = pyarrow.table({"bounce": [pickle.dumps(each) for each in sorted(bounces, key=_joins, reverse=True)]})
-    frame = spark.createDataFrame(waiting).repartition(len(bounces))
+    waiting = [pickle.dumps(each.loaded()) for each in sorted(bounces, key=_joins, reverse=True)]
+    frame = spark.createDataFrame(pyarrow.table({"bounce": waiting})).repartition(len(bounces))
     return _in_order(row.asDict() for row in frame.mapInArrow(_compare_batches, CONFORMANCE.ddl()).collect())
 
 
@@ -125,7 +127,7 @@ def conformance_summary(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def _joins(bounce: Bounce) -> int:
-    return sum(len(each.members) for each in bounce.capture.generations) if bounce.capture else 0
+    return bounce.joins
 
 
 def _in_order(rows: Iterable[Row]) -> list[Row]:

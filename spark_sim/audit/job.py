@@ -31,7 +31,8 @@ from spark_sim.audit.storage import is_uri, list_files, open_storage, upload
 
 SUMMARY_FILE: Final = "audit.json"
 REPORT_FILE: Final = "report.html"
-_OUTPUTS: Final = (*TABLES, CONFORMANCE.name, SUMMARY_FILE, REPORT_FILE)
+_OUTPUTS: Final = (*TABLES, CONFORMANCE.name, REPORT_FILE, SUMMARY_FILE)
+"""What an audit writes. The summary is last: where it is, all others are of the same audit."""
 
 
 @frozen
@@ -98,6 +99,7 @@ def run_audit(
         summaries = list(_summaries(source, kept, draft, processes, on_partition))
         audit = _audit(source, summaries)
         _require_records(audit)
+        rows = None
         if kept.finds_bounces:
             bounces = [bounce for each in summaries for bounce in each.bounces]
             rows = compare(bounces) if compare else compare_in_processes(bounces, processes)
@@ -105,7 +107,7 @@ def run_audit(
             audit = evolve(audit, conformance=conformance_summary(rows))
         _write_empty_tables(draft)
         (draft / SUMMARY_FILE).write_text(json.dumps(audit.as_json(), indent=1), encoding="utf-8")
-        write_report(audit, draft)
+        write_report(audit, draft, rows)
         _replace(out, draft)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
@@ -116,6 +118,8 @@ def run_audit(
 def results_folder(out: str) -> Iterator[Path]:
     """Yield a local folder for results; if ``out`` is a URI, they are uploaded at the end and replace earlier ones.
 
+    If the upload fails, the same audit repairs it: until then there is no summary.
+
     Raises:
         SourceError: The URI has files that no audit has written.
         StorageError: The storage cannot be read or written.
@@ -123,8 +127,8 @@ def results_folder(out: str) -> Iterator[Path]:
     if not is_uri(out):
         yield Path(out)
         return
-    found = {each.path.removeprefix(f"{open_storage(out)[1]}/") for each in list_files(out)}
-    if found and SUMMARY_FILE not in found:
+    found = {each.path.removeprefix(f"{open_storage(out)[1]}/").partition("/")[0] for each in list_files(out)}
+    if SUMMARY_FILE not in found and not found <= set(_OUTPUTS):
         raise SourceError(f"expected an empty folder or an earlier audit, but {out} has other files")
     with tempfile.TemporaryDirectory(prefix="streams-assignor-") as folder:
         results = Path(folder, "results")

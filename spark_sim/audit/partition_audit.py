@@ -18,7 +18,7 @@ from assignor.audit.log_segment import SegmentReader
 from assignor.audit.tables import COMMITS, FINDINGS, GENERATIONS, MEMBERS, TASKS, Row
 from spark_sim.audit._schema import TABLES
 from spark_sim.audit.sources import PartitionSource, new_reader
-from spark_sim.conformance.bounces import Bounce, BounceFinders
+from spark_sim.conformance.bounces import Bounce, BounceFinders, RecordFile
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 ROWS_PER_WRITE: Final = 20_000
 """Rows that are in memory at most, by table."""
 _OBJECTS_PER_COLLECTION: Final = 100_000
+_SUMMED_UP: Final = (GENERATIONS.name, FINDINGS.name)
 _INTERVALS: Final[Mapping[str, tuple[str, str]]] = {
     GENERATIONS.name: ("time", "until"),
     MEMBERS.name: ("first_time", "last_time"),
@@ -47,6 +48,11 @@ class AuditFilter:
     reads_commits: bool = True
     finds_bounces: bool = False
     """Whether rolling bounces are collected, for ``conformance``."""
+
+    @property
+    def keeps_all(self) -> bool:
+        """Whether every row is asked for."""
+        return not self.groups and self.since is None and self.until is None
 
     def keeps_group(self, group: str) -> bool:
         """Whether a group is asked for."""
@@ -82,20 +88,23 @@ class PartitionSummary:
 def audit_partition(source: PartitionSource, kept: AuditFilter, out: Path) -> PartitionSummary:
     """Write the rows of a partition below ``out``, and return its summary."""
     reader, history = new_reader(), PartitionHistory(reads_commits=kept.reads_commits)
-    summary, finders = PartitionSummary(), BounceFinders(kept.keeps_group)
+    summary, finders = PartitionSummary(), None
     if kept.finds_bounces:
+        finders = BounceFinders(kept.keeps_group, RecordFile(out / f"bounces-{source.partition}"))
         history.on_group_metadata = finders.on_group_metadata
     kept_rows: defaultdict[str, _KeptRows] = defaultdict(_KeptRows)
     with ExitStack() as stack:
         stack.enter_context(_rare_collections())
         writers = _Writers(out, f"partition-{source.partition}.parquet", stack)
+        keeps_all = kept.keeps_all
         for table, row in _rows(source, reader, history):
-            if kept.keeps(table, row):
+            if keeps_all or kept.keeps(table, row):
                 writers.add(table, row)
-                kept_rows[row["group"]].add(table, row)
+                if table in _SUMMED_UP:
+                    kept_rows[row["group"]].add(table, row)
         writers.flush_all()
     summary.rows = writers.rows
-    summary.bounces = [bounce for bounce in finders.close() if kept.keeps_bounce(bounce)]
+    summary.bounces = [bounce for bounce in finders.close() if kept.keeps_bounce(bounce)] if finders else []
     summary.counts = history.counts + reader.counts
     summary.problems = reader.problems + history.problems
     summary.first_time, summary.last_time = history.first_time, history.last_time
@@ -160,14 +169,13 @@ class _Writers:
     file: str
     stack: ExitStack
     rows: Counter[str] = field(factory=Counter)
-    _waiting: dict[str, list[Row]] = field(factory=dict)
+    _waiting: defaultdict[str, list[Row]] = field(factory=lambda: defaultdict(list))
     _open: dict[str, pq.ParquetWriter] = field(factory=dict)
 
     def add(self, table: str, row: Row) -> None:
         """Take a row."""
-        waiting = self._waiting.setdefault(table, [])
+        waiting = self._waiting[table]
         waiting.append(row)
-        self.rows[table] += 1
         if len(waiting) >= ROWS_PER_WRITE:
             self._flush(table)
 
@@ -181,9 +189,10 @@ class _Writers:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        schema = TABLES[table].arrow()
+        schema, rows = TABLES[table].arrow(), self._waiting.pop(table)
+        self.rows[table] += len(rows)
         if table not in self._open:
             path = self.out / table / self.file
             path.parent.mkdir(parents=True, exist_ok=True)
             self._open[table] = self.stack.enter_context(pq.ParquetWriter(path, schema))
-        self._open[table].write_table(pa.Table.from_pylist(self._waiting.pop(table), schema=schema))
+        self._open[table].write_table(pa.Table.from_pylist(rows, schema=schema))

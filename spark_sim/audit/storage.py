@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -79,23 +79,41 @@ def local_copy(uri: str, path: str) -> Iterator[Path]:
         yield copy
 
 
-def upload(folder: Path, uri: str, names: Iterable[str]) -> None:
-    """Replace files and folders of a URI by those of a local folder, ``names``.
+def upload(folder: Path, uri: str, names: Sequence[str]) -> None:
+    """Replace files and folders of a URI by those of a local folder.
+
+    Args:
+        folder: The local folder.
+        uri: Where to.
+        names: What is replaced. The last one is removed first and written last: where it is, the upload is complete.
 
     Raises:
         StorageError: They cannot be written.
     """
-    from pyarrow.fs import FileType, LocalFileSystem, copy_files
+    from pyarrow.fs import LocalFileSystem, copy_files
 
     storage, path = open_storage(uri)
     try:
         storage.create_dir(path)
+        for name in reversed(names):
+            _remove(storage, f"{path}/{name}")
         for name in names:
-            if storage.get_file_info(f"{path}/{name}").type == FileType.Directory:
-                storage.delete_dir(f"{path}/{name}")
-        copy_files(str(folder), path, LocalFileSystem(), storage)
+            if (folder / name).is_dir():
+                storage.create_dir(f"{path}/{name}")
+            if (folder / name).exists():
+                copy_files(str(folder / name), f"{path}/{name}", LocalFileSystem(), storage)
     except OSError as error:
         raise StorageError(f"{uri} cannot be written: {_first_line(error)}") from None
+
+
+def _remove(storage: FileSystem, path: str) -> None:
+    from pyarrow.fs import FileType
+
+    kind = storage.get_file_info(path).type
+    if kind == FileType.Directory:
+        storage.delete_dir(path)
+    elif kind == FileType.File:
+        storage.delete_file(path)
 
 
 def _first_line(error: Exception) -> str:

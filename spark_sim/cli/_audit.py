@@ -104,7 +104,8 @@ _LOCAL_PATH: Final = LocalPath(path_type=Path)
     "--master",
     default=_PROCESSES,
     show_default=True,
-    help="What compares the bounces of --conform: any Spark master, or `processes`.",
+    help="What compares the bounces of --conform, and where --follow runs: any Spark master. `processes`: without "
+    "Spark; --follow then runs on Spark in this process.",
 )
 @click.option("--check", is_flag=True, help="End with status 1 if a group has a problem.")
 @click.option("--json", "as_json", is_flag=True, help="Print audit.json instead of the table.")
@@ -164,8 +165,11 @@ def audit(
             raise WrongUsage("--conform does not go with --follow: audit --records compares what is preserved")
         if is_uri(out):
             raise WrongUsage(f"--follow writes to a folder of this machine, got --out {out}")
+        if master.startswith("sc://"):
+            raise WrongUsage(f"--follow cannot run over Spark Connect, got --master {master}")
         topic = _offsets_topic(context, bootstrap_servers, command_config)
-        _follow(topic, command_config, Path(out), interval, processes or os.cpu_count() or 1)
+        local = f"local[{processes or os.cpu_count() or 1}]"
+        _follow(topic, command_config, Path(out), interval, local if master == _PROCESSES else master)
         return
     if since is not None and until is not None and since > until:
         raise WrongUsage("--since is later than --until")
@@ -213,7 +217,7 @@ def _offsets_topic(context: click.Context, servers: str | None, command_config: 
     return OffsetsTopic.of(*cluster_settings(context, servers, command_config))
 
 
-def _follow(topic: OffsetsTopic, command_config: Path | None, out: Path, seconds: float, processes: int) -> None:
+def _follow(topic: OffsetsTopic, command_config: Path | None, out: Path, seconds: float, master: str) -> None:
     with one_line_errors():
         from spark_sim.audit.follow import check_checkpoint, follow, report_lag
         from spark_sim.audit.sources.live import live_ranges
@@ -223,7 +227,7 @@ def _follow(topic: OffsetsTopic, command_config: Path | None, out: Path, seconds
         live_ranges(topic)  # before Spark starts: what is wrong with the brokers is one line
         options = {"bootstrap.servers": topic.bootstrap_servers}
         options |= {} if command_config is None else {"command.config": str(command_config.absolute())}
-        with spark_session(f"local[{processes}]", _say) as session, interrupt_without_cancelling():
+        with spark_session(master, _say) as session, interrupt_without_cancelling():
             try:
                 with closing(follow(session, topic, options, out, seconds)) as lags:
                     report_lag(lags, _say, _LAG_SECONDS)

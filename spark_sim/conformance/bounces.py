@@ -9,16 +9,19 @@ A *span* begins with the generation before the first in which a member is gone o
 
 A span is a rolling bounce if its members send different versions, or if none of its first members is left at the end:
 releases that send the same versions show as restarts only. A span in which some members left, failed or came is none.
-Until a span begins, only the last generation of a group is kept.
+Until a span begins, only the last generation of a group is kept; then all of them, in a file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import pickle
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Final
+from pathlib import Path
+from typing import IO, Any, Final
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from assignor.inspect.capture import Capture, GenerationRecord, MemberRecord
 from assignor.inspect.described_group import DescribedGroupMember
@@ -39,6 +42,51 @@ SentVersions = tuple[int, ...]
 """What tells releases apart: used version, supported version, version of the consumer protocol; () if unreadable."""
 
 
+@define
+class RecordFile:
+    """Generations in a file of this process; spans have their places."""
+
+    path: Path
+    _file: IO[bytes] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._file = self.path.open("w+b")
+
+    def append(self, record: GenerationRecord) -> int:
+        """Write a generation, and return its place."""
+        place = self._file.seek(0, 2)
+        pickle.dump(record, self._file)
+        return place
+
+    def read(self, places: Iterable[int]) -> Iterator[GenerationRecord]:
+        """Yield the generations of these places."""
+        self._file.flush()
+        return _read(self._file, places)
+
+    def close(self) -> None:
+        """Close the file; captures of its places can be loaded."""
+        self._file.close()
+
+
+@frozen
+class StoredCapture:
+    """The generations of a bounce, in a file."""
+
+    path: Path
+    places: tuple[int, ...]
+
+    def load(self) -> Capture:
+        """Read them."""
+        with self.path.open("rb") as file:
+            return Capture(generations=tuple(_read(file, self.places)))
+
+
+def _read(file: IO[bytes], places: Iterable[int]) -> Iterator[GenerationRecord]:
+    for place in places:
+        file.seek(place)
+        yield pickle.load(file)
+
+
 @frozen(kw_only=True)
 class Bounce:
     """A rolling bounce of a group."""
@@ -51,8 +99,83 @@ class Bounce:
     from_releases: str
     """Releases that send the versions of its first members."""
     to_releases: str
-    capture: Capture | None
+    joins: int
+    """Members of all generations."""
+    capture: Capture | StoredCapture | None
     """All its generations; None if they are too many."""
+
+    def loaded(self) -> Bounce:
+        """Return it with its generations in memory."""
+        return evolve(self, capture=self.capture.load()) if isinstance(self.capture, StoredCapture) else self
+
+
+@define
+class _Span:
+    """The generations of a group since a span may have begun; the last one is not yet in the file."""
+
+    file: RecordFile
+    first: GenerationRecord
+    first_time: int
+    last: GenerationRecord
+    last_time: int
+    joins: int
+    versions: set[SentVersions]
+    places: array[int] = field(factory=lambda: array("q"))
+    """Of the generations before the last one; none if there are too many."""
+
+    @classmethod
+    def of(cls, file: RecordFile, record: GenerationRecord, time: int) -> _Span:
+        """Return the span of one generation."""
+        return cls(file, record, time, record, time, len(record.members), _versions(record))
+
+    def append(self, record: GenerationRecord, time: int) -> None:
+        """Take the next generation."""
+        if not self.is_too_large:
+            self.places.append(self.file.append(self.last))
+        self.last, self.last_time = record, time
+        self.joins += len(record.members)
+        self.versions |= _versions(record)
+
+    @property
+    def is_too_large(self) -> bool:
+        return self.joins > MOST_JOINS
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether as many members as at first are there, none of the first ones, and all send the same versions."""
+        if len(self.last.members) < len(self.first.members) or len(_versions(self.last)) > 1:
+            return False
+        return _ids(self.first).isdisjoint(_ids(self.last)) and self.replaces_all_members
+
+    @property
+    def replaces_all_members(self) -> bool:
+        """Whether no member of the first generation is in the last one. A member may change its member id."""
+        before = [self.first] if self.is_too_large else self.file.read(self.places)
+        first, last = _members_of_ends([*before, self.last])
+        return first.isdisjoint(last)
+
+    def is_over(self, time: int) -> bool:
+        """Whether a record at this time is after a pause."""
+        return time - self.last_time > (MIXED_PAUSE_MS if len(_versions(self.last)) > 1 else PAUSE_MS)
+
+    def bounce(self, group: str) -> Bounce | None:
+        """Return the rolling bounce that it is; None if it is none."""
+        if len(self.versions) == 1 and not self.replaces_all_members:
+            return None
+        return Bounce(
+            group=group,
+            first_generation=self.first.number,
+            last_generation=self.last.number,
+            from_time=self.first_time,
+            until_time=self.last_time,
+            from_releases=_releases(self.first),
+            to_releases=_releases(self.last),
+            joins=self.joins,
+            capture=None if self.is_too_large else self._stored(),
+        )
+
+    def _stored(self) -> StoredCapture:
+        return StoredCapture(self.file.path, (*self.places, self.file.append(self.last)))
 
 
 @define
@@ -60,78 +183,39 @@ class BounceFinder:
     """Follows one group."""
 
     group: str
-    _records: list[GenerationRecord] = field(factory=list)
-    """Of the span; the last record if none has begun, and the first and the last one if there are too many."""
+    file: RecordFile
+    _span: _Span | None = None
+    """The last generation only, unless ``_begun``."""
     _begun: bool = False
-    _first_time: int = 0
-    _last_time: int = 0
-    _joins: int = 0
-    _versions: set[SentVersions] = field(factory=set)
 
     def on_group_metadata(self, time: int, value: Mapping[str, Any] | None) -> Bounce | None:
         """Take the ``GroupMetadata`` record of a classic group; return the bounce that ends before it."""
         if value is None or not value["members"] or value["protocol"] != PROTOCOL_NAME:
             return self.close()
         record, ended = _generation_record(value), None
-        if self._records:
-            change = _has_change(self._records[-1], record)
-            if self._begun and (self._is_over(time) or (change and self._is_complete())):
-                last, last_time, ended = self._records[-1], self._last_time, self.close()
+        if self._span:
+            change = _has_change(self._span.last, record)
+            if self._begun and (self._span.is_over(time) or (change and self._span.is_complete)):
+                last, last_time, ended = self._span.last, self._span.last_time, self.close()
                 self._append(last, last_time)
             if not self._begun and not change:
-                self._forget()
+                self._span = None
             self._begun = self._begun or change
         self._append(record, time)
         return ended
 
     def close(self) -> Bounce | None:
         """Return the bounce that is open at the end, and forget it."""
-        ended = self._bounce() if self._begun else None
-        self._forget()
+        ended = self._span.bounce(self.group) if self._span and self._begun else None
+        self._span, self._begun = None, False
         return ended
 
     def _append(self, record: GenerationRecord, time: int) -> None:
-        if not self._records:
-            self._first_time = time
-        self._records.append(record)
-        self._last_time = time
-        self._joins += len(record.members)
-        self._versions |= _versions(record)
-        self._begun = self._begun or len(self._versions) > 1
-        if self._is_too_large:
-            del self._records[1:-1]
-
-    def _forget(self) -> None:
-        self._records, self._begun, self._joins, self._versions = [], False, 0, set()
-
-    @property
-    def _is_too_large(self) -> bool:
-        return self._joins > MOST_JOINS
-
-    def _is_over(self, time: int) -> bool:
-        mixed = len(_versions(self._records[-1])) > 1
-        return time - self._last_time > (MIXED_PAUSE_MS if mixed else PAUSE_MS)
-
-    def _is_complete(self) -> bool:
-        first, last = self._records[0], self._records[-1]
-        if len(last.members) < len(first.members) or len(_versions(last)) > 1:
-            return False
-        return _ids(first).isdisjoint(_ids(last)) and _replaces_all_members(self._records)
-
-    def _bounce(self) -> Bounce | None:
-        first, last = self._records[0], self._records[-1]
-        if len(self._versions) == 1 and not _replaces_all_members(self._records):
-            return None
-        return Bounce(
-            group=self.group,
-            first_generation=first.number,
-            last_generation=last.number,
-            from_time=self._first_time,
-            until_time=self._last_time,
-            from_releases=_releases(first),
-            to_releases=_releases(last),
-            capture=None if self._is_too_large else Capture(generations=tuple(self._records)),
-        )
+        if self._span is None:
+            self._span = _Span.of(self.file, record, time)
+        else:
+            self._span.append(record, time)
+        self._begun = self._begun or len(self._span.versions) > 1
 
 
 @define
@@ -139,6 +223,7 @@ class BounceFinders:
     """Follows all groups of a partition."""
 
     keeps_group: Callable[[str], bool]
+    file: RecordFile
     _finders: dict[str, BounceFinder] = field(factory=dict)
     _found: list[Bounce] = field(factory=list)
 
@@ -146,13 +231,14 @@ class BounceFinders:
         """Take a ``GroupMetadata`` record."""
         if not self.keeps_group(group):
             return
-        finder = self._finders.get(group) or self._finders.setdefault(group, BounceFinder(group))
+        finder = self._finders.get(group) or self._finders.setdefault(group, BounceFinder(group, self.file))
         if ended := finder.on_group_metadata(time, value):
             self._found.append(ended)
 
     def close(self) -> list[Bounce]:
         """Return all bounces, also those that are open at the end."""
-        open_ones = (finder.close() for finder in self._finders.values())
+        open_ones = [finder.close() for finder in self._finders.values()]
+        self.file.close()
         return [*self._found, *(bounce for bounce in open_ones if bounce)]
 
 
@@ -179,12 +265,6 @@ def _sent_versions(subscription: bytes) -> SentVersions:
         return ()
     used = sent.supported_version if sent.is_probeable else sent.used_version
     return used, sent.supported_version, sent.consumer_protocol_version
-
-
-def _replaces_all_members(generations: Sequence[GenerationRecord]) -> bool:
-    """Whether no member of the first generation is in the last one. A member may change its member id."""
-    first, last = _members_of_ends(generations)
-    return first.isdisjoint(last)
 
 
 def _keeps_all_members(generations: Sequence[GenerationRecord]) -> bool:

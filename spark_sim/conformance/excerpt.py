@@ -21,7 +21,7 @@ from typing import Final
 
 from attrs import evolve, frozen
 
-from assignor.inspect.capture import Capture, InvalidCapture
+from assignor.inspect.capture import Capture, GenerationRecord, InvalidCapture
 from spark_sim.conformance._compare import Difference
 from spark_sim.conformance._environment import infer_environment
 from spark_sim.conformance._identity import Incarnation, StartedAs, open_steps
@@ -90,10 +90,21 @@ def _open_question(capture: Capture, verdict: ConformanceVerdict) -> str:
     decisive = [each for each in verdict.step_by_step.differences if each.generation == first and _decides(each)]
     if not decisive:
         return SETTINGS_UNKNOWN
-    if at and first > verdict.step_by_step.generations[at - 1].number + 1:
+    if at and _may_miss_record(*capture.generations[at - 1 : at + 1]):
         return RECORDS_MISSING
     explained = all(_can_be_explained(capture, verdict, at, each) for each in decisive)
     return RELEASES_INFERRED if explained else ""
+
+
+def _may_miss_record(before: GenerationRecord, after: GenerationRecord) -> bool:
+    """Whether a record between two that follow each other may be lost.
+
+    The coordinator writes the record of a generation again when a static member comes back under another member id. If
+    the first one is lost, no number is missing, but the subscription is newer than the assignment.
+    """
+    known = {member.member_id for member in before.members}
+    has_returned = any(member.instance_id and member.member_id not in known for member in after.members)
+    return after.number > before.number + 1 or has_returned
 
 
 def _decides(difference: Difference) -> bool:

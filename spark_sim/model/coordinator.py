@@ -170,9 +170,10 @@ class Coordinator:
 
     def _elect_leader(self) -> str | None:
         """Return the member that leads next by the election rule; None without members."""
-        named = (member for member in self._subscriptions if member.rpartition("-")[0] == self.election_rule)
+        name, _, number = self.election_rule.partition("#")
+        named = [member for member in self._subscriptions if member.rpartition("-")[0] == name]
         candidates = reversed(self._subscriptions) if self.election_rule == ELECT_NEWEST else iter(self._subscriptions)
-        return next(named, None) or next(candidates, None)
+        return next(iter(named[int(number or 1) - 1 :]), None) or next(candidates, None)
 
     def _prepare_rebalance(self) -> None:
         if self.phase is not GroupPhase.PREPARING_REBALANCE:

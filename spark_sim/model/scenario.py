@@ -11,6 +11,7 @@ The members stand before the first bar, in the order in which they join; the fir
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
@@ -51,6 +52,9 @@ _HAS_RELEASE: Final[Mapping[Operands, bool | None]] = {
     Operands.PROCESSES_AND_OPTIONAL_RELEASES: None,
 }
 """Whether a release follows each name; None if it may. Other operands have none."""
+
+_ID_NUMBER: Final = re.compile("#[1-9][0-9]*$")
+"""Which member id of a process is meant: a process that was restarted leaves its earlier ones in the group."""
 
 R = TypeVar("R")
 _O = TypeVar("_O", bound=enum.Enum)
@@ -273,6 +277,8 @@ def _parse_step(text: str, processes: tuple[str, ...], workload: Workload) -> St
         what = "topics" if takes is Operands.TOPICS else takes.value if takes is Operands.LEADER else "members"
         raise ScenarioError(f"expected {what} after {verb}, got {text.strip()!r}")
     known = _known_names(takes, processes, workload)
+    if takes is Operands.LEADER and (number := _ID_NUMBER.search(words[0])):
+        known = tuple(name + number[0] for name in known)
     kind, has_release = "source topic" if takes is Operands.TOPICS else "member", _HAS_RELEASE.get(takes, False)
     return Step(verb, tuple(parse_target(word, verb, kind, known, has_release, Instance.parse) for word in words), mode)
 

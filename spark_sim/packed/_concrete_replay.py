@@ -24,12 +24,12 @@ MAX_BOUNCES: Final = 500
 """Enough for all schedules of three members that are bounced once."""
 
 
-def replay_confirms(scenario: Scenario, violated_property: str) -> bool | None:
-    """Whether a scenario violates a property with simulated members too; None if it cannot be played."""
+def replay_confirms(scenario: Scenario, violated_property: str) -> bool:
+    """Whether a scenario can be played with simulated members, and violates a property with them too."""
     try:
         simulation = Simulation(scenario).run()
     except ScenarioError:
-        return None
+        return False
     return any(violation.property == violated_property for violation in simulation.violations)
 
 

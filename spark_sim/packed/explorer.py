@@ -62,7 +62,7 @@ class Counterexample:
     example: str
     """The schedule as a scenario; "" if a configuration is rejected, so that no member starts."""
     confirmed: bool | None = None
-    """Whether simulated members violate it too; None if that was not tried or the schedule cannot be replayed."""
+    """Whether simulated members violate it too; None if that was not tried."""
     code: str = ""
     """``Violation.code``."""
 

@@ -48,11 +48,17 @@ class NamedGroup:
         member = self.states.index(action.before) if member is None else member
         before = self.instance(member)
         self.states, self.group_fields, elected = self.encoding.apply(self.states, self.group_fields, member, action)
-        steps = [make_step("elect", ascii_uppercase[elected])] if elected is not None else []
+        steps = [make_step("elect", self._leader_name(elected))] if elected is not None else []
         name, verb = ascii_uppercase[member], _SCENARIO_VERBS.get(action.verb, action.verb)
         after = self.instance(member)
         to = after if verb == "start" and after != before else None
         return iter([*steps, make_step(verb, name, instance=to)])
+
+    def _leader_name(self, member: int) -> str:
+        """Return the name of a member that leads, with the number of its id if that is not its oldest."""
+        part = self.encoding.process_states.values[self.states[member]]
+        number = [*(orphan.leads for orphan in part.orphaned_ids), part.leads].index(True) + 1
+        return ascii_uppercase[member] + (f"#{number}" if number > 1 else "")
 
 
 def scenario_to(graph: PackedGraph, state: int, *actions: PackedAction) -> Scenario:

@@ -54,8 +54,8 @@ NO_SETTINGS: Final[Mapping[str, str]] = MappingProxyType({})
 TASKS_PER_CORE: Final = 2
 """Tasks of a batch for each core, at first: a commit costs Spark a third of a second, so batches grow."""
 MOST_TASKS_PER_CORE: Final = 16
-MAX_BATCH_SHARE: Final = 1 / 12
-"""A batch that has grown has at most this share of the finished tasks: a killed driver loses little."""
+MAX_BATCH_SHARE: Final = 1 / 4
+"""A batch that has grown has at most this share of the finished tasks: a killed driver loses two batches at most."""
 BATCHES_IN_FLIGHT: Final = 2
 """Batches that are computed at the same time."""
 TICK_SECONDS: Final = 0.2
@@ -290,7 +290,7 @@ def _run_tasks(engine: SweepEngine, work: _Work, on_progress: Callable[[Progress
 def tasks_per_batch(cores: int, finished: int) -> int:
     """Return the tasks of the next batch, given the number of finished tasks.
 
-    >>> [tasks_per_batch(2, finished) for finished in (0, 48, 120, 1_000)]
+    >>> [tasks_per_batch(2, finished) for finished in (0, 16, 40, 1_000)]
     [4, 4, 10, 32]
     """
     return max(TASKS_PER_CORE * cores, min(MOST_TASKS_PER_CORE * cores, int(finished * MAX_BATCH_SHARE)))

@@ -14,7 +14,7 @@ from attrs import asdict
 
 from spark_sim.advice.upgrade_guide import GuideEntry, Pair, derive_guide, guide_differences, path_text
 from spark_sim.model.events import GroupEvent
-from spark_sim.model.scenario import Scenario
+from spark_sim.model.scenario import Scenario, ScenarioError
 from spark_sim.pipeline.equivalence import upgrade_class
 from spark_sim.pipeline.folder import write_atomically
 from spark_sim.pipeline.operator_deviations import DEVIATION_DESCRIPTIONS
@@ -154,9 +154,14 @@ def _stored_stories(traces: StoredTraces) -> Iterator[tuple[str, Sequence[Mappin
 
 
 def _story(key: str, scenario: Scenario, shown: Scenario, stored: Stories) -> list[dict[str, Any]]:
-    """Return a trace, as it is stored, or simulated if it is not."""
-    rows = stored[key] if key in stored else recast_rows(trace_rows(trace(scenario).steps), scenario, shown)
-    return _trace_json(group_steps(rows))
+    """Return a trace, as it is stored, or simulated if it is not; it is empty if the members cannot play it."""
+    if key in stored:
+        return _trace_json(group_steps(stored[key]))
+    try:
+        steps = trace(scenario).steps
+    except ScenarioError:  # the verdict says so already
+        return []
+    return _trace_json(group_steps(recast_rows(trace_rows(steps), scenario, shown)))
 
 
 def _verdict_json(result: UpgradeResult, stories: _Interned, stored: Stories, *, traces_all: bool) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from functools import cache, partial
 from itertools import count
 from typing import Any, Final, NamedTuple
 
-from subscription_codec.columns import INT32, FastPathMiss, Rows, from_big_endian, task_of
+from subscription_codec.columns import INT32, LITTLE_ENDIAN, FastPathMiss, Rows, task_of
 from subscription_codec.records import TaskId
 from subscription_codec.wire.flexible import Binary, List, Message, Text
 from subscription_codec.wire.hosts import HostMapType, TopicDictionaryType
@@ -85,8 +85,7 @@ _NULL_BYTES: Final = b"\xff\xff\xff\xff"
 _NAMESPACE: Final = {
     "FastPathMiss": FastPathMiss,
     "Rows": Rows,
-    "from_big_endian": from_big_endian,
-    "offsets_of": partial(array, INT32),
+    "int32s": partial(array, INT32),
     "new": tuple.__new__,
     "number": int.from_bytes,
     "task_of": task_of,
@@ -200,7 +199,10 @@ class _DecoderSource(_SourceBuilder):
                 self.emit_read(wire.inner, target)
             case Array(item=Integer(size=4)):
                 self.add_line(f"end = at + 4 * {self.emit_count(wire)}")
-                self.add_line(f"{target} = tuple(from_big_endian({INT32!r}, data[at:end]))")
+                self.add_line("numbers = int32s(data[at:end])")
+                if LITTLE_ENDIAN:  # pragma: no branch - as in columns
+                    self.add_line("numbers.byteswap()")
+                self.add_line(f"{target} = tuple(numbers)")
                 self.add_line("at = end")
             case Array(may_be_rows=True):
                 left = self.emit_count(wire)
@@ -266,7 +268,7 @@ class _DecoderSource(_SourceBuilder):
     def emit_rows(self, wire: Array[Any], left: str, target: str) -> None:
         """Append the loop that finds the rows of an array."""
         offsets, decode = self.fresh_name("offsets"), self.constant("decode_row", _row_decoder(wire.item))
-        self.add_line(f"{offsets} = offsets_of()")
+        self.add_line(f"{offsets} = int32s()")
         with self.block(f"for _ in range({left}):"):
             self.add_line(f"{offsets}.append(at)")
             self.emit_skip(wire.item)

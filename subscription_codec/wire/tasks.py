@@ -15,6 +15,7 @@ from subscription_codec.columns import (
     TaskIds,
     TaskOffsetSums,
     array_bounds,
+    byteswapped,
     from_big_endian,
     pack_task_ids,
     to_big_endian,
@@ -204,7 +205,8 @@ class FlatOffsetSumsType(_OffsetSumsType):
         if words[8::9].tobytes() != b"\xff\xff" * count:
             raise FastPathMiss
         del words[8::9]
-        return TaskOffsetSums(from_big_endian(INT64, words)), end
+        numbers = array(INT64, words.tobytes())
+        return TaskOffsetSums(byteswapped(numbers)), end
 
     def fast_write(self, value: Sequence[TaskOffsetSum]) -> bytes:
         count = len(value)

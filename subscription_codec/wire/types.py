@@ -125,7 +125,7 @@ INT_64: Final = Integer(8)
 @lru_cache(maxsize=4096)
 def cached_uuid(raw: bytes) -> UUID:
     """Return the UUID of 16 bytes. Cached: the processes of a group stay the same, and making a UUID is slow."""
-    return UUID(bytes=raw)
+    return UUID(int=int.from_bytes(raw, "big"))
 
 
 class Uuid(WireType[UUID]):

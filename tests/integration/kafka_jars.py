@@ -19,7 +19,10 @@ _POM = """\
 <modelVersion>4.0.0</modelVersion><groupId>tests</groupId><artifactId>tests</artifactId><version>1</version>
 <packaging>pom</packaging><dependencies>{}</dependencies></project>
 """
-_DEPENDENCY = "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version></dependency>"
+_DEPENDENCY = """\
+<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version>{}</dependency>
+"""
+_CLASSIFIER = "<classifier>{}</classifier>"
 _LOGGER = "org.slf4j:slf4j-simple:1.7.36"  # no log line leaves Kafka's jars without one
 _MAVEN_SECONDS = 300  # for javac too: on a quiet machine it takes five
 
@@ -55,9 +58,10 @@ def java() -> str:
     return found
 
 
-def class_path(coordinates: str) -> str:
-    """The class path of ``GROUP:ARTIFACT:VERSION`` with all it needs at run time."""
-    known = cache_folder() / f"{coordinates.replace(':', '_')}.classpath"
+def class_path(*coordinates: str) -> str:
+    """The class path of each ``GROUP:ARTIFACT:VERSION`` or ``...:CLASSIFIER`` with all it needs at run time."""
+    name, more = coordinates[0].replace(":", "_"), hashlib.sha256("\n".join(coordinates).encode()).hexdigest()[:12]
+    known = cache_folder() / (f"{name}_{more}.classpath" if len(coordinates) > 1 else f"{name}.classpath")
     if known.exists() and all(map(os.path.exists, known.read_text().split(os.pathsep))):
         return known.read_text()
     maven = program("mvn")
@@ -66,8 +70,14 @@ def class_path(coordinates: str) -> str:
         return _resolved(maven, coordinates, known)
 
 
-def _resolved(maven: str, coordinates: str, known: Path) -> str:
-    dependencies = "".join(_DEPENDENCY.format(*map(escape, one.split(":"))) for one in (coordinates, _LOGGER))
+def _dependency(coordinates: str) -> str:
+    group, artifact, version, *classifier = map(escape, coordinates.split(":"))
+    return _DEPENDENCY.format(group, artifact, version, "".join(map(_CLASSIFIER.format, classifier)))
+
+
+def _resolved(maven: str, coordinates: tuple[str, ...], known: Path) -> str:
+    wanted = ", ".join(coordinates)
+    dependencies = "".join(map(_dependency, (*coordinates, _LOGGER)))
     with tempfile.TemporaryDirectory(dir=cache_folder()) as scratch:
         pom, found = Path(scratch, "pom.xml"), Path(scratch, "classpath")
         pom.write_text(_POM.format(dependencies))
@@ -76,10 +86,10 @@ def _resolved(maven: str, coordinates: str, known: Path) -> str:
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=_MAVEN_SECONDS, errors="replace")
         except subprocess.TimeoutExpired:
-            raise Unavailable(f"Maven did not get {coordinates} within {_MAVEN_SECONDS} s") from None
+            raise Unavailable(f"Maven did not get {wanted} within {_MAVEN_SECONDS} s") from None
         if done.returncode or not found.exists():
             why = next((line for line in done.stdout.splitlines() if "ERROR" in line), "it does not say why")
-            raise Unavailable(f"Maven cannot get {coordinates} (is there a network?): {why[:300]}")
+            raise Unavailable(f"Maven cannot get {wanted} (is there a network?): {why[:300]}")
         found.replace(known)
     return known.read_text()
 

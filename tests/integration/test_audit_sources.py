@@ -28,6 +28,7 @@ from tests.integration.clusters import NEWEST, OLDER, Cluster
 from tests.integration.kafka_jars import Unavailable, class_path
 from tests.integration.secure_cluster import PASSWORD, SecureCluster
 from tests.integration.subprocesses import TIMEOUT_SECONDS
+from tests.spark_sim.pipeline.spark_cluster import cluster
 
 pytestmark = [pytest.mark.broker, pytest.mark.slow]
 PARTITIONS = 3
@@ -50,13 +51,13 @@ def fixture_observed(request: pytest.FixtureRequest, tmp_path_factory: pytest.Te
     folder = tmp_path_factory.mktemp("observed")
     with ExitStack() as stack:
         try:
-            cluster = stack.enter_context(Cluster(folder, metadata="3.9-IV0" if request.param == OLDER else "4.0-IV3"))
-            cluster.start(1, request.param, settings={"offsets.topic.num.partitions": str(PARTITIONS)})
+            kafka = stack.enter_context(Cluster(folder, metadata="3.9-IV0" if request.param == OLDER else "4.0-IV3"))
+            kafka.start(1, request.param, settings={"offsets.topic.num.partitions": str(PARTITIONS)})
         except Unavailable as missing:
             pytest.skip(f"no real broker: {missing}")
         for name in ("plain", "more", "transactional"):
-            work(cluster.brokers, name)
-        yield Observed(cluster.brokers, folder / "1" / "data")
+            work(kafka.brokers, name)
+        yield Observed(kafka.brokers, folder / "1" / "data")
 
 
 def work(brokers: str, name: str, records: int = 20) -> None:
@@ -222,10 +223,10 @@ def test_files_of_sparks_own_source_are_audited(observed: Observed, tmp_path: Pa
 class Follower:
     """A driver of ``audit --follow`` in a process of its own."""
 
-    def __init__(self, brokers: str, out: Path) -> None:
+    def __init__(self, brokers: str, out: Path, *options: str) -> None:
         command = [sys.executable, "-m", "spark_sim.cli.main", "audit", "--bootstrap-servers", brokers, "--follow"]
         self.process = subprocess.Popen(
-            [*command, "--out", str(out), "--interval", "0.5s", "--processes", "2"],
+            [*command, "--out", str(out), "--interval", "0.5s", "--processes", "2", *options],
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
@@ -247,14 +248,31 @@ class Follower:
         return self.process.communicate(timeout=TIMEOUT_SECONDS)[1]
 
 
-def test_a_job_that_is_killed_loses_and_duplicates_no_record(observed: Observed, tmp_path: Path) -> None:
+@pytest.fixture
+def where(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, ...]]:
+    """The options that say where Spark runs."""
+    if request.param == "this-process":
+        yield ()
+        return
+    with cluster(tmp_path, workers=1) as spark:
+        yield ("--master", spark.url)
+
+
+@pytest.mark.parametrize(
+    ("observed", "where"),
+    [(NEWEST, "this-process"), (OLDER, "this-process"), (NEWEST, "cluster")],
+    indirect=True,
+)
+def test_a_job_that_is_killed_loses_and_duplicates_no_record(
+    observed: Observed, where: tuple[str, ...], tmp_path: Path
+) -> None:
     out = tmp_path / "preserved"
-    first = Follower(observed.brokers, out)
+    first = Follower(observed.brokers, out, *where)
     first.wait_for(settled_end(observed.brokers))
     work(observed.brokers, "while-it-runs")
     first.end(signal.SIGKILL)
     work(observed.brokers, "while-it-is-dead")
-    second = Follower(observed.brokers, out)
+    second = Follower(observed.brokers, out, *where)
     second.wait_for(settled_end(observed.brokers))
     work(observed.brokers, "after-it-resumed")
     second.wait_for(settled_end(observed.brokers))

@@ -9,7 +9,7 @@ import re
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePath, PurePosixPath
-from typing import Any, Final, TextIO, TypeVar
+from typing import Any, BinaryIO, Final, TextIO, TypeVar
 
 from attrs import frozen
 
@@ -35,7 +35,7 @@ class FilePartition:
     @property
     def size(self) -> int:
         """Bytes of the files."""
-        return sum(file.stat().st_size for file in self.files)
+        return sum(_size(file) for file in self.files)
 
     def records(self, reader: SegmentReader, *, reads_commits: bool = True) -> Iterator[LogRecord | RecordColumns]:
         """Yield the records of all files."""
@@ -45,13 +45,27 @@ class FilePartition:
                     yield record[1]
             return
         for file in self.files:
-            if file.stat().st_size:
+            if _size(file):
                 yield from _segment_records(file, reader, reads_commits)
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except OSError as error:
+        raise SourceError(f"{file} cannot be read: {error.strerror or error}") from None
+
+
+def _open_segment(file: Path) -> BinaryIO:
+    try:
+        return file.open("rb")
+    except OSError as error:
+        raise SourceError(f"{file} cannot be read: {error.strerror or error}") from None
 
 
 def _segment_records(file: Path, reader: SegmentReader, reads_commits: bool) -> Iterator[LogRecord | RecordColumns]:
     kernel = compiled_kernel()
-    with file.open("rb") as opened:
+    with _open_segment(file) as opened:
         mapped = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)  # unmapped with the last array that shows it
     if kernel is None:
         yield from reader.records(mapped, str(file))
@@ -92,7 +106,8 @@ def segments_source(location: Path | str) -> Source:
     folder = Path(location)
     if not folder.is_dir():
         raise SourceError(f"expected a folder with __consumer_offsets-N folders, got {folder}, which is no folder")
-    found = _by_partition([*folder.glob("*.log"), *folder.glob("*/*.log")], folder)
+    files = [each for each in (*folder.glob("*.log"), *folder.glob("*/*.log")) if not each.is_dir()]
+    found = _by_partition(files, folder)
     return Source(str(folder), tuple(FilePartition(number, tuple(files)) for number, files in found.items()))
 
 
@@ -107,14 +122,21 @@ def _object_source(uri: str) -> Source:
 
 
 def _by_partition(paths: Iterable[P], source: Path | str) -> dict[int, list[P]]:
-    """Return the segments of each partition, both in order."""
+    """Return the segments of each partition, both in order.
+
+    The name of a segment is its base offset. Other names, such as those of copies, count only where no segment has one.
+    """
     segments: dict[int, list[P]] = {}
     for path in sorted(paths):
         if (folder := _FOLDER.fullmatch(path.parent.name)) and path.suffix == ".log":
             segments.setdefault(int(folder[1]), []).append(path)
     if not segments:
         raise SourceError(f"expected __consumer_offsets-N folders with .log files, found none in {source}")
-    return dict(sorted(segments.items()))
+    return {number: _in_order(files) for number, files in sorted(segments.items())}
+
+
+def _in_order(files: list[P]) -> list[P]:
+    return sorted((each for each in files if each.stem.isdecimal()), key=lambda each: int(each.stem)) or files
 
 
 def dump_source(file: Path) -> Source:

@@ -48,6 +48,8 @@ SETTINGS: Final = {
     "spark.python.worker.reuse": "true",
     # 5 ms a task instead of 24 ms over TCP.
     "spark.python.unix.domain.socket.enabled": "true",
+    # To compile a query of some rows takes longer than to interpret it.
+    "spark.sql.codegen.wholeStage": "false",
     # The tables are small: a shuffle to 200 partitions would be 200 tasks.
     "spark.sql.shuffle.partitions": "4",
 }

@@ -209,6 +209,26 @@ def test_the_timeouts_of_fifty_clients_are_remembered(others, codes):
     assert [code for code in Played(*records).codes if code == "flapping"] == codes
 
 
+@pytest.mark.parametrize(
+    ("code", "first", "second"),
+    [
+        ("owned-twice", {"active": "0_0"}, {"active": "0_0 0_1"}),
+        ("without-owner", {"active": "0_0", "standby": "0_2"}, {"active": "0_1"}),
+        ("same-process", {"process": UUID(int=7), "host": "/h"}, {"process": UUID(int=7), "host": "/g"}),
+    ],
+)
+def test_members_with_the_facts_of_a_healthy_generation_are_inspected_if_their_tasks_or_hosts_differ(
+    code, first, second
+):
+    healthy = generation(1, *pair())
+    found = generation(
+        2, member("A", **{"active": "0_0", **first}), member("B", **{"active": "0_1", **second}), at=HOUR
+    )
+
+    assert Played(healthy, generation(2, *pair(), at=HOUR), generation(3, *pair(), at=2 * HOUR)).codes == []
+    assert code in Played(healthy, found, generation(3, *pair(), at=2 * HOUR)).codes
+
+
 def test_a_healthy_hour_has_no_findings():
     records = [generation(1, alone()), generation(2, *pair(), at=10_000)]
     commits = [commit(each % 2, 100 + each, at=20_000 + each * 30_000) for each in range(120)]

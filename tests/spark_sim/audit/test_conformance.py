@@ -1,6 +1,8 @@
 """``audit --conform``: the rolling bounces of histories, and their comparison with the simulator."""
 
 import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pyarrow.parquet as pq
 import pytest
@@ -18,7 +20,7 @@ from spark_sim.audit.conformance import (
 )
 from spark_sim.cli.main import cli
 from spark_sim.conformance import bounces as bounces_module
-from spark_sim.conformance.bounces import MIXED_PAUSE_MS, PAUSE_MS, Bounce, BounceFinder
+from spark_sim.conformance.bounces import MIXED_PAUSE_MS, PAUSE_MS, Bounce, BounceFinder, RecordFile
 from spark_sim.conformance.excerpt import NOTHING_COMPARED
 from spark_sim.pipeline.spark.session import spark_session
 from tests.spark_sim.audit.captured_records import CAPTURES, SECOND_MS, capture_of, named, value_of, write_segment
@@ -28,11 +30,14 @@ UPGRADE = "2.3.1-to-2.4.1-two-bounces"
 
 def found(capture, *, group="app", pauses=None):
     """The bounces of a history; ``pauses``: further milliseconds before the record at an index."""
-    finder, time, bounces = BounceFinder(group), 0, []
-    for at, generation in enumerate(capture.generations):
-        time += SECOND_MS + (pauses or {}).get(at, 0)
-        bounces.append(finder.on_group_metadata(time, value_of(generation)))
-    return [each for each in (*bounces, finder.close()) if each]
+    with TemporaryDirectory() as folder:
+        finder, time, bounces = BounceFinder(group, RecordFile(Path(folder, "records"))), 0, []
+        for at, generation in enumerate(capture.generations):
+            time += SECOND_MS + (pauses or {}).get(at, 0)
+            bounces.append(finder.on_group_metadata(time, value_of(generation)))
+        bounces.append(finder.close())
+        finder.file.close()
+        return [each.loaded() for each in bounces if each]
 
 
 def run(*arguments):
@@ -77,10 +82,10 @@ def test_a_start_and_a_failure_are_no_bounce():
     assert found(evolve(capture, generations=(*records, survivor))) == []
 
 
-def test_a_bounce_ends_when_its_group_is_empty_or_another():
+def test_a_bounce_ends_when_its_group_is_empty_or_another(tmp_path):
     capture = named("2.0.1-to-2.3.1")
     for value in (None, {"members": [], "protocol": None}, {"members": [1], "protocol": "range"}):
-        finder = BounceFinder("app")
+        finder = BounceFinder("app", RecordFile(tmp_path / "records"))
         for generation in capture.generations:
             assert finder.on_group_metadata(0, value_of(generation)) is None
         ended = finder.on_group_metadata(1, value)
@@ -201,6 +206,7 @@ def test_what_cannot_be_compared_has_a_reason():
         until_time=1,
         from_releases="",
         to_releases="",
+        joins=0,
         capture=Capture(generations=tuple(unreadable)),
     )
     row = compare_bounce(bounce)

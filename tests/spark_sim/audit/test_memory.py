@@ -12,7 +12,9 @@ from assignor.audit.history import PartitionHistory
 from assignor.audit.log_segment import SegmentReader
 from spark_sim.audit.partition_audit import AuditFilter, audit_partition
 from spark_sim.audit.sources._files import FilePartition
+from spark_sim.conformance.bounces import BounceFinder, RecordFile
 from tests.bench.audit_segments import BOUNCE, SHUFFLE, commits, encode_batch, generations
+from tests.spark_sim.audit.captured_records import named, value_of
 
 KIB = 1024
 
@@ -69,3 +71,23 @@ def test_an_open_group_needs_at_most_64_kib(shape):
 
 def test_a_group_with_more_generations_needs_no_more_memory():
     assert (kept_by(SHUFFLE, 10, 30) - kept_by(SHUFFLE, 10, 10)) / 10 < 2 * KIB
+
+
+def test_a_group_in_a_bounce_keeps_no_records_in_memory(tmp_path):
+    """It kept the records of all generations."""
+    mixed = value_of(named("2.0.1-to-2.3.1").generations[3])
+    finder = BounceFinder("g", RecordFile(tmp_path / "records"))
+    tracemalloc.start()
+    try:
+        for number in range(80):
+            large = [member | {"assignment": bytes(100_000 + number)} for member in mixed["members"]]
+            assert finder.on_group_metadata(number, mixed | {"generation": number, "members": large}) is None
+        gc.collect()
+        kept = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    bounce = finder.close()
+    finder.file.close()
+
+    assert kept < 1024 * KIB
+    assert len(bounce.loaded().capture.generations) == 80

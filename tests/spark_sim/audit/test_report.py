@@ -217,6 +217,39 @@ def test_an_audit_without_groups_has_a_page(tmp_path):
     assert "0 groups with 0 rebalances" in written(tmp_path, [])
 
 
+def bounce(group, conforms=True, **others):
+    """A row of the table ``conformance``."""
+    return {
+        "group": group,
+        "first_generation": 4,
+        "last_generation": 8,
+        "from_time": START,
+        "until_time": START + 20_000,
+        "from_releases": "2.0.1",
+        "to_releases": "2.1.1",
+        "conforms": conforms,
+        "reason": "",
+        "subscriptions": 8,
+        "assignments": 6,
+        "differs_in": None,
+        "member": "",
+        "fact": "",
+        "expected": "",
+        "observed": "",
+    } | others
+
+
+def test_rolling_bounces_that_differ_come_first_and_then_those_that_cannot_be_compared(tmp_path):
+    groups = [one(name, rolling_bounce(name)) for name in "abc"]
+    rows = [bounce("a"), bounce("b", None, reason="no message can be compared"), bounce("c", False, differs_in=5)]
+    write_report(write_audit(tmp_path, groups), tmp_path, rows)
+    found = decoded(Page((tmp_path / "report.html").read_text(encoding="utf-8")).table)["bounces"]
+
+    assert (3, 2, 1) == (found["all"], found["comparable"], found["differ"])
+    assert ["c", "b", "a"] == [row["group"] for row in found["rows"]]
+    assert decoded(Page(written(tmp_path, groups)).table)["bounces"] is None, "they were not compared"
+
+
 # -- in a browser ----------------------------------------------------------------------------------------------------
 
 
@@ -473,3 +506,19 @@ def test_it_says_where_it_leaves_something_out(browser, tmp_path):
         "1,100 rebalances, the last one first; the last 1,000 are shown",
     ):
         assert expected in text
+
+
+def test_the_page_shows_what_the_simulator_says_of_rolling_bounces(browser, tmp_path):
+    groups = [one(name, rolling_bounce(name)) for name in ("a", HOSTILE)]
+    differs = {"differs_in": 5, "member": HOSTILE, "fact": "used version", "expected": "6", "observed": "11"}
+    write_report(write_audit(tmp_path, groups), tmp_path, [bounce("a"), bounce(HOSTILE, False, **differs)])
+    browser.get((tmp_path / "report.html").as_uri())
+    rows = [each.text for each in seen(browser, ".bounces tbody tr", 2)]
+
+    assert "2 rolling bounces; 2 comparable, 1 differ" in browser.find_element("id", "bounces").text
+    assert "✗ differs" in rows[0]
+    assert "used version: expected 6, observed 11" in rows[0]
+    assert "8 subscriptions and 6 assignments compared" in rows[1]
+    browser.get((tmp_path / "report.html").as_uri() + "#group=%3Da")
+    assert ["✓ agrees"] == [each.text for each in seen(browser, "#one-group .bounces .tag")]
+    assert [] == [each for each in browser.get_log("browser") if each["level"] == "SEVERE"]

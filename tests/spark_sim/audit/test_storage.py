@@ -1,6 +1,7 @@
 """Segments and results at a URI: a file system of PyArrow, and a storage that speaks S3."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -112,3 +113,52 @@ def test_a_storage_that_cannot_be_written_is_one_line(tmp_path):
 
     with pytest.raises(StorageError, match="cannot be written"):
         upload(SEGMENTS, (tmp_path / "file" / "below").as_uri(), ())
+
+
+def test_an_upload_that_fails_leaves_no_summary_and_is_repaired_by_the_same_audit(tmp_path, monkeypatch):
+    """It left the tables of two audits beside each other, and the summary of one of them."""
+    import pyarrow.fs
+
+    command = ["--segments", SEGMENTS, "--out", (tmp_path / "results").as_uri()]
+    copied_files, copy_files = [], pyarrow.fs.copy_files
+
+    def fail_at_the_third(source, *rest):
+        copied_files.append(source)
+        if len(copied_files) == 3:
+            raise OSError("no space left")
+        copy_files(source, *rest)
+
+    assert audit(*command).exit_code == 0
+    with monkeypatch.context() as patch:
+        patch.setattr(pyarrow.fs, "copy_files", fail_at_the_third)
+        failed = audit(*command)
+
+    assert failed.exit_code == 2
+    assert "cannot be written: no space left" in failed.stderr
+    assert not (tmp_path / "results" / "audit.json").exists()
+    assert audit(*command).exit_code == 0
+    assert {each.name for each in (tmp_path / "results").iterdir()} == {*AUDIT_TABLES, "audit.json", "report.html"}
+
+
+def test_what_is_no_segment_beside_segments_does_not_count(tmp_path):
+    """A copy of a segment under another name counted each of its records twice."""
+    shutil.copytree(SEGMENTS, tmp_path / "backup")
+    partition = tmp_path / "backup" / "__consumer_offsets-0"
+    shutil.copy(partition / "00000000000000000000.log", partition / "00000000000000000000 copy.log")
+    (partition / "00000000000000000099.log").mkdir()
+    (partition / "00000000000000000000.index").write_bytes(b"?")
+    (tmp_path / "backup" / "orders-0").mkdir()
+    (tmp_path / "backup" / "orders-0" / "00000000000000000000.log").write_bytes(b"?")
+
+    found, expected = (segments_source(each) for each in (tmp_path / "backup", SEGMENTS))
+    assert list(read_records(found)) == list(read_records(expected))
+
+
+def test_a_segment_that_cannot_be_read_is_named(tmp_path):
+    partition = tmp_path / "__consumer_offsets-0"
+    partition.mkdir()
+    (partition / "00000000000000000000.log").symlink_to("nowhere")
+    result = audit("--segments", tmp_path, "--out", tmp_path / "out")
+
+    assert result.exit_code == 2
+    assert "00000000000000000000.log cannot be read: No such file or directory" in result.stderr

@@ -78,6 +78,16 @@ def test_a_leader_is_elected_from_the_remaining_members(elects, name):
     assert name == coordinator.leader.rpartition("-")[0]
 
 
+@pytest.mark.parametrize(("elects", "place"), [("B", 0), ("B#1", 0), ("B#2", 1), ("B#3", 2), ("B#4", 0)])
+def test_of_several_ids_of_a_process_the_numbered_one_is_elected(elects, place):
+    coordinator, (a, b) = stable("A", "B")
+    ids = [b, coordinator.join("B", None, b""), coordinator.join("B", None, b"")]
+    coordinator.election_rule = elects
+    coordinator.remove_member(a)
+
+    assert ids[place] == coordinator.leader
+
+
 def test_a_late_or_foreign_sync_is_rejected():
     coordinator, (a, b) = joined("A", "B")
 

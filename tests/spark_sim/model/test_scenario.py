@@ -86,6 +86,8 @@ def test_the_workload_stands_before_the_steps():
         ("A@2.0 | elect", "expected oldest, newest or one member after elect"),
         ("A@2.0 B@2.0 | elect A B", "expected oldest, newest or one member after elect"),
         ("A@2.0 | elect B", "no member 'B'"),
+        ("A@2.0 | elect A#0", "no member 'A#0' in this scenario, only A"),
+        ("A@2.0 | crash A#2", "no member 'A#2' in this scenario, only A"),
         ("A@2.0 | elect oldest A", "expected elect oldest without anything behind, got 'elect oldest A'"),
         ("A@2.0 | hold A", "expected hold without anything behind, got 'hold A'"),
         ("A@2.0 | lose", "expected topics after lose"),

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from spark_sim.model.scenario import Scenario
 from spark_sim.model.simulation import Simulation
 from spark_sim.model.violations import SINGLE_OWNER
 from spark_sim.packed import UpgradeCell
-from spark_sim.packed._concrete_replay import find_second_owner
+from spark_sim.packed._concrete_replay import find_second_owner, replay_confirms
 from subscription_codec.consumer_protocol import decode_consumer_assignment, decode_consumer_subscription
 from upgrade.plans import Plan, Upgrade
 from upgrade.releases import release_named
@@ -30,6 +31,10 @@ def test_one_bounce_between_cooperative_and_eager_members_ends_in_two_owners(ori
 
     assert found is not None
     assert {SINGLE_OWNER} == {each.property for each in Simulation(found).run().violations}
+
+
+def test_a_scenario_that_cannot_be_played_is_not_confirmed():
+    assert not replay_confirms(Scenario.parse("A@2.0 B@2.0 | hold | lead B"), SINGLE_OWNER)
 
 
 @pytest.mark.parametrize(

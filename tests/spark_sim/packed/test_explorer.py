@@ -41,6 +41,14 @@ def test_a_path_that_cannot_be_replayed_is_not_confirmed():
     assert broken.confirmed
 
 
+def test_an_election_names_the_member_id_that_it_elects():
+    """A process that was restarted twice has three ids in the group; its oldest one was elected in the replay."""
+    (broken,) = explore(cell("2.7.0", "2.6.0", "0.10.0", members=2, faults=(1, 1))).counterexamples
+
+    assert broken.confirmed
+    assert "| start A>2.6.0 | join A | elect A#2 | expire A | lead A" in broken.example
+
+
 def test_second_owners_are_only_suspected_without_replay():
     asked = cell("2.3.1", "2.4.1", faults=(1, 1), wait_for_quiescence=True)
     unconfirmed = explore(asked, confirm=False)

@@ -410,7 +410,7 @@ def test_batches_grow_with_the_finished_tasks():
 
     begun = [sum(engine.sizes[:place]) for place in range(len(engine.sizes))]
     assert 2 * sweep.MOST_TASKS_PER_CORE == max(engine.sizes)
-    assert all(size <= max(4, done / 12) for size, done in zip(engine.sizes, begun, strict=True))
+    assert all(size <= max(4, done * sweep.MAX_BATCH_SHARE) for size, done in zip(engine.sizes, begun, strict=True))
     assert 1_000 == sum(engine.sizes)
 
 

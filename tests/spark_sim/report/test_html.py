@@ -5,6 +5,7 @@ import re
 from html.parser import HTMLParser
 
 import pytest
+from attrs import evolve
 
 from spark_sim.model.scenario import Scenario
 from spark_sim.model.simulation import Simulation
@@ -74,6 +75,12 @@ def test_an_example_is_shown_with_signs_for_the_releases_of_its_cell():
     assert any("failed" in part for c in story for each in c["generations"] for part in each["parts"].values())
     assert "2.0.1" not in output
     assert "1.1.1" not in output
+
+
+def test_an_example_that_members_cannot_play_has_no_trace():
+    impossible = evolve(next(each for each in MATRIX if each.example), example="A@2.0 B@2.0 | hold | lead B")
+
+    assert [[]] == page_data([impossible])["stories"]
 
 
 def test_a_safe_plan_shows_a_run_of_its_own():

@@ -148,7 +148,7 @@ def a_group(cluster: MockCluster, *releases: str, standbys: int = 0) -> Iterator
         for release in releases:
             members.append(Running(cluster, an_assignor(release, standbys)))
             closing.callback(members[-1].close)
-            time.sleep(0.1)
+            time.sleep(0.4)
         yield members
         for member in members:
             member.stop()
