@@ -1,7 +1,7 @@
 """The requirements of the four texts about feature versions, and the tests of each.
 
-``REQUIREMENTS`` is the only list of rows. A test states its rows in its name: ``test_m10_m11_the_rest``. Only the tests in
-``TESTS`` count, because other tables of the project have row numbers too (``test_b12_...`` is a bug of Kafka Streams).
+``REQUIREMENTS`` is the only list of rows. A test states its rows in its name: ``test_m10_m11_the_rest``. Only the tests
+in ``TESTS`` count, because other tables have row numbers too (``test_b12_...`` is a bug of Kafka Streams).
 """
 
 from __future__ import annotations

@@ -182,11 +182,11 @@ def _check_persistent(
 ) -> None:
     """Check a configured version; ``configured``: the message format is configured, too.
 
-    A message format that nobody configured is the newest of the binary, so only its record format is compared.
+    A message format that is not configured is the newest of the binary, so only its number is compared.
     """
-    if message_format and message_format > persistent:
-        if configured or message_format.message_format > persistent.message_format:
-            raise ConfigException(f"{LMF} {message_format} must not be higher than {PMV}, which is {persistent}")
+    is_higher = message_format is not None and message_format > persistent
+    if message_format and is_higher and (configured or message_format.message_format > persistent.message_format):
+        raise ConfigException(f"{LMF} {message_format} must not be higher than {PMV}, which is {persistent}")
     # The draft does not say this; its order of steps implies it.
     if persistent > protocol:
         raise ConfigException(f"{PMV} {persistent} must not be higher than {IBP}, which is {protocol}")

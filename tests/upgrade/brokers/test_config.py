@@ -173,7 +173,7 @@ def test_s5_the_message_format_must_not_be_higher():
         config("2.2", draft=True, lmf="2.1", pmv="2.0")
 
 
-def test_s5_a_message_format_that_nobody_set_is_compared_as_a_record_format():
+def test_s5_a_default_message_format_is_compared_by_its_number():
     assert "2.0-IV1" == config("2.2", draft=True, pmv="2.0").persistent_metadata_version.name
     with pytest.raises(ConfigException, match=rf"{LMF} 2\.2-IV1 must not be higher than {PMV}, which is 0\.10\.2-IV0"):
         config("2.2", draft=True, pmv="0.10.2")

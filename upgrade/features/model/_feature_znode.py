@@ -92,10 +92,11 @@ class FeatureZNode:
         if found.get("status") not in tuple(FeatureZNodeStatus):
             raise FeatureError(f"/features: expected status 0 (disabled) or 1 (enabled), got {found.get('status')!r}")
         levels = found.get("features")
-        only_minimum = [name for name, each in levels.items() if _has_only_minimum(each)] if _is_object(levels) else []
-        finalized = {name: levels[name] for name in levels.keys() - only_minimum} if only_minimum else levels
-        features = _ranges(finalized, "/features", _MINIMUM, _MAXIMUM)
-        deprecated = {name: levels[name][_MINIMUM] for name in only_minimum}
+        deprecated: dict[str, int] = {}
+        if _is_object(levels):
+            deprecated = {name: each[_MINIMUM] for name, each in levels.items() if _has_only_minimum(each)}
+            levels = {name: each for name, each in levels.items() if name not in deprecated}
+        features = _ranges(levels, "/features", _MINIMUM, _MAXIMUM)
         check_ranges({name: (low, low) for name, low in deprecated.items()}, KIP_584, "/features")
         return cls(FeatureZNodeStatus(found["status"]), features, version, deprecated)
 
@@ -107,7 +108,7 @@ class FeatureZNode:
         return evolve(
             cluster,
             finalized={name: high for name, (_, high) in features.items()},
-            minimum={name: low for name, (low, _) in features.items()} | deprecated,
+            minimum={**{name: low for name, (low, _) in features.items()}, **deprecated},
             epoch=self.version,
             enabled=on,
         )

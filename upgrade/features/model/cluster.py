@@ -102,7 +102,7 @@ class FeatureCluster:
     finalized: Mapping[str, int] = field(factory=dict)
     """The finalised levels, without features at level 0."""
     minimum: Mapping[str, int] = field(factory=dict)
-    """The finalised minimum levels of KIP-584. A deleted feature keeps a raised one: its lower levels stay deprecated."""
+    """The finalised minimum levels of KIP-584; a deleted feature keeps a raised one: lower levels stay deprecated."""
     epoch: int = 0
     """Rises with every change of the levels."""
     offset: int = 0
@@ -121,8 +121,7 @@ class FeatureCluster:
         for feature, level in self.finalized.items():
             if not feature or level < 1 or level not in self.dialect.levels:
                 raise FeatureError(
-                    f"expected a named feature at a level of 1 to {self.dialect.levels[-1]}, "
-                    f"got {feature!r} at {level}"
+                    f"expected a named feature at a level of 1 to {self.dialect.levels[-1]}, got {feature!r} at {level}"
                 )
 
     def nodes(self) -> Iterator[Node]:

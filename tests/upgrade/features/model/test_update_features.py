@@ -233,7 +233,7 @@ def test_u10_deleting_an_absent_feature_is_refused_which_is_our_choice():
     assert "is not finalised" in refused(kip_584({"a": (1, 3)}), request("a", 0, 1)).message
 
 
-def test_u11_a_broker_without_the_feature_is_incompatible_and_one_with_more_features_is_not():
+def test_u11_o4_a_broker_without_the_feature_is_incompatible_and_one_with_more_features_is_not():
     cluster = kip_584({"a": (1, 2), "more": (1, 9)}, {"a": (1, 2)})
 
     assert "Broker 2 does not support this feature." in refused(cluster, request("more", 1, 0)).message
