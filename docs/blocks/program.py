@@ -1,8 +1,7 @@
-"""The program itself: its options, the events it prints, the columns it writes, its tests by requirement."""
+"""The program itself: its options, the events it prints, the columns it writes."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
@@ -10,18 +9,15 @@ from typing import Any, Final
 import click
 
 from assignor.observability.event_fields import EVENT_FIELDS
-from blocks.markdown import DOCS, table
+from blocks.markdown import table
 from spark_sim.cli.main import cli
 from spark_sim.pipeline.tables.schema import TABLES
 
-FEATURE_TESTS: Final = ("tests/upgrade", "tests/integration", "tests/assignor", "tests/spark_sim")
 COMMANDS: Final = (
     *("userdata decode", "userdata explain", "assign", "plan", "release"),
     *("replay", "sweep", "report", "member", "bounce"),
 )
 """Commands whose options are listed; the others have the same ones."""
-
-_NAMED_BY_ROW: Final = re.compile(r"def test_([a-z])(\d+)_(\w+)")
 
 
 def options(*path: str) -> str:
@@ -52,21 +48,8 @@ def events() -> str:
     return table(("`event`", "further keys", "means"), rows)
 
 
-def requirements() -> str:
-    """List the tests of each row of the requirements; a test's name begins with its row."""
-    found: dict[tuple[str, int], list[str]] = {}
-    for path in sorted(path for folder in FEATURE_TESTS for path in (DOCS.parent / folder).rglob("test_*.py")):
-        link = path.relative_to(DOCS.parent).as_posix()
-        for letter, number, name in _NAMED_BY_ROW.findall(path.read_text(encoding="utf-8")):
-            test = f"[{name.replace('_', ' ')}](../../{link})"
-            found.setdefault((letter.upper(), int(number)), []).append(test)
-    rows = [(f"{letter}{number}", "<br>".join(found[letter, number])) for letter, number in sorted(found)]
-    return table(("row", "tests"), rows)
-
-
 BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
     "columns": lambda: "\n\n".join(each.markdown() for each in TABLES.values()),
     "events": events,
-    "requirements": requirements,
     **{f"options of {command}": partial(options, *command.split()) for command in COMMANDS},
 }

@@ -88,7 +88,7 @@ def replay_log(dialect: Dialect, entries: tuple[LogEntry, ...]) -> MetadataLoade
     if not entries:
         return MetadataLoader(dialect, level=0)
     loader, _ = apply_entry(replay_log(dialect, entries[:-1]), entries[-1].record)
-    return evolve(loader, snapshots=())
+    return evolve(loader, snapshots=(), log=())  # only the state is of use here
 
 
 @frozen

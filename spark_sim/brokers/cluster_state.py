@@ -42,6 +42,8 @@ class EventKind(StrEnum):
     REGISTERED = "registered"
     REFUSED = "refused"
     SKIPPED = "skipped"
+    BLOCKED = "blocked"
+    DEPRECATED = "deprecated"
     EXITED = "exited"
     UNREGISTERED = "unregistered"
     RESIGNED = "resigned"

@@ -60,7 +60,7 @@ def test_m13_a_new_cluster_begins_with_the_levels_of_its_release(tmp_path: Path,
         assert expected == found
 
 
-def test_b2_an_old_broker(tmp_path: Path, tools: JavaTools) -> None:
+def test_u6_observed_an_old_broker(tmp_path: Path, tools: JavaTools) -> None:
     with Cluster(tmp_path, metadata="3.9-IV0") as cluster:
         cluster.start(1)
         cluster.start(2, OLDER)
@@ -87,7 +87,7 @@ def test_b2_an_old_broker(tmp_path: Path, tools: JavaTools) -> None:
             check(at(cluster, 21), row, cluster.brokers)
 
 
-def test_b2_a_controller_that_never_came(tmp_path: Path, tools: JavaTools) -> None:
+def test_q1_observed_a_controller_that_never_came(tmp_path: Path, tools: JavaTools) -> None:
     with Cluster(tmp_path, controllers=3) as cluster:
         cluster.launch(1)
         cluster.start(2)
@@ -99,7 +99,7 @@ def test_b2_a_controller_that_never_came(tmp_path: Path, tools: JavaTools) -> No
         compare_reading(cluster, tools, *bootstrap, "describe")
 
 
-def test_b2_an_old_controller(tmp_path: Path, tools: JavaTools) -> None:
+def test_q1_observed_an_old_controller(tmp_path: Path, tools: JavaTools) -> None:
     with Cluster(tmp_path, metadata="3.9-IV0", controllers=3) as cluster:
         cluster.launch(1)
         cluster.start(2)

@@ -39,7 +39,7 @@ def fixture_single(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster
 
 @pytest.mark.parametrize("listener", Listener)
 @pytest.mark.parametrize("row", SINGLE, ids=lambda row: row.name)
-def test_b2_one_node(single: Cluster, row: Observed, listener: Listener) -> None:
+def test_u4_observed_one_node(single: Cluster, row: Observed, listener: Listener) -> None:
     at(single, row.metadata)
 
     check(single, row, single.brokers if listener is Listener.BROKER else single.controllers)

@@ -83,9 +83,9 @@ class BrokerConfig:
         message_format = given.get(LMF, _default_format(release)) if says_format else None
         if message_format:
             _check_format(release, protocol, message_format, texts)
-        persistent = given.get(PMV, message_format or protocol) if draft else None
-        if persistent:
-            _check_persistent(protocol, message_format, persistent)
+        persistent = given.get(PMV, _default_persistent(protocol, message_format)) if draft else None
+        if PMV in given:
+            _check_persistent(protocol, message_format, given[PMV], configured=LMF in given)
 
         in_use = {IBP: IBP in keys and not pinned, LMF: says_format, PMV: draft}
         ignored = tuple(key for key, used in in_use.items() if key in texts and not used)
@@ -164,10 +164,28 @@ def _check_format(
         raise ConfigException(f"{LMF} {configured} cannot be used when {IBP} is set to {settings[IBP]}")
 
 
+def _default_persistent(protocol: ProtocolVersion, message_format: ProtocolVersion | None) -> ProtocolVersion:
+    """Return the message format, as in the draft, but no version above the protocol.
+
+    The default of the message format is the newest version of the binary. Without the limit, a broker that starts today
+    with a pinned protocol would be refused, and the draft promises compatibility with previous versions.
+    """
+    return min(message_format or protocol, protocol)
+
+
 def _check_persistent(
-    protocol: ProtocolVersion, message_format: ProtocolVersion | None, persistent: ProtocolVersion
+    protocol: ProtocolVersion,
+    message_format: ProtocolVersion | None,
+    persistent: ProtocolVersion,
+    *,
+    configured: bool,
 ) -> None:
-    if message_format and message_format > persistent:
+    """Check a configured version; ``configured``: the message format is configured, too.
+
+    A message format that is not configured is the newest of the binary, so only its number is compared.
+    """
+    is_higher = message_format is not None and message_format > persistent
+    if message_format and is_higher and (configured or message_format.message_format > persistent.message_format):
         raise ConfigException(f"{LMF} {message_format} must not be higher than {PMV}, which is {persistent}")
     # The draft does not say this; its order of steps implies it.
     if persistent > protocol:

@@ -120,7 +120,7 @@ def test_g4_a_raise_is_sent_to_all_members_in_one_rebalance():
     assert {None} == {each.rejoin for each in received.values()}
 
 
-def test_g5_members_keep_the_level_in_their_next_subscription():
+def test_g5_o5_members_keep_the_level_in_their_next_subscription():
     group = Watching("a", "b")
     assert {b""} == {tail_of_subscription(member.subscription()) for member in group.members.values()}
 

@@ -137,6 +137,32 @@ def test_s4_its_default_is_the_message_format():
     assert "2.2-IV1" == config("2.2", draft=True).persistent_metadata_version.name
 
 
+def test_s4_its_default_is_not_higher_than_the_protocol():
+    """A broker of 2.8 with a protocol of 2.7 was refused because of a default that nobody had set."""
+    found = config("2.8", draft=True, ibp="2.7")
+
+    assert ("2.7-IV2", "2.7-IV2") == (found.protocol.name, found.persistent_metadata_version.name)
+    assert ("2.8-IV1", found.protocol) == (found.message_format.name, found.schema_version)
+
+
+VERSION_NAMES = st.none() | st.sampled_from(VERSIONS).map(str)
+
+
+@given(RELEASES, VERSION_NAMES, VERSION_NAMES)
+def test_s4_without_it_a_broker_of_the_draft_starts_as_every_broker(release, protocol, message_format):
+    """The draft: compatible with previous versions."""
+    settings = {key: text for key, text in ((IBP, protocol), (LMF, message_format)) if text}
+
+    def start(*, draft):
+        try:
+            found = BrokerConfig.of(release, settings, draft=draft)
+        except ConfigException as refused:
+            return str(refused)
+        return found.protocol, found.message_format, found.record_format, found.ignored_keys
+
+    assert start(draft=False) == start(draft=True)
+
+
 def test_s4_without_a_message_format_its_default_is_the_protocol():
     """Our own choice: the draft is older than brokers that have no message format to configure."""
     assert "3.1-IV0" == config("3.2", draft=True, ibp="3.1").persistent_metadata_version.name
@@ -147,9 +173,15 @@ def test_s5_the_message_format_must_not_be_higher():
         config("2.2", draft=True, lmf="2.1", pmv="2.0")
 
 
+def test_s5_a_default_message_format_is_compared_by_its_number():
+    assert "2.0-IV1" == config("2.2", draft=True, pmv="2.0").persistent_metadata_version.name
+    with pytest.raises(ConfigException, match=rf"{LMF} 2\.2-IV1 must not be higher than {PMV}, which is 0\.10\.2-IV0"):
+        config("2.2", draft=True, pmv="0.10.2")
+
+
 def test_s5_our_own_choice_it_must_not_be_higher_than_the_protocol():
     with pytest.raises(ConfigException, match=rf"{PMV} 2\.2-IV1 must not be higher than {IBP}, which is 2\.1-IV2"):
-        config("2.2", draft=True, ibp="2.1")
+        config("2.2", draft=True, ibp="2.1", pmv="2.2")
 
 
 @given(st.sampled_from(OF_2_8), st.sampled_from(OF_2_8), st.sampled_from(OF_2_8))

@@ -10,7 +10,7 @@ import enum
 import json
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from attrs import evolve, field, frozen
 
@@ -19,6 +19,7 @@ from upgrade.features.model.cluster import FeatureCluster, SupportedRanges, chec
 from upgrade.features.model.dialects import KIP_584, Dialect, MinimumLevel
 
 SCHEMA_VERSION: Final = 0
+_MINIMUM, _MAXIMUM = "min_version_level", "max_version_level"
 BROKER_VERSION: Final = 5
 """The version of a broker's node with features."""
 
@@ -68,11 +69,18 @@ class FeatureZNode:
     status: FeatureZNodeStatus
     features: SupportedRanges = field(factory=dict, hash=False)
     version: int = 0
+    deprecated: Mapping[str, int] = field(factory=dict, hash=False)
+    """The minimum levels of deleted features, so that no failover of the controller resets them.
+
+    KIP-584 does not say where they are kept. Here they are entries with a minimum and without a maximum.
+    """
 
     def as_json(self, dialect: Dialect = KIP_584) -> str:
         """Return the contents; without the minimum in KIP-778."""
-        keys = ("min_version_level", "max_version_level")[0 if dialect.minimum is MinimumLevel.KEPT else 1 :]
+        keys = (_MINIMUM, _MAXIMUM)[0 if dialect.minimum is MinimumLevel.KEPT else 1 :]
         features = {name: dict(zip(keys, levels[-len(keys) :], strict=True)) for name, levels in self.features.items()}
+        if dialect.minimum is MinimumLevel.KEPT:
+            features |= {name: {_MINIMUM: low} for name, low in self.deprecated.items()}
         return json.dumps({"version": SCHEMA_VERSION, "status": int(self.status), "features": features})
 
     @classmethod
@@ -83,17 +91,24 @@ class FeatureZNode:
             raise FeatureError(f"/features: expected version {SCHEMA_VERSION}, got {found.get('version')!r}")
         if found.get("status") not in tuple(FeatureZNodeStatus):
             raise FeatureError(f"/features: expected status 0 (disabled) or 1 (enabled), got {found.get('status')!r}")
-        features = _ranges(found.get("features"), "/features", "min_version_level", "max_version_level")
-        return cls(FeatureZNodeStatus(found["status"]), features, version)
+        levels = found.get("features")
+        deprecated: dict[str, int] = {}
+        if _is_object(levels):
+            deprecated = {name: each[_MINIMUM] for name, each in levels.items() if _has_only_minimum(each)}
+            levels = {name: each for name, each in levels.items() if name not in deprecated}
+        features = _ranges(levels, "/features", _MINIMUM, _MAXIMUM)
+        check_ranges({name: (low, low) for name, low in deprecated.items()}, KIP_584, "/features")
+        return cls(FeatureZNodeStatus(found["status"]), features, version, deprecated)
 
     def apply_to(self, cluster: FeatureCluster) -> FeatureCluster:
         """Return the cluster with the levels of this node, as after a restart; if it is disabled, without levels."""
         on = self.status is FeatureZNodeStatus.ENABLED
         features = self.features if on else {}
+        deprecated = self.deprecated if on else {}
         return evolve(
             cluster,
             finalized={name: high for name, (_, high) in features.items()},
-            minimum={name: low for name, (low, _) in features.items()},
+            minimum={**{name: low for name, (low, _) in features.items()}, **deprecated},
             epoch=self.version,
             enabled=on,
         )
@@ -102,7 +117,8 @@ class FeatureZNode:
     def of_cluster(cls, cluster: FeatureCluster) -> FeatureZNode:
         """Return the node that the controller of a cluster has written."""
         features = {name: (cluster.minimum.get(name, level), level) for name, level in cluster.finalized.items()}
-        return cls(FeatureZNodeStatus(cluster.enabled), features, cluster.epoch)
+        deprecated = {name: low for name, low in cluster.minimum.items() if name not in cluster.finalized}
+        return cls(FeatureZNodeStatus(cluster.enabled), features, cluster.epoch, deprecated)
 
 
 def on_controller_startup(
@@ -116,13 +132,11 @@ def on_controller_startup(
         supports: The levels that the controller supports.
     """
     status, contents = STATUS_TRANSITIONS[node.status if node else None, features_active]
-    kept = node.features if node else {}
-    features = {StartupContents.ALL: supports, StartupContents.NONE: {}, StartupContents.KEPT: kept}[contents]
     if node is None:
-        return FeatureZNode(status, features)
-    if (status, features) == (node.status, node.features):
-        return node
-    return FeatureZNode(status, features, node.version + 1)
+        return FeatureZNode(status, supports if contents is StartupContents.ALL else {})
+    if contents is StartupContents.NONE:
+        return FeatureZNode(status, {}, node.version + 1)
+    return node if status is node.status else evolve(node, status=status, version=node.version + 1)
 
 
 def broker_znode_to_json(broker: Mapping[str, Any], supports: SupportedRanges) -> str:
@@ -136,6 +150,14 @@ def broker_znode_from_json(text: str) -> SupportedRanges:
     """Parse the ranges in the node of a broker; empty for an older version."""
     found = _object(text, "broker node")
     return _ranges(found.get("features", {}), "broker node", "min_version", "max_version")
+
+
+def _is_object(found: object) -> TypeGuard[dict[str, Any]]:
+    return isinstance(found, dict)
+
+
+def _has_only_minimum(levels: object) -> bool:
+    return _is_object(levels) and set(levels) == {_MINIMUM} and type(levels[_MINIMUM]) is int
 
 
 def _object(text: str, where: str) -> dict[str, Any]:

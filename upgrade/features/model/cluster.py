@@ -14,7 +14,7 @@ from typing import Final
 from attrs import evolve, field, frozen
 
 from upgrade.errors import FeatureError
-from upgrade.features.model.catalog import INT16, FeatureCatalog
+from upgrade.features.model.catalog import FeatureCatalog
 from upgrade.features.model.dialects import KAFKA_4, Dialect, MinimumLevel, ValidatedNodes
 from upgrade.features.model.levels_of_releases import NEWEST_CATALOG
 
@@ -50,6 +50,8 @@ class EventType(enum.Enum):
     REGISTERED = "the controller has registered the node"
     REFUSED = "the controller does not register the broker"
     SKIPPED = "the controller ignores the registration of a broker"
+    BLOCKED = "the controller sends the broker no UpdateMetadataRequest"
+    DEPRECATED = "the controller raised the finalised minimum level of a feature"
     EXITED = "a node stopped because of a finalised level, with an exit code that is not 0"
     UNREGISTERED = "a broker is no longer registered"
     RESIGNED = "the active controller resigned"
@@ -100,7 +102,7 @@ class FeatureCluster:
     finalized: Mapping[str, int] = field(factory=dict)
     """The finalised levels, without features at level 0."""
     minimum: Mapping[str, int] = field(factory=dict)
-    """The finalised minimum levels of KIP-584."""
+    """The finalised minimum levels of KIP-584; a deleted feature keeps a raised one: lower levels stay deprecated."""
     epoch: int = 0
     """Rises with every change of the levels."""
     offset: int = 0
@@ -117,9 +119,9 @@ class FeatureCluster:
         for node in self.nodes():
             check_ranges(node.supports, self.dialect, f"node {node.id}")
         for feature, level in self.finalized.items():
-            if not feature or level < 1 or level not in INT16:
+            if not feature or level < 1 or level not in self.dialect.levels:
                 raise FeatureError(
-                    f"expected a named feature at a level of 1 to {INT16[-1]}, got {feature!r} at {level}"
+                    f"expected a named feature at a level of 1 to {self.dialect.levels[-1]}, got {feature!r} at {level}"
                 )
 
     def nodes(self) -> Iterator[Node]:
@@ -146,12 +148,18 @@ class FeatureCluster:
         epoch is an offset of the metadata log, which has one record per level.
         """
         finalized = {name: level for name, level in sorted({**self.finalized, **levels}.items()) if level > 0}
-        kept = self.dialect.minimum is MinimumLevel.KEPT
-        minimum = {name: self.minimum.get(name, self.highest_min_supported(name)) for name in finalized} if kept else {}
+        minimum = self._minimum_with(finalized) if self.dialect.minimum is MinimumLevel.KEPT else {}
         if self.in_zookeeper:
             return evolve(self, finalized=finalized, minimum=minimum, epoch=self.epoch + 1)
         end = max(self.offset, self.epoch) + len(levels)
         return evolve(self, finalized=finalized, minimum=minimum, epoch=end, offset=end)
+
+    def _minimum_with(self, finalized: Mapping[str, int]) -> dict[str, int]:
+        lowest = {name: low for name, low in self.minimum.items() if low > 1}
+        for name in finalized:
+            known = name in self.finalized and name in self.minimum
+            lowest[name] = self.minimum[name] if known else max(lowest.get(name, 1), self.highest_min_supported(name))
+        return lowest
 
     @property
     def in_zookeeper(self) -> bool:
@@ -176,10 +184,10 @@ def unsupported_levels(node: Node, finalized: Mapping[str, int]) -> dict[str, in
 def check_ranges(ranges: SupportedRanges, dialect: Dialect, where: str) -> None:
     """Refuse ranges without a name, below the lowest level of the dialect, or with low above high; ``FeatureError``."""
     for feature, (low, high) in ranges.items():
-        if not feature or not dialect.lowest_level <= low <= high or high not in INT16:
+        if not feature or not dialect.lowest_level <= low <= high or high not in dialect.levels:
             raise FeatureError(
                 f"{where}: expected a named feature with {dialect.lowest_level} <= lowest level <= highest level "
-                f"<= {INT16[-1]} ({dialect.name}), got {feature!r} with {low} to {high}"
+                f"<= {dialect.levels[-1]} ({dialect.name}), got {feature!r} with {low} to {high}"
             )
 
 
@@ -187,16 +195,28 @@ def check_ranges(ranges: SupportedRanges, dialect: Dialect, where: str) -> None:
 
 
 def deprecated_levels(cluster: FeatureCluster, feature: str) -> range:
-    """Return the levels of a finalised feature that may no longer be used: up to one below its minimum."""
+    """Return the levels of a feature that may no longer be used: up to one below its minimum."""
     return range(1, cluster.minimum.get(feature, 1))
 
 
-def raise_minimum_levels(cluster: FeatureCluster) -> FeatureCluster:
-    """Raise the minimum levels to the levels that all brokers support; the same cluster if no minimum rises."""
+def raise_minimum_levels(cluster: FeatureCluster, wanted: Mapping[str, int] | None = None) -> Transition:
+    """Raise the minimum levels of finalised features, and persist them in one write; never above the level.
+
+    Args:
+        cluster: The cluster.
+        wanted: The minimum levels in the code of a release; None: the lowest levels that all brokers support.
+    """
     if cluster.dialect.minimum is not MinimumLevel.KEPT:
-        return cluster
+        return Transition(cluster)
     raised = {
-        feature: max(minimum, min(cluster.highest_min_supported(feature), cluster.level_of(feature)))
-        for feature, minimum in cluster.minimum.items()
+        feature: min(lowest, level)
+        for feature, level in cluster.finalized.items()
+        for lowest in [cluster.highest_min_supported(feature) if wanted is None else wanted.get(feature, 1)]
+        if min(lowest, level) > cluster.minimum.get(feature, 1)
     }
-    return cluster if raised == cluster.minimum else evolve(cluster, minimum=raised, epoch=cluster.epoch + 1)
+    if not raised:
+        return Transition(cluster)
+    events = tuple(
+        ClusterEvent(EventType.DEPRECATED, cluster.active, f"{feature} {low}") for feature, low in raised.items()
+    )
+    return Transition(evolve(cluster, minimum={**cluster.minimum, **raised}, epoch=cluster.epoch + 1), events)

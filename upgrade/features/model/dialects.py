@@ -1,7 +1,7 @@
-"""The three dialects of one protocol: KIP-584, KIP-778 and Kafka 4.x.
+"""The dialects of one protocol: KIP-584, KIP-778 and Kafka 4.x, and an older version of KIP-584.
 
-A dialect is a row of facts, one for each point on which the three differ. ``DIALECT_POINTS`` names the requirement of
-each point, and the table in the documentation is printed from both.
+A dialect is a row of facts, one for each point on which they differ. ``DIALECT_POINTS`` names the requirement of each
+point, and the tables in the documentation are printed from both.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 
 class DowngradeIntent(enum.Enum):
@@ -68,6 +68,22 @@ class StartupReaction(enum.Enum):
     RETRIES = "its registration is refused, it tries again, and exits at the timeout"
 
 
+class LateRegistration(enum.Enum):
+    """The reaction of the controller to a broker that does not support a finalised level (the race of KIP-584)."""
+
+    SKIPPED = "it skips the registration"
+    BLOCKED = "it registers the broker, and sends it no UpdateMetadataRequest"
+    REJECTED = "it rejects the registration"
+
+
+class DeprecatedBy(enum.Enum):
+    """What raises a finalised minimum level."""
+
+    ADVERTISEMENTS = "the registration of a broker whose release has dropped a level"
+    RELEASE_CODE = "the code of the controller's release"
+    NOTHING = "nothing: there is none"
+
+
 class UnsupportedLevelReaction(enum.Enum):
     """The reaction of a running broker to a level that it does not support."""
 
@@ -89,6 +105,7 @@ class Dialect:
     """One dialect: a value for each of ``DIALECT_POINTS``."""
 
     name: str
+    level_bits: int
     lowest_level: int
     brokers_forward: bool
     invalid: Code
@@ -100,10 +117,12 @@ class Dialect:
     same_level: bool
     tags: tuple[int, int, int]
     start: StartupReaction
+    late: LateRegistration
     kinds: Mapping[int, DowngradeIntent]
     kinds_from: int
-    dry_run: bool
+    dry_run_from: int | None
     minimum: MinimumLevel
+    deprecated_by: DeprecatedBy
     meets: UnsupportedLevelReaction
     lossy: LossyDowngrade
     snapshot: bool
@@ -111,6 +130,11 @@ class Dialect:
     def __repr__(self) -> str:
         """Name the dialect."""
         return f"<{self.name}>"
+
+    @property
+    def levels(self) -> range:
+        """The numbers that a level can have in a request."""
+        return range(-(2 ** (self.level_bits - 1)), 2 ** (self.level_bits - 1))
 
     def downgrade_intent(self, code: int | None, version: int = 1) -> DowngradeIntent:
         """Return whether a request allows a lower level; a boolean code counts as 0 or 1, None as not allowed.
@@ -127,6 +151,7 @@ class Dialect:
 
 DIALECT_POINTS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
+        "level_bits": ("F1, O1", "the bits of a level"),
         "lowest_level": ("F2", "the lowest level of a range"),
         "brokers_forward": ("U3", "a broker forwards a request to the controller"),
         "invalid": ("U4", "code of a malformed update"),
@@ -138,10 +163,12 @@ DIALECT_POINTS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "same_level": ("U9", "the current level is accepted"),
         "tags": ("A1", "tags of the three fields in ApiVersions"),
         "start": ("B1", "a broker starts and does not support a finalised level"),
+        "late": ("R3, O2", "the controller handles a registration after an update that the broker lacks"),
         "kinds": ("M2", "codes in a request: whether a lower level is allowed"),
         "kinds_from": ("M2", "the first version of the request that has these codes"),
-        "dry_run": ("M2", "a request can be a dry run"),
+        "dry_run_from": ("M2", "the first version of the request that can be a dry run"),
         "minimum": ("M6", "the finalised minimum level"),
+        "deprecated_by": ("D2, O3", "what raises the finalised minimum level"),
         "meets": ("Q5", "a running broker observes a level that it does not support"),
         "lossy": ("W3", "a downgrade that would lose metadata"),
         "snapshot": ("W5", "a change of metadata.version writes a snapshot"),
@@ -151,6 +178,7 @@ DIALECT_POINTS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
 
 KIP_584: Final = Dialect(
     name="KIP-584",
+    level_bits=16,
     lowest_level=1,
     brokers_forward=False,
     invalid=Code.INVALID_REQUEST,
@@ -162,10 +190,12 @@ KIP_584: Final = Dialect(
     same_level=False,
     tags=(10000, 10001, 10002),
     start=StartupReaction.EXITS,
+    late=LateRegistration.SKIPPED,
     kinds=MappingProxyType({0: DowngradeIntent.UPGRADE, 1: DowngradeIntent.SAFE}),
     kinds_from=0,
-    dry_run=False,
+    dry_run_from=None,
     minimum=MinimumLevel.KEPT,
+    deprecated_by=DeprecatedBy.ADVERTISEMENTS,
     meets=UnsupportedLevelReaction.EXITS,
     lossy=LossyDowngrade.NOT_JUDGED,
     snapshot=False,
@@ -173,6 +203,7 @@ KIP_584: Final = Dialect(
 
 KIP_778: Final = Dialect(
     name="KIP-778",
+    level_bits=16,
     lowest_level=1,
     brokers_forward=False,
     invalid=Code.INVALID_REQUEST,
@@ -184,10 +215,12 @@ KIP_778: Final = Dialect(
     same_level=False,
     tags=(0, 1, 2),
     start=StartupReaction.FENCED,
+    late=LateRegistration.REJECTED,
     kinds=MappingProxyType({0: DowngradeIntent.UPGRADE, 1: DowngradeIntent.SAFE, 2: DowngradeIntent.UNSAFE}),
     kinds_from=0,
-    dry_run=True,
+    dry_run_from=1,
     minimum=MinimumLevel.GONE,
+    deprecated_by=DeprecatedBy.NOTHING,
     meets=UnsupportedLevelReaction.UNREGISTERS,
     lossy=LossyDowngrade.IF_UNSAFE,
     snapshot=True,
@@ -195,6 +228,7 @@ KIP_778: Final = Dialect(
 
 KAFKA_4: Final = Dialect(
     name="Kafka 4.x",
+    level_bits=16,
     lowest_level=0,
     brokers_forward=True,
     invalid=Code.INVALID_UPDATE_VERSION,
@@ -206,13 +240,25 @@ KAFKA_4: Final = Dialect(
     same_level=True,
     tags=(0, 1, 2),
     start=StartupReaction.RETRIES,
+    late=LateRegistration.REJECTED,
     kinds=MappingProxyType({1: DowngradeIntent.UPGRADE, 2: DowngradeIntent.SAFE, 3: DowngradeIntent.UNSAFE}),
     kinds_from=1,
-    dry_run=True,
+    dry_run_from=1,
     minimum=MinimumLevel.SENT,
+    deprecated_by=DeprecatedBy.NOTHING,
     meets=UnsupportedLevelReaction.LOGS,
     lossy=LossyDowngrade.NEVER,
     snapshot=False,
 )
 
+KIP_584_OLDER: Final = evolve(
+    KIP_584,
+    name="older KIP-584",
+    level_bits=64,
+    late=LateRegistration.BLOCKED,
+    deprecated_by=DeprecatedBy.RELEASE_CODE,
+)
+"""The older version of KIP-584, known from a comparison of two versions of its page."""
+
 DIALECTS: Final = (KIP_584, KIP_778, KAFKA_4)
+"""The three dialects that clusters are simulated in."""

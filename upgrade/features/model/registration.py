@@ -22,10 +22,11 @@ from upgrade.features.model.cluster import (
     Node,
     SupportedRanges,
     Transition,
+    raise_minimum_levels,
     range_text,
     unsupported_levels,
 )
-from upgrade.features.model.dialects import StartupReaction, UnsupportedLevelReaction
+from upgrade.features.model.dialects import DeprecatedBy, LateRegistration, StartupReaction, UnsupportedLevelReaction
 from upgrade.features.model.update_features import CONTROLLER_REGISTRATION_LEVEL
 
 
@@ -52,14 +53,26 @@ def start_broker(
 
 
 def register_broker(cluster: FeatureCluster, node_id: int) -> Transition:
-    """Register a broker or refuse it; a refused broker can try again."""
+    """Register a broker or refuse it; a refused broker can try again.
+
+    In KIP-584 the controller then persists the minimum levels that the broker has raised.
+    """
     node = _require_node(cluster.registering, node_id, "an arriving broker")
-    if why := _registration_error(cluster, node):
-        what = EventType.SKIPPED if cluster.dialect.start is StartupReaction.EXITS else EventType.REFUSED
+    why = _registration_error(cluster, node)
+    late = cluster.dialect.late
+    if why and late is not LateRegistration.BLOCKED:
+        what = EventType.SKIPPED if late is LateRegistration.SKIPPED else EventType.REFUSED
         return Transition(cluster, (ClusterEvent(what, node_id, why),))
     brokers = dict(sorted({**cluster.brokers, node_id: node}.items()))
     after = evolve(cluster, registering=_without_node(cluster.registering, node_id), brokers=brokers)
-    return Transition(after, (ClusterEvent(EventType.REGISTERED, node_id),))
+    if why:
+        # Its node in ZooKeeper is there and counts; it exits when its watch fires.
+        return Transition(after, (ClusterEvent(EventType.BLOCKED, node_id, why),))
+    registered = (ClusterEvent(EventType.REGISTERED, node_id),)
+    if cluster.dialect.deprecated_by is not DeprecatedBy.ADVERTISEMENTS or not cluster.enabled:
+        return Transition(after, registered)
+    raised = raise_minimum_levels(after)
+    return evolve(raised, events=(*registered, *raised.events))
 
 
 def _registration_error(cluster: FeatureCluster, node: Node) -> str:
@@ -140,6 +153,20 @@ def elect_controller(cluster: FeatureCluster, node_id: int) -> FeatureCluster:
     if not _require_node(nodes, node_id, "a controller").live:
         raise FeatureError(f"expected a live controller, but {node_id} has stopped")
     return evolve(cluster, active=node_id)
+
+
+def deprecate_in_release(cluster: FeatureCluster, minimum: Mapping[str, int]) -> Transition:
+    """Raise minimum levels as the code of the active controller's release does (older version of KIP-584).
+
+    Raises:
+        FeatureError: In this dialect no release code does it; KIP-584 has ``register_broker`` for it.
+    """
+    if cluster.dialect.deprecated_by is not DeprecatedBy.RELEASE_CODE:
+        raise FeatureError(
+            f"expected a dialect in which release code deprecates levels, got {cluster.dialect.name}, in which "
+            f"{cluster.dialect.deprecated_by.value} does"
+        )
+    return raise_minimum_levels(cluster, minimum)
 
 
 def stop_broker(cluster: FeatureCluster, node_id: int) -> FeatureCluster:

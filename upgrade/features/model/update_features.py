@@ -14,9 +14,9 @@ from typing import Final
 from attrs import field, frozen
 
 from upgrade.errors import FeatureError
-from upgrade.features.model.catalog import INT16, KRAFT_VERSION, METADATA_VERSION
+from upgrade.features.model.catalog import KRAFT_VERSION, METADATA_VERSION
 from upgrade.features.model.cluster import ClusterEvent, EventType, FeatureCluster, Node, range_text
-from upgrade.features.model.dialects import Code, Deletion, DowngradeIntent, LossyDowngrade, ValidatedNodes
+from upgrade.features.model.dialects import Code, Deletion, Dialect, DowngradeIntent, LossyDowngrade, ValidatedNodes
 
 CONTROLLER_REGISTRATION_LEVEL: Final = 15
 """The first level of metadata.version with registered controllers (KIP-919); below it, their ranges are unknown."""
@@ -33,9 +33,9 @@ class UpdateItem:
     """The code in the dialect of the request: UpgradeType or AllowDowngrade; None is an upgrade in every dialect."""
 
     def __attrs_post_init__(self) -> None:
-        """Refuse an update that cannot be encoded."""
-        if not self.feature or self.level not in INT16:
-            raise FeatureError(f"expected a named feature and a level of 16 bits, got {self.feature!r} at {self.level}")
+        """Refuse an update without a feature."""
+        if not self.feature:
+            raise FeatureError(f"expected a named feature, got {self.feature!r} at {self.level}")
 
 
 @frozen
@@ -141,12 +141,10 @@ def update_features(
         authorized: The client has the permission ALTER on the cluster.
 
     Raises:
-        FeatureError: The cluster has no such node or no active controller, or this version has no dry run.
+        FeatureError: The cluster has no such node or no active controller, or the request cannot be encoded: a level
+            has more bits, or this version has no dry run.
     """
-    if request.dry_run and not (cluster.dialect.dry_run and request.version >= cluster.dialect.kinds_from):
-        raise FeatureError(
-            f"expected no dry run: version {request.version} of {cluster.dialect.name}'s request has none"
-        )
+    _check_encodable(cluster.dialect, request)
     if not _reaches_controller(cluster, node_id):
         return UpdateFeaturesResponse(
             cluster, UpdateResult(Code.NOT_CONTROLLER, f"The active controller appears to be node {cluster.active}.")
@@ -164,6 +162,14 @@ def update_features(
     if request.dry_run:
         return UpdateFeaturesResponse(cluster, results=results)
     return _apply(cluster, request, results)
+
+
+def _check_encodable(dialect: Dialect, request: UpdateFeaturesRequest) -> None:
+    for each in request.updates:
+        if each.level not in dialect.levels:
+            raise FeatureError(f"expected a level of {dialect.level_bits} bits, got {each.feature!r} at {each.level}")
+    if request.dry_run and (dialect.dry_run_from is None or request.version < dialect.dry_run_from):
+        raise FeatureError(f"expected no dry run: version {request.version} of {dialect.name}'s request has none")
 
 
 def _reaches_controller(cluster: FeatureCluster, node_id: int | None) -> bool:

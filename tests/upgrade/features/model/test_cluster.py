@@ -1,6 +1,7 @@
 """Clusters that cannot be: the rows F1 and F2; and what a cluster keeps."""
 
 import pytest
+from attrs import evolve
 
 from tests.upgrade.features.model import observed
 from tests.upgrade.features.model.clusters import (
@@ -15,6 +16,8 @@ from tests.upgrade.features.model.clusters import (
 )
 from upgrade.errors import FeatureError
 from upgrade.features.model.catalog import METADATA_VERSION
+from upgrade.features.model.cluster import Node
+from upgrade.features.model.dialects import KIP_584_OLDER
 from upgrade.features.model.registration import elect_controller
 from upgrade.features.model.update_features import update_features
 
@@ -34,6 +37,17 @@ def test_f1_names_and_levels_of_another_kind_are_refused():
     for bad in ({"": 1}, {"a": 0}, {"a": -1}, {"a": 32768}):
         with pytest.raises(FeatureError, match="a named feature at a level of 1 to 32767"):
             kip_584(finalized=bad)
+
+
+def test_o1_in_the_older_version_of_kip_584_levels_have_64_bits():
+    large = 2**63 - 1
+    cluster = evolve(kip_584(), dialect=KIP_584_OLDER, brokers={1: Node(1, {"a": (1, large)})})
+
+    assert {"a": large} == update_features(cluster, request("a", large, 0)).cluster.finalized
+    with pytest.raises(FeatureError, match=f"expected a level of 64 bits, got 'a' at {large + 1}"):
+        update_features(cluster, request("a", large + 1, 0))
+    with pytest.raises(FeatureError, match=f"at a level of 1 to {large}, got 'a' at {large + 1}"):
+        evolve(cluster, finalized={"a": large + 1})
 
 
 def test_f2_a_range_is_what_the_binary_knows_from_1_or_in_kafka_4_from_0():

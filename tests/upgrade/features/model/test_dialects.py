@@ -12,6 +12,7 @@ from upgrade.features.model.dialects import (
     DIALECTS,
     KAFKA_4,
     KIP_584,
+    KIP_584_OLDER,
     KIP_778,
     Code,
     Dialect,
@@ -53,6 +54,8 @@ def test_m2_a_dry_run_came_with_kip_778():
     )
     with pytest.raises(FeatureError, match="KIP-584's request has none"):
         update_features(kip_584({"a": (1, 2)}), request("a", 1, 0, dry_run=True))
+    with pytest.raises(FeatureError, match="expected no dry run: version 0 of KIP-778's request has none"):
+        update_features(kip_778(NEW), request(METADATA_VERSION, 26, 0, version=0, dry_run=True))
     with pytest.raises(FeatureError, match="expected no dry run: version 0 of Kafka 4"):
         update_features(kafka(), request(METADATA_VERSION, 26, version=0, dry_run=True))
 
@@ -98,4 +101,12 @@ def test_dialects_and_tables_show_their_names_only():
 
 
 def test_every_point_differs_between_two_dialects():
-    assert all(len({str(getattr(dialect, point)) for dialect in DIALECTS}) > 1 for point in DIALECT_POINTS)
+    every = (*DIALECTS, KIP_584_OLDER)
+
+    assert all(len({str(getattr(dialect, point)) for dialect in every}) > 1 for point in DIALECT_POINTS)
+
+
+def test_o1_o2_o3_the_older_version_of_kip_584_differs_in_three_points():
+    assert ["level_bits", "late", "deprecated_by"] == [
+        point for point in DIALECT_POINTS if getattr(KIP_584, point) != getattr(KIP_584_OLDER, point)
+    ]

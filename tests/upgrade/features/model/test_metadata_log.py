@@ -11,6 +11,7 @@ from upgrade.errors import FeatureError, UnknownLevel
 from upgrade.features.model.catalog import METADATA_VERSION
 from upgrade.features.model.cluster import EventType
 from upgrade.features.model.dialects import KAFKA_4, KIP_778
+from upgrade.features.model.levels_of_releases import CATALOGS
 from upgrade.features.model.metadata_log import (
     FeatureLevelRecord,
     LoaderAction,
@@ -21,8 +22,11 @@ from upgrade.features.model.metadata_log import (
     apply_entry,
     can_downgrade_software,
     decode_record,
+    format_meta_properties,
     initialize_metadata_version,
+    load_from_disk,
     records_at_level,
+    write_snapshot,
 )
 from upgrade.features.model.update_features import update_features
 
@@ -61,6 +65,34 @@ def test_i1_one_that_has_read_a_level_leaves_it():
 def test_i1_what_is_no_level_is_refused():
     with pytest.raises(UnknownLevel, match=r"Unknown metadata.version '9\.9'"):
         initialize_metadata_version(kip_778(NEW), {METADATA_VERSION: "9.9"})
+
+
+@pytest.mark.parametrize(
+    ("meta_properties", "why"),
+    [
+        ({METADATA_VERSION: "4.0-IV3"}, r"expected metadata\.version from 7 to 21, which it supports, got 25$"),
+        ({}, r"from 7 to 21, which it supports, got 1 \(the value of a preview cluster"),
+    ],
+)
+def test_i1_i2_a_level_outside_the_controllers_own_range_is_not_written(meta_properties, why):
+    with pytest.raises(FeatureError, match=f"meta.properties of controller 1: .*{why}"):
+        initialize_metadata_version(kip_778({METADATA_VERSION: (7, 21)}), meta_properties)
+
+
+@pytest.mark.parametrize(("release", "level"), [("3.9.2", 21), ("4.3.1", 30)])
+def test_m13_the_default_of_the_format_tool_is_the_newest_released_level_of_its_release(release, level):
+    catalog = CATALOGS[release]
+    cluster = evolve(kip_778({METADATA_VERSION: (1, 31)}), catalog=catalog)
+    default = format_meta_properties(catalog)
+
+    assert {METADATA_VERSION: level} == initialize_metadata_version(cluster, default).cluster.finalized
+    assert max(each.number for each in catalog.levels[METADATA_VERSION]) > level
+
+
+def test_m13_the_format_tool_takes_a_level_of_its_release():
+    assert {METADATA_VERSION: "3.9-IV0"} == format_meta_properties(CATALOGS["4.3.1"], "3.9")
+    with pytest.raises(UnknownLevel, match=r"Unknown metadata.version '4\.3'"):
+        format_meta_properties(CATALOGS["3.9.2"], "4.3")
 
 
 def test_i2_a_preview_cluster_begins_at_1():
@@ -131,12 +163,50 @@ def test_w4_the_software_goes_back_only_after_every_node_has_loaded_the_downgrad
     assert can_downgrade_software([first, apply_entry(nodes[1], written)[0]], 23)
 
 
-def test_w5_a_change_takes_a_snapshot_right_before_it_then_new_records_then_publishes():
-    loader, steps = loaded(KIP_778, FOO, BAR, level(2))
+def test_w2_w5_a_downgrade_writes_a_snapshot_right_before_it_and_one_with_the_lower_level():
+    loader, steps = loaded(KIP_778, FOO, BAR, level(4))
+
+    assert tuple(LoaderAction) == steps
+    assert (MetadataSnapshot(1, 5, (FOO, BAR)), MetadataSnapshot(2, 4, (FOO, BAR))) == loader.snapshots
+    assert (2, 4) == (loader.offset, loader.level)
+
+
+def test_w3_w5_the_second_snapshot_of_a_lossy_downgrade_has_no_newer_record_and_the_first_one_has_all():
+    loader, _ = loaded(KIP_778, FOO, BAR, level(2))
+
+    assert (MetadataSnapshot(1, 5, (FOO, BAR)), MetadataSnapshot(2, 2, (FOO,))) == loader.snapshots
+
+
+def test_w5_an_upgrade_writes_only_the_snapshot_right_before_it():
+    loader, steps = loaded(KIP_778, FOO, level(5), start=4)
 
     assert (LoaderAction.SNAPSHOT, LoaderAction.RESERIALIZED, LoaderAction.PUBLISHED) == steps
-    assert (MetadataSnapshot(1, 5, (FOO, BAR)),) == loader.snapshots
-    assert (2, 2) == (loader.offset, loader.level)
+    assert (MetadataSnapshot(0, 4, (FOO,)),) == loader.snapshots
+    assert not can_downgrade_software([loader], 4)
+
+
+def test_w3_w4_the_older_release_reads_the_second_snapshot_and_cannot_read_the_first():
+    """Only the first one was modelled, with the newer record, and yet the software could go back."""
+    loader, _ = loaded(KIP_778, FOO, BAR, level(2))
+    first, second = loader.snapshots
+
+    assert can_downgrade_software([loader], 2)
+    assert ({FOO.key}, {"id"}) == (
+        {record.key for record in load_from_disk(loader, 2)},
+        {each.name for record in load_from_disk(loader, 2, second) for each in record.fields},
+    )
+    with pytest.raises(FeatureError, match=r"expected metadata\.version 2 at most, got 5 from offset 1 on"):
+        load_from_disk(loader, 2, first)
+    assert {FOO, BAR} == set(load_from_disk(loader, 5, first))
+    assert not can_downgrade_software([evolve(loader, snapshots=(first,))], 2)
+
+
+def test_w4_the_older_release_reads_the_log_after_the_snapshot_too():
+    loader, _ = loaded(KIP_778, FOO, level(2), evolve(FOO, key="9"))
+
+    assert ["1", "9"] == [record.key for record in load_from_disk(loader, 2)]
+    assert not can_downgrade_software([apply_entry(loader, evolve(BAR, key="9"))[0]], 2)
+    assert can_downgrade_software([apply_entry(loader, FeatureLevelRecord("group.version", 9))[0]], 2)
 
 
 def test_w5_kafka_4_writes_no_snapshot():
@@ -144,6 +214,13 @@ def test_w5_kafka_4_writes_no_snapshot():
 
     assert (LoaderAction.PUBLISHED,) == steps
     assert ((), 4, {("Foo", "1"): FOO, ("Bar", "2"): BAR}) == (loader.snapshots, loader.level, loader.state)
+
+
+def test_w5_so_in_kafka_4_the_older_release_waits_for_a_regular_snapshot():
+    loader, _ = loaded(KAFKA_4, FOO, BAR, level(4))
+
+    assert not can_downgrade_software([loader], 4)
+    assert can_downgrade_software([write_snapshot(loader)], 4)
 
 
 @pytest.mark.parametrize("dialect", [KIP_778, KAFKA_4], ids=lambda dialect: dialect.name)

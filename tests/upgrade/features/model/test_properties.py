@@ -15,6 +15,7 @@ from upgrade.features.model.metadata_log import (
     RecordField,
     apply_entry,
     decode_record,
+    load_from_disk,
     records_at_level,
 )
 from upgrade.features.model.registration import (
@@ -89,7 +90,7 @@ def after(cluster, step):
     if what == "update":
         return update_features(cluster, given_).cluster
     if what == "deprecate":
-        return raise_minimum_levels(cluster)
+        return raise_minimum_levels(cluster).cluster
     number, supports = given_
     known = {**cluster.brokers, **cluster.registering}
     if what == "start":
@@ -182,7 +183,7 @@ def test_the_others_apply_what_has_no_error_and_nothing_else(cluster, request):
 @given(st.sampled_from(DIALECTS).flatmap(clusters), requests)
 def test_a_dry_run_has_the_same_answer_and_changes_nothing(cluster, request):
     asked = evolve(request, dry_run=True, version=max(request.version, 1))
-    if cluster.dialect.dry_run:
+    if cluster.dialect.dry_run_from:
         wet, dry = update_features(cluster, evolve(asked, dry_run=False)), update_features(cluster, asked)
 
         assert (cluster, wet.top_level, wet.results) == (dry.cluster, dry.top_level, dry.results)
@@ -208,8 +209,18 @@ def test_a_minimum_is_never_above_its_level_and_only_kip_584_has_one(history):
         cluster = after(cluster, step)
 
         kept = cluster.dialect.minimum is MinimumLevel.KEPT
-        assert (cluster.finalized.keys() if kept else set()) == cluster.minimum.keys()
-        assert all(1 <= minimum <= cluster.level_of(name) for name, minimum in cluster.minimum.items())
+        assert (cluster.finalized.keys() if kept else set()) == cluster.minimum.keys() & cluster.finalized.keys()
+        assert all(1 <= cluster.minimum[name] <= level for name, level in cluster.finalized.items() if kept)
+
+
+@settings(max_examples=examples(60))
+@given(st.tuples(clusters(KIP_584), st.lists(steps(KIP_584), max_size=8)))
+def test_no_raised_minimum_ever_falls(history):
+    cluster, rest = history
+    for step in rest:
+        before, cluster = cluster, after(cluster, step)
+
+        assert all(low <= cluster.minimum[name] for name, low in before.minimum.items() if low > 1)
 
 
 @st.composite
@@ -255,6 +266,7 @@ def test_a_lossy_downgrade_loses_exactly_the_newer_records(log):
     assert kept == loader.state.keys()
     assert len(kept) == len([decode_record(record, target) for record in loader.state.values()])
     assert records == loader.snapshots[0].records
+    assert kept == {key_of(record) for record in load_from_disk(loader, target)}
 
 
 def key_of(record):

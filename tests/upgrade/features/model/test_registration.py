@@ -4,10 +4,22 @@ import pytest
 from attrs import evolve
 
 from tests.upgrade.features.model import observed
-from tests.upgrade.features.model.clusters import NEW, OLD, finalized, from_1, kafka, kip_584, kip_778, nodes, request
+from tests.upgrade.features.model.clusters import (
+    NEW,
+    OLD,
+    finalized,
+    from_1,
+    kafka,
+    kip_584,
+    kip_778,
+    nodes,
+    refused,
+    request,
+)
 from upgrade.errors import FeatureError
 from upgrade.features.model.catalog import METADATA_VERSION
 from upgrade.features.model.cluster import EventType
+from upgrade.features.model.dialects import KIP_584_OLDER
 from upgrade.features.model.registration import (
     elect_controller,
     expire_registration,
@@ -175,6 +187,23 @@ def test_r3_a_skipped_broker_stops_when_it_receives_the_update():
     assert (EventType.EXITED,) == gone.event_types
     assert skipped.brokers == gone.cluster.brokers
     assert {} == gone.cluster.registering
+
+
+def test_o2_in_the_older_version_the_controller_registers_it_without_metadata_until_its_watch_fires():
+    """It refuses to send it an UpdateMetadataRequest. Until the broker exits, its ranges count."""
+    older = evolve(kip_584(A3, finalized={"a": 2}), dialect=KIP_584_OLDER)
+    raised = update_features(start_broker(older, 2, A2).cluster, request("a", 3, 0)).cluster
+
+    blocked = register_broker(raised, 2)
+    again = update_features(blocked.cluster, request("a", 2, 1)).cluster
+    gone = observe_finalized_levels(blocked.cluster, 2)
+
+    assert [(EventType.BLOCKED, 2, "a is finalised at 3, it has 1 to 2")] == [
+        (event.type, event.node, event.text) for event in blocked.events
+    ]
+    assert "Broker 2 only supports versions 1-2" in refused(again, request("a", 3, 0)).message
+    assert (EventType.EXITED,) == gone.event_types
+    assert {1} == gone.cluster.brokers.keys()
 
 
 def test_r3_in_kafka_4_the_order_decides_in_the_same_way():

@@ -53,8 +53,8 @@ def test_u1_a_request_is_a_list_of_features_each_with_a_level_of_16_bits():
         (each.feature, each.level, each.upgrade_type)
         for each in UpdateFeaturesRequest((UpdateItem(TRANSACTION, 2), UpdateItem("b", -(2**15), 0))).updates
     ]
-    with pytest.raises(FeatureError, match="a level of 16 bits, got 'b' at 32768"):
-        UpdateItem("b", 2**15)
+    with pytest.raises(FeatureError, match="expected a level of 16 bits, got 'b' at 32768"):
+        update_features(kafka(), request("b", 2**15))
     with pytest.raises(FeatureError, match="expected a named feature"):
         UpdateItem("", 1)
     with pytest.raises(FeatureError, match="got b more than once"):
@@ -233,7 +233,7 @@ def test_u10_deleting_an_absent_feature_is_refused_which_is_our_choice():
     assert "is not finalised" in refused(kip_584({"a": (1, 3)}), request("a", 0, 1)).message
 
 
-def test_u11_a_broker_without_the_feature_is_incompatible_and_one_with_more_features_is_not():
+def test_u11_o4_a_broker_without_the_feature_is_incompatible_and_one_with_more_features_is_not():
     cluster = kip_584({"a": (1, 2), "more": (1, 9)}, {"a": (1, 2)})
 
     assert "Broker 2 does not support this feature." in refused(cluster, request("more", 1, 0)).message
