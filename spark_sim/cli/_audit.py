@@ -166,7 +166,8 @@ def audit(
         if is_uri(out):
             raise WrongUsage(f"--follow writes to a folder of this machine, got --out {out}")
         if master.startswith("sc://"):
-            raise WrongUsage(f"--follow cannot run over Spark Connect, got --master {master}")
+            expected = f"expected a Spark master such as spark://HOST:7077, got --master {master}"
+            raise WrongUsage(f"{expected}: --follow does not run over Spark Connect")
         topic = _offsets_topic(context, bootstrap_servers, command_config)
         local = f"local[{processes or os.cpu_count() or 1}]"
         _follow(topic, command_config, Path(out), interval, local if master == _PROCESSES else master)

@@ -91,6 +91,10 @@ def test_a_uri_without_segments_is_named(tmp_path):
             ["--bootstrap-servers", "b:1", "--follow", "--out", "s3://b/p"],
             "a folder of this machine, got --out s3://b/p",
         ),
+        (
+            ["--bootstrap-servers", "b:1", "--follow", "--out", "x", "--master", "sc://h:1"],
+            "got --master sc://h:1: --follow does not run over Spark Connect",
+        ),
     ],
 )
 def test_a_uri_that_does_not_fit_is_one_line(arguments, expected):
