@@ -28,7 +28,7 @@ from spark_sim.cli._plan_hazards import (
 )
 from spark_sim.cli._plan_markdown import runbook
 from upgrade import Advice, Plan, Release, Upgrade, UpgradeError, advise
-from upgrade.brokers.planner import advise_brokers
+from upgrade.brokers.planner import advise_brokers, advise_persistent_metadata
 from upgrade.brokers.protocol_versions import MetadataMode, broker_release, version_named
 from upgrade.brokers.steps import BrokerAdvice
 from upgrade.hazards import TopologyChange
@@ -83,6 +83,11 @@ GROUP_OPTIONS: Final = ("members", "tasks", "standbys", "static", "session_timeo
     help="Current inter.broker.protocol.version or metadata.version (2.8, 3.7-IV4).  [default: FROM's newest]",
 )
 @click.option(
+    "--persistent",
+    is_flag=True,
+    help="With --brokers: the path of the draft persistent.metadata.version, which no release of Kafka has.",
+)
+@click.option(
     "--without",
     metavar="FEATURES",
     help=f"What the application does not have, with commas: {', '.join(each.value for each in TopologyFeature)}.",
@@ -110,6 +115,7 @@ def plan(
     brokers: bool,
     mode: str | None,
     level: str | None,
+    persistent: bool,
     without: str | None,
     topology: Path | None,
     assume: str | None,
@@ -144,6 +150,7 @@ def plan(
       streams-assignor plan --brokers 2.8 4.3
       streams-assignor plan --brokers 3.9 4.3 --kraft
       streams-assignor plan --brokers 4.3 4.2 --level 4.2
+      streams-assignor plan --brokers 2.7 2.8 --persistent
     """  # noqa: D301 - click reads the backspace character
     context = click.get_current_context()
     about_group = any(context.get_parameter_source(name) is ParameterSource.COMMANDLINE for name in GROUP_OPTIONS)
@@ -153,13 +160,20 @@ def plan(
         raise click.UsageError("--offline is for a Streams group; brokers are restarted one by one")
     if brokers and topologies:
         raise click.UsageError("--topologies is for a Streams group; brokers have none")
-    if not brokers and (mode or level):
-        raise click.UsageError("--zookeeper, --kraft and --level need --brokers")
+    if not brokers and (mode or level or persistent):
+        raise click.UsageError("--zookeeper, --kraft, --level and --persistent need --brokers")
+    if persistent and (mode or level):
+        raise click.UsageError("--persistent excludes --zookeeper, --kraft and --level: the draft has its own path")
     if brokers and (without or topology):
         raise click.UsageError("--without and --topology are for a Streams group")
     try:
         if brokers:
-            _print_broker_plan(_advise_brokers(from_release, to_release, mode, level), output=output)
+            advice = (
+                advise_persistent_metadata(broker_release(from_release), broker_release(to_release))
+                if persistent
+                else _advise_brokers(from_release, to_release, mode, level)
+            )
+            _print_broker_plan(advice, output=output)
         else:
             ends = resolve_release(from_release, assume), resolve_release(to_release, assume)
             change = compare_topology_files(*topologies) if topologies else None

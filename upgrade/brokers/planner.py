@@ -9,14 +9,15 @@ Every step names its source. ``tests/integration/test_broker_upgrade.py`` runs t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from upgrade.brokers import _kraft, _zookeeper
 from upgrade.brokers._upgrade_notes import upgrade_notes
 from upgrade.brokers._zookeeper_migration import migration_steps
+from upgrade.brokers.drafts.persistent_metadata_version import persistent_metadata_rolls
 from upgrade.brokers.protocol_versions import OLDEST_KRAFT, BrokerRelease, MetadataMode, ProtocolVersion, broker_release
-from upgrade.brokers.steps import BrokerAdvice, BrokerStep, NoUpgradePath
+from upgrade.brokers.steps import BrokerAdvice, BrokerStep, DowngradePath, DowngradeVerdict, NoUpgradePath
 from upgrade.errors import UpgradeError
 
 BRIDGE_RELEASE: Final = broker_release("3.9.2")
@@ -60,6 +61,47 @@ def advise_brokers(
     except NoUpgradePath as reason:
         return BrokerAdvice(origin.name, target.name, mode, (), (str(reason),))
     return BrokerAdvice(origin.name, target.name, mode, steps, tuple(upgrade_notes(origin, target, mode)))
+
+
+def advise_persistent_metadata(origin: BrokerRelease, target: BrokerRelease, *, together: bool = False) -> BrokerAdvice:
+    """Return the path of the draft "persistent.metadata.version", which no release of Kafka has.
+
+    Args:
+        origin: The release that every broker runs now.
+        target: A newer release.
+        together: Protocol and metadata are raised in one roll, which ends the possibility of a downgrade.
+
+    Raises:
+        UpgradeError: ``target`` has nothing to raise.
+    """
+    steps = tuple(
+        BrokerStep(
+            do=f"{roll.do}: set {_assignments(roll.settings)} on every broker, and bounce them, one by one",
+            why=roll.why,
+            if_skipped=roll.if_skipped,
+            release=target.name,
+            settings=roll.settings,
+            way_back=_way_back(origin, can_downgrade=roll.can_downgrade),
+            source="persistent.metadata.version (a draft)",
+        )
+        for roll in persistent_metadata_rolls(origin, target, together=together)
+    )
+    return BrokerAdvice(origin.name, target.name, MetadataMode.ZOOKEEPER, steps, (_NOT_ADOPTED,))
+
+
+_NOT_ADOPTED: Final = (
+    "no release of Kafka has persistent.metadata.version: the draft was not adopted; metadata.version took its place"
+)
+
+
+def _assignments(settings: Mapping[str, str]) -> str:
+    return ", ".join(f"{key}={value}" for key, value in settings.items())
+
+
+def _way_back(origin: BrokerRelease, *, can_downgrade: bool) -> DowngradePath:
+    if can_downgrade:
+        return DowngradePath(DowngradeVerdict.OPEN, f"set the values of {origin}, and bounce every broker to it")
+    return DowngradePath(DowngradeVerdict.CLOSED, f"stored metadata has schemas that {origin} cannot read")
 
 
 def _resolve_mode(origin: BrokerRelease, mode: MetadataMode | None) -> MetadataMode:

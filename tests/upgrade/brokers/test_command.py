@@ -47,6 +47,17 @@ def test_the_level_in_use_shortens_the_way():
     assert 0 == run("--brokers", "4.3", "4.2", "--level", "4.2").exit_code
 
 
+def test_s6_it_prints_the_path_of_the_draft():
+    found = json.loads(run("--brokers", "0.10.2", "0.11.0", "--persistent", "--json").output)
+    keys = ("inter.broker.protocol.version", "persistent.metadata.version", "log.message.format.version")
+
+    assert [("0.10.2", "0.10.2", "0.10.2"), ("0.11.0", "0.10.2", "0.10.2"), ("0.11.0", "0.11.0", "0.10.2")] == [
+        tuple(step["settings"][key] for key in keys) for step in found["steps"][:3]
+    ]
+    assert ["open", "open", "closed", "closed"] == [step["way_back"]["verdict"] for step in found["steps"]]
+    assert "not adopted" in found["warnings"][0]
+
+
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
@@ -56,6 +67,9 @@ def test_the_level_in_use_shortens_the_way():
         (("--brokers", "2.8", "4.3", "--offline"), "--offline is for a Streams group"),
         (("1.1", "2.0", "--kraft"), "need --brokers"),
         (("1.1", "2.0", "--level", "2.0"), "need --brokers"),
+        (("2.7", "2.8", "--persistent"), "need --brokers"),
+        (("--brokers", "2.7", "2.8", "--persistent", "--level", "2.7"), "the draft has its own path"),
+        (("--brokers", "2.8", "2.7", "--persistent"), "there is nothing to raise"),
     ],
 )
 def test_a_wrong_argument_gives_one_error_line(arguments, error):

@@ -5,7 +5,7 @@ from itertools import combinations
 import pytest
 
 from upgrade.brokers.config import IBP, PMV, BrokerConfig
-from upgrade.brokers.drafts._persistent_metadata_version import (
+from upgrade.brokers.drafts.persistent_metadata_version import (
     StoredMetadata,
     StoredMetadataChange,
     persistent_metadata_rolls,

@@ -6,9 +6,11 @@ one configuration for protocol and schemas, a test of a new protocol commits the
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
+from typing import Final
 
-from attrs import frozen
+from attrs import field, frozen
 
 from upgrade.brokers.config import IBP, LMF, PMV, BrokerConfig
 from upgrade.brokers.protocol_versions import BrokerRelease
@@ -42,6 +44,10 @@ class RollStage:
     """One roll: the action, the configuration of each broker after it, and whether a downgrade stays possible."""
 
     do: str
+    why: str
+    if_skipped: str
+    settings: Mapping[str, str] = field(hash=False)
+    """The values that are configured."""
     config: BrokerConfig
     can_downgrade: bool
 
@@ -62,13 +68,44 @@ def persistent_metadata_rolls(
         raise UpgradeError(f"{target} supports no version that {origin} does not: there is nothing to raise")
     old, new = origin.newest.config_value, target.newest.config_value
     rolls = [
-        ("bounce to the new release with everything as it was", {IBP: old, PMV: old, LMF: old}, True),
-        (f"raise {IBP} and validate", {IBP: new, PMV: old, LMF: old}, True),
-        (f"raise {PMV}", {IBP: new, PMV: new, LMF: old}, False),
-        (f"make sure that the clients are new, raise {LMF}", {IBP: new, PMV: new, LMF: new}, False),
+        (_BINARY, {IBP: old, PMV: old, LMF: old}, True),
+        (_PROTOCOL, {IBP: new, PMV: old, LMF: old}, True),
+        (_METADATA, {IBP: new, PMV: new, LMF: old}, False),
+        (_FORMAT, {IBP: new, PMV: new, LMF: new}, False),
     ]
     if together:
-        rolls[1:3] = [(f"raise {IBP} and {PMV}", rolls[2][1], False)]
+        rolls[1:3] = [(_TOGETHER, rolls[2][1], False)]
     if target.newest.message_format == origin.newest.message_format:
         del rolls[-1]
-    return tuple(RollStage(do, BrokerConfig.of(target, values, draft=True), way_back) for do, values, way_back in rolls)
+    return tuple(
+        RollStage(*words, values, BrokerConfig.of(target, values, draft=True), way_back)
+        for words, values, way_back in rolls
+    )
+
+
+_BINARY: Final = (
+    "install the new release",
+    "brokers of both releases use the same protocol and the same schemas",
+    "brokers of the new release use a protocol that the others do not support",
+)
+_PROTOCOL: Final = (
+    f"raise {IBP} and validate",
+    "the new protocol is tried, while stored metadata stays readable for the old release",
+    f"a higher {PMV} is refused",
+)
+_METADATA: Final = (
+    f"raise {PMV}",
+    "the protocol has proved itself: brokers store metadata by the new schemas",
+    "stored metadata keeps the old schemas",
+)
+_TOGETHER: Final = (
+    f"raise {IBP} and {PMV}",
+    "a roll is saved, and with it the possibility of a downgrade",
+    "protocol and schemas stay as they were",
+)
+_FORMAT: Final = (
+    f"make sure that the clients are new, raise {LMF}",
+    "older consumers would need a conversion of each record",
+    "records keep the old format",
+)
+"""What a roll does, why, and what happens without it."""
