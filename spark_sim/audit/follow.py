@@ -11,6 +11,7 @@ import json
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Any, Final
 
 from attrs import frozen
@@ -39,9 +40,9 @@ class Lag:
 
 
 def follow(
-    spark: SparkSession, topic: OffsetsTopic, options: Mapping[str, str], out: Path, seconds: float
+    spark: SparkSession, topic: OffsetsTopic, options: Mapping[str, str], out: Path, seconds: float, stopped: Event
 ) -> Generator[Lag, None, None]:
-    """Preserve records in ``out``, also those of an interrupted job, until the iterator is closed.
+    """Preserve records in ``out``, also those of an interrupted job, until ``stopped`` or the iterator is closed.
 
     Args:
         spark: A session.
@@ -49,6 +50,7 @@ def follow(
         options: The options of the data source for the same brokers.
         out: The folder of records and checkpoint, which has passed ``check_checkpoint``.
         seconds: Time from one batch to the next one.
+        stopped: When it is set, the job is stopped.
 
     Yields:
         How far the job is, each second.
@@ -70,7 +72,8 @@ def follow(
     try:
         first = {number: bounds[0] for number, bounds in topic.ranges().items()}
         while query.isActive:
-            time.sleep(1)
+            if stopped.wait(1):
+                return
             progress = query.lastProgress
             done = _end_offsets(progress) if progress else {}
             ends = {number: end for number, (_, end) in topic.ranges().items()}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from contextlib import closing
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -222,18 +224,35 @@ def _follow(topic: OffsetsTopic, command_config: Path | None, out: Path, seconds
     with one_line_errors():
         from spark_sim.audit.follow import check_checkpoint, follow, report_lag
         from spark_sim.audit.sources.live import live_ranges
-        from spark_sim.pipeline.spark.session import interrupt_without_cancelling, spark_session
+        from spark_sim.pipeline.spark.session import spark_session
 
         check_checkpoint(out)
         live_ranges(topic)  # before Spark starts: what is wrong with the brokers is one line
         options = {"bootstrap.servers": topic.bootstrap_servers}
         options |= {} if command_config is None else {"command.config": str(command_config.absolute())}
-        with spark_session(master, _say) as session, interrupt_without_cancelling():
-            try:
-                with closing(follow(session, topic, options, out, seconds)) as lags:
-                    report_lag(lags, _say, _LAG_SECONDS)
-            except KeyboardInterrupt:
-                _say(f"stopped; the same command resumes, and audit --records {out} reads what is preserved")
+        with spark_session(master, _say) as session, _set_by_interrupt() as stopped:
+            with closing(follow(session, topic, options, out, seconds, stopped)) as lags:
+                report_lag(lags, _say, _LAG_SECONDS)
+            _say(f"stopped; the same command resumes, and audit --records {out} reads what is preserved")
+
+
+@contextmanager
+def _set_by_interrupt() -> Iterator[Event]:
+    """Yield an event that Ctrl-C sets; another Ctrl-C interrupts as always.
+
+    KeyboardInterrupt within a call of Spark would leave the connection to its JVM without an answer.
+    """
+    stopped, before = Event(), signal.getsignal(signal.SIGINT)
+
+    def stop(*_: object) -> None:
+        stopped.set()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    signal.signal(signal.SIGINT, stop)
+    try:
+        yield stopped
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _say(line: str) -> None:

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import signal
 from pathlib import Path
 from random import Random
 
@@ -16,6 +17,7 @@ from spark_sim.audit.job import attention_order, run_audit
 from spark_sim.audit.partition_audit import AuditFilter
 from spark_sim.audit.sources import SourceError, dump_source, segments_source
 from spark_sim.audit.sources._files import read_dump
+from spark_sim.cli import _audit
 from spark_sim.cli.main import cli
 from tests.assignor.audit.histories import HOUR, NOW, alone, commit, generation, member
 from tests.assignor.audit.segments import Pair, batch, message_set
@@ -320,3 +322,15 @@ def test_idle_members_are_a_reason_for_attention(tmp_path):
     where = segment(tmp_path / "copied", 0, generation(1, alone(), member("B")), commit(0, at=2 * HOUR))
 
     assert "no task" in run("--segments", where, "--out", tmp_path / "out").output.replace("\n", " ")
+
+
+def test_ctrl_c_of_follow_interrupts_no_call_of_spark():
+    """KeyboardInterrupt while Spark was asked left the connection without an answer: a traceback (Py4JNetworkError)."""
+    before = signal.getsignal(signal.SIGINT)
+    with _audit._set_by_interrupt() as stopped:
+        signal.raise_signal(signal.SIGINT)
+
+        assert stopped.is_set()
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is before
