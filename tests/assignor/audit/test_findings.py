@@ -7,6 +7,7 @@ from uuid import UUID
 import pytest
 from attrs import evolve
 
+from assignor.audit import _findings
 from assignor.audit._findings import LASTING_MS, MESSAGES
 from tests.assignor.audit.histories import ALL, DAY, HOUR, MINUTE, NOW, Played, alone, commit, generation, member, pair
 
@@ -227,6 +228,18 @@ def test_members_with_the_facts_of_a_healthy_generation_are_inspected_if_their_t
 
     assert Played(healthy, generation(2, *pair(), at=HOUR), generation(3, *pair(), at=2 * HOUR)).codes == []
     assert code in Played(healthy, found, generation(3, *pair(), at=2 * HOUR)).codes
+
+
+def test_the_facts_of_healthy_generations_that_are_remembered_are_limited(monkeypatch):
+    monkeypatch.setattr(_findings, "_MOST_FACTS", 1)
+    monkeypatch.setattr(_findings, "_WITHOUT_STATES", remembered := set())
+
+    for envelope in (1, 2, 3):
+        assert (
+            Played(generation(1, *pair(envelope=envelope)), generation(2, *pair(envelope=envelope), at=HOUR)).codes
+            == []
+        )
+        assert len(remembered) == 1
 
 
 def test_a_healthy_hour_has_no_findings():

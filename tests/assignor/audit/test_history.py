@@ -125,6 +125,24 @@ def test_the_versions_that_a_member_sent_are_intervals_of_generations():
     assert played.rows["members"][0]["versions"][1]["from_time"] == NOW + 2000
 
 
+def test_a_subscription_that_cannot_be_read_is_no_other_version():
+    first, second = pair(used=8, supported=11)
+    unreadable = evolve(first, subscription=b"?")
+    played = Played(
+        generation(1, first, second), generation(2, unreadable, second, at=1000), generation(3, first, second, at=2000)
+    )
+
+    assert [(1, 8, 11)] == sent(played.rows["members"][0])
+
+
+def test_a_member_whose_subscription_cannot_be_read_had_no_state():
+    first, second = pair()
+    moved = evolve(member("B", active=ALL), subscription=b"?")
+    played = Played(generation(1, first, second), generation(2, moved, at=1000))
+
+    assert (1, 1) == (played.last["tasks_moved"], played.last["tasks_moved_without_state"])
+
+
 def test_a_plain_consumer_has_sent_no_versions():
     assert Played(generation(1, of_range("A", (0,)), protocol="range")).rows["members"][0]["versions"] == []
 
