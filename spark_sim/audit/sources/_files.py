@@ -124,7 +124,7 @@ def _object_source(uri: str) -> Source:
 def _by_partition(paths: Iterable[P], source: Path | str) -> dict[int, list[P]]:
     """Return the segments of each partition, both in order.
 
-    The name of a segment is its base offset. Other names, such as those of copies, count only where no segment has one.
+    The name of a segment is its base offset. Other names are accepted only where no segment of the partition has one.
     """
     segments: dict[int, list[P]] = {}
     for path in sorted(paths):
@@ -136,7 +136,11 @@ def _by_partition(paths: Iterable[P], source: Path | str) -> dict[int, list[P]]:
 
 
 def _in_order(files: list[P]) -> list[P]:
-    return sorted((each for each in files if each.stem.isdecimal()), key=lambda each: int(each.stem)) or files
+    named = sorted((each for each in files if each.stem.isdecimal()), key=lambda each: int(each.stem))
+    if named and len(named) < len(files):  # a copy would count twice, and a renamed segment must not be lost
+        stray = next(each for each in files if each not in named)
+        raise SourceError(f"expected segments named by their base offset, as {named[0].name}, got {stray} beside them")
+    return named or files
 
 
 def dump_source(file: Path) -> Source:

@@ -145,10 +145,8 @@ def test_an_upload_that_fails_leaves_no_summary_and_is_repaired_by_the_same_audi
 
 
 def test_what_is_no_segment_beside_segments_does_not_count(tmp_path):
-    """A copy of a segment under another name counted each of its records twice."""
     shutil.copytree(SEGMENTS, tmp_path / "backup")
     partition = tmp_path / "backup" / "__consumer_offsets-0"
-    shutil.copy(partition / "00000000000000000000.log", partition / "00000000000000000000 copy.log")
     (partition / "00000000000000000099.log").mkdir()
     (partition / "00000000000000000000.index").write_bytes(b"?")
     (tmp_path / "backup" / "orders-0").mkdir()
@@ -166,3 +164,13 @@ def test_a_segment_that_cannot_be_read_is_named(tmp_path):
 
     assert result.exit_code == 2
     assert "00000000000000000000.log cannot be read: No such file or directory" in result.stderr
+
+
+def test_a_segment_under_another_name_beside_segments_is_refused(tmp_path):
+    """A copy counted each of its records twice, and without it a renamed segment was lost without a word."""
+    shutil.copytree(SEGMENTS, tmp_path / "backup")
+    partition = tmp_path / "backup" / "__consumer_offsets-0"
+    shutil.copy(partition / "00000000000000000000.log", partition / "copy.log")
+
+    with pytest.raises(SourceError, match=r"named by their base offset, as 0{20}\.log, got .*copy\.log beside them"):
+        segments_source(tmp_path / "backup")
