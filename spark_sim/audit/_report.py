@@ -18,8 +18,9 @@ from typing import Any, Final, Protocol
 
 from attrs import define, field
 
-from assignor.audit.tables import GENERATIONS, MEMBERS, TASKS
+from assignor.audit.tables import GENERATIONS, MEMBERS, TASKS, Row
 from spark_sim.audit._report_data import MOST_INTERVALS, Columns, GroupData, group_data
+from spark_sim.audit.conformance import conformance_summary
 from spark_sim.report.pages import page_template
 
 _BLOCK_BYTES: Final = 1_000_000
@@ -60,7 +61,7 @@ class AuditSummary(Protocol):
         """Of the records."""
 
 
-def write_report(audit: AuditSummary, out: Path, bounces: Sequence[Mapping[str, Any]] | None = None) -> None:
+def write_report(audit: AuditSummary, out: Path, bounces: Sequence[Row] | None = None) -> None:
     """Write ``report.html`` from the summary and the tables in ``out``.
 
     Args:
@@ -210,18 +211,9 @@ def table_data(audit: AuditSummary, places: dict[str, tuple[int, int]]) -> dict[
     return {"from": audit.first_time, "until": audit.last_time, "groups": columns}
 
 
-def bounce_data(rows: Sequence[Mapping[str, Any]] | None) -> dict[str, Any] | None:
+def bounce_data(rows: Sequence[Row] | None) -> dict[str, Any] | None:
     """Return the rolling bounces that the page shows: those that differ first, then those that cannot be compared."""
     if rows is None:
         return None
     shown = sorted(rows, key=lambda row: (row["conforms"] is not False, row["conforms"] is not None))[:_MOST_BOUNCES]
-    names = (
-        "group first_generation last_generation from_time until_time from_releases to_releases conforms reason"
-        " subscriptions assignments differs_in member fact expected observed"
-    )
-    return {
-        "all": len(rows),
-        "differ": sum(row["conforms"] is False for row in rows),
-        "comparable": sum(row["conforms"] is not None for row in rows),
-        "rows": [{name: row[name] for name in names.split()} for row in shown],
-    }
+    return conformance_summary(rows) | {"rows": shown}

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 Comparison = Callable[[Sequence[Bounce]], Sequence[Row]]
 TOO_LARGE: Final = f"it has more than {MOST_JOINS} joins"
+_JOINS: Final = attrgetter("joins")
 CONFORMANCE: Final = Table(
     "conformance",
     "each rolling bounce, compared with the simulator; only with `--conform`.",
@@ -77,7 +79,7 @@ def compare_bounce(bounce: Bounce) -> Row:
 
 def compare_in_processes(bounces: Sequence[Bounce], processes: int) -> list[Row]:
     """Compare bounces in parallel processes."""
-    waiting = sorted(bounces, key=_joins, reverse=True)
+    waiting = sorted(bounces, key=_JOINS, reverse=True)
     if processes == 1 or len(waiting) <= 1:
         return _in_order(map(compare_bounce, waiting))
     with ProcessPoolExecutor(min(processes, len(waiting)), get_context("spawn")) as pool:
@@ -90,7 +92,7 @@ def compare_on_spark(spark: SparkSession, bounces: Sequence[Bounce]) -> list[Row
 
     if not bounces:
         return []
-    waiting = [pickle.dumps(each.loaded()) for each in sorted(bounces, key=_joins, reverse=True)]
+    waiting = [pickle.dumps(each.loaded()) for each in sorted(bounces, key=_JOINS, reverse=True)]
     frame = spark.createDataFrame(pyarrow.table({"bounce": waiting})).repartition(len(bounces))
     return _in_order(row.asDict() for row in frame.mapInArrow(_compare_batches, CONFORMANCE.ddl()).collect())
 
@@ -124,10 +126,6 @@ def conformance_summary(rows: Sequence[Row]) -> dict[str, Any]:
         "first_difference": first
         and {name: first[name] for name in ("group", "differs_in", "member", "fact", "expected", "observed")},
     }
-
-
-def _joins(bounce: Bounce) -> int:
-    return bounce.joins
 
 
 def _in_order(rows: Iterable[Row]) -> list[Row]:

@@ -63,13 +63,12 @@ def advise_brokers(
     return BrokerAdvice(origin.name, target.name, mode, steps, tuple(upgrade_notes(origin, target, mode)))
 
 
-def advise_persistent_metadata(origin: BrokerRelease, target: BrokerRelease, *, together: bool = False) -> BrokerAdvice:
+def advise_persistent_metadata(origin: BrokerRelease, target: BrokerRelease) -> BrokerAdvice:
     """Return the path of the draft "persistent.metadata.version", which no release of Kafka has.
 
     Args:
         origin: The release that every broker runs now.
         target: A newer release.
-        together: Protocol and metadata are raised in one roll, which ends the possibility of a downgrade.
 
     Raises:
         UpgradeError: ``target`` has nothing to raise.
@@ -84,7 +83,7 @@ def advise_persistent_metadata(origin: BrokerRelease, target: BrokerRelease, *, 
             way_back=_way_back(origin, can_downgrade=roll.can_downgrade),
             source="persistent.metadata.version (a draft)",
         )
-        for roll in persistent_metadata_rolls(origin, target, together=together)
+        for roll in persistent_metadata_rolls(origin, target)
     )
     return BrokerAdvice(origin.name, target.name, MetadataMode.ZOOKEEPER, steps, (_NOT_ADOPTED,))
 

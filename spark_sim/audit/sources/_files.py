@@ -8,8 +8,9 @@ import mmap
 import re
 import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path, PurePath, PurePosixPath
-from typing import Any, BinaryIO, Final, TextIO, TypeVar
+from typing import Any, Final, TextIO, TypeVar
 
 from attrs import frozen
 
@@ -49,23 +50,23 @@ class FilePartition:
                 yield from _segment_records(file, reader, reads_commits)
 
 
+@contextmanager
+def _reading(file: Path) -> Iterator[None]:
+    """Name the file if it cannot be read."""
+    try:
+        yield
+    except OSError as error:
+        raise SourceError(f"{file} cannot be read: {error.strerror or error}") from None
+
+
 def _size(file: Path) -> int:
-    try:
+    with _reading(file):
         return file.stat().st_size
-    except OSError as error:
-        raise SourceError(f"{file} cannot be read: {error.strerror or error}") from None
-
-
-def _open_segment(file: Path) -> BinaryIO:
-    try:
-        return file.open("rb")
-    except OSError as error:
-        raise SourceError(f"{file} cannot be read: {error.strerror or error}") from None
 
 
 def _segment_records(file: Path, reader: SegmentReader, reads_commits: bool) -> Iterator[LogRecord | RecordColumns]:
     kernel = compiled_kernel()
-    with _open_segment(file) as opened:
+    with _reading(file), file.open("rb") as opened:
         mapped = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)  # unmapped with the last array that shows it
     if kernel is None:
         yield from reader.records(mapped, str(file))
@@ -182,10 +183,8 @@ def _text_lines(file: Path, lines: TextIO) -> Iterator[str]:
 
 
 def _open_text(file: Path) -> TextIO:
-    try:
+    with _reading(file):
         return gzip.open(file, "rt", encoding="utf-8") if file.suffix == ".gz" else file.open(encoding="utf-8")
-    except OSError as error:
-        raise SourceError(f"{file} cannot be read: {error.strerror or error}") from None
 
 
 def _dump_record(line: dict[str, Any]) -> tuple[int, LogRecord]:

@@ -138,7 +138,7 @@ def test_s4_its_default_is_the_message_format():
 
 
 def test_s4_its_default_is_not_higher_than_the_protocol():
-    """A broker of 2.8 with a protocol of 2.7 was refused because of a default that nobody had set."""
+    """A broker of 2.8 with a protocol of 2.7 was refused because of a default that was not configured."""
     found = config("2.8", draft=True, ibp="2.7")
 
     assert ("2.7-IV2", "2.7-IV2") == (found.protocol.name, found.persistent_metadata_version.name)

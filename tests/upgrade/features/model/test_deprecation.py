@@ -43,7 +43,7 @@ def test_d1_only_a_release_raises_the_minimum_and_never_a_request():
 
 
 def test_d2_a_registration_raises_the_minimum_and_the_controller_persists_it():
-    """Registration left the minimum as it was, until somebody called another function."""
+    """Registration left the minimum as it was, until another function was called."""
     after = bounced(CLUSTER, 2, 3)
 
     assert [(EventType.REGISTERED, 2, ""), (EventType.DEPRECATED, 1, "a 3")] == [
