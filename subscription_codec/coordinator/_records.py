@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from subscription_codec._messages import require_bytes
-from subscription_codec.coordinator._schema import Schema
 from subscription_codec.coordinator._tables import RECORD_TYPES, RecordType
 from subscription_codec.errors import BadVersion, DecodeError, EncodeError, FutureVersion, TrailingBytes, Truncated
 from subscription_codec.wire.codegen import FALLBACK_ERRORS
+from subscription_codec.wire.schema import Schema
 from subscription_codec.wire.types import Reader
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from subscription_codec.coordinator._schema import NOT_FLEXIBLE, Array, Field, Schema
+from subscription_codec.wire.schema import NOT_FLEXIBLE, Array, Field, Schema
+from subscription_codec.wire.streams_structs import ENDPOINT, KEY_VALUE, PARTITIONS, SUBTOPOLOGY, TASKS
 
 
 class RecordType(NamedTuple):
@@ -40,15 +41,12 @@ def _type(
 
 _GROUP: Final = ("groupId",)
 _MEMBER: Final = ("groupId", "memberId")
-_PARTITIONS: Final = Field("partitions", Array("int32"))
-_TOPIC_PARTITIONS: Final = (Field("topicId", "uuid"), _PARTITIONS)
+_TOPIC_PARTITIONS: Final = (Field("topicId", "uuid"), PARTITIONS)
 _ASSIGNMENT_EPOCHS: Final = Field("assignmentEpochs", Array("int32"), nullable=0, tag=0)
 _TOPIC_PARTITIONS_WITH_EPOCHS: Final = (*_TOPIC_PARTITIONS, _ASSIGNMENT_EPOCHS)
-_TASKS: Final = (Field("subtopologyId", "string"), _PARTITIONS)
-_TASKS_WITH_EPOCHS: Final = (*_TASKS, _ASSIGNMENT_EPOCHS)
-_KEY_VALUE: Final = (Field("key", "string"), Field("value", "string"))
+_TASKS_WITH_EPOCHS: Final = (*TASKS, _ASSIGNMENT_EPOCHS)
 _TOPIC: Final = (Field("topicId", "uuid"), Field("topicName", "string"))
-_TOPIC_WITH_PARTITIONS: Final = (*_TOPIC, _PARTITIONS)
+_TOPIC_WITH_PARTITIONS: Final = (*_TOPIC, PARTITIONS)
 _PARTITION_RACKS: Final = (Field("partition", "int32"), Field("racks", Array("string")))
 _PARTITION_METADATA: Final = Field(
     "topics",
@@ -61,26 +59,6 @@ _MEMBER_EPOCHS: Final = (
 )
 _CLIENT: Final = (Field("clientId", "string"), Field("clientHost", "string"))
 _ASSIGNMENT_EPOCH: Final = (Field("assignmentEpoch", "int32"), Field("assignmentTimestamp", "int64", tag=0))
-_INTERNAL_TOPIC: Final = (
-    Field("name", "string"),
-    Field("partitions", "int32"),
-    Field("replicationFactor", "int16"),
-    Field("topicConfigs", Array(_KEY_VALUE)),
-)
-_COPARTITION_GROUP: Final = (
-    Field("sourceTopics", Array("int16")),
-    Field("sourceTopicRegex", Array("int16")),
-    Field("repartitionSourceTopics", Array("int16")),
-)
-_SUBTOPOLOGY: Final = (
-    Field("subtopologyId", "string"),
-    Field("sourceTopics", Array("string")),
-    Field("sourceTopicRegex", Array("string")),
-    Field("stateChangelogTopics", Array(_INTERNAL_TOPIC)),
-    Field("repartitionSinkTopics", Array("string")),
-    Field("repartitionSourceTopics", Array(_INTERNAL_TOPIC)),
-    Field("copartitionGroups", Array(_COPARTITION_GROUP)),
-)
 _CLASSIC_MEMBER: Final = (
     Field("sessionTimeoutMs", "int32"),
     Field("supportedProtocols", Array((Field("name", "string"), Field("metadata", "bytes")))),
@@ -218,7 +196,7 @@ RECORD_TYPES: Final[Mapping[int, RecordType]] = {
             Field("epoch", "int32"),
             Field("metadataHash", "int64"),
             Field("validatedTopologyEpoch", "int32", tag=0),
-            Field("lastAssignmentConfigs", Array(_KEY_VALUE), nullable=0, tag=1),
+            Field("lastAssignmentConfigs", Array(KEY_VALUE), nullable=0, tag=1),
         ),
         _type(
             19,
@@ -230,17 +208,17 @@ RECORD_TYPES: Final[Mapping[int, RecordType]] = {
             Field("rebalanceTimeoutMs", "int32"),
             Field("topologyEpoch", "int32"),
             Field("processId", "string"),
-            Field("userEndpoint", (Field("host", "string"), Field("port", "uint16")), nullable=0),
-            Field("clientTags", Array(_KEY_VALUE)),
+            Field("userEndpoint", ENDPOINT, nullable=0),
+            Field("clientTags", Array(KEY_VALUE)),
         ),
         _type(20, "StreamsGroupTargetAssignmentMetadata", _GROUP, *_ASSIGNMENT_EPOCH),
         _type(
             21,
             "StreamsGroupTargetAssignmentMember",
             _MEMBER,
-            Field("activeTasks", Array(_TASKS)),
-            Field("standbyTasks", Array(_TASKS)),
-            Field("warmupTasks", Array(_TASKS)),
+            Field("activeTasks", Array(TASKS)),
+            Field("standbyTasks", Array(TASKS)),
+            Field("warmupTasks", Array(TASKS)),
         ),
         _type(
             22,
@@ -254,7 +232,7 @@ RECORD_TYPES: Final[Mapping[int, RecordType]] = {
             Field("standbyTasksPendingRevocation", Array(_TASKS_WITH_EPOCHS)),
             Field("warmupTasksPendingRevocation", Array(_TASKS_WITH_EPOCHS)),
         ),
-        _type(23, "StreamsGroupTopology", _GROUP, Field("epoch", "int32"), Field("subtopologies", Array(_SUBTOPOLOGY))),
+        _type(23, "StreamsGroupTopology", _GROUP, Field("epoch", "int32"), Field("subtopologies", Array(SUBTOPOLOGY))),
     )
 }
 """Every type that a release from 0.11 to 4.3 writes. 18 was never released."""

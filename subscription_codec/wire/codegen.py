@@ -22,7 +22,7 @@ from typing import Any, Final, NamedTuple
 
 from subscription_codec.columns import INT32, LITTLE_ENDIAN, FastPathMiss, Rows, task_of
 from subscription_codec.records import TaskId
-from subscription_codec.wire.flexible import Binary, List, Message, Text
+from subscription_codec.wire._flexible import Binary, List, Message, Text
 from subscription_codec.wire.hosts import HostMapType, TopicDictionaryType
 from subscription_codec.wire.text import ModifiedUtf8, Utf8
 from subscription_codec.wire.types import (

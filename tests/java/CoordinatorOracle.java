@@ -7,7 +7,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Asks the generated messages of the kafka-group-coordinator release on the class path, 3.9 or later.
+ * Asks the generated messages of the kafka-group-coordinator release on the class path, 3.9 or later, and requests
+ * and responses of kafka-clients, whose names end with "Data".
  *
  * A line of JSON in, a line out: {"op": "decode", "message": name, "version": ..., "hex": ...} gives {"json": text of
  * the message's JsonConverter, "hex": the message written again}; {"op": "versions", "message": name} gives
@@ -15,6 +16,7 @@ import java.util.Map;
  */
 public final class CoordinatorOracle {
     private static final String GENERATED = "org.apache.kafka.coordinator.group.generated.";
+    private static final String REQUESTS = "org.apache.kafka.common.message.";
     private static final String PROTOCOL = "org.apache.kafka.common.protocol.";
 
     public static void main(String[] arguments) throws Exception {
@@ -25,7 +27,7 @@ public final class CoordinatorOracle {
         try {
             switch ((String) question.get("op")) {
                 case "decode": return decode(question);
-                case "versions": return versions(Class.forName(GENERATED + question.get("message")));
+                case "versions": return versions(Class.forName(named(question)));
                 case "types": return types();
                 default: throw new IllegalArgumentException("no such op: " + question.get("op"));
             }
@@ -34,15 +36,20 @@ public final class CoordinatorOracle {
         }
     }
 
+    private static String named(Map<?, ?> question) {
+        String name = (String) question.get("message");
+        return (name.endsWith("Data") ? REQUESTS : GENERATED) + name;
+    }
+
     private static Map<String, Object> decode(Map<?, ?> question) throws Exception {
-        Class<?> type = Class.forName(GENERATED + question.get("message"));
+        Class<?> type = Class.forName(named(question));
         short version = ((Long) question.get("version")).shortValue();
         Class<?> accessor = Class.forName(PROTOCOL + "ByteBufferAccessor");
         ByteBuffer bytes = ByteBuffer.wrap(HexFormat.of().parseHex((String) question.get("hex")));
         Object message = type.getConstructor(Class.forName(PROTOCOL + "Readable"), short.class)
             .newInstance(accessor.getConstructor(ByteBuffer.class).newInstance(bytes), version);
         Map<String, Object> answer = new LinkedHashMap<>();
-        answer.put("json", Class.forName(GENERATED + question.get("message") + "JsonConverter")
+        answer.put("json", Class.forName(type.getName() + "JsonConverter")
             .getMethod("write", type, short.class).invoke(null, message, version).toString());
         answer.put("hex", HexFormat.of().formatHex(written(type, message, version, accessor)));
         answer.put("left", (long) bytes.remaining());

@@ -4,7 +4,7 @@ from base64 import urlsafe_b64encode
 from random import Random
 from typing import Any
 
-from subscription_codec.coordinator._schema import Array, Field, Schema
+from subscription_codec.wire.schema import Array, Field, Schema
 
 _TEXTS = ("", "a", "orders-changelog", "pod-3", "é", "日本", "x" * 200)
 _BITS = {"int8": 7, "int16": 15, "int32": 31, "int64": 63}
@@ -45,6 +45,8 @@ def _draw(random: Random, kind: Any, version: int) -> Any:
         return random.randbytes(random.choice((0, 1, 130)))
     if kind == "uuid":
         return urlsafe_b64encode(random.randbytes(16))[:22].decode()
+    if kind == "bool":
+        return random.random() < 0.5
     if kind == "uint16":
         return random.getrandbits(16)
     largest = 1 << _BITS[kind]

@@ -18,8 +18,8 @@ from subscription_codec.coordinator import (
 )
 from subscription_codec.coordinator._records import _read_by_reference
 from subscription_codec.errors import BadCount, BadVersion, TrailingBytes, Truncated
+from subscription_codec.wire._flexible import UNKNOWN_TAGS
 from subscription_codec.wire.codegen import FALLBACK_ERRORS
-from subscription_codec.wire.flexible import UNKNOWN_TAGS
 from tests.integration.kafka_jars import Unavailable
 from tests.java_oracle import Oracle
 from tests.subscription_codec.coordinator_draws import draw_fields

@@ -201,6 +201,21 @@ class Unsigned(_JsonValue[int]):
             raise EncodeError(f"needs an unsigned integer of {self.size} bytes, got {value!r}") from None
 
 
+class Boolean(_JsonValue[bool]):
+    """One byte; any but 0 is true, as in Java."""
+
+    name = "bool"
+    size = 1
+
+    def read(self, reader: Reader) -> bool:
+        return reader.read_bytes(1) != b"\0"
+
+    def write(self, out: bytearray, value: bool) -> None:
+        if not isinstance(value, bool):
+            raise EncodeError(f"needs true or false, got {value!r}")
+        out.append(value)
+
+
 class Nullable(_JsonValue["T | None"]):
     """A struct that can be null: int8 -1 is null, 1 comes before a value."""
 

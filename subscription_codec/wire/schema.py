@@ -7,8 +7,18 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, NamedTuple
 
+from subscription_codec.wire._flexible import (
+    Binary,
+    Boolean,
+    KafkaUuid,
+    Length,
+    List,
+    Message,
+    Nullable,
+    Text,
+    Unsigned,
+)
 from subscription_codec.wire.codegen import compile_message
-from subscription_codec.wire.flexible import Binary, KafkaUuid, Length, List, Message, Nullable, Text, Unsigned
 from subscription_codec.wire.types import INT_32, INT_64, Integer, WireType
 
 _FIXED: Final[Mapping[str, WireType[Any]]] = {
@@ -18,6 +28,7 @@ _FIXED: Final[Mapping[str, WireType[Any]]] = {
     "int32": INT_32,
     "int64": INT_64,
     "uuid": KafkaUuid(),
+    "bool": Boolean(),
 }
 NOT_FLEXIBLE: Final = 1 << 15
 """``Schema.flexible`` of a message without a flexible version."""
@@ -36,7 +47,7 @@ class Field(NamedTuple):
     name: str
     """Its name in Kafka's JSON."""
     type: str | Array | tuple[Field, ...]
-    """``int8`` to ``int64``, ``uint16``, ``uuid``, ``string``, ``bytes``; an array; the fields of a struct."""
+    """``int8`` to ``int64``, ``uint16``, ``uuid``, ``bool``, ``string``, ``bytes``, an array, or the fields of a struct."""
     since: int = 0
     """The first version that has it."""
     until: int | None = None

@@ -1,0 +1,28 @@
+"""The requests of streams groups (KIP-1071): bytes to dicts with Kafka's field names, and back.
+
+``HEARTBEAT`` and ``DESCRIBE`` have the schemas of request and response; ``encode_message`` and ``decode_message`` are
+for one message without its header. The records of the group's coordinator are in ``subscription_codec.coordinator``.
+"""
+
+from subscription_codec.streams_group._codec import decode_message, encode_message
+from subscription_codec.streams_group._tables import (
+    DESCRIBE,
+    HEARTBEAT,
+    JOIN_GROUP_MEMBER_EPOCH,
+    LEAVE_GROUP_MEMBER_EPOCH,
+    LEAVE_GROUP_STATIC_MEMBER_EPOCH,
+    STATUS_CODES,
+    Api,
+)
+
+__all__ = [
+    "DESCRIBE",
+    "HEARTBEAT",
+    "JOIN_GROUP_MEMBER_EPOCH",
+    "LEAVE_GROUP_MEMBER_EPOCH",
+    "LEAVE_GROUP_STATIC_MEMBER_EPOCH",
+    "STATUS_CODES",
+    "Api",
+    "decode_message",
+    "encode_message",
+]
