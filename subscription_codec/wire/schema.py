@@ -47,7 +47,7 @@ class Field(NamedTuple):
     name: str
     """Its name in Kafka's JSON."""
     type: str | Array | tuple[Field, ...]
-    """``int8`` to ``int64``, ``uint16``, ``uuid``, ``bool``, ``string``, ``bytes``, an array, or the fields of a struct."""
+    """A name (``int8`` to ``int64``, ``uint16``, ``bool``, ``uuid``, ``string``, ``bytes``), an array, or a struct."""
     since: int = 0
     """The first version that has it."""
     until: int | None = None
