@@ -21,6 +21,9 @@ from spark_sim.audit.sources._source import Source, SourceError
 from spark_sim.audit.storage import is_uri, list_files, local_copy
 
 _FOLDER: Final = re.compile(r"__consumer_offsets-(\d+)")
+_SEGMENT: Final = re.compile(r"\d{20}\.log")
+_LOG_OVERHEAD: Final = 12
+"""Offset and size of a batch."""
 P = TypeVar("P", bound=PurePath)
 
 
@@ -107,8 +110,11 @@ def segments_source(location: Path | str) -> Source:
     folder = Path(location)
     if not folder.is_dir():
         raise SourceError(f"expected a folder with __consumer_offsets-N folders, got {folder}, which is no folder")
-    files = [each for each in (*folder.glob("*.log"), *folder.glob("*/*.log")) if not each.is_dir()]
+    named = folder if _FOLDER.fullmatch(folder.name) else folder.resolve()  # "." and a link have no number
+    files = [each for each in (*named.glob("*.log"), *named.glob("*/*.log")) if not each.is_dir()]
     found = _by_partition(files, folder)
+    for segments in found.values():
+        _check_no_copy(segments)
     return Source(str(folder), tuple(FilePartition(number, tuple(files)) for number, files in found.items()))
 
 
@@ -125,7 +131,8 @@ def _object_source(uri: str) -> Source:
 def _by_partition(paths: Iterable[P], source: Path | str) -> dict[int, list[P]]:
     """Return the segments of each partition, both in order.
 
-    The name of a segment is its base offset. Other names are accepted only where no segment of the partition has one.
+    The name of a segment is its base offset in 20 digits. Other names are accepted only where no segment of the
+    partition has such a name.
     """
     segments: dict[int, list[P]] = {}
     for path in sorted(paths):
@@ -137,11 +144,31 @@ def _by_partition(paths: Iterable[P], source: Path | str) -> dict[int, list[P]]:
 
 
 def _in_order(files: list[P]) -> list[P]:
-    named = sorted((each for each in files if each.stem.isdecimal()), key=lambda each: int(each.stem))
+    named = [each for each in files if _SEGMENT.fullmatch(each.name)]
     if named and len(named) < len(files):  # a copy would count twice, and a renamed segment must not be lost
         stray = next(each for each in files if each not in named)
         raise SourceError(f"expected segments named by their base offset, as {named[0].name}, got {stray} beside them")
     return named or files
+
+
+def _check_no_copy(segments: list[Path]) -> None:
+    """Refuse two segments that begin with the same batch: one is a copy, and its records would count twice.
+
+    Raises:
+        SourceError: There are such segments.
+    """
+    beginnings: dict[int, Path] = {}
+    for file in segments:
+        first = _first_offset(file)
+        if first is not None and (other := beginnings.setdefault(first, file)) is not file:
+            raise SourceError(f"expected each segment once, but {other} and {file} both begin at offset {first}")
+
+
+def _first_offset(file: Path) -> int | None:
+    """Return the offset of the first batch; None of a file without one (preallocated files have zeros)."""
+    with _reading(file), file.open("rb") as opened:
+        start = opened.read(_LOG_OVERHEAD)
+    return int.from_bytes(start[:8], "big", signed=True) if any(start) and len(start) == _LOG_OVERHEAD else None
 
 
 def dump_source(file: Path) -> Source:

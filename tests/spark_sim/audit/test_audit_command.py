@@ -190,7 +190,7 @@ def test_a_file_is_no_folder_for_results(tmp_path):
 def test_damage_is_a_warning(tmp_path):
     where = segment(tmp_path / "copied", 0, generation(1, alone()))
     for number in range(1, 9):
-        (where / "__consumer_offsets-0" / f"{number}.log").write_bytes(batch([commit(0)])[:-3])
+        (where / "__consumer_offsets-0" / f"{number:020}.log").write_bytes(batch([commit(0)], number)[:-3])
     result = run("--segments", where, "--out", tmp_path / "out")
 
     assert result.exit_code == 0

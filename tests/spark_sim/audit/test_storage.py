@@ -166,11 +166,32 @@ def test_a_segment_that_cannot_be_read_is_named(tmp_path):
     assert "00000000000000000000.log cannot be read: No such file or directory" in result.stderr
 
 
-def test_a_segment_under_another_name_beside_segments_is_refused(tmp_path):
+@pytest.mark.parametrize("name", ["copy.log", "1.log"])
+def test_a_segment_under_another_name_beside_segments_is_refused(tmp_path, name):
     """A copy counted each of its records twice, and without it a renamed segment was lost without a word."""
     shutil.copytree(SEGMENTS, tmp_path / "backup")
     partition = tmp_path / "backup" / "__consumer_offsets-0"
-    shutil.copy(partition / "00000000000000000000.log", partition / "copy.log")
+    shutil.copy(partition / "00000000000000000000.log", partition / name)
 
-    with pytest.raises(SourceError, match=r"named by their base offset, as 0{20}\.log, got .*copy\.log beside them"):
+    with pytest.raises(SourceError, match=rf"named by their base offset, as 0{{20}}\.log, got .*{name} beside them"):
         segments_source(tmp_path / "backup")
+
+
+def test_a_copy_of_a_segment_is_refused(tmp_path):
+    """Under the name of another base offset it counted each of its records twice."""
+    shutil.copytree(SEGMENTS, tmp_path / "backup")
+    partition = tmp_path / "backup" / "__consumer_offsets-0"
+    shutil.copy(partition / "00000000000000000000.log", partition / "00000000000000000001.log")
+
+    with pytest.raises(SourceError, match=r"each segment once, but .*0{20}\.log and .*1\.log both begin at offset 0"):
+        segments_source(tmp_path / "backup")
+
+
+def test_the_working_directory_or_a_link_can_be_the_folder_of_a_partition(tmp_path, monkeypatch):
+    """Neither has a name with the number of the partition."""
+    partition = SEGMENTS.resolve() / "__consumer_offsets-0"
+    (tmp_path / "alias").symlink_to(partition)
+    expected = list(read_records(segments_source(partition)))
+    assert list(read_records(segments_source(tmp_path / "alias"))) == expected
+    monkeypatch.chdir(partition)
+    assert list(read_records(segments_source("."))) == expected
