@@ -46,14 +46,15 @@ initial.broker.registration.timeout.ms=240000
 class Cluster:
     """One cluster in a folder: `controllers` of them vote, and any node that is started may be a broker too.
 
-    The first nodes, 1 to `controllers`, are the voters, whether they are started or not.
+    The first nodes, 1 to `controllers`, are the voters, whether they are started or not; `others` may come after them.
     """
 
-    def __init__(self, folder: Path, metadata: str = "4.0-IV3", controllers: int = 1) -> None:
+    def __init__(self, folder: Path, metadata: str = "4.0-IV3", controllers: int = 1, others: int = 1) -> None:
         self._folder = folder
         self._metadata = metadata
-        ports = free_ports(2 * controllers + 2)
-        self._ports = {node: ports[2 * node - 2 : 2 * node] for node in range(1, controllers + 2)}
+        nodes = range(1, controllers + others + 1)
+        ports = free_ports(2 * len(nodes))
+        self._ports = {node: ports[2 * node - 2 : 2 * node] for node in nodes}
         self._voters = range(1, controllers + 1)
         self._running: dict[int, Subprocess] = {}
 
@@ -108,16 +109,19 @@ class Cluster:
         child = self._running[node]
         wait_until(lambda: any(line in output for output in child.lines), child)
 
+    def signal(self, node: int, number: signal.Signals) -> None:
+        """Send a signal to a node: SIGSTOP freezes it, SIGCONT lets it go on."""
+        os.killpg(self._running[node]._process.pid, number)  # it leads a group of its own
+
     def stop(self, node: int) -> None:
         """Let a node end in its own time, as it would for an upgrade; the cluster still knows it."""
         self._running.pop(node).stop()
 
     def kill(self, node: int) -> None:
         """End a node at once; a broker without a majority of controllers would try for long to leave in peace."""
-        child = self._running.pop(node)
         with suppress(ProcessLookupError):
-            os.killpg(child._process.pid, signal.SIGKILL)  # it leads a group of its own
-        child.stop()
+            self.signal(node, signal.SIGKILL)
+        self._running.pop(node).stop()
 
     def _properties(self, node: int, roles: str, folder: Path, settings: Mapping[str, str]) -> str:
         listeners = {_BROKER: f"PLAINTEXT://{self.broker(node)}", _CONTROLLER: f"CONTROLLER://{self.controller(node)}"}

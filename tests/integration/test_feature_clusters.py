@@ -1,6 +1,9 @@
 """The feature client and tool on real clusters of several nodes and releases: the rest of table B2 and around it."""
 
+import signal
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -8,6 +11,7 @@ from attrs import evolve
 
 from tests.integration.clusters import NEWEST, OLDER, Cluster, JavaTools
 from tests.integration.feature_checks import (
+    EPOCH,
     SECONDS,
     ask,
     at,
@@ -23,7 +27,7 @@ from tests.upgrade.features.model import observed
 from tests.upgrade.features.model.observed import OBSERVED, Observed
 from upgrade.features.cli import _feature_command as feature_command
 from upgrade.features.client.command_config import CommandConfig
-from upgrade.features.client.errors import FeatureUpdateFailed, NoSuchNode
+from upgrade.features.client.errors import FeatureUpdateFailed, NoSuchNode, OutcomeUnknown
 from upgrade.features.client.feature_client import FeatureClient
 from upgrade.features.model.catalog import METADATA_VERSION
 from upgrade.features.model.rpc import FeatureUpdate, Listener
@@ -141,6 +145,71 @@ def test_m8_an_election_is_waited_for(tmp_path: Path) -> None:
         asked.update({METADATA_VERSION: FeatureUpdate(26)})
 
         assert 26 == asked.describe().finalized[METADATA_VERSION]
+
+
+BROKERS = (4, 5, 6)
+
+
+@pytest.fixture(name="separate", scope="module")
+def fixture_separate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Three controllers and three brokers, each in a process of its own."""
+    with Cluster(tmp_path_factory.mktemp("separate"), controllers=3, others=len(BROKERS)) as cluster:
+        for node in (1, 2, 3):
+            cluster.launch(node, roles="controller")
+        for node in BROKERS:
+            cluster.launch(node)
+        for node in (1, 2, 3, *BROKERS):
+            cluster.wait(node)
+        yield cluster
+
+
+FAULTS = {"frozen": signal.SIGSTOP, "killed": signal.SIGKILL}
+ELECTION_SECONDS = 60.0
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("through", ["brokers", "controllers", "tool"])
+def test_m8_an_election_during_an_update(separate: Cluster, tools: JavaTools, through: str, fault: str) -> None:
+    """The active controller is about to get the request when it goes away: the next one answers it, or none did.
+
+    A frozen controller keeps its connections: who asks it gets no answer.
+    """
+    cluster, brokers = separate, ",".join(map(separate.broker, BROKERS))
+    target = patient(brokers, Listener.BROKER).describe().finalized[METADATA_VERSION] + 1
+    active = next(node for node in (1, 2, 3) if is_active(cluster, node))
+    began = time.monotonic()
+    cluster.signal(active, FAULTS[fault])
+    try:
+        with suppress(OutcomeUnknown):
+            if through == "tool":
+                done = ours("--bootstrap-server", brokers, "upgrade", "--feature", f"{METADATA_VERSION}={target}")
+                assert done.status == 0 or "may have been changed" in done.err, done
+            else:
+                listener = Listener(through.removesuffix("s"))
+                server = brokers if listener is Listener.BROKER else cluster.controllers
+                patient(server, listener).update({METADATA_VERSION: FeatureUpdate(target)})
+        taken = time.monotonic() - began
+    finally:
+        if fault == "killed":
+            cluster.kill(active)
+            cluster.launch(active, roles="controller")
+            cluster.wait(active)
+        else:
+            cluster.signal(active, signal.SIGCONT)
+    print(f"{through}, {fault}: {taken:.1f} s")
+
+    assert taken < ELECTION_SECONDS + 5
+    wait_until(lambda: patient(brokers, Listener.BROKER).describe().finalized[METADATA_VERSION] == target)
+    for call in (("--bootstrap-server", brokers), ("--bootstrap-controller", cluster.controllers)):
+        said = [
+            (output.status, EPOCH.sub("", output.out), output.err)
+            for output in (tools.features(*call, "describe"), ours(*call, "describe"))
+        ]
+        assert said[0] == said[1]
+
+
+def patient(server: str, listener: Listener) -> FeatureClient:
+    return FeatureClient(server, listener, {}, ELECTION_SECONDS)
 
 
 LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"

@@ -59,6 +59,10 @@ class Deadline:
         """Return an earlier deadline: the time that is left, divided by ``parts``."""
         return Deadline(self.remaining / parts)
 
+    def at_most(self, seconds: float) -> Deadline:
+        """Return this deadline, or one in so many seconds if that is earlier."""
+        return Deadline(min(self.remaining, seconds))
+
 
 @frozen
 class ClusterNodes:

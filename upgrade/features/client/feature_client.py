@@ -20,6 +20,7 @@ from upgrade.features.model.rpc import FeatureMetadata, FeatureUpdate, Listener
 DEFAULT_TIMEOUT_SECONDS: Final = 60.0
 """How long a call may take; Java: ``default.api.timeout.ms``."""
 
+_CONNECTION_SECONDS: Final = 10.0  # Java: socket.connection.setup.timeout.ms
 _RETRY_SECONDS: Final = 0.1  # between two attempts to find the active controller
 
 
@@ -120,14 +121,21 @@ class FeatureClient:
         raise Unreachable("; ".join(why) or "expected HOST:PORT,... as bootstrap servers, got none")
 
     def _connect_to_controller(self, deadline: Deadline) -> Connection:
-        """Connect to the (active) controller; during an election, wait for it."""
+        """Connect to the (active) controller; during an election, wait for it.
+
+        Until they have elected another one, the other nodes name the one that is gone.
+        """
         while True:
             with self._connect_to_any(deadline) as connection:
                 nodes = self._nodes(connection, deadline)
+            found = Unreachable(f"{self.bootstrap}: no active controller within {self.timeout_seconds:g} s")
             if nodes.controller in nodes.addresses:
-                return self._connect(nodes, nodes.controller, deadline)
+                try:
+                    return self._connect(nodes, nodes.controller, deadline.at_most(_CONNECTION_SECONDS))
+                except Unreachable as error:
+                    found = error
             if deadline.remaining <= _RETRY_SECONDS:
-                raise Unreachable(f"{self.bootstrap}: no active controller within {self.timeout_seconds:g} s")
+                raise found
             time.sleep(_RETRY_SECONDS)
 
     def _connect(self, nodes: ClusterNodes, node: int, deadline: Deadline) -> Connection:

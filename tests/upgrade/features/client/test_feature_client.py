@@ -148,6 +148,20 @@ def test_an_election_is_waited_for():
         assert 3 == to(node, Listener.CONTROLLER).describe().epoch
 
 
+def test_the_successor_of_a_controller_that_is_gone_is_waited_for():
+    """Until the election ends, the other nodes name the one that is gone: the client gave up at once."""
+    gone = CONTROLLER[DESCRIBE_CLUSTER].replace("PPPPPPPP", f"{1:08x}")
+    with Server(CONTROLLER | {DESCRIBE_CLUSTER: [gone, CONTROLLER[DESCRIBE_CLUSTER]]}) as node:
+        assert 3 == to(node, Listener.CONTROLLER).describe().epoch
+
+
+def test_a_controller_that_stays_unreachable_is_reported_at_the_deadline(monkeypatch):
+    monkeypatch.setattr("upgrade.features.client.feature_client._RETRY_SECONDS", 120)
+    gone = CONTROLLER[DESCRIBE_CLUSTER].replace("PPPPPPPP", f"{1:08x}")
+    with Server(CONTROLLER | {DESCRIBE_CLUSTER: gone}) as node, pytest.raises(Unreachable, match="127.0.0.1:1: "):
+        to(node, Listener.CONTROLLER).describe()
+
+
 def test_an_election_is_waited_for_only_until_the_deadline(monkeypatch):
     """The deadline is long enough for a busy machine to observe the election."""
     monkeypatch.setattr("upgrade.features.client.feature_client._RETRY_SECONDS", 120)
