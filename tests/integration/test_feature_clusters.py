@@ -153,7 +153,7 @@ BROKERS = (4, 5, 6)
 @pytest.fixture(name="separate", scope="module")
 def fixture_separate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """Three controllers and three brokers, each in a process of its own."""
-    with Cluster(tmp_path_factory.mktemp("separate"), controllers=3, others=len(BROKERS)) as cluster:
+    with Cluster(tmp_path_factory.mktemp("separate"), "3.9-IV0", controllers=3, others=len(BROKERS)) as cluster:
         for node in (1, 2, 3):
             cluster.launch(node, roles="controller")
         for node in BROKERS:
@@ -206,6 +206,25 @@ def test_m8_an_election_during_an_update(separate: Cluster, tools: JavaTools, th
             for output in (tools.features(*call, "describe"), ours(*call, "describe"))
         ]
         assert said[0] == said[1]
+
+
+def test_u6_a_rolling_upgrade_of_three_nodes(tmp_path: Path, tools: JavaTools) -> None:
+    """While a node of the old release is there, client and tools are refused with its name; then the level goes up."""
+    upgrade = ("--bootstrap-server", "BROKER", "upgrade", "--feature", "metadata.version=25")
+    with Cluster(tmp_path, metadata="3.9-IV0", controllers=3) as cluster:
+        for node in (1, 2, 3):
+            cluster.launch(node, OLDER)
+        for node in (1, 2, 3):
+            cluster.wait(node)
+        for node in (1, 2, 3):
+            compare_reading(cluster, tools, *upgrade)
+            with pytest.raises(FeatureUpdateFailed, match="only supports versions"):
+                client(cluster, Listener.BROKER).update({METADATA_VERSION: FeatureUpdate(25)})
+            cluster.stop(node)
+            cluster.start(node)
+        client(cluster, Listener.BROKER).update({METADATA_VERSION: FeatureUpdate(25)})
+        wait_until(lambda: client(cluster, Listener.BROKER).describe().finalized[METADATA_VERSION] == 25)
+        compare_reading(cluster, tools, "--bootstrap-server", "BROKER", "describe")
 
 
 def patient(server: str, listener: Listener) -> FeatureClient:

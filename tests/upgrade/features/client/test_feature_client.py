@@ -158,7 +158,7 @@ def test_the_successor_of_a_controller_that_is_gone_is_waited_for():
 def test_a_controller_that_stays_unreachable_is_reported_at_the_deadline(monkeypatch):
     monkeypatch.setattr("upgrade.features.client.feature_client._RETRY_SECONDS", 120)
     gone = CONTROLLER[DESCRIBE_CLUSTER].replace("PPPPPPPP", f"{1:08x}")
-    with Server(CONTROLLER | {DESCRIBE_CLUSTER: gone}) as node, pytest.raises(Unreachable, match="127.0.0.1:1: "):
+    with Server(CONTROLLER | {DESCRIBE_CLUSTER: gone}) as node, pytest.raises(Unreachable, match=r"127\.0\.0\.1:1: "):
         to(node, Listener.CONTROLLER).describe()
 
 
