@@ -201,11 +201,11 @@ def test_m8_an_election_during_an_update(separate: Cluster, tools: JavaTools, th
     assert taken < ELECTION_SECONDS + 5
     wait_until(lambda: patient(brokers, Listener.BROKER).describe().finalized[METADATA_VERSION] == target)
     for call in (("--bootstrap-server", brokers), ("--bootstrap-controller", cluster.controllers)):
-        said = [
+        outputs = [
             (output.status, EPOCH.sub("", output.out), output.err)
             for output in (tools.features(*call, "describe"), ours(*call, "describe"))
         ]
-        assert said[0] == said[1]
+        assert outputs[0] == outputs[1]
 
 
 def test_u6_a_rolling_upgrade_of_three_nodes(tmp_path: Path, tools: JavaTools) -> None:
