@@ -209,7 +209,7 @@ def test_m8_an_election_during_an_update(separate: Cluster, tools: JavaTools, th
 
 
 def test_u6_a_rolling_upgrade_of_three_nodes(tmp_path: Path, tools: JavaTools) -> None:
-    """While a node of the old release is there, client and tools are refused with its name; then the level goes up."""
+    """While a node of the old release is there, client and tools are refused; then the level goes up."""
     upgrade = ("--bootstrap-server", "BROKER", "upgrade", "--feature", "metadata.version=25")
     with Cluster(tmp_path, metadata="3.9-IV0", controllers=3) as cluster:
         for node in (1, 2, 3):
