@@ -74,7 +74,7 @@ class _Reader:
     def options(self) -> Mapping[str, click.Parameter]:
         """The options that are valid here."""
         parser = self.tool.commands[self.command] if self.command else self.tool
-        return {each.opts[0]: each for each in parser.params}
+        return {name: each for each in parser.params for name in each.opts}
 
     def read_positional(self, word: str) -> None:
         """Read the sub-command; nothing else is positional."""
@@ -96,7 +96,8 @@ class _Reader:
             _refuse_unrecognized([word])
         if name in _HELP or self.options[name].is_flag:  # type: ignore[attr-defined]  # all of them are options
             if equals:
-                raise usage_error(f"argument {'-h/--help' if name in _HELP else name}: ignore implicit argument '{value}'")
+                flag = "-h/--help" if name in _HELP else name
+                raise usage_error(f"argument {flag}: ignore implicit argument '{value}'")
             self.expanded.append(name)
             return "--help" if name in _HELP else name
         self._store(name, value if equals else self._next_value(name))

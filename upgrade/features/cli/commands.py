@@ -139,7 +139,9 @@ class _JavaInteger(click.ParamType):
 
 @features.command("describe")
 @shared_options
-@click.option("--node-id", "node", metavar="ID", type=_JavaInteger(), help="Ask this broker or controller instead of any.")
+@click.option(
+    "--node-id", "node", metavar="ID", type=_JavaInteger(), help="Ask this broker or controller instead of any."
+)
 def _describe(node: int | None) -> None:
     """Describes the current active feature flags.
 
