@@ -6,7 +6,6 @@ import subprocess
 import sys
 from types import MappingProxyType, SimpleNamespace
 
-import click
 import pytest
 from click.testing import CliRunner
 
