@@ -123,7 +123,7 @@ def _level_options(verb: str, all_help: str) -> Callable[[F], F]:
 _INT32_RANGE: Final = range(-(2**31), 2**31)
 
 
-class _JavaInteger(click.ParamType):
+class _JavaInteger(click.ParamType[int]):
     """A number as Java's ``Integer`` reads it."""
 
     name = "integer"

@@ -50,7 +50,7 @@ def _help(arguments: str, usage: str) -> Difference:
     return Difference(
         _HELP,
         arguments,
-        Outcome(0, f"usage: kafka-features {usage}[-h] "),
+        Outcome(0, f"usage: kafka-features {usage}[-h]"),
         Outcome(0, f"Usage: streams-assignor features {usage}[OPTIONS]"),
     )
 

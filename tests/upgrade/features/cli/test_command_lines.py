@@ -34,7 +34,7 @@ def test_m8_our_side_of_a_difference(each, tmp_path):
 
 def words_of(arguments, folder):
     file = folder / "client.properties"
-    file.write_text("default.api.timeout.ms=1000\n")
+    file.write_text("default.api.timeout.ms=1000\nrequest.timeout.ms=500\n")
     return [str(file) if word == "FILE" else word for word in shlex.split(arguments)]
 
 
