@@ -174,6 +174,18 @@ feature-dependencies --feature test.feature.version=1
 feature-dependencies --feature unit.test.feature.version.7=1
 """
 
+_PREFIXES = """
+--bootstrap-s BROKER desc
+--bootstrap-c CONTROLLER des --node=1
+--bootstrap-server BROKER describe --
+--bootstrap-server BROKER u --feat metadata.version=26 --dry
+--bootstrap-server BROKER upg --f metadata.version=26
+--bootstrap-server BROKER upg --rel 4.1-IV0 --d
+--bootstrap-server BROKER upgrade --meta=4.1-IV1
+--bootstrap-server BROKER do --feat metadata.version=24 --un --dry
+--bootstrap-c CONTROLLER dis --feat transaction.version
+"""
+
 # kraft.version cannot be set back to 0.
 _LAST = """
 --bootstrap-server BROKER upgrade --release-version 4.0
@@ -189,6 +201,15 @@ def _calls(*blocks: str) -> tuple[tuple[str, ...], ...]:
 
 
 CALLS = _calls(
-    *(_OF_THE_COMMAND_LINE, _DESCRIBE, _UPGRADE, _DOWNGRADE, _DISABLE, _VERSION_MAPPING, _FEATURE_DEPENDENCIES)
+    *(
+        _OF_THE_COMMAND_LINE,
+        _DESCRIBE,
+        _UPGRADE,
+        _DOWNGRADE,
+        _DISABLE,
+        _VERSION_MAPPING,
+        _FEATURE_DEPENDENCIES,
+        _PREFIXES,
+    )
 )
 LAST_CALLS = _calls(_LAST)

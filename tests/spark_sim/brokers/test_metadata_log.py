@@ -1,9 +1,27 @@
 """What a raised level writes, what a lowered one drops, and which brokers can read the rest."""
 
-import pytest
+from itertools import groupby
 
-from spark_sim.brokers._metadata_log import MetadataLog, downgrade_losses, first_unreadable_record, replay_log
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spark_sim.brokers._metadata_log import (
+    METADATA_LEVELS,
+    MetadataLog,
+    downgrade_losses,
+    first_unreadable_record,
+    replay_log,
+)
+from upgrade.errors import FeatureError
 from upgrade.features.model.dialects import KAFKA_4, KIP_778
+from upgrade.features.model.metadata_log import (
+    MetadataLoader,
+    apply_entry,
+    decode_record,
+    load_from_disk,
+    write_snapshot,
+)
 
 
 def log(*levels, unsafe=False):
@@ -53,3 +71,59 @@ def test_tagged_fields_of_newer_levels_stay_and_are_skipped():
 
     assert fields["4.2-IV1"]
     assert not fields["4.0-IV1"]
+
+
+LEVELS = sorted(METADATA_LEVELS)
+HISTORIES = st.lists(st.sampled_from(LEVELS), min_size=1, max_size=4).map(
+    lambda levels: [level for level, _ in groupby(levels)]
+)
+
+
+def node(dialect, entries, snapshot_after=None):
+    """A node that has applied all entries, with its disk; and a regular snapshot after that many."""
+    loader = MetadataLoader(dialect, level=0)
+    for place, entry in enumerate(entries, 1):
+        loader, _ = apply_entry(loader, entry.record)
+        loader = write_snapshot(loader) if place == snapshot_after else loader
+    return loader
+
+
+def simulated_start(dialect, entries, begin, supported):
+    """The records that the simulation lets a node of ``supported`` read; None if it does not start or cannot read."""
+    if max(entries.levels_from(begin)) > supported or first_unreadable_record(dialect, entries.entries, supported):
+        return None
+    return {decode_record(each, supported) for each in replay_log(dialect, entries.entries).state.values()}
+
+
+def start_from_disk(loader, supported):
+    try:
+        return set(load_from_disk(loader, supported))
+    except FeatureError:
+        return None
+
+
+@given(HISTORIES, st.sampled_from(LEVELS))
+def test_w4_with_the_snapshots_of_kip_778_the_simulation_reads_what_a_disk_has(history, supported):
+    entries = log(*history)
+    found = start_from_disk(node(KIP_778, entries.entries), supported)
+
+    assert found == simulated_start(KIP_778, entries, len(entries.entries), supported)
+
+
+@given(HISTORIES, st.sampled_from(LEVELS), st.data())
+def test_w4_with_a_regular_snapshot_the_simulation_reads_what_a_disk_has(history, supported, data):
+    entries = log(*history)
+    begin = data.draw(st.integers(0, len(entries.entries)), label="entries before the snapshot")
+    found = start_from_disk(node(KAFKA_4, entries.entries, begin), supported)
+
+    assert found == simulated_start(KAFKA_4, entries, begin, supported)
+
+
+@pytest.mark.parametrize(("dialect", "readable"), [(KIP_778, True), (KAFKA_4, False)])
+def test_w4_both_outcomes_of_a_downgrade_are_compared(dialect, readable):
+    entries = log(21, 30, 22)
+    everything = len(entries.entries)
+    loader = node(dialect, entries.entries, None if dialect.snapshot else everything)
+
+    assert readable == (start_from_disk(loader, 22) is not None)
+    assert readable == (simulated_start(dialect, entries, everything, 22) is not None)

@@ -7,7 +7,7 @@ Python's argparse.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, Any, Final, TypeVar
 
@@ -24,24 +24,28 @@ F = TypeVar("F", bound=Callable[..., Any])
 class CommandFailure(click.ClickException):
     """An error of the tool, exit status 1; without the usage text that click adds."""
 
+    newline = True
+
     def show(self, file: IO[Any] | None = None) -> None:
         """Write it to standard error."""
-        click.echo(self.message, file=file or sys.stderr)
+        click.echo(self.message, file=file or sys.stderr, nl=self.newline)
 
 
-def usage_error(message: str) -> CommandFailure:
+class UsageFailure(CommandFailure):
+    """An invalid command line; like Kafka's tool, without a newline at the end."""
+
+    newline = False
+
+
+def usage_error(message: str) -> UsageFailure:
     """Return the error for an invalid command line."""
-    return CommandFailure(f"Command line error: {message}. Type --help for help.")
+    return UsageFailure(f"Command line error: {message}. Type --help for help.")
 
 
 @contextmanager
 def _java_error_messages() -> Iterator[None]:
     try:
         yield
-    except click.MissingParameter as error:
-        raise usage_error(f"argument {error.param.opts[0] if error.param else error.param_hint} is required") from None
-    except click.BadOptionUsage as error:
-        raise usage_error(f"argument {error.option_name}: expected one argument") from None
     except click.UsageError as error:
         raise usage_error(error.format_message().removesuffix(".")) from None
     except BrokenPipeError:
@@ -58,44 +62,25 @@ def bootstrap_servers_callback(context: click.Context, parameter: click.Paramete
         raise click.BadParameter(str(error), context, parameter) from None
 
 
-class FeatureSubcommand(click.Command):
-    """A sub-command; unknown arguments are errors with the text of Kafka's tool."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.context_settings = {"ignore_unknown_options": True, "allow_extra_args": True}
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run the sub-command, unless an argument is unknown."""
-        if ctx.args:
-            words = ctx.args[:1] if ctx.args[0].startswith("-") else ctx.args
-            raise usage_error(f"unrecognized arguments: '{' '.join(words)}'")
-        return super().invoke(ctx)
-
-
 class FeatureCommandGroup(click.Group):
     """The tool: sub-commands in the order of Kafka's tool, errors with its texts."""
 
-    command_class = FeatureSubcommand
+    def __init__(self, *args: Any, expand: Callable[[click.Group, Sequence[str]], list[str]], **kwargs: Any) -> None:
+        super().__init__(*args, context_settings={"help_option_names": ["-h", "--help"]}, **kwargs)
+        self._expand = expand
 
-    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
-        """Parse the options before the sub-command."""
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Expand the command line and parse the options before the sub-command."""
         with _java_error_messages():
-            return super().make_context(*args, **kwargs)
+            words = args if extra.get("resilient_parsing") else self._expand(self, args)
+            return super().make_context(info_name, words, parent, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Parse the rest of the command line and run it."""
         with _java_error_messages():
             return super().invoke(ctx)
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the sub-command."""
-        if args[0] not in self.commands:
-            names = ", ".join(f"'{name}'" for name in self.commands)
-            raise usage_error(f"invalid choice: '{args[0]}' (choose from {names})")
-        return super().resolve_command(ctx, args)
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
         """List the sub-commands."""
@@ -129,19 +114,14 @@ def shared_bootstrap_servers(name: str) -> str | None:
     """Return the bootstrap servers of an option; None if it is not given."""
     found = shared_option(name)
     try:
-        return parse_bootstrap_servers(found) if found else None
+        return None if found is None else parse_bootstrap_servers(found)
     except ConfigException as error:
         raise usage_error(f"argument --{name.replace('_', '-')}: {error}") from None
 
 
 def _store_shared_option(context: click.Context, parameter: click.Parameter, value: Any) -> None:
-    if not value:
-        return
-    kept = context.meta.setdefault(__name__, {})
-    for other in BOOTSTRAP_LISTENERS.keys() & kept.keys() - {parameter.name}:
-        if parameter.name in BOOTSTRAP_LISTENERS:
-            raise usage_error(f"argument {parameter.opts[0]}: not allowed with argument --{other.replace('_', '-')}")
-    kept[parameter.name] = value
+    if value is not None and value is not False:
+        context.meta.setdefault(__name__, {})[parameter.name] = value
 
 
 def confirm_unsafe(warning: str) -> None:

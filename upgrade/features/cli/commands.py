@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from upgrade.features.cli import _feature_command
+from upgrade.features.cli._argument_parser import expand_command_line
 from upgrade.features.cli.click_support import (
     BOOTSTRAP_LISTENERS,
     CommandFailure,
@@ -55,10 +56,9 @@ def _client() -> FeatureClient:
     raise usage_error("You must specify either --bootstrap-controller or --bootstrap-server.")
 
 
-@click.group(cls=FeatureCommandGroup, invoke_without_command=True, subcommand_metavar="COMMAND ...")
+@click.group(cls=FeatureCommandGroup, expand=expand_command_line, subcommand_metavar="COMMAND ...")
 @shared_options
-@click.pass_context
-def features(context: click.Context) -> None:
+def features() -> None:
     """Show, raise and lower the feature versions of a cluster, metadata.version above all.
 
     The same sub-commands, lines and exit statuses as Kafka's own kafka-features (4.3.1): 0 done, 1 anything else.
@@ -74,8 +74,6 @@ def features(context: click.Context) -> None:
       streams-assignor features version-mapping --release-version 4.0
       streams-assignor features feature-dependencies --feature eligible.leader.replicas.version=1
     """  # noqa: D301 - click reads the backspace character
-    if context.invoked_subcommand is None:
-        raise usage_error("too few arguments")
 
 
 _DRY_RUN: Final = click.option(
@@ -125,15 +123,25 @@ def _level_options(verb: str, all_help: str) -> Callable[[F], F]:
 _INT32_RANGE: Final = range(-(2**31), 2**31)
 
 
-def _node(_context: click.Context, _parameter: click.Parameter, text: str | None) -> int | None:
-    if text is None or (node := _feature_command.parse_java_integer(text, _INT32_RANGE)) is not None:
-        return None if text is None else node
-    raise usage_error(f"argument --node-id: could not convert '{text}' to Integer (For input string: \"{text}\")")
+class _JavaInteger(click.ParamType[int]):
+    """A number as Java's ``Integer`` reads it."""
+
+    name = "integer"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> int:  # noqa: ARG002 - click's
+        """Read the number."""
+        number = _feature_command.parse_java_integer(value, _INT32_RANGE)
+        if number is None:
+            why = f"could not convert '{value}' to Integer (For input string: \"{value}\")"
+            raise usage_error(f"argument --node-id: {why}")
+        return number
 
 
 @features.command("describe")
 @shared_options
-@click.option("--node-id", "node", metavar="ID", callback=_node, help="Ask this broker or controller instead of any.")
+@click.option(
+    "--node-id", "node", metavar="ID", type=_JavaInteger(), help="Ask this broker or controller instead of any."
+)
 def _describe(node: int | None) -> None:
     """Describes the current active feature flags.
 

@@ -4,7 +4,7 @@ from itertools import combinations
 
 import pytest
 
-from upgrade.brokers.config import IBP, PMV, BrokerConfig
+from upgrade.brokers.config import IBP, BrokerConfig
 from upgrade.brokers.drafts.persistent_metadata_version import (
     StoredMetadata,
     StoredMetadataChange,
@@ -34,14 +34,41 @@ def walked(origin, path):
         yield stage, cluster
 
 
-@pytest.mark.parametrize("what", StoredMetadata)
-def test_s1_incompatible_changes_of_all_four_kinds_wait_for_it(what):
-    assert PMV == StoredMetadataChange(what, compatible=False).controlled_by
+def first_roll_with(change):
+    """The roll in which the change takes effect: its configuration has the new value for the first time."""
+    return next(
+        stage for stage in persistent_metadata_rolls(OLD, NEW) if NEW.line == stage.settings[change.controlled_by]
+    )
+
+
+def test_s1_the_four_kinds_of_stored_data_are_those_of_the_text():
+    """Its numbered list, with words of each item."""
+    words = ("internal topics", "ZooKeeper", "index files", "replication and cleaner checkpoints")
+
+    assert all(text in kind.value for text, kind in zip(words, StoredMetadata, strict=True))
 
 
 @pytest.mark.parametrize("what", StoredMetadata)
-def test_s2_compatible_changes_follow_the_protocol_at_once(what):
-    assert IBP == StoredMetadataChange(what, compatible=True).controlled_by
+def test_s1_incompatible_changes_wait_for_the_roll_after_which_there_is_no_downgrade(what):
+    """ "Once persistent.metadata.version has been updated to the latest version, users cannot downgrade"."""
+    roll = first_roll_with(StoredMetadataChange(what, compatible=False))
+
+    assert ("raise persistent.metadata.version", False) == (roll.do, roll.can_downgrade)
+
+
+@pytest.mark.parametrize("what", StoredMetadata)
+def test_s2_compatible_changes_take_effect_while_a_downgrade_is_possible(what):
+    """They "will take effect immediately when inter.broker.protocol.version is updated"."""
+    roll = first_roll_with(StoredMetadataChange(what, compatible=True))
+
+    assert ("raise inter.broker.protocol.version and validate", True) == (roll.do, roll.can_downgrade)
+
+
+def test_s1_the_records_of_internal_topics_change_with_the_third_roll_only():
+    """Kafka 2.1 writes committed offsets as version 3 and groups as version 2; 2.0 writes version 1 of both."""
+    newest = [cluster.brokers[0].log[-1] for _, cluster in walked(OLD, persistent_metadata_rolls(OLD, NEW))]
+
+    assert [(1, 1), (1, 1), (2, 3)] == [entry.schema.schemas for entry in newest]
 
 
 def test_s6_the_protocol_then_the_metadata_then_the_message_format():
