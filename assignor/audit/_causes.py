@@ -159,10 +159,13 @@ def _silence(change: Transition, member: GroupMember) -> int | None:
 
 
 def _has_committed_lately(change: Transition, member: GroupMember) -> bool:
-    """Whether neither its session nor its poll interval, which is its rebalance timeout, can have ended."""
+    """Whether neither its session nor its poll interval, which is its rebalance timeout, can have ended.
+
+    A session begins with a heartbeat, up to a third of it before the last commit (``heartbeat.interval.ms``).
+    """
     silence = _silence(change, member)
-    limits = (member.session_timeout_ms or _SERVER_SESSION_MS, member.rebalance_timeout_ms or _SERVER_SESSION_MS)
-    return silence is not None and silence < min(limits)
+    session = member.session_timeout_ms or _SERVER_SESSION_MS
+    return silence is not None and silence < min(session * 2 // 3, member.rebalance_timeout_ms or session)
 
 
 def _member_left(change: Transition) -> _Found:

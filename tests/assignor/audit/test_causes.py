@@ -140,6 +140,14 @@ def test_a_member_that_was_silent_for_its_session_timeout_timed_out():
     )
 
 
+def test_a_member_whose_last_commit_was_later_than_its_last_heartbeat_timed_out():
+    """Its session of ten seconds began before that commit; with the new protocol the cause was a member that left."""
+    first, _ = pair()
+    records = generation(1, *pair()), commit(0, at=19_000), commit(1, at=12_000)
+
+    last_cause(*records, generation(2, first, at=20_000), code="member-timed-out", confidence="likely")
+
+
 def test_a_member_that_was_silent_for_a_poll_interval_below_its_session_timeout_timed_out():
     """Its client leaves the group when the poll interval ends; the cause was a member that left, certainly."""
     first, _ = pair()
