@@ -82,8 +82,14 @@ def infer_cause(transition: Transition) -> Cause:
         found = rule(transition)
         if found is not None:
             confidence, detail = found
-            return Cause(code, confidence, detail)
+            return Cause(code, confidence, detail + _errors_of_gone(transition))
     return Cause(UNKNOWN, UNKNOWN, "no rule explains it from the records")
+
+
+def _errors_of_gone(transition: Transition) -> str:
+    """Return the error codes in the last assignments of members that are gone: they may have ended because of them."""
+    codes = sorted({member.error_code for member in transition.gone if member.error_code})
+    return f"; error code {', '.join(map(str, codes))} in the last assignment of members that are gone" if codes else ""
 
 
 _Found = tuple[str, str] | None
@@ -110,9 +116,13 @@ def _all_left(change: Transition) -> _Found:
 
 
 def _group_converted(change: Transition) -> _Found:
-    if change.before is None or change.before.type == change.after.type:
+    if change.before is None:
         return None
-    return CERTAIN, f"{change.before.type} to {change.after.type}"
+    if change.before.type != change.after.type:
+        return CERTAIN, f"{change.before.type} to {change.after.type}"
+    # GroupMetadataManager.convertToClassicGroup prepares a rebalance, so that those who stay share the partitions.
+    alone = change.before.is_conversion and not change.new and not change.gone
+    return (LIKELY, f"the first rebalance as a {change.after.type} group") if alone else None
 
 
 def _static_member_restarted(change: Transition) -> _Found:
@@ -149,8 +159,13 @@ def _silence(change: Transition, member: GroupMember) -> int | None:
 
 
 def _has_committed_lately(change: Transition, member: GroupMember) -> bool:
+    """Whether neither its session nor its poll interval, which is its rebalance timeout, can have ended.
+
+    A session begins with a heartbeat, up to a third of it before the last commit (``heartbeat.interval.ms``).
+    """
     silence = _silence(change, member)
-    return silence is not None and silence < (member.session_timeout_ms or _SERVER_SESSION_MS)
+    session = member.session_timeout_ms or _SERVER_SESSION_MS
+    return silence is not None and silence < min(session * 2 // 3, member.rebalance_timeout_ms or session)
 
 
 def _member_left(change: Transition) -> _Found:

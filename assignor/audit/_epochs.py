@@ -1,7 +1,8 @@
 """Groups that are not classic: their coordinator writes members, epochs and assignments as separate records.
 
-A generation is an epoch of the group. Its members are those at the record of the epoch; the target assignment follows
-in the same append, so an epoch is complete when the next one begins.
+A generation is an epoch of the group. Its members are those at the record of the epoch. The target assignment follows
+in the same append or, if the broker delays it (4.3), later. So an epoch is complete when the next one begins; what a
+member that leaves then takes with it was written before the next epoch, but belongs to this one.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ class _Epoch:
     offset: int
     time: int
     members: Mapping[str, Mapping[str, Any]]
+    targets: dict[str, Mapping[str, Any]]
+    """The target assignment; a member that leaves keeps it until the next epoch."""
 
 
 @define
@@ -39,9 +42,10 @@ class EpochGroup:
 
     group: str
     type: str
+    topic_names: dict[str, str]
+    """By topic id. Brokers before 4.1 write them in records of the group, later ones in offset commits only."""
     _members: dict[str, Mapping[str, Any]] = field(factory=dict)
     _targets: dict[str, Mapping[str, Any]] = field(factory=dict)
-    _topics: dict[str, str] = field(factory=dict)
     _epoch: _Epoch | None = None
     _record_bytes: int = 0
 
@@ -55,12 +59,14 @@ class EpochGroup:
             complete = self.complete()
             self._epoch = None
             if value is not None:
-                self._epoch = _Epoch(value["epoch"], offset, time, dict(self._members))
+                self._epoch = _Epoch(value["epoch"], offset, time, dict(self._members), dict(self._targets))
             return complete
         if what == "MemberMetadata":
             _put(self._members, key["memberId"], value)
         elif what == "TargetAssignmentMember":
             _put(self._targets, key["memberId"], value)
+            if self._epoch is not None and value is not None:
+                self._epoch.targets[key["memberId"]] = value
         elif what in ("PartitionMetadata", "StatePartitionMetadata") and value is not None:
             self._learn_topics(value)
         return None
@@ -68,7 +74,7 @@ class EpochGroup:
     def _learn_topics(self, value: Mapping[str, Any]) -> None:
         for name in ("topics", "initializingTopics", "initializedTopics"):
             for topic in value.get(name, ()):
-                self._topics[topic["topicId"]] = topic["topicName"]
+                self.topic_names[topic["topicId"]] = topic["topicName"]
 
     def complete(self) -> Generation | None:
         """Return the epoch that is open, with what is known of its assignment."""
@@ -82,11 +88,11 @@ class EpochGroup:
             time=self._epoch.time,
             protocol_type=self.type,
             protocol=_server_assignor(self._epoch),
-            members={name: self._member(name, each) for name, each in self._epoch.members.items()},
+            members={name: self._member(name, each, self._epoch) for name, each in self._epoch.members.items()},
         )
 
-    def _member(self, member_id: str, metadata: Mapping[str, Any]) -> GroupMember:
-        target = self._targets.get(member_id, {})
+    def _member(self, member_id: str, metadata: Mapping[str, Any], epoch: _Epoch) -> GroupMember:
+        target = epoch.targets.get(member_id, {})
         has_tasks = self.type == STREAMS
         active = _tasks(target, "activeTasks") if has_tasks else self._partitions(target)
         return GroupMember(
@@ -106,7 +112,7 @@ class EpochGroup:
 
     def _partitions(self, target: Mapping[str, Any]) -> frozenset[str]:
         return frozenset(
-            f"{self._topics.get(topic['topicId'], topic['topicId'])}-{partition}"
+            f"{self.topic_names.get(topic['topicId'], topic['topicId'])}-{partition}"
             for topic in target.get("topicPartitions", ())
             for partition in topic["partitions"]
         )

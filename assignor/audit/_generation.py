@@ -149,6 +149,8 @@ class Generation:
     members: Mapping[str, GroupMember] = field(factory=dict)
     """By member id."""
     record_bytes: int = 0
+    is_conversion: bool = False
+    """Whether the group had another type just before: its coordinator starts a rebalance at once."""
 
     def inspect(self) -> InspectedGroup | None:
         """Inspect the group as if a broker described it; None if it is not one of consumers, or not classic."""

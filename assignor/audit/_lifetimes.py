@@ -56,7 +56,8 @@ class MemberLifetimes:
         time = change.after.time
         replaced = {each.instance_id for each in change.new} & {each.instance_id for each in change.gone} - {None}
         for member in change.gone:
-            yield self._row(member.member_id, time, "fenced" if member.instance_id in replaced else "gone")
+            # A second process with its instance id fences it in the same way; the records do not tell them apart.
+            yield self._row(member.member_id, time, "restarted" if member.instance_id in replaced else "gone")
         for member in change.new:
             began = "restarted" if member.instance_id in replaced else "joined"
             self._first[member.member_id] = (self._last_generation, time, began)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from assignor.audit._causes import Cause, Transition, infer_cause
 from assignor.audit._commits import CommitSums
@@ -35,6 +35,7 @@ class GroupHistory:
     _last: Generation | None = None
     _row: Row | None = None
     _epochs: EpochGroup | None = None
+    _topic_names: dict[str, str] = field(factory=dict)
     _assignments: AssignmentDecoder = field(factory=AssignmentDecoder)
     _owners: dict[str, tuple[str, ...]] = field(factory=dict)
     """The last owners of each task; a cooperative group moves a task in two generations, between which it has none."""
@@ -48,6 +49,10 @@ class GroupHistory:
     def __attrs_post_init__(self) -> None:
         self._commits, self._members = CommitSums(self.group), MemberLifetimes(self.group)
         self._tasks, self._findings = TaskIntervals(self.group), GroupFindings(self.group)
+
+    def on_topic_id(self, topic_id: str, name: str) -> None:
+        """Take the id of a topic: records of groups that are not classic have no name."""
+        self._topic_names[topic_id] = name
 
     def on_commit(self, topic: str, partition: int, record: int, time: int, offset: int | None) -> None:
         """Take an offset commit; ``offset`` None is a tombstone."""
@@ -68,6 +73,8 @@ class GroupHistory:
         rows = self._end_of_epoch()
         self._epochs, self.type = None, CLASSIC
         generation = classic_generation(self.group, offset, time, value, record_bytes, self._assignments, self._last)
+        if self._last is not None and self._last.type != CLASSIC and generation.members:
+            generation = evolve(generation, is_conversion=True)
         return rows + (self._update(generation) if self._is_same(generation) else self._advance(generation))
 
     def _is_same(self, generation: Generation) -> bool:
@@ -90,7 +97,7 @@ class GroupHistory:
             return rows
         if self._epochs is None or self._epochs.type != type_:
             rows += self._end_of_epoch()
-            self._epochs, self.type = EpochGroup(self.group, type_), type_
+            self._epochs, self.type = EpochGroup(self.group, type_, self._topic_names), type_
         complete = self._epochs.on_record(kind, key, value, offset, time)
         if complete is not None:
             rows += self._advance(complete)

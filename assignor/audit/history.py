@@ -6,7 +6,7 @@ A group is in one partition. Memory is that of the open groups: what is complete
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from attrs import define, field
@@ -82,8 +82,8 @@ class PartitionHistory:
         data, targets = block.data, self._targets
         self.first_time = block.times[0] if self.first_time is None else self.first_time
         self.last_time = max(self.last_time, *block.times)
-        rows = zip(block.keys, block.key_ends, block.values, block.are_commits, strict=True)
-        for index, (at, end, value, is_commit) in enumerate(rows):
+        rows = zip(block.keys, block.key_ends, block.values, block.value_ends, block.are_commits, strict=True)
+        for index, (at, end, value, value_end, is_commit) in enumerate(rows):
             if not is_commit:
                 yield from self._read_one(block.record(index))
                 continue
@@ -92,7 +92,7 @@ class PartitionHistory:
             target = targets.get(key)
             if target is None:
                 try:
-                    target = self._target(key)
+                    target = self._target(key, bytes(data[value:value_end]) if value >= 0 else None)
                 except DecodeError as error:
                     self._undecodable(offset, error)
                     continue
@@ -104,11 +104,13 @@ class PartitionHistory:
                 committed = int.from_bytes(data[value + 2 : value + 10], "big", signed=True)
             group.on_commit(topic, partition, offset, block.times[index], committed)
 
-    def _target(self, key: bytes) -> _Target:
-        """Return the group and the partition of a commit's key."""
+    def _target(self, key: bytes, value: bytes | None) -> _Target:
+        """Return the group and the partition of a commit's key; ``value`` is that of its first commit."""
         decoded = decode_key(key)
-        group = self._group(decoded.group)
-        target = self._targets[key] = (group, decoded.fields["topic"], decoded.fields["partition"])
+        group, topic = self._group(decoded.group), decoded.fields["topic"]
+        if value is not None:
+            _learn_topic(group, topic, decode_value(decoded.type, value).fields)
+        target = self._targets[key] = (group, topic, decoded.fields["partition"])
         return target
 
     def close(self) -> Iterator[TableRow]:
@@ -143,6 +145,8 @@ class PartitionHistory:
 
     def _commit(self, record: LogRecord, key: RecordKey, value: dict[str, Any] | None) -> None:
         offset = None if value is None else value["offset"]
+        if value is not None:
+            _learn_topic(self._group(key.group), key.fields["topic"], value)
         commit = (key.group, key.fields["topic"], key.fields["partition"], record.offset, record.timestamp, offset)
         if record.producer_id < 0:
             self._apply(commit)
@@ -164,3 +168,9 @@ class PartitionHistory:
         self._open -= len(commits)
         for commit in commits if kind == _COMMIT_MARKER else ():
             self._apply(commit)
+
+
+def _learn_topic(group: GroupHistory, topic: str, value: Mapping[str, Any]) -> None:
+    """Take the topic id of a commit; brokers before 4.1 write none."""
+    if topic_id := value.get("topicId"):
+        group.on_topic_id(topic_id, valid_text(topic))

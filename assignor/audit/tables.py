@@ -84,7 +84,7 @@ MEMBERS: Final = AuditTable(
         ("first_time", "bigint", "when its first generation was complete"),
         ("last_time?", "bigint", "when the first generation without it was complete; null: it is in the last one"),
         ("began", "string", "joined, restarted or present (in the first record of the group)"),
-        ("ended", "string", "left, timed-out, gone (one of the two), restarted, fenced or present"),
+        ("ended", "string", "left, timed-out, gone (one of the two), restarted or present"),
         ("used_version?", "bigint", "its last used version"),
         ("supported_version?", "bigint", "its last supported version"),
         (

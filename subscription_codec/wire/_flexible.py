@@ -217,18 +217,23 @@ class Boolean(_JsonValue[bool]):
 
 
 class Nullable(_JsonValue["T | None"]):
-    """A struct that can be null: int8 -1 is null, 1 comes before a value."""
+    """A struct that can be null: int8 -1 is null, 1 comes before a value. In a tagged field, 0 is null.
 
-    def __init__(self, inner: WireType[T]) -> None:
+    Java: ``MessageDataGenerator``, which reads an unsigned varint in a tagged field.
+    """
+
+    def __init__(self, inner: WireType[T], tagged: bool = False) -> None:
         self.inner = inner
+        self.null = b"\0" if tagged else b"\xff"
+        self.largest_null = 0 if tagged else -1
         self.name = f"nullable {inner.name}"
         self.size = 1
 
     def read(self, reader: Reader) -> T | None:
-        return None if reader.read_integer(1) < 0 else self.inner.read(reader)
+        return None if reader.read_integer(1) <= self.largest_null else self.inner.read(reader)
 
     def write(self, out: bytearray, value: T | None) -> None:
-        out += b"\xff" if value is None else b"\x01"
+        out += self.null if value is None else b"\x01"
         if value is not None:
             self.inner.write(out, value)
 

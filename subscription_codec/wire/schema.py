@@ -110,7 +110,7 @@ def _wire_type(field: Field, version: int, flexible: bool) -> WireType[Any]:
         return List(item, Length(0 if flexible else 4), nullable)
     if isinstance(kind, tuple):
         struct = _message(field.name, kind, version, flexible)
-        return Nullable(struct) if nullable else struct
+        return Nullable(struct, tagged=field.tag is not None) if nullable else struct
     if kind == "string":
         return Text(Length(0 if flexible else 2), nullable)
     if kind == "bytes":

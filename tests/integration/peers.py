@@ -65,8 +65,12 @@ class Member(Subprocess):
     def kill(self) -> None:
         """End it at once: it leaves no word to anybody."""
         with suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)  # it leads a group of its own
+            self.signal(signal.SIGKILL)
         self.stop()
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal to its process and those of it; it leads a group of its own."""
+        os.killpg(self._process.pid, number)
 
     def _last(self, word: str) -> list[str]:
         found = [line.split()[1:] for line in self.lines if line.split()[:1] == [word]]

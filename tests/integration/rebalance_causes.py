@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import sys
 import tempfile
 import time
@@ -44,9 +45,14 @@ _JAVA_OPTIONS: Final = " ".join(
         *(f"{_LOG}.log.{name}=info" for name in _LOGGERS),
     ]
 )
+_COMPLETE: Final = ("Assignment received", "is now empty", "Computed a new target assignment")
 _QUIET_SECONDS: Final = 4.0
 _PATIENCE_SECONDS: Final = 60.0
 _SEND_SECONDS: Final = 0.5
+_FROZEN_SECONDS: Final = 9.0
+"""Longer than the sessions of plain consumers."""
+_NOT_WITH_CONSUMER: Final = {"session.timeout.ms", "heartbeat.interval.ms", "partition.assignment.strategy"}
+"""Settings that librdkafka refuses with ``group.protocol=consumer``."""
 _OURS: Final = "python1@streams-assignor"
 
 # A word is one of ``ScenarioStep``, or: +N (the source topic gets N partitions), ~SECONDS (wait).
@@ -73,14 +79,26 @@ STREAMS: Final = {
         f"java2@{NEWEST},acceptable.recovery.lag=0,probing.rebalance.interval.ms=60000 ~200",
     ),
 }
-# Plain consumers: NAME starts, -NAME, !NAME, +N, NAME:subscribe, NAME:stall, &NAME restarts
-# after a kill, before the session ends.
+# Plain consumers: NAME[;key=value...] starts, -NAME, !NAME, +N, NAME:subscribe, NAME:stall, &NAME[;...] restarts
+# after a kill, before the session ends, *NAME is frozen for longer than its session.
+_STRATEGY: Final = "partition.assignment.strategy"
 _PLAIN_LINE: Final = "a b c -b b !c c +8 a:subscribe &b +10 b:stall -a a !a -c -b"
 PLAIN: Final[Mapping[str, tuple[dict[str, str], str]]] = {
     "range": ({"partition.assignment.strategy": "range"}, _PLAIN_LINE),
     "cooperative": ({"partition.assignment.strategy": "cooperative-sticky"}, _PLAIN_LINE),
     "idle": ({"partition.assignment.strategy": "range"}, "a b c -b b !c c -a a !b -c -a"),
     "static consumers": ({"group.instance.id": "{name}"}, "a b c &b -c c !b b !a &c"),
+    # Its coordinator starts a rebalance only if the group's choice of a protocol changes.
+    "static strategies": (
+        {"group.instance.id": "{name}"},
+        f"a;{_STRATEGY}=range,roundrobin &a;{_STRATEGY}=roundrobin,range &a;{_STRATEGY}=range,roundrobin",
+    ),
+    "frozen": ({}, "a b c *b *c *a !a -b"),
+}
+# Only where consumers of KIP-848 can join a classic group, and back: from 4.0.
+CONVERTED: Final[Mapping[str, tuple[dict[str, str], str]]] = {
+    "converted": ({}, "a b -b b;group.protocol=consumer -a a;group.protocol=consumer -a a -b"),
+    "consumer protocol": ({"group.protocol": "consumer"}, "a b c -b b !c c +8 a:subscribe -a -c"),
 }
 
 
@@ -107,7 +125,7 @@ class Driver:
             for line in lines:
                 if group in line:
                     changed = time.monotonic()
-                    complete = "Assignment received" in line or "is now empty" in line
+                    complete = any(words in line for words in _COMPLETE)
             if complete and time.monotonic() - changed > _QUIET_SECONDS:
                 return
             time.sleep(0.2)
@@ -158,7 +176,8 @@ class Driver:
         played, running = Played(group, name), dict[str, Member]()
         self.played.append(played)
 
-        def start(client: str) -> None:
+        def start(word: str) -> None:
+            client, *changes = word.split(";")
             given = {
                 "bootstrap.servers": self.brokers,
                 "group.id": group,
@@ -170,14 +189,17 @@ class Driver:
                 "topic.metadata.refresh.interval.ms": "2000",
                 "debug": "cgrp",
                 **{key: value.format(name=client) for key, value in settings.items()},
+                **dict(each.split("=") for each in changes),
             }
+            if given.get("group.protocol") == "consumer":
+                given = {key: value for key, value in given.items() if key not in _NOT_WITH_CONSUMER}
             command = [sys.executable, "-m", "tests.integration.plain_member", topics[0]]
             running[client] = Member(client, [*command, *(f"{key}={value}" for key, value in given.items())], {})
             played.members[client].append(running[client])
 
         try:
             for word in line.split():
-                since, patience = len(self.log), 20.0
+                since, patience = len(self.log), _PATIENCE_SECONDS if name in CONVERTED else 20.0
                 played.steps.append((clock(), word))
                 client, _, what = word.partition(":")
                 if word.startswith("+"):
@@ -185,9 +207,14 @@ class Driver:
                 elif what:
                     print(what, ",".join(topics), file=running[client]._process.stdin, flush=True)
                 elif word[0] in "-&!":
-                    running.pop(word[1:]).stop() if word[0] == "-" else running.pop(word[1:]).kill()
+                    name_of = word[1:].partition(";")[0]
+                    running.pop(name_of).stop() if word[0] == "-" else running.pop(name_of).kill()
                     if word[0] == "&":
                         start(word[1:])
+                elif word[0] == "*":
+                    running[word[1:]].signal(signal.SIGSTOP)
+                    time.sleep(_FROZEN_SECONDS)
+                    running[word[1:]].signal(signal.SIGCONT)
                 else:
                     start(word)
                 self.settle(group, since, patience)
@@ -209,7 +236,8 @@ def play(release: str, folder: Path, only: str = "") -> list[dict[str, Any]]:
         lanes: list[Callable[[], None]] = [
             lambda n=n, o=o: driver.streams(n, *o) for n, o in STREAMS.items() if only in n
         ]
-        lanes += [lambda n=n, o=o: driver.plain(n, *o) for n, o in PLAIN.items() if only in n]
+        plain = PLAIN if release == OLDER else {**PLAIN, **CONVERTED}
+        lanes += [lambda n=n, o=o: driver.plain(n, *o) for n, o in plain.items() if only in n]
         with (
             sent_records(cluster.brokers, driver.topics, _SEND_SECONDS),
             ThreadPoolExecutor(len(lanes)) as pool,

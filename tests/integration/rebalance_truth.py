@@ -50,6 +50,8 @@ def triggers(log: list[str]) -> dict[str, list[Trigger]]:
     """Return why the coordinator prepared each rebalance, by group."""
     found: dict[str, list[Trigger]] = defaultdict(list)
     known: dict[str, dict[str, str]] = defaultdict(dict)
+    events: dict[str, str] = {}
+    """What happened last in a group of KIP-848; a new epoch follows it."""
     for line in log:
         at = line[:12]
         if match := re.search(
@@ -61,6 +63,12 @@ def triggers(log: list[str]) -> dict[str, list[Trigger]]:
                 _forget(known[group], gone[1])
             if added := re.search(r"Adding new member (\S+)", reason):
                 known[group][added[1]] = client_name(added[1])
+        if match := re.search(r"\[GroupId (\S+)\] (.*)", line):
+            group, event = match.groups()
+            if bumped := re.match(r"Bumped group epoch to (\d+)", event):
+                found[group].append(Trigger(at, int(bumped[1]) - 1, events.pop(group, ""), dict(known[group])))
+            elif re.search(r"[Mm]ember \S+ (?:joins|left|has left|fenced|updated)|Converted", event):
+                events[group] = event
         if match := re.search(r"joins group (\S+) in (\S+) state\. Created a new member id (\S+)", line):
             group, state, member_id = match.groups()
             known[group][member_id] = client_name(member_id)
@@ -88,9 +96,24 @@ def client_name(member_id: str) -> str:
     return re.split(r"-StreamThread|-[0-9a-f]{8}-[0-9a-f]{4}-|-kafka-python", member_id)[0]
 
 
+_EVENTS: Final = (
+    (r"will change because static member", "static-member-restarted"),
+    (r"Downgrade group|Converted the", "group-converted"),
+    # Of groups of KIP-848.
+    (r"Member \S+ joins the consumer group", "member-joined"),
+    (r"Member \S+ left the consumer group", "member-left"),
+    (r"[Mm]ember \S+ fenced from the group because.*(?:session|rebalance timeout) ?expired", "member-timed-out"),
+    (r"[Mm]ember \S+ updated its subscribed", "subscription-changed"),
+)
+"""What the coordinator says of a member or a group, and the cause."""
+
+
 def truth_of(trigger: Trigger, played: Played, since: str, is_first: bool) -> str | None:
     """Return the cause that the logs tell, or None; ``is_first``: after the last step of the driver."""
     reason, _, client_reason = trigger.reason.partition("client reason: ")
+    for pattern, cause in _EVENTS:
+        if re.search(pattern, reason):
+            return cause
     if match := re.search(r"removing member (\S+) on heartbeat expiration", reason):
         # Its process was started again, and the new member is in the same generation.
         return "member-restarted" if client_name(match[1]) in trigger.joined else "member-timed-out"
@@ -174,7 +197,10 @@ def compare(rows: list[dict[str, Any]], log: list[str], played: list[Played]) ->
             moment = _clock_of(before["time"]) if before else "00:00:00.000"
             step = max((at for at, _ in one.steps if not since or at <= since[0].at), default="")
             truths = [truth_of(each, one, moment, moment < step) for each in since]
-            if row["members"] == 0:
+            if before and before["type"] != row["type"]:
+                converted = f"[GroupId {one.group}] Converted the {before['type']} group to a {row['type']} group"
+                truths = ["group-converted"] if any(converted in line for line in log) else [None]
+            elif row["members"] == 0:
                 truths = ["all-members-left"] if before else []
             elif before is None or before["members"] == 0:
                 truths = ["group-started"]

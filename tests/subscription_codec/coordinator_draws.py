@@ -25,7 +25,9 @@ def _draw_struct(random: Random, fields: tuple[Field, ...], version: int) -> dic
 
 
 def _draw_field(random: Random, field: Field, version: int) -> Any:
-    nullable = field.tag is None and field.nullable is not None and field.nullable <= version
+    # Null is the default of a tagged array, which is absent then; that of a tagged struct is an empty one.
+    can_be_null = field.tag is None or isinstance(field.type, tuple)
+    nullable = can_be_null and field.nullable is not None and field.nullable <= version
     if nullable and random.random() < 0.3:
         return None
     value = _draw(random, field.type, version)

@@ -158,6 +158,15 @@ def test_bytes_are_refused_where_bytes_are_needed():
         encode_value(kind, 0, {**draw_fields(Random(1), kind.value, 0), "classicMemberMetadata": member})
 
 
+def test_a_member_of_kip_848_without_classic_metadata_is_read():
+    """A tagged struct says null with 0; as in other fields, it was taken for a struct, and no member was read."""
+    written = "0000000002620b2f3132372e302e302e310212706c61696e2d636f6e7665727465642d310100001f400001000100"
+    _, fields = decode_value(RECORD_TYPES[5], bytes.fromhex(written))
+
+    assert (fields["clientId"], fields["classicMemberMetadata"]) == ("b", None)
+    assert encode_value(RECORD_TYPES[5], 0, fields).hex() == written
+
+
 def test_a_tagged_field_with_a_wrong_size_is_refused():
     with pytest.raises(BadCount, match="a tagged field of 7 bytes that takes 8"):
         decode_value(CONSUMER_GROUP, bytes.fromhex("000000000001010007") + bytes(8))

@@ -14,20 +14,20 @@ MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000
 ALL = "0_0 0_1"
 
 
-def metadata_of(each, session=SESSION_MS):
+def metadata_of(each, session=SESSION_MS, poll=300_000):
     return {
         "memberId": each.member_id,
         "groupInstanceId": each.group_instance_id,
         "clientId": each.client_id,
         "clientHost": each.host,
-        "rebalanceTimeout": 300_000,
+        "rebalanceTimeout": poll,
         "sessionTimeout": session,
         "subscription": each.subscription,
         "assignment": each.assignment,
     }
 
 
-def generation(number, *members, at=0, group="app", joined=None, version=3, **facts):
+def generation(number, *members, at=0, group="app", joined=None, version=3, poll=300_000, **facts):
     """The record of a generation, ``at`` milliseconds after the first; the first member leads."""
     value = {
         "protocolType": "consumer",
@@ -35,7 +35,7 @@ def generation(number, *members, at=0, group="app", joined=None, version=3, **fa
         "protocol": "stream" if members else None,
         "leader": members[0].member_id if members else None,
         "currentStateTimestamp": NOW + at - 20 if joined is None else joined,
-        "members": [metadata_of(each) for each in members],
+        "members": [metadata_of(each, poll=poll) for each in members],
     }
     return record(2, {"group": group}, {**value, **facts}, NOW + at, version)
 

@@ -61,6 +61,22 @@ def test_a_group_is_converted_when_a_consumer_of_the_new_protocol_joins():
     assert last_cause(*records, code="group-converted", confidence="certain") == "classic to consumer"
 
 
+def test_the_members_that_stay_rebalance_after_their_group_was_converted():
+    key = {"groupId": "app", "memberId": "m"}
+    facts = {"clientId": "c", "clientHost": "h", "subscribedTopicNames": ["orders"], "rebalanceTimeoutMs": 1}
+    nothing = {"instanceId": None, "rackId": None, "subscribedTopicRegex": None, "serverAssignor": None}
+    converted = record(5, key, facts | nothing), record(3, {"groupId": "app"}, {"epoch": 4})
+    first, _ = pair()
+
+    detail = last_cause(
+        *converted, generation(4, first), generation(5, first, at=9), code="group-converted", confidence="likely"
+    )
+    assert detail == "the first rebalance as a classic group"
+    last_cause(
+        *converted, generation(4, first), generation(5, *pair(), at=9), code="member-joined", confidence="certain"
+    )
+
+
 def test_a_static_member_that_restarts_keeps_its_instance_id():
     old, new = member("A", active=ALL, instance="pod-0"), member("A2", active=ALL, instance="pod-0")
 
@@ -122,6 +138,22 @@ def test_a_member_that_was_silent_for_its_session_timeout_timed_out():
         code="member-timed-out",
         confidence="likely",
     )
+
+
+def test_a_member_whose_last_commit_was_later_than_its_last_heartbeat_timed_out():
+    """Its session of ten seconds began before that commit; with the new protocol the cause was a member that left."""
+    first, _ = pair()
+    records = generation(1, *pair()), commit(0, at=19_000), commit(1, at=12_000)
+
+    last_cause(*records, generation(2, first, at=20_000), code="member-timed-out", confidence="likely")
+
+
+def test_a_member_that_was_silent_for_a_poll_interval_below_its_session_timeout_timed_out():
+    """Its client leaves the group when the poll interval ends; the cause was a member that left, certainly."""
+    first, _ = pair()
+    records = generation(1, *pair(), poll=3000), commit(0, at=14_000), commit(1, at=10_000)
+
+    last_cause(*records, generation(2, first, at=15_000), code="member-timed-out", confidence="likely")
 
 
 def test_a_stream_thread_without_commits_timed_out_because_it_does_not_leave():
@@ -186,6 +218,15 @@ def test_an_error_code_makes_members_rejoin():
 
     assert "error code 2" in last_cause(
         generation(1, before), generation(2, alone(), at=9), code="error-code", confidence="likely"
+    )
+
+
+def test_an_error_code_of_members_that_are_gone_is_in_the_detail():
+    """Kafka Streams ends after most error codes, and then the cause is what the coordinator saw."""
+    first, second = pair(error=1)
+
+    assert "; error code 1 in the last assignment of members that are gone" in last_cause(
+        generation(1, first, second), generation(2, first, at=9), code="member-timed-out", confidence="likely"
     )
 
 

@@ -157,7 +157,7 @@ def test_a_static_member_is_replaced_within_a_generation():
     played = Played(generation(1, old), generation(1, new, at=500))
 
     assert [(row["member_id"], row["ended"], row["last_time"]) for row in played.rows["members"]] == [
-        (old.member_id, "fenced", NOW + 500),
+        (old.member_id, "restarted", NOW + 500),
         ("new", "present", None),
     ]
     assert len(played.rows["generations"]) == 1
@@ -360,6 +360,36 @@ def test_a_member_of_a_consumer_group_that_committed_lately_left():
         *(commit(1, at=50_000), record(5, key, None), epoch(2, 60_000), target("A", 0, 1)),
     )
 
+    assert played.causes[-1] == ("member-left", "likely")
+
+
+def test_a_member_that_leaves_a_consumer_group_had_its_partitions_until_then():
+    """Its target assignment is deleted before the record of the next epoch, and was missing in the last one."""
+    key = {"groupId": "app", "memberId": "B"}
+    played = Played(
+        *(topic_names(), consumer("A"), consumer("B"), epoch(1), target("A", 0), target("B", 1)),
+        *(record(7, key, None), record(5, key, None), epoch(2, 60_000), target("A", 0, 1)),
+    )
+
+    assert [row["tasks"] for row in played.rows["generations"]] == [2, 2]
+    assert ("orders-1", "B", 1, NOW + 60_000) in [
+        (row["task"], row["member_id"], row["from_generation"], row["until_time"]) for row in played.rows["tasks"]
+    ]
+
+
+def commit_with_id(partition, at=0):
+    key = {"group": "app", "topic": "orders", "partition": partition}
+    value = {"offset": 7, "leaderEpoch": 0, "metadata": "", "commitTimestamp": NOW + at, "topicId": TOPIC_ID}
+    return record(1, key, value, NOW + at, 4)
+
+
+def test_the_names_of_topics_come_from_commits():
+    """Brokers from 4.1 on write them nowhere else."""
+    records = consumer("A"), consumer("B"), epoch(1), target("A", 0), target("B", 1), commit_with_id(1, 50_000)
+    key = {"groupId": "app", "memberId": "B"}
+    played = Played(*records, record(7, key, None), record(5, key, None), epoch(2, 60_000), target("A", 0, 1))
+
+    assert {row["task"] for row in played.rows["tasks"]} == {"orders-0", "orders-1"}
     assert played.causes[-1] == ("member-left", "likely")
 
 
