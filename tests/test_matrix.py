@@ -27,6 +27,20 @@ def test_a_matrix_marker_without_a_reason_is_refused(tmp_path, marker, status):
     assert bool(status) == ("expected matrix(reason=...)" in done.stdout + done.stderr)
 
 
+def test_a_test_of_a_peer_whose_file_does_not_name_the_marker_is_refused(tmp_path):
+    """Beside real peers its file would not be imported."""
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n    java\n    chance\n    slow\n")
+    (tmp_path / "test_one.py").write_text("import pytest\n\n@getattr(pytest.mark, 'java')\ndef test_one(): ...\n")
+    named = tmp_path / "test_two.py"
+    named.write_text("import pytest\n\n@pytest.mark.java\ndef test_two(): ...\n")
+
+    refused, found = (ran(["-p", "tests.conftest", *more], tmp_path) for more in ([], ["-m", "(java or broker)"]))
+
+    assert (4, 0) == (refused.returncode, found.returncode), found.stdout
+    assert "test_one.py::test_one: expected mark.java or mark.broker in its file" in refused.stdout + refused.stderr
+    assert "1 passed" in found.stdout
+
+
 def test_the_environments_of_ci_run_every_test_of_peers_and_of_chance():
     """The marker expressions of `peers` and `matrix`, and of `tests`, `chance` and `matrix`, cover all cases."""
     configuration = ConfigParser()
