@@ -22,6 +22,7 @@ from subscription_codec.quirks import imitate_release
 from tests.draws import examples
 from tests.integration.kafka_jars import Unavailable
 from tests.java_oracle import RELEASES, Oracle, as_java_keeps_it
+from tests.matrix import with_matrix
 from tests.peers_required import not_applicable
 from tests.subscription_codec import java_view
 from tests.subscription_codec.strategies import assignments, subscriptions, utf8
@@ -32,7 +33,7 @@ ROWS = [json.loads(line) for line in (Path(__file__).parent / "vectors/codec.jso
 OUT_OF_MEMORY = "java.lang.OutOfMemoryError"  # depends on the heap and on the collector
 
 
-@pytest.fixture(name="oracle", scope="module", params=RELEASES)
+@pytest.fixture(name="oracle", scope="module", params=with_matrix(RELEASES, ["2.0.1", "4.3.1"], "a release in between"))
 def fixture_oracle(request: pytest.FixtureRequest) -> Iterator[Oracle]:
     with ExitStack() as stack:
         try:

@@ -12,10 +12,11 @@ from subscription_codec.consumer_protocol import (
     decode_consumer_assignment,
 )
 from tests.fuzz import checks, corpus, groups, limits, shapes
+from tests.matrix import with_matrix
 
 pytestmark = [pytest.mark.chance, pytest.mark.slow]
 
-BLOCKS = range(8)
+BLOCKS = with_matrix(range(8), range(2), "other seeds")
 GROUPS_IN_A_BLOCK = 3_000
 INPUTS_IN_A_BLOCK = 5_000
 

@@ -4,11 +4,12 @@ import pytest
 
 from tests.fuzz import kafka
 from tests.integration.kafka_jars import Unavailable
+from tests.matrix import with_matrix
 
 pytestmark = [pytest.mark.java, pytest.mark.slow]
 
 
-@pytest.mark.parametrize("release", ["2.8.2", "4.3.1"])
+@pytest.mark.parametrize("release", with_matrix(["2.8.2", "4.3.1"], ["4.3.1"], "an older release"))
 def test_kafka_and_the_codec_differ_on_hostile_bytes_only_where_documented(release: str) -> None:
     try:
         found, examples = kafka.differences(release, 1_000)

@@ -25,6 +25,7 @@ from tests.assignor.clients.recording_listener import ContentionListener, Record
 from tests.integration.applications import SESSION_MS, Application, settle
 from tests.integration.subprocesses import JavaStreams, PythonMember, Subprocess
 from tests.integration.test_real_broker import check_that_both_work, only, versions
+from tests.matrix import with_matrix
 from upgrade import StreamsConfig, release_named
 
 pytestmark = [pytest.mark.broker, pytest.mark.slow]
@@ -56,10 +57,7 @@ _MAIN = "import runpy; runpy.run_module('tests.integration.aiokafka_member', run
 @pytest.mark.parametrize(
     "release",
     [
-        "2.0.1",
-        "2.3.1",
-        "2.4.1",
-        "4.3.1",
+        *with_matrix(["2.0.1", "2.3.1", "2.4.1", "4.3.1"], ["2.0.1", "4.3.1"], "a release in between"),
         *(pytest.param(each, marks=pytest.mark.exhaustive) for each in ("2.8.2", "3.9.2")),
     ],
 )

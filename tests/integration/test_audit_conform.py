@@ -18,6 +18,7 @@ from tests.integration.applications import Application, settle
 from tests.integration.clusters import NEWEST, OLDER, Cluster
 from tests.integration.kafka_jars import Unavailable, counting
 from tests.integration.subprocesses import JavaMember
+from tests.matrix import with_matrix
 
 pytestmark = [pytest.mark.broker, pytest.mark.slow, pytest.mark.java]
 BOUNCES = {NEWEST: (("2.4.1", "3.9.2"), ("3.9.2", NEWEST)), OLDER: (("2.4.1", "3.9.2"),)}
@@ -26,7 +27,7 @@ INSTANCES = 2
 METADATA = RECORD_TYPES[2]
 
 
-@pytest.fixture(name="broker", scope="module", params=BOUNCES)
+@pytest.fixture(name="broker", scope="module", params=with_matrix(BOUNCES, [NEWEST], "the same on an older broker"))
 def fixture_broker(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

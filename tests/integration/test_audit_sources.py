@@ -28,6 +28,7 @@ from tests.integration.clusters import NEWEST, OLDER, Cluster
 from tests.integration.kafka_jars import Unavailable, class_path
 from tests.integration.secure_cluster import PASSWORD, SecureCluster
 from tests.integration.subprocesses import TIMEOUT_SECONDS
+from tests.matrix import with_matrix
 from tests.spark_sim.pipeline.spark_cluster import cluster
 
 pytestmark = [pytest.mark.broker, pytest.mark.slow]
@@ -46,7 +47,9 @@ def audit(*arguments: object, env: dict[str, str] | None = None) -> Result:
     return CliRunner().invoke(cli, ["audit", *map(str, arguments)], env=env)
 
 
-@pytest.fixture(name="observed", scope="module", params=[NEWEST, OLDER])
+@pytest.fixture(
+    name="observed", scope="module", params=with_matrix([NEWEST, OLDER], [NEWEST], "the same of an older broker")
+)
 def fixture_observed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
     folder = tmp_path_factory.mktemp("observed")
     with ExitStack() as stack:
@@ -260,7 +263,11 @@ def where(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str,
 
 @pytest.mark.parametrize(
     ("observed", "where"),
-    [(NEWEST, "this-process"), (OLDER, "this-process"), (NEWEST, "cluster")],
+    with_matrix(
+        [(NEWEST, "this-process"), (OLDER, "this-process"), (NEWEST, "cluster")],
+        [(NEWEST, "this-process")],
+        "the same of an older broker, and on a cluster",
+    ),
     indirect=True,
 )
 def test_a_job_that_is_killed_loses_and_duplicates_no_record(

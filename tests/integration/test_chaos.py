@@ -23,7 +23,11 @@ MIXED = "per-record,aiokafka,slow-reader"
 @pytest.mark.parametrize(
     ("worker", "kinds"),
     [
-        (AT_LEAST_ONCE, ["kill", "freeze", "dying-leader"]),
+        pytest.param(
+            AT_LEAST_ONCE,
+            ["kill", "freeze", "dying-leader"],
+            marks=pytest.mark.matrix(reason="the exactly-once worker has the same faults, and a coordinator that dies"),
+        ),
         (EXACTLY_ONCE, ["kill", "freeze", "coordinator-kill"]),
     ],
 )

@@ -1,4 +1,4 @@
-"""Our members beside real Kafka Streams of every release: a chosen few always, all of them with ``-m exhaustive``."""
+"""Our members beside real Kafka Streams of every release: some always, more in CI, all with ``-m exhaustive``."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -13,26 +13,32 @@ from tests.integration.group_scenarios import ScenarioStep
 from tests.integration.kafka_jars import Unavailable
 from tests.integration.peers import is_python_member
 
-CHOSEN = {
+USUAL = {
     "every-release/0.10.0.1/broker-3.9.2",
+    "every-release/4.3.1/broker-4.3.1",
+    "topologies/3.9.2-ours-killed/standbys-Java-leads",
+    "future/ours-beside-3.9.2-with-12/both-ways",
+}
+CHOSEN = USUAL | {
     "every-release/1.1.1/broker-3.9.2",
     "every-release/2.3.1/broker-3.9.2",
     "every-release/2.6.3/broker-3.9.2",
-    "every-release/4.3.1/broker-4.3.1",
     "topologies/3.9.2/repartition",
     "topologies/3.9.2-Java-killed/standbys-ours-leads",
-    "topologies/3.9.2-ours-killed/standbys-Java-leads",
     "topologies/3.9.2-in-racks/stateful",
-    "future/ours-beside-3.9.2-with-12/both-ways",
     "future/all-go-from-11-to-12/one-bounce",
 }
 
+
+def marks_of(name: str) -> list[pytest.MarkDecorator]:
+    if name in USUAL:
+        return []
+    matrix = pytest.mark.matrix(reason="a further release, topology or order of the same run")
+    return [matrix] if name in CHOSEN else [pytest.mark.exhaustive]
+
+
 each_run = pytest.mark.parametrize(
-    "run",
-    [
-        pytest.param(run, id=name, marks=[] if name in CHOSEN else [pytest.mark.exhaustive])
-        for name, run in RUNS.items()
-    ],
+    "run", [pytest.param(run, id=name, marks=marks_of(name)) for name, run in RUNS.items()]
 )
 Brokers = Callable[[str], str]
 

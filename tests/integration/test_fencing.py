@@ -10,11 +10,16 @@ from confluent_kafka.admin import AdminClient
 
 from tests.integration.applications import Application
 from tests.integration.subprocesses import Subprocess, wait_until
+from tests.matrix import with_matrix
 
 pytestmark = [pytest.mark.broker, pytest.mark.slow]
 
 PROGRAM = Path(__file__).with_name("suspended_member.py")
-READERS = ["poll(0)", "poll(1000)", "for", "getone", "getmany", "async for"]
+READERS = with_matrix(
+    ["poll(0)", "poll(1000)", "for", "getone", "getmany", "async for"],
+    ["poll(0)", "getmany"],
+    "a further way to read of the same adapter",
+)
 
 
 class Reader(Subprocess):

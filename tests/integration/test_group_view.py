@@ -25,12 +25,15 @@ from tests.integration.brokers import a_broker
 from tests.integration.clusters import NEWEST, OLDER, Cluster
 from tests.integration.kafka_jars import Unavailable, counting
 from tests.integration.subprocesses import TIMEOUT_SECONDS, JavaMember, JavaStreams, wait_until
+from tests.matrix import with_matrix
 from tests.peers_required import not_applicable
 
 pytestmark = [pytest.mark.broker, pytest.mark.slow]
 
 
-@pytest.fixture(name="broker", scope="module", params=["a broker", NEWEST])
+@pytest.fixture(
+    name="broker", scope="module", params=with_matrix(["a broker", NEWEST], [NEWEST], "the same on an older broker")
+)
 def fixture_broker(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Bootstrap address of a broker of 3.9.2 (or what the container has), and of one of the newest release."""
     logging.getLogger("kafka").setLevel(logging.CRITICAL)
@@ -258,7 +261,7 @@ def test_a_group_of_kip_1071(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize("release", [NEWEST, OLDER])
+@pytest.mark.parametrize("release", with_matrix([NEWEST, OLDER], [NEWEST], "the same on an older broker"))
 @pytest.mark.parametrize("client", ["kafka-python", "confluent-kafka"])
 def test_one_unreachable_broker_does_not_hide_the_groups_of_another(tmp_path: Path, release: str, client: str) -> None:
     """The second broker advertises an address at which no server listens."""

@@ -22,6 +22,7 @@ from subscription_codec.wire._flexible import UNKNOWN_TAGS
 from subscription_codec.wire.codegen import FALLBACK_ERRORS
 from tests.integration.kafka_jars import Unavailable
 from tests.java_oracle import Oracle
+from tests.matrix import with_matrix
 from tests.subscription_codec.coordinator_draws import draw_fields
 
 VALUES = [(number, version) for number, kind in RECORD_TYPES.items() for version in range(kind.value.latest + 1)]
@@ -180,7 +181,7 @@ def test_the_type_of_a_key_is_read_without_the_rest():
     assert 1 == record_type_number(b"\x00\x01")
 
 
-@pytest.fixture(scope="module", params=RELEASES)
+@pytest.fixture(scope="module", params=with_matrix(RELEASES, ["3.9.2", "4.3.1"], "a release in between"))
 def oracle(request):
     try:
         with Oracle(request.param, "CoordinatorOracle", "kafka-group-coordinator") as running:

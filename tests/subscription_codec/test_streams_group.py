@@ -12,6 +12,7 @@ from subscription_codec.streams_group import DESCRIBE, HEARTBEAT, decode_message
 from subscription_codec.wire._flexible import UNKNOWN_TAGS
 from tests.integration.kafka_jars import Unavailable
 from tests.java_oracle import Oracle
+from tests.matrix import with_matrix
 from tests.subscription_codec.coordinator_draws import draw_fields
 
 SCHEMAS = [HEARTBEAT.request, HEARTBEAT.response, DESCRIBE.request, DESCRIBE.response]
@@ -109,7 +110,7 @@ def test_the_recovery_lag_has_eight_bytes_from_version_1():
         encode_message(HEARTBEAT.response, 0, fields)
 
 
-@pytest.fixture(scope="module", params=LATEST)
+@pytest.fixture(scope="module", params=with_matrix(LATEST, ["4.1.2", "4.4.0"], "a release in between"))
 def oracle(request):
     try:
         with Oracle(request.param, "CoordinatorOracle", "kafka-group-coordinator") as running:

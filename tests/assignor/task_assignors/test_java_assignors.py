@@ -26,6 +26,7 @@ from tests.assignor.task_assignors.sticky.test_sticky import clients_of, kept_an
 from tests.assignor.task_assignors.sticky.test_sticky import random_group as sticky_group
 from tests.integration.kafka_jars import Unavailable
 from tests.java_oracle import Oracle
+from tests.matrix import with_matrix
 from tests.peers_required import not_applicable
 
 pytestmark = [pytest.mark.java, pytest.mark.slow]
@@ -35,7 +36,11 @@ AT_ONCE = 500
 FEW, MANY = 250, 10_000
 
 
-@pytest.fixture(name="oracle", scope="module", params=sorted({*RELEASES, *WITH_RACKS}))
+@pytest.fixture(
+    name="oracle",
+    scope="module",
+    params=with_matrix(sorted({*RELEASES, *WITH_RACKS}), ["2.8.2", "4.3.1"], "other groups for a release in between"),
+)
 def fixture_oracle(request):
     with ExitStack() as stack:
         try:

@@ -5,7 +5,12 @@ import pytest
 from tests.spark_sim.pipeline import drivers
 from tests.spark_sim.pipeline.spark_cluster import cluster, connect_server
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(1800)]
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.slow,
+    pytest.mark.timeout(1800),
+    pytest.mark.matrix(reason="a cluster and a Connect server; test_sweep.py kills and resumes on processes"),
+]
 
 
 @pytest.fixture(scope="module")

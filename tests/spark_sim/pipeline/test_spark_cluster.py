@@ -17,7 +17,14 @@ from tests.spark_sim.pipeline.spark_cluster import cluster
 from upgrade import Plan
 from upgrade.plans import kip_268_upgrades
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(1800)]
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.slow,
+    pytest.mark.timeout(1800),
+    pytest.mark.matrix(
+        reason="a cluster of several processes; test_sweep.py and test_shared_session.py run on local[2]"
+    ),
+]
 
 SMALL = upgrade_suite(
     "offline",

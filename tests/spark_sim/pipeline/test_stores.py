@@ -10,6 +10,7 @@ from spark_sim.pipeline.suites import ResultFolderError, broker_suite, upgrade_s
 from spark_sim.pipeline.sweep import PROCESSES, run_sweep
 from spark_sim.pipeline.work_units import MATRIX_CONFIGS
 from tests.integration.kafka_jars import Unavailable
+from tests.matrix import with_matrix
 from tests.spark_sim.pipeline import drivers
 from tests.spark_sim.pipeline.stores import CREDENTIALS, hdfs_store, s3_settings, s3_store
 from upgrade.plans import MATRICES
@@ -23,25 +24,39 @@ PAIR = broker_suite([("4.1", "4.2")], nodes=1, faults=0)
 OTHER = broker_suite([("4.0", "4.1")], nodes=1, faults=0)
 
 
+each_store = pytest.mark.parametrize("kind", with_matrix(["s3", "hdfs"], ["s3"], "another store"))
+
+
 @pytest.fixture(scope="module")
-def stores(tmp_path_factory):
-    """The URIs of both, and Spark's settings for them."""
+def s3_and_its_settings():
+    """The URI of a bucket, and Spark's settings for it."""
     try:
-        with (
-            s3_store("bucket") as address,
-            hdfs_store(tmp_path_factory.mktemp("hdfs")) as hdfs,
-            pytest.MonkeyPatch.context() as patch,
-        ):
+        with s3_store("bucket") as address, pytest.MonkeyPatch.context() as patch:
             for name, value in CREDENTIALS.items():
                 patch.setenv(name, value)
-            yield {"s3": "s3a://bucket", "hdfs": hdfs}, s3_settings(address)
+            yield "s3a://bucket", s3_settings(address)
     except Unavailable as missing:
         pytest.skip(str(missing))
 
 
 @pytest.fixture(scope="module")
-def spark(stores):
-    with spark_session("local[2]", print, stores[1]) as session:
+def hdfs(tmp_path_factory):
+    """The URI of a folder."""
+    try:
+        with hdfs_store(tmp_path_factory.mktemp("hdfs")) as uri:
+            yield uri
+    except Unavailable as missing:
+        pytest.skip(str(missing))
+
+
+@pytest.fixture
+def store(request, kind, s3_and_its_settings):
+    return request.getfixturevalue("hdfs") if kind == "hdfs" else s3_and_its_settings[0]
+
+
+@pytest.fixture(scope="module")
+def spark(s3_and_its_settings):
+    with spark_session("local[2]", print, s3_and_its_settings[1]) as session:
         yield session
 
 
@@ -52,11 +67,13 @@ def undisturbed(tmp_path_factory):
     return {name: (folder / name).read_bytes() for name in drivers.EXPORTS}
 
 
-@pytest.mark.parametrize("kind", ["s3", "hdfs"])
+@each_store
 @pytest.mark.usefixtures("spark")
-def test_a_killed_driver_is_resumed_and_report_reads_the_exports_of_a_local_sweep(stores, undisturbed, tmp_path, kind):
-    out = f"{stores[0][kind]}/killed"
-    how = ("--master", "local[2]", *drivers.settings(stores[1]))
+def test_a_killed_driver_is_resumed_and_report_reads_the_exports_of_a_local_sweep(
+    store, s3_and_its_settings, undisturbed, tmp_path
+):
+    out = f"{store}/killed"
+    how = ("--master", "local[2]", *drivers.settings(s3_and_its_settings[1]))
     drivers.kill_in_the_middle("sweep", *drivers.SMALL, "--out", out, *how)
     unfinished = CliRunner().invoke(report, [out])
     lines = []
@@ -70,9 +87,9 @@ def test_a_killed_driver_is_resumed_and_report_reads_the_exports_of_a_local_swee
     assert (tmp_path / "report.html").exists()
 
 
-@pytest.mark.parametrize("kind", ["s3", "hdfs"])
-def test_fresh_replaces_another_sweep(spark, stores, kind):
-    out = f"{stores[0][kind]}/fresh"
+@each_store
+def test_fresh_replaces_another_sweep(spark, store):
+    out = f"{store}/fresh"
     expected = run_sweep(PAIR, out, master="local[2]").results
     run_sweep(OTHER, out, master="local[2]", fresh=True)
     with pytest.raises(ResultFolderError, match="holds another sweep"):
