@@ -27,14 +27,39 @@ def partitions():
 
 @pytest.fixture(scope="module")
 def rows():
+    return rows_of(partitions())
+
+
+def rows_of(partitions):
     found = defaultdict(list)
-    for partition in partitions():
+    for partition in partitions:
         history = PartitionHistory()
         for read in (history.read(partition.records(SegmentReader())), history.close()):
             for table, row in read:
                 found[table].append(row)
         assert history.problems == []
     return found
+
+
+def test_a_group_that_changes_its_protocol_is_read():
+    """No member of KIP-848 was read, so epochs had too few members, and topics had no names."""
+    found = rows_of(segments_source(SEGMENTS.parent / "converted_segments").partitions)
+    generations = [(row["type"], row["generation"], row["members"], row["cause"]) for row in found["generations"]]
+
+    assert generations[3:] == [
+        ("classic", 3, 1, "member-left"),
+        ("consumer", 3, 1, "group-converted"),
+        ("consumer", 4, 2, "member-joined"),
+        ("consumer", 5, 1, "member-left"),
+        ("consumer", 6, 2, "member-joined"),
+        ("consumer", 7, 1, "member-left"),
+        ("consumer", 8, 2, "member-joined"),
+        ("classic", 8, 1, "group-converted"),
+        ("classic", 9, 1, "group-converted"),
+        ("classic", 10, 0, "all-members-left"),
+    ]
+    assert {row["task"].rpartition("-")[0] for row in found["tasks"]} == {"plain-converted-1"}
+    assert {row["tasks"] for row in found["generations"] if row["type"] == "consumer"} == {6}
 
 
 def test_every_generation_has_the_cause_that_was_reviewed(rows):
