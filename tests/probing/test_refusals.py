@@ -5,6 +5,7 @@ import pytest
 from probing import (
     CURRENT,
     KIP_268,
+    Action,
     AssignmentReceived,
     AssignorError,
     LocalProtocolError,
@@ -16,7 +17,7 @@ from probing import (
 )
 from probing._state_diagram import mermaid
 from probing.leader import assignment_error
-from probing.rules import G1, KAFKA_2_0, KAFKA_8649
+from probing.rules import BY_NAME, G1, KAFKA_2_0, KAFKA_8649
 
 MIXED = {"old": MemberVersions(3, 3), "new": MemberVersions(4, 4)}
 
@@ -85,8 +86,9 @@ def test_a_decision_names_the_members_from_the_future():
     assert frozenset({"b"}) == failed.future_members
 
 
-def test_without_a_future_member_the_content_is_regular():
-    answers = decide(KIP_268.leader, 4, MIXED).answers
+@pytest.mark.parametrize("rules", BY_NAME.values(), ids=lambda rules: rules.name)
+def test_without_a_future_member_the_content_is_regular(rules):
+    answers = decide(rules.leader, 4, MIXED).answers
 
     assert {"REGULAR"} == {answer.content.name for answer in answers.values()}
 
@@ -108,9 +110,11 @@ def test_a_leader_that_could_not_assign_answers_with_its_own_version_and_the_cod
     )
 
 
-def test_a_diagram_separates_actions_by_commas_and_words_by_blanks():
-    lines = mermaid(CURRENT).splitlines()
+@pytest.mark.parametrize("rules", BY_NAME.values(), ids=lambda rules: rules.name)
+def test_a_diagram_separates_actions_by_commas_and_words_by_blanks(rules):
+    lines = mermaid(rules).splitlines()[3:]
+    words = {action: action.name.lower().replace("_", " ") for action in Action}
 
-    assert any(", " in line for line in lines)
-    assert not any("_" in line.partition(" / ")[2] for line in lines)
-    assert len(lines) == 3 + len(CURRENT.member.transitions)
+    assert [line.partition(" / ")[2].split(", ") for line in lines] == [
+        [words[action] for action in actions] for _, actions in rules.member.transitions.values()
+    ]
