@@ -116,12 +116,11 @@ def _all_left(change: Transition) -> _Found:
 
 
 def _group_converted(change: Transition) -> _Found:
-    if change.before is None:
-        return None
-    if change.before.type != change.after.type:
-        return CERTAIN, f"{change.before.type} to {change.after.type}"
+    before = change.before
+    if before is not None and before.type != change.after.type:
+        return CERTAIN, f"{before.type} to {change.after.type}"
     # GroupMetadataManager.convertToClassicGroup prepares a rebalance, so that those who stay share the partitions.
-    alone = change.before.is_conversion and not change.new and not change.gone
+    alone = before is not None and before.is_conversion and not change.new and not change.gone
     return (LIKELY, f"the first rebalance as a {change.after.type} group") if alone else None
 
 

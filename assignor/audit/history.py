@@ -108,8 +108,7 @@ class PartitionHistory:
         """Return the group and the partition of a commit's key; ``value`` is that of its first commit."""
         decoded = decode_key(key)
         group, topic = self._group(decoded.group), decoded.fields["topic"]
-        if value is not None:
-            _learn_topic(group, topic, decode_value(decoded.type, value).fields)
+        _learn_topic(group, topic, {} if value is None else decode_value(decoded.type, value).fields)
         target = self._targets[key] = (group, topic, decoded.fields["partition"])
         return target
 
