@@ -19,7 +19,7 @@ from attrs import define, field, frozen
 
 from assignor.audit._compression import decompress
 
-_LOG_OVERHEAD: Final = 12
+LOG_OVERHEAD: Final = 12
 """The base offset and the length, which every format has."""
 _MAGIC_AT: Final = 16
 _CRC_AT: Final = 17
@@ -111,11 +111,11 @@ class SegmentReader:
             source: The name of the segment in messages.
         """
         at, end = 0, len(data)
-        while end - at >= _LOG_OVERHEAD + 5:
+        while end - at >= LOG_OVERHEAD + 5:
             base_offset, size = _integer(data, at, 8), _integer(data, at + 8, 4)
             if size <= 0:
                 break
-            following = at + _LOG_OVERHEAD + size
+            following = at + LOG_OVERHEAD + size
             if following > end:
                 break
             self.counts["batches"] += 1
@@ -241,9 +241,9 @@ def _legacy_records(message: bytes, base_offset: int) -> Iterator[LogRecord]:
     inner = decompress(codec, value or b"")
     found: list[tuple[int, int, bytes | None, bytes | None]] = []
     at = 0
-    while len(inner) - at >= _LOG_OVERHEAD:
-        end = at + _LOG_OVERHEAD + _integer(inner, at + 8, 4)
-        if not at + _LOG_OVERHEAD < end <= len(inner):
+    while len(inner) - at >= LOG_OVERHEAD:
+        end = at + LOG_OVERHEAD + _integer(inner, at + 8, 4)
+        if not at + LOG_OVERHEAD < end <= len(inner):
             raise ValueError(f"a message of {end - at} bytes at {at}, but {len(inner) - at} are left")
         found.append((_integer(inner, at, 8), *_legacy_message(inner[at:end])[1:]))
         at = end
@@ -255,9 +255,9 @@ def _legacy_records(message: bytes, base_offset: int) -> Iterator[LogRecord]:
 
 
 def _legacy_message(message: bytes) -> tuple[int, int, bytes | None, bytes | None]:
-    if zlib.crc32(message[_MAGIC_AT:]) != int.from_bytes(message[_LOG_OVERHEAD:_MAGIC_AT], "big"):
+    if zlib.crc32(message[_MAGIC_AT:]) != int.from_bytes(message[LOG_OVERHEAD:_MAGIC_AT], "big"):
         raise ValueError("its checksum does not match")
-    at, timestamp = _LOG_OVERHEAD + 6, NO_TIMESTAMP
+    at, timestamp = LOG_OVERHEAD + 6, NO_TIMESTAMP
     if message[_MAGIC_AT] == 1:
         timestamp, at = _integer(message, at, 8), at + 8
     key, at = _legacy_sized(message, at)

@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 
 from subscription_codec._messages import require_bytes
 from subscription_codec.coordinator._tables import RECORD_TYPES, RecordType
-from subscription_codec.errors import BadVersion, DecodeError, EncodeError, FutureVersion, TrailingBytes, Truncated
+from subscription_codec.errors import BadVersion, DecodeError, EncodeError, FutureVersion, Truncated
 from subscription_codec.wire.codegen import FALLBACK_ERRORS
 from subscription_codec.wire.schema import Schema
-from subscription_codec.wire.types import Reader
 
 
 class RecordKey(NamedTuple):
@@ -98,15 +97,7 @@ def _read(raw: bytes, schema: Schema, version: int) -> dict[str, Any]:
             return fast(raw, 2)
         except FALLBACK_ERRORS:
             pass  # as in subscription_codec._messages
-    return _read_by_reference(raw, schema, version)
-
-
-def _read_by_reference(raw: bytes, schema: Schema, version: int) -> dict[str, Any]:
-    reader = Reader(raw, 2)
-    fields = schema.wire_type(version).read(reader)
-    if reader.remaining:
-        raise TrailingBytes(f"{reader.remaining} bytes after the last field", reader.position, schema.name)
-    return fields
+    return schema.read(raw, version, 2)
 
 
 def _write(number: int, schema: Schema, version: int, fields: Mapping[str, Any]) -> bytes:

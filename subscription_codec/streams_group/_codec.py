@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from subscription_codec._messages import require_bytes
-from subscription_codec.errors import EncodeError, FutureVersion, TrailingBytes
+from subscription_codec.errors import EncodeError, FutureVersion
 from subscription_codec.wire.schema import Schema
-from subscription_codec.wire.types import Reader
 
 
 def encode_message(schema: Schema, version: int, fields: Mapping[str, Any]) -> bytes:
@@ -39,8 +38,4 @@ def decode_message(schema: Schema, version: int, raw: bytes) -> dict[str, Any]:
     raw = require_bytes(raw)
     if not 0 <= version <= schema.latest:
         raise FutureVersion(f"{schema.name} {version}; known are 0 to {schema.latest}", 0)
-    reader = Reader(raw)
-    fields = schema.wire_type(version).read(reader)
-    if reader.remaining:
-        raise TrailingBytes(f"{reader.remaining} bytes after the last field", reader.position, schema.name)
-    return fields
+    return schema.read(raw, version)

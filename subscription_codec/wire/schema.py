@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, NamedTuple
 
+from subscription_codec.errors import TrailingBytes
 from subscription_codec.wire._flexible import (
     Binary,
     Boolean,
@@ -19,7 +20,7 @@ from subscription_codec.wire._flexible import (
     Unsigned,
 )
 from subscription_codec.wire.codegen import compile_message
-from subscription_codec.wire.types import INT_32, INT_64, Integer, WireType
+from subscription_codec.wire.types import INT_32, INT_64, Integer, Reader, WireType
 
 _FIXED: Final[Mapping[str, WireType[Any]]] = {
     "int8": Integer(1),
@@ -72,6 +73,14 @@ class Schema:
     def wire_type(self, version: int) -> Message:
         """Return the encoding of a version."""
         return _wire_type_of(self, version)
+
+    def read(self, raw: bytes, version: int, at: int = 0) -> dict[str, Any]:
+        """Decode the bytes from ``at`` on; ``DecodeError`` if they are malformed or more than the message."""
+        reader = Reader(raw, at)
+        fields = self.wire_type(version).read(reader)
+        if reader.remaining:
+            raise TrailingBytes(f"{reader.remaining} bytes after the last field", reader.position, self.name)
+        return fields
 
     def fast_reader(self, version: int) -> Callable[[bytes, int], dict[str, Any]] | None:
         """Return the compiled decoder of a version; None of a flexible one."""

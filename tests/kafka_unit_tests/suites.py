@@ -97,7 +97,7 @@ SLOW_CONTROLS: Final = ("HighAvailabilityTaskAssignorTest", "LegacyStickyTaskAss
 """Minutes with Kafka's own rack solver, so their controls are recorded with the checksums of the jars."""
 
 RANDOM: Final = ("TaskAssignorConvergenceTest",)
-"""Seeded by the clock: the number of calls differs from run to run."""
+"""Draws scenarios for ten seconds, by the clock: the number of calls is that of the machine."""
 
 
 def suites_of(bridge: Bridge, release: str) -> tuple[str, ...]:

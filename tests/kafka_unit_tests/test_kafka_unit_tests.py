@@ -49,7 +49,10 @@ def test_no_count_drops(runs, bridge, suite, release):
     assert least.total == row.total
     assert least.passed <= row.passed
     assert least.canary <= row.canary, "tests no longer reach Python: is the method still replaced?"
-    assert least.calls // (2 if suite in RANDOM else 1) <= row.calls
+    if suite in RANDOM:
+        assert all(each.calls for each in runs.measured(bridge, suite, release).results)
+    else:
+        assert least.calls <= row.calls
 
 
 @pytest.mark.parametrize(("suite", "release"), CONTROLS)

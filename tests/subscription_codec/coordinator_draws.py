@@ -1,13 +1,27 @@
-"""Random values of the messages in ``subscription_codec.coordinator``, drawn from their schemas."""
+"""Random values of Kafka's generated messages, drawn from their schemas, and the classes that judge them."""
 
 from base64 import urlsafe_b64encode
+from collections.abc import Iterator
 from random import Random
 from typing import Any
 
+import pytest
+
 from subscription_codec.wire.schema import Array, Field, Schema
+from tests.integration.kafka_jars import Unavailable
+from tests.java_oracle import Oracle
 
 _TEXTS = ("", "a", "orders-changelog", "pod-3", "é", "日本", "x" * 200)
 _BITS = {"int8": 7, "int16": 15, "int32": 31, "int64": 63}
+
+
+def coordinator_oracle(release: str) -> Iterator[Oracle]:
+    """For a fixture: the generated classes of a release, or a skip."""
+    try:
+        with Oracle(release, "CoordinatorOracle", "kafka-group-coordinator") as running:
+            yield running
+    except Unavailable as reason:
+        pytest.skip(str(reason))
 
 
 def draw_fields(random: Random, schema: Schema, version: int) -> dict[str, Any]:

@@ -16,14 +16,11 @@ from subscription_codec.coordinator import (
     encode_value,
     record_type_number,
 )
-from subscription_codec.coordinator._records import _read_by_reference
 from subscription_codec.errors import BadCount, BadVersion, TrailingBytes, Truncated
 from subscription_codec.wire._flexible import UNKNOWN_TAGS
 from subscription_codec.wire.codegen import FALLBACK_ERRORS
-from tests.integration.kafka_jars import Unavailable
-from tests.java_oracle import Oracle
 from tests.matrix import with_matrix
-from tests.subscription_codec.coordinator_draws import draw_fields
+from tests.subscription_codec.coordinator_draws import coordinator_oracle, draw_fields
 
 VALUES = [(number, version) for number, kind in RECORD_TYPES.items() for version in range(kind.value.latest + 1)]
 OFFSET_COMMIT, GROUP_METADATA, CONSUMER_GROUP = RECORD_TYPES[1], RECORD_TYPES[2], RECORD_TYPES[3]
@@ -77,7 +74,7 @@ def test_the_compiled_decoder_reads_what_the_reference_reads_and_refuses_the_res
         with suppress(*FALLBACK_ERRORS):
             found = compiled(bytes(damaged), 2)
         with suppress(DecodeError):
-            expected = _read_by_reference(bytes(damaged), schema, version)
+            expected = schema.read(bytes(damaged), version, 2)
         assert found == expected
 
 
@@ -183,11 +180,7 @@ def test_the_type_of_a_key_is_read_without_the_rest():
 
 @pytest.fixture(scope="module", params=with_matrix(RELEASES, ["3.9.2", "4.3.1"], "a release in between"))
 def oracle(request):
-    try:
-        with Oracle(request.param, "CoordinatorOracle", "kafka-group-coordinator") as running:
-            yield running
-    except Unavailable as reason:
-        pytest.skip(str(reason))
+    yield from coordinator_oracle(request.param)
 
 
 def _has(release, name):

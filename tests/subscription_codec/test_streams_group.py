@@ -10,10 +10,8 @@ from subscription_codec import DecodeError, EncodeError, FutureVersion
 from subscription_codec.errors import TrailingBytes
 from subscription_codec.streams_group import DESCRIBE, HEARTBEAT, decode_message, encode_message
 from subscription_codec.wire._flexible import UNKNOWN_TAGS
-from tests.integration.kafka_jars import Unavailable
-from tests.java_oracle import Oracle
 from tests.matrix import with_matrix
-from tests.subscription_codec.coordinator_draws import draw_fields
+from tests.subscription_codec.coordinator_draws import coordinator_oracle, draw_fields
 
 SCHEMAS = [HEARTBEAT.request, HEARTBEAT.response, DESCRIBE.request, DESCRIBE.response]
 MESSAGES = [(schema, version) for schema in SCHEMAS for version in (0, 1)]
@@ -112,11 +110,7 @@ def test_the_recovery_lag_has_eight_bytes_from_version_1():
 
 @pytest.fixture(scope="module", params=with_matrix(LATEST, ["4.1.2", "4.4.0"], "a release in between"))
 def oracle(request):
-    try:
-        with Oracle(request.param, "CoordinatorOracle", "kafka-group-coordinator") as running:
-            yield running
-    except Unavailable as reason:
-        pytest.skip(str(reason))
+    yield from coordinator_oracle(request.param)
 
 
 @pytest.mark.java

@@ -14,7 +14,7 @@ from typing import Any, Final, TextIO, TypeVar
 
 from attrs import frozen
 
-from assignor.audit.log_segment import LogRecord, SegmentReader, known_time
+from assignor.audit.log_segment import LOG_OVERHEAD, LogRecord, SegmentReader, known_time
 from assignor.audit.record_columns import RecordColumns
 from spark_sim.audit.sources._scanner import compiled_kernel, scan_segment
 from spark_sim.audit.sources._source import Source, SourceError
@@ -22,8 +22,6 @@ from spark_sim.audit.storage import is_uri, list_files, local_copy
 
 _FOLDER: Final = re.compile(r"__consumer_offsets-(\d+)")
 _SEGMENT: Final = re.compile(r"\d{20}\.log")
-_LOG_OVERHEAD: Final = 12
-"""Offset and size of a batch."""
 P = TypeVar("P", bound=PurePath)
 
 
@@ -167,8 +165,8 @@ def _check_no_copy(segments: list[Path]) -> None:
 def _first_offset(file: Path) -> int | None:
     """Return the offset of the first batch; None of a file without one (preallocated files have zeros)."""
     with _reading(file), file.open("rb") as opened:
-        start = opened.read(_LOG_OVERHEAD)
-    return int.from_bytes(start[:8], "big", signed=True) if any(start) and len(start) == _LOG_OVERHEAD else None
+        start = opened.read(LOG_OVERHEAD)
+    return int.from_bytes(start[:8], "big", signed=True) if any(start) and len(start) == LOG_OVERHEAD else None
 
 
 def dump_source(file: Path) -> Source:

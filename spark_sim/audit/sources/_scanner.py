@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, Final
 
-from assignor.audit.log_segment import MAX_TIMESTAMP, NO_TIMESTAMP, LogRecord, SegmentBytes, SegmentReader
+from assignor.audit.log_segment import LOG_OVERHEAD, MAX_TIMESTAMP, NO_TIMESTAMP, LogRecord, SegmentBytes, SegmentReader
 from assignor.audit.record_columns import RecordColumns
 
 ROWS: Final = 1 << 16
 """Records of a block of columns at most."""
-_LOG_OVERHEAD: Final = 12
 
 
 @cache
@@ -62,8 +61,8 @@ def scan_segment(
             yield _columns(data, rows[:found], kernel)
         if following == at or not found:
             at = following
-            size = int.from_bytes(data[at + 8 : at + _LOG_OVERHEAD], "big", signed=True)
-            following = at + _LOG_OVERHEAD + size if 0 < size <= end - at - _LOG_OVERHEAD else end
+            size = int.from_bytes(data[at + 8 : at + LOG_OVERHEAD], "big", signed=True)
+            following = at + LOG_OVERHEAD + size if 0 < size <= end - at - LOG_OVERHEAD else end
             yield from reader.records(data[at:following], source)
         at = following
     _add_counts(reader, counts, kernel)

@@ -67,8 +67,8 @@ class _Reader:
     is_separated: bool = False
     """``--`` has been read: all that follows is positional."""
     expanded: list[str] = Factory(list)
-    given: dict[str, None] = Factory(dict)
-    """The options that have been read, in order."""
+    given: set[str] = Factory(set)
+    """The options with a value that have been read."""
 
     @property
     def options(self) -> Mapping[str, click.Parameter]:
@@ -120,7 +120,7 @@ class _Reader:
                 raise usage_error(f"argument {name}: not allowed with argument {other}")
         option = self.options[name]
         option.type(value, option)
-        self.given[name] = None
+        self.given.add(name)
         self.expanded.append(f"{name}={value}")
 
     def check_complete(self) -> None:

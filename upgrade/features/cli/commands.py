@@ -44,8 +44,7 @@ def _client() -> FeatureClient:
     except ImportError as error:
         raise click.ClickException(f"{error}; pip install 'streams-assignor[kafka-python]'") from None
     logging.getLogger("kafka").setLevel(logging.CRITICAL)  # errors are raised as exceptions
-    file = shared_option("command_config")
-    config = CommandConfig.read(Path(file)) if file else CommandConfig()
+    config = _command_config(shared_option("command_config"))
     servers = {listener: shared_bootstrap_servers(name) for name, listener in BOOTSTRAP_LISTENERS.items()}
     if not any(servers.values()):
         servers = {Listener.BROKER: config.brokers, Listener.CONTROLLER: config.controllers}
@@ -74,6 +73,14 @@ def features() -> None:
       streams-assignor features version-mapping --release-version 4.0
       streams-assignor features feature-dependencies --feature eligible.leader.replicas.version=1
     """  # noqa: D301 - click reads the backspace character
+
+
+def _command_config(file: str | None) -> CommandConfig:
+    try:
+        return CommandConfig.read(Path(file)) if file else CommandConfig()
+    except OSError as error:
+        why = error.strerror or error
+        raise CommandFailure(f"--command-config {file}: expected a file of settings; {why}") from None
 
 
 _DRY_RUN: Final = click.option(

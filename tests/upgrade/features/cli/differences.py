@@ -63,7 +63,10 @@ DIFFERENCES: Final = (
         Outcome(1, err="127.0.0.1:1: "),
     ),
     Difference(
-        _ADDRESS, "describe --command-config none", _unrecognized("--command-config"), Outcome(1, err="[Errno 2] ")
+        _ADDRESS,
+        "describe --command-config none",
+        _unrecognized("--command-config"),
+        Outcome(1, err="--command-config none: expected a file of settings; "),
     ),
     *map(_invalid, ("''", "nonsense", "localhost", "localhost:", "localhost:x", "localhost:99999", "'a b:1'")),
     Difference(
@@ -82,13 +85,13 @@ DIFFERENCES: Final = (
         _FILE,
         "--bootstrap-server 127.0.0.1:1 --command-config /none/x describe",
         Outcome(1, err="/none/x\n"),
-        Outcome(1, err="[Errno 2] No such file or directory: '/none/x'\n"),
+        Outcome(1, err="--command-config /none/x: expected a file of settings; No such file or directory\n"),
     ),
     Difference(
         _FILE,
         "--bootstrap-server 127.0.0.1:1 --command-config / describe",
         Outcome(1, err="Is a directory\n"),
-        Outcome(1, err="[Errno 21] Is a directory: '/'\n"),
+        Outcome(1, err="--command-config /: expected a file of settings; Is a directory\n"),
     ),
     Difference(
         "no node answers",
