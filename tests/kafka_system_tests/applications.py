@@ -1,0 +1,123 @@
+"""What Kafka's test classes do with records, and the lines that they print, as facts for a member of this project."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from attrs import field, frozen
+
+from assignor import Subtopology, Topology
+
+Settings = Mapping[str, str]
+
+
+@frozen(kw_only=True)
+class Application:
+    """One test class. Lines are templates."""
+
+    id: str
+    """The ``application.id`` that the class sets."""
+    topology: Topology
+    sinks: Mapping[str, str] = field(factory=dict)
+    """Where records of a source are copied to."""
+    counts: Mapping[str, str] = field(factory=dict)
+    """Sinks of the counts of each key, by the changelog of the store that has them."""
+    report_every: int = 1
+    """The number of records of a task, or of the process, between two reports."""
+    reports_by_task: bool = False
+    report: str = ""
+    running: str = ""
+    """When all tasks of an assignment are running."""
+    tasks: str = ""
+    """With them; names what it owns."""
+    closed: str
+
+
+def upgrade(settings: Settings) -> Application:
+    """``StreamsUpgradeTest``; it names an internal topic by its place in the topology."""
+    topology = Topology.of(Subtopology(sources=["data"]))
+    if settings.get("test.run_fk_join") == "true":
+        topology = _foreign_key_join(settings.get("application.id", "StreamsUpgradeTest"))
+    return Application(
+        id="StreamsUpgradeTest",
+        topology=topology,
+        sinks={"data": "echo"},
+        report_every=100,
+        reports_by_task=True,
+        report="processed {count} records from topic={topic}",
+        closed="UPGRADE-TEST-CLIENT-CLOSED",
+    )
+
+
+def _foreign_key_join(application: str) -> Topology:
+    registration, response = (
+        f"{application}-KTABLE-FK-JOIN-SUBSCRIPTION-{name}-topic"
+        for name in ("REGISTRATION-0000000011", "RESPONSE-0000000019")
+    )
+    stores = ("KSTREAM-TOTABLE-STATE-STORE-0000000010", "fk-STATE-STORE-0000000006")
+    left, right = (f"{application}-{store}-changelog" for store in stores)
+    subscriptions = f"{application}-KTABLE-FK-JOIN-SUBSCRIPTION-STATE-STORE-0000000015-changelog"
+    return Topology.of(
+        Subtopology(
+            sources=["data"],
+            repartition_sources=[response],
+            repartition_sinks=[registration],
+            changelogs=[left],
+        ),
+        Subtopology(
+            sources=["fk"],
+            repartition_sources=[registration],
+            repartition_sinks=[response],
+            changelogs=[right, subscriptions],
+        ),
+        copartition_groups=[["data", response], ["fk", registration]],
+    )
+
+
+def cooperative_upgrade(settings: Settings) -> Application:
+    """``StreamsUpgradeToCooperativeRebalanceTest``."""
+    phase = settings.get("upgrade.phase", "")
+    source = settings.get("source.topic", "source")
+    return Application(
+        id="cooperative-rebalance-upgrade",
+        topology=Topology.of(Subtopology(sources=[source])),
+        sinks={source: settings.get("sink.topic", "sink")},
+        report_every=int(settings.get("report.interval", "100")),
+        report=f"{phase}Processed {{count}} records so far",
+        running=f"{phase}STREAMS in a RUNNING State",
+        tasks="TASK-ASSIGNMENTS:{partitions}#",
+        closed=f"{phase}COOPERATIVE-REBALANCE-TEST-CLIENT-CLOSED",
+    )
+
+
+def static_membership(settings: Settings) -> Application:
+    """``StaticMemberTestClient``."""
+    return Application(
+        id="StaticMemberTestClient",
+        topology=Topology.of(Subtopology(sources=[settings["input.topic"]])),
+        report="PROCESSED",
+        running="REBALANCING -> RUNNING",
+        closed="Static membership test closed",
+    )
+
+
+def standbys(settings: Settings) -> Application:
+    """``StreamsStandByReplicaTest``."""
+    application = "kafka-streams-standby-tasks"
+    in_memory, persistent = (f"{application}-{store}-store-changelog" for store in ("in-memory", "persistent-memory"))
+    return Application(
+        id=application,
+        topology=Topology.of(Subtopology(sources=[settings["sourceTopic"]], changelogs=[in_memory, persistent])),
+        counts={in_memory: settings["sinkTopic1"], persistent: settings["sinkTopic2"]},
+        tasks="ACTIVE_TASKS:{active} STANDBY_TASKS:{standby}",
+        closed="Shut down streams now",
+    )
+
+
+APPLICATIONS: Final = {
+    "StreamsUpgradeTest": upgrade,
+    "StreamsUpgradeToCooperativeRebalanceTest": cooperative_upgrade,
+    "StaticMemberTestClient": static_membership,
+    "StreamsStandByReplicaTest": standbys,
+}
