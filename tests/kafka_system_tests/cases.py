@@ -35,7 +35,8 @@ class Case:
     def name(self) -> str:
         """Unique among all cases."""
         given = "".join(f", {key} {value}" for key, value in self.parameters.items() if value is not False)
-        return f"{self.test}, {self.release}{given}"
+        ours = "" if self.python == 1 else f", ours {self.python}"
+        return f"{self.test}, {self.release}{given}{ours}"
 
 
 _UPGRADE: Final = ("StreamsUpgradeTest", "StreamsSmokeTest")
@@ -81,4 +82,4 @@ def _upgrades() -> Iterator[Case]:
                 )
 
 
-CASES: Final[Mapping[str, Case]] = {case.name: case for cases in (_upgrades(),) for case in cases}
+CASES: Final[Mapping[str, Case]] = {case.name: case for case in _upgrades()}

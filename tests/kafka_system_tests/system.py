@@ -1,4 +1,4 @@
-"""One system under test: brokers, topics, a driver that sends records, and three processors, one of them perhaps ours."""
+"""One system under test: brokers, topics, a driver that sends records, and three processors (one can be ours)."""
 
 from __future__ import annotations
 
