@@ -58,7 +58,8 @@ def examples():
             for line in lines:
                 status = re.search(r"# exit status (\d+)", line)
                 if re.search(r"streams-assignor (\w+)", line)[1] not in NOT_RUN and not NEEDS_A_CLUSTER.search(line):
-                    yield page.stem, line, int(status[1]) if status else 0, output if lines == [line] else None
+                    expected = int(status[1]) if status else 0, output if lines == [line] else None
+                    yield pytest.param(page.stem, line, *expected, marks=[pytest.mark.slow] * (" audit " in line))
 
 
 @pytest.mark.parametrize(("_page", "line", "status", "output"), list(examples()))

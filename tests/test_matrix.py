@@ -1,9 +1,12 @@
 """What runs only with ``-m matrix`` says why, and README's command and `.ci/run` leave nothing out between them."""
 
 from configparser import ConfigParser
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import pytest
 
+from tests.chosen_files import require_names
 from tests.matrix import with_matrix
 from tests.test_peers_required import ROOT, ran
 
@@ -41,16 +44,44 @@ def test_a_test_of_a_peer_whose_file_does_not_name_the_marker_is_refused(tmp_pat
     assert "1 passed" in found.stdout
 
 
+@pytest.mark.parametrize(
+    ("marker", "content", "expected"),
+    [
+        ("chance", "from hypothesis import given", ""),
+        ("chance", "@pytest.mark.chance", ""),
+        ("chance", "", "expected hypothesis or mark.chance in its file, found none"),
+        ("matrix", "with_matrix([1, 2], [1], 'reason')", ""),
+        ("matrix", "", "expected mark.matrix or with_matrix in its file, found none"),
+        ("slow", "", ""),
+    ],
+)
+def test_a_test_that_the_run_of_its_marker_would_not_find_is_refused(tmp_path, marker, content, expected):
+    item = SimpleNamespace(
+        path=tmp_path / "test_one.py", nodeid="test_one.py::test_one", get_closest_marker=[marker].__contains__
+    )
+    item.path.write_text(content)
+
+    with pytest.raises(pytest.UsageError, match=expected) if expected else nullcontext():
+        require_names([item])
+
+
 def test_the_environments_of_ci_run_every_test_of_peers_and_of_chance():
-    """The marker expressions of `peers` and `matrix`, and of `tests`, `chance` and `matrix`, cover all cases."""
+    """The expressions of `peers` and `matrix`, and of `tests`, `chance` and `matrix`, cover all; so does `whole`."""
     configuration = ConfigParser()
     configuration.read(ROOT / "setup.cfg")
     both = configuration["testenv"]["beside_peers"], configuration["testenv"]["by_default"]
-    peers, chance, matrix = (configuration[f"testenv:{name}"]["commands"] for name in ("peers", "chance", "matrix"))
+    peers, chance, matrix, whole = (
+        configuration[f"testenv:{name}"]["commands"] for name in ("peers", "chance", "matrix", "whole")
+    )
 
-    assert "matrix and not bench" in matrix.splitlines()[-1]
+    assert '-m "matrix and {[testenv]without_peers}"' in matrix.splitlines()[-1]
     assert '-m "{[testenv]beside_peers} and matrix"' in matrix
     assert '-m "{[testenv]beside_peers} and not matrix"' in peers
     assert '-m "chance and {[testenv]by_default}"' in chance
     assert ["matrix" in each for each in both] == [False, True]
-    assert 'tox -e "matrix' in (ROOT / ".ci" / "run").read_text()
+    assert "{[testenv:tests]commands}" in whole
+    assert '-m "(chance or matrix) and {[testenv]without_peers}"' in whole
+    assert '-m "{[testenv]beside_peers}"' in whole
+    assert "{[testenv:kafka-tests]commands}" in whole
+    assert "TOXENV=static,suite,matrix" in (ROOT / ".ci" / "run").read_text()
+    assert "TOXENV=static,whole" in (ROOT / ".ci" / "run").read_text()

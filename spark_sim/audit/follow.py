@@ -22,10 +22,14 @@ from spark_sim.pipeline.spark.session import failure_reason
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
 
     from assignor.clients.confluent.offsets_topic import OffsetsTopic
 
 _CHECKPOINT: Final = "checkpoint"
+_WORKER_TIMEOUT: Final = "Python worker failed to connect back"
+"""Spark's error when a Python process does not start in time, as on a busy machine: the job can be restarted."""
+_MAX_RESTARTS: Final = 6  # in a row, if no batch is finished
 _KEPT_COLUMNS: Final = ("partition", "offset", "timestamp", "kind", "group", "topic", "topic_partition", "key", "value")
 
 
@@ -56,35 +60,51 @@ def follow(
         How far the job is, each second.
 
     Raises:
-        SourceError: The job failed.
+        SourceError: The job failed. A job whose Python workers do not start is restarted before, a few times.
     """
     from spark_sim.audit.api import register
 
     register(spark)
+    first = {number: bounds[0] for number, bounds in topic.ranges().items()}
+    restarts = 0
+    while True:
+        query = _start_query(spark, options, out, seconds)
+        try:
+            yield from _lags(query, topic, first, stopped)
+            if stopped.is_set():
+                return
+            reason, has_progress = failure_reason(query.exception()), query.lastProgress is not None
+        finally:
+            query.stop()
+        restarts = 0 if has_progress else restarts + 1
+        if _WORKER_TIMEOUT not in reason or restarts > _MAX_RESTARTS:
+            raise SourceError(f"the job of --follow failed: {reason}")
+
+
+def _start_query(spark: SparkSession, options: Mapping[str, str], out: Path, seconds: float) -> StreamingQuery:
     frame = spark.readStream.format("consumer_offsets").options(**options).load().select(*_KEPT_COLUMNS)
-    query = (
+    return (
         frame.coalesce(spark.sparkContext.defaultParallelism)
         .writeStream.format("parquet")
         .option("checkpointLocation", str((out / _CHECKPOINT).absolute()))
         .trigger(processingTime=f"{int(seconds * 1000)} milliseconds")
         .start(str((out / RECORDS_FOLDER).absolute()))
     )
-    try:
-        first = {number: bounds[0] for number, bounds in topic.ranges().items()}
-        while query.isActive:
-            if stopped.wait(1):
-                return
-            progress = query.lastProgress
-            done = _end_offsets(progress) if progress else {}
-            ends = {number: end for number, (_, end) in topic.ranges().items()}
-            at = {number: done.get(number, first.get(number, 0)) for number in ends}
-            yield Lag(
-                preserved=sum(at[number] - first.get(number, 0) for number in ends),
-                behind=sum(max(0, end - at[number]) for number, end in ends.items()),
-            )
-        raise SourceError(f"the job of --follow failed: {failure_reason(query.exception())}")
-    finally:
-        query.stop()
+
+
+def _lags(query: StreamingQuery, topic: OffsetsTopic, first: Mapping[int, int], stopped: Event) -> Iterator[Lag]:
+    """Yield how far a query is, each second, until ``stopped`` or the query ends."""
+    while query.isActive:
+        if stopped.wait(1):
+            return
+        progress = query.lastProgress
+        done = _end_offsets(progress) if progress else {}
+        ends = {number: end for number, (_, end) in topic.ranges().items()}
+        at = {number: done.get(number, first.get(number, 0)) for number in ends}
+        yield Lag(
+            preserved=sum(at[number] - first.get(number, 0) for number in ends),
+            behind=sum(max(0, end - at[number]) for number, end in ends.items()),
+        )
 
 
 def check_checkpoint(out: Path) -> None:

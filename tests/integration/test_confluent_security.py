@@ -196,10 +196,15 @@ def test_an_oauth_cb_that_keeps_failing_fails_the_member_after_its_token(secure:
 
 @pytest.mark.parametrize(
     ("made", "kafka"),
-    [(("nonsense", time.time() + 600), "SaslAuthenticationException"), (None, "GroupAuthorizationException")],
+    [
+        (lambda: ("nonsense", time.time() + 600), "SaslAuthenticationException"),
+        (lambda: token("bert", 600), "GroupAuthorizationException"),
+    ],
     ids=["no token", "of bert"],
 )
-def test_an_invalid_token_raises_fatal_error(secure: SecureCluster, made: Any, kafka: str) -> None:
-    error = refusal(bearer(secure, lambda _: made or token("bert", 600)))
+def test_an_invalid_token_raises_fatal_error(
+    secure: SecureCluster, made: Callable[[], tuple[str, float]], kafka: str
+) -> None:
+    error = refusal(bearer(secure, lambda _: made()))
     assert kafka == error.kafka_exception
     assert "nonsense" not in str(error)

@@ -75,6 +75,7 @@ def test_the_matrix_has_the_verdict_that_conditions_give_it():
     assert {"safe", "safe-if", "unsafe"} == {verdict for _, verdict in swept()}
 
 
+@pytest.mark.slow
 def test_plan_and_guide_give_the_same_verdict_way_and_conditions_for_every_pair(guide):
     for (origin, target), entry in guide.items():
         plan, plain = advise(origin, target).as_json(), entry_json(entry)

@@ -77,6 +77,7 @@ def test_the_columns_are_those_of_the_tables(made_up, tmp_path):
         assert pq.read_table(tmp_path / "out" / name).column_names == expected
 
 
+@pytest.mark.slow
 def test_real_segments_are_read_in_several_processes(tmp_path):
     result = CliRunner().invoke(
         cli, ["audit", "--segments", str(REAL), "--out", str(tmp_path / "out"), "--processes", "2", "--json"]
@@ -311,6 +312,7 @@ def test_a_failure_leaves_nothing_behind(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_failure_in_one_of_several_processes_ends_the_others(tmp_path):
     with pytest.raises(ZeroDivisionError):
         run_audit(segments_source(REAL), tmp_path / "out", AuditFilter(), processes=2, on_partition=lambda *_: 1 / 0)

@@ -22,7 +22,6 @@ from spark_sim.cli.main import cli
 from spark_sim.conformance import bounces as bounces_module
 from spark_sim.conformance.bounces import MIXED_PAUSE_MS, PAUSE_MS, Bounce, BounceFinder, RecordFile
 from spark_sim.conformance.excerpt import NOTHING_COMPARED
-from spark_sim.pipeline.spark.session import spark_session
 from tests.spark_sim.audit.captured_records import CAPTURES, SECOND_MS, capture_of, named, value_of, write_segment
 
 UPGRADE = "2.3.1-to-2.4.1-two-bounces"
@@ -225,12 +224,13 @@ def test_follow_does_not_compare(tmp_path):
 
 
 @pytest.mark.spark
-def test_processes_and_spark_find_the_same():
-    bounces = [bounce for path in CAPTURES[:4] for bounce in found(swapped(capture_of(path), 3), group=path.stem)]
-    rows = compare_in_processes(bounces, 1)
+@pytest.mark.slow
+class TestOnSpark:
+    def test_processes_and_spark_find_the_same(self, spark):
+        bounces = [bounce for path in CAPTURES[:4] for bounce in found(swapped(capture_of(path), 3), group=path.stem)]
+        rows = compare_in_processes(bounces, 1)
 
-    assert rows
-    assert rows == compare_in_processes(bounces, 2)
-    with spark_session("local[2]", print) as session:
-        assert rows == compare_on_spark(session, bounces)
-        assert compare_on_spark(session, []) == []
+        assert rows
+        assert rows == compare_in_processes(bounces, 2)
+        assert rows == compare_on_spark(spark, bounces)
+        assert compare_on_spark(spark, []) == []

@@ -16,6 +16,7 @@ from spark_sim.conformance.bounces import BounceFinder, RecordFile
 from tests.bench.audit_segments import BOUNCE, SHUFFLE, commits, encode_batch, generations
 from tests.spark_sim.audit.captured_records import named, value_of
 
+pytestmark = pytest.mark.slow  # to trace memory takes ten times as long
 KIB = 1024
 
 

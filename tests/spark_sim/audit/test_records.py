@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Event
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,13 +14,13 @@ from attrs import frozen
 
 import spark_sim
 from assignor.audit.log_segment import LogRecord, SegmentReader
+from spark_sim.audit import follow
 from spark_sim.audit.follow import Lag, check_checkpoint, report_lag
 from spark_sim.audit.job import run_audit
 from spark_sim.audit.partition_audit import AuditFilter
 from spark_sim.audit.records import MARKER, RECORDS, read_records, record_row
 from spark_sim.audit.sources import SourceError, live_source, preserved_source, segments_source
 from spark_sim.audit.sources.live import LivePartition
-from spark_sim.pipeline.spark.session import spark_session
 
 SEGMENTS = Path(__file__).parent / "segments"
 
@@ -169,15 +170,42 @@ def test_lag_is_reported_at_first_and_when_the_job_has_caught_up():
     assert lines == ["0 offsets preserved, 9 behind", "9 offsets preserved, 0 behind"]
 
 
-@pytest.fixture(name="spark", scope="module")
-def fixture_spark():
-    with spark_session("local[2]", print) as session:
-        spark_sim.register(session)
-        yield session
+class EndedQuery:
+    """A streaming query that has failed."""
+
+    isActive, lastProgress = False, None
+
+    def __init__(self, error):
+        self._error = error
+
+    def exception(self):
+        return self._error
+
+    def stop(self):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("error", "starts"), [("Python worker failed to connect back.", 7), ("java.io.IOException: No space left", 1)]
+)
+def test_a_job_whose_workers_do_not_start_is_restarted_a_few_times(monkeypatch, tmp_path, error, starts):
+    """A busy machine ended a job that its checkpoint would have resumed."""
+    begun = []
+    monkeypatch.setattr("spark_sim.audit.api.register", lambda _spark: None)
+    monkeypatch.setattr(follow, "_start_query", lambda *_: begun.append(1) or EndedQuery(error))
+
+    with pytest.raises(SourceError, match="the job of --follow failed: .*" + error.split()[-1]):
+        list(follow.follow(None, Topic(), {}, tmp_path, 1, Event()))
+
+    assert starts == len(begun)
 
 
 @pytest.mark.spark
 class TestOnSpark:
+    @pytest.fixture(autouse=True)
+    def _registered(self, spark):
+        spark_sim.register(spark)
+
     def test_spark_reads_the_same_rows(self, spark):
         frame = spark.read.format("consumer_offsets").option("segments", str(SEGMENTS)).load()
         rows = [row for batch in frame.toArrow().to_batches() for row in batch.to_pylist()]

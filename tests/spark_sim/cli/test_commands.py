@@ -281,6 +281,7 @@ def test_the_presets_have_their_names():
     assert tuple(PRESETS) == PRESET_NAMES
 
 
+@pytest.mark.slow
 def test_a_slice_of_a_sweep_has_the_verdicts_of_its_kinds(tmp_path):
     offline = ["--from", "1.1", "--to", "2.0", *SMALL, "--json"]
     parts = [json.loads(run(sweep, *offline, "--slice", f"{n}/2", "--out", tmp_path / str(n)).stdout) for n in (1, 2)]
@@ -354,6 +355,7 @@ def test_a_sweep_of_which_nothing_is_kept_does_not_say_so(tmp_path, monkeypatch)
     assert only_line(result.stderr).endswith("No space left on device; nothing is kept")
 
 
+@pytest.mark.slow
 def test_ctrl_c_leaves_nothing_half_written_and_says_how_to_go_on(tmp_path):
     # Slices of one job: the first is soon there, and there are hundreds left.
     script = (

@@ -24,15 +24,20 @@ def settings(values):
     return [part for pair in values.items() for part in ("--conf", "=".join(pair))]
 
 
-LIGHT = settings(
-    {
-        "spark.driver.extraJavaOptions": LIGHT_JVM,
-        "spark.executor.extraJavaOptions": LIGHT_JVM,
-        "spark.sql.shuffle.partitions": "2",
-        "spark.ui.enabled": "false",
-    }
-)
+_LIGHT = {
+    "spark.driver.extraJavaOptions": LIGHT_JVM,
+    "spark.executor.extraJavaOptions": LIGHT_JVM,
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.codegen.wholeStage": "false",
+}
+LIGHT = settings(_LIGHT | {"spark.ui.enabled": "false"})
 """A site's settings of a small cluster."""
+
+
+def light_site(folder):
+    """Write the same settings as those of a site into a folder; return the variables with which Spark reads them."""
+    (folder / "spark-defaults.conf").write_text("".join(f"{key} {value}\n" for key, value in _LIGHT.items()))
+    return {"SPARK_CONF_DIR": str(folder)}
 
 
 def start(*arguments, environment=None, **how):

@@ -75,12 +75,14 @@ def test_a_recipe_in_duckdb(swept, expected, name):
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("name", RECIPES)
-def test_a_recipe_in_spark_sql(spark, swept, expected, name):
-    for table in TABLES:
-        spark.read.parquet(f"{swept[0]}/{table}").createOrReplaceTempView(table)
+@pytest.mark.slow
+class TestOnSpark:
+    @pytest.mark.parametrize("name", RECIPES)
+    def test_a_recipe_in_spark_sql(self, spark, swept, expected, name):
+        for table in TABLES:
+            spark.read.parquet(f"{swept[0]}/{table}").createOrReplaceTempView(table)
 
-    assert expected[name] == [tuple(row) for row in spark.sql(RECIPES[name]).collect()]
+        assert expected[name] == [tuple(row) for row in spark.sql(RECIPES[name]).collect()]
 
 
 @pytest.mark.parametrize("name", IN_PANDAS)

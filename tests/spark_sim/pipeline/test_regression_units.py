@@ -21,6 +21,7 @@ def _three_bugs(monkeypatch):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_three_bugs")
 def test_the_results_are_stored(tmp_path):
     results = run_sweep(regression_suite(steps=1), tmp_path).results
@@ -34,6 +35,7 @@ def test_the_results_are_stored(tmp_path):
     assert "A@2.6.0 B@2.6.0 | bounce fast A>2.6.0" == affected["B19"]["example"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_three_bugs")
 def test_a_report_reads_it_again(tmp_path):
     results = run_sweep(regression_suite(steps=1), tmp_path).results

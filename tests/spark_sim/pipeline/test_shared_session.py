@@ -1,4 +1,4 @@
-"""A session of the user, with Spark's own settings, the user's other jobs, and a URI without a lock."""
+"""A session of the user, with the settings of a site, the user's other jobs, and a URI without a lock."""
 
 import os
 import subprocess
@@ -16,6 +16,7 @@ from spark_sim.pipeline.suites import ResultFolderError, broker_suite, read_swee
 from spark_sim.pipeline.sweep import run_sweep, sweep_with
 from spark_sim.pipeline.tables.rows import TablesError
 from spark_sim.pipeline.work_units import unit_key
+from tests.spark_sim.pipeline.drivers import light_site
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -90,7 +91,7 @@ def test_ctrl_c_cancels_the_jobs_of_the_sweep_and_none_of_the_user(tmp_path):
     variables = {"JAVA_HOME": str(find_java().home), "SPARK_LOCAL_IP": LOOPBACK, "PYSPARK_PYTHON": sys.executable}
     done = subprocess.run(
         [sys.executable, script, tmp_path, (tmp_path / "out").as_uri()],
-        env=os.environ | variables | {"PYTHONPATH": str(ROOT)},
+        env=os.environ | variables | {"PYTHONPATH": str(ROOT)} | light_site(tmp_path),
         capture_output=True,
         text=True,
     )

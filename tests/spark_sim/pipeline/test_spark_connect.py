@@ -12,6 +12,7 @@ from spark_sim.pipeline.suites import broker_suite
 from spark_sim.pipeline.sweep import run_sweep
 from spark_sim.pipeline.tables.local import LocalTables
 from spark_sim.pipeline.tables.schema import TABLES
+from tests.spark_sim.pipeline.drivers import light_site
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -40,11 +41,15 @@ def test_a_sweep_over_spark_connect_writes_the_tables_of_plain_processes(tmp_pat
     suite = broker_suite([PAIR], nodes=1, faults=0)
     run_sweep(suite, tmp_path / "processes")
     variables = {"JAVA_HOME": str(find_java().home), "SPARK_LOCAL_IP": LOOPBACK, "PYSPARK_PYTHON": sys.executable}
-    environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "PYTHONPATH": str(ROOT), **variables}
+    environment = {
+        "PATH": "/usr/bin:/bin",
+        "HOME": str(tmp_path),
+        "PYTHONPATH": str(ROOT),
+    }
     done = subprocess.run(
         [sys.executable, "-c", CLIENT, (tmp_path / "connect").as_uri()],
         cwd=ROOT,
-        env=environment,
+        env=environment | variables | light_site(tmp_path),
         capture_output=True,
         text=True,
     )

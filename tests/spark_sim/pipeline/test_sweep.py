@@ -189,6 +189,7 @@ def test_tables_are_joined_by_their_keys_and_hold_every_upgrade_and_run(by_proce
         assert len(keys) == len(set(keys))
 
 
+@pytest.mark.slow
 def test_progress_counts_up_to_all_units_and_no_upgrade_stays_unfinished(tmp_path):
     seen = []
     found = run_sweep(OFFLINE, tmp_path, master=PROCESSES, on_progress=seen.append)
@@ -207,6 +208,7 @@ def test_a_sweep_that_is_finished_computes_nothing_more(by_processes, monkeypatc
     assert before == exports(by_processes)
 
 
+@pytest.mark.slow
 def test_a_sweep_that_was_stopped_computes_only_what_is_missing(by_processes, tmp_path):
     def stop(progress):
         if progress.committed_units:
@@ -224,6 +226,7 @@ def test_a_sweep_that_was_stopped_computes_only_what_is_missing(by_processes, tm
     assert all(stored(by_processes, name) == stored(tmp_path, name) for name in TABLES)
 
 
+@pytest.mark.slow
 def test_a_unit_that_was_computed_twice_counts_once(by_processes, tmp_path):
     """Two kills of the driver can leave a batch whose commit it never heard of."""
     run_sweep(OFFLINE, tmp_path, master=PROCESSES)
@@ -258,6 +261,7 @@ def one(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("other", "named"),
     [
@@ -426,6 +430,7 @@ def by_spark(spark, tmp_path_factory):
 
 
 @pytest.mark.spark
+@pytest.mark.slow
 class TestOnSpark:
     def test_tables_and_exports_are_those_of_plain_processes(self, by_spark, by_processes):
         assert exports(by_processes) == exports(by_spark)

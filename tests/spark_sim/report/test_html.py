@@ -114,6 +114,7 @@ def test_runs_that_upgrades_share_are_counted_once(text):
     assert "; 3,000 runs of groups" in text
 
 
+@pytest.mark.slow
 def test_all_releases_make_a_light_page(text_of_all):
     assert 78 * 79 * 3 == len(everything())
     assert len(text_of_all.encode()) < MOST_BYTES

@@ -266,10 +266,13 @@ def test_consume_returns_its_records_before_they_are_committed(make: Make) -> No
             assert max(0, partition.offset) == handed.get(partition.partition, 0)
         compared.append(None)
 
-    old = make(listener=Listener(revoked=compare))
-    young: list[StreamsConsumer] = []
-    other = threading.Timer(1.0, lambda: young.append(make()))
-    other.start()
+    def start_other() -> None:
+        """If the other one joined before the first has its tasks, none would be revoked."""
+        if not other.is_alive() and not compared:
+            other.start()
+
+    other = threading.Timer(0.5, make)
+    old = make(listener=Listener(assigned=start_other, revoked=compare))
     deadline = time.monotonic() + SECONDS
     while not compared:
         assert time.monotonic() < deadline
