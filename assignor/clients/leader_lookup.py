@@ -6,6 +6,7 @@ The order is Kafka's: find missing internal topics, create them, then look up th
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Iterable, Mapping
 from typing import Protocol
 
@@ -14,6 +15,8 @@ from assignor.errors import FatalError, StreamsAssignorError
 from assignor.protocol.internal_topics import TopicAdmin, create_internal_topics
 from assignor.streams_assignor import StreamsAssignor
 from subscription_codec import TopicPartition
+
+log = logging.getLogger(__name__)
 
 
 class LookupFailed(StreamsAssignorError):
@@ -56,7 +59,8 @@ def snapshot_cluster(
             **known_partition_counts,
             **admin.partition_counts({*topology.source_topics, *topology.internal_topics}),
         }
-    except LookupFailed:
+    except LookupFailed as failed:
+        log.warning("could not look up topics (%s): the leader knows those of its consumer only", failed)
         return ClusterSnapshot(partitions=known_partition_counts, topics_complete=False, now_ms=now_ms)
     try:
         topic_plan, required = assignor.plan_internal_topics(partitions)
@@ -66,7 +70,8 @@ def snapshot_cluster(
     create_internal_topics(topic_plan, admin)
     try:
         offsets = {**admin.end_offsets(required.changelogs), **admin.committed_offsets(required.source_changelogs)}
-    except LookupFailed:
+    except LookupFailed as failed:
+        log.warning("could not look up offsets of changelogs (%s): the leader assigns without lags", failed)
         return ClusterSnapshot(partitions=partitions, now_ms=now_ms)
     return ClusterSnapshot(
         partitions=partitions, end_offsets=offsets, replica_racks=_replica_racks(assignor, admin), now_ms=now_ms
@@ -79,5 +84,6 @@ def _replica_racks(assignor: StreamsAssignor, admin: Admin) -> Mapping[TopicPart
         return {}
     try:
         return admin.replica_racks({*assignor.topology.source_topics, *assignor.topology.internal_topics})
-    except LookupFailed:
+    except LookupFailed as failed:
+        log.warning("could not look up racks of replicas (%s): the leader assigns without them", failed)
         return {}

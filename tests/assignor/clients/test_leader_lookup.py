@@ -103,3 +103,16 @@ def test_nothing_is_created_for_a_topology_that_does_not_fit():
 
 def test_what_the_consumer_knows_counts_where_the_admin_knows_nothing():
     assert 3 == looked_up(Admin(table=1), orders=3).partitions["orders"]
+
+
+def test_a_failed_lookup_is_logged(caplog):
+    """A leader under load kept all tasks where they were for ten minutes, and its log had no reason."""
+    topics = {"orders": 1, "table": 1, "by-customer": 1, "counts": 1}
+    for failing in ("partitions", "ends", "racks"):
+        looked_up(Admin(failing, **topics), "min_traffic")
+
+    assert [
+        "could not look up topics (partitions): the leader knows those of its consumer only",
+        "could not look up offsets of changelogs (ends): the leader assigns without lags",
+        "could not look up racks of replicas (racks): the leader assigns without them",
+    ] == [record.getMessage() for record in caplog.records]
