@@ -10,12 +10,34 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from blocks import audit, hazards, program, releases, requirements, rules, runs, traceability, wire
+from blocks import (
+    audit,
+    client_group_tests,
+    hazards,
+    program,
+    releases,
+    requirements,
+    rules,
+    runs,
+    traceability,
+    wire,
+)
 from blocks.markdown import DOCS
 
 BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
     name: block
-    for part in (wire, rules, releases, hazards, runs, program, requirements, traceability, audit)
+    for part in (
+        wire,
+        rules,
+        releases,
+        hazards,
+        runs,
+        client_group_tests,
+        program,
+        requirements,
+        traceability,
+        audit,
+    )
     for name, block in part.BLOCKS.items()
 }
 _BLOCK: Final = re.compile(r"(<!-- from the code: ([^>]+) -->\n).*?(<!-- end -->)", re.DOTALL)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import reduce
 from importlib.metadata import version
+from inspect import unwrap
 from types import FunctionType
 
 from assignor.errors import UsageError
@@ -16,8 +17,11 @@ def missing_names(root: object, names: Iterable[str]) -> list[str]:
 
 
 def instances_have(kind: type, name: str) -> bool:
-    """Whether instances of a class have an attribute: one of the class, or one that a constructor mentions."""
-    constructors = (vars(each).get("__init__") for each in kind.__mro__)
+    """Whether instances of a class have an attribute: one of the class, or one that a constructor mentions.
+
+    Tracing tools wrap constructors, so the function that they wrap counts.
+    """
+    constructors = (unwrap(vars(each)["__init__"]) for each in kind.__mro__ if "__init__" in vars(each))
     return hasattr(kind, name) or any(
         name in each.__code__.co_names for each in constructors if isinstance(each, FunctionType)
     )

@@ -202,7 +202,7 @@ class StreamsPartitionAssignor(ClientAdapter):
                 except KafkaError:
                     self._raise_failure()
                     raise
-                if is_certain():
+                if is_certain() or _private_api.is_assigned_manually(self.consumer):
                     return record
                 _private_api.unread(self.consumer, {TopicPartition(record.topic, record.partition): record.offset})
                 await self._wait_in_doubt(DOUBT_POLL_SECONDS)
@@ -220,7 +220,7 @@ class StreamsPartitionAssignor(ClientAdapter):
                 await self._wait_in_doubt(min(left, DOUBT_POLL_SECONDS))
             left_ms = max(0.0, deadline - self.session.now()) * 1000 if timeout_ms else timeout_ms
             batch = await original(*partitions, timeout_ms=left_ms, max_records=max_records)
-            if not batch or self.session.is_certain():
+            if not batch or self.session.is_certain() or _private_api.is_assigned_manually(self.consumer):
                 return batch
             _private_api.unread(self.consumer, {partition: records[0].offset for partition, records in batch.items()})
             return {}

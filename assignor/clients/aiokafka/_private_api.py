@@ -6,6 +6,7 @@ renames one is refused there and does not fail in a rebalance.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager, suppress
 from functools import wraps
@@ -27,6 +28,7 @@ TESTED_VERSIONS: Final = "0.13.0 to 0.14.0"
 
 PRIVATE_NAMES: Final = (
     "_auto_offset_reset",
+    "_client._maybe_wait_metadata",
     "_client._sasl_mechanism",
     "_client._sasl_plain_password",
     "_client._sasl_plain_username",
@@ -39,6 +41,7 @@ PRIVATE_NAMES: Final = (
     "_subscription.abort_waiters",
     "_subscription.begin_reassignment",
     "_subscription.fetch_context",
+    "_subscription.partitions_auto_assigned",
 )
 """Attributes of an ``AIOKafkaConsumer`` that is not started."""
 
@@ -126,9 +129,18 @@ def check_errors(consumer: Any) -> None:
     consumer._coordinator.check_errors()
 
 
+def is_assigned_manually(consumer: Any) -> bool:
+    """Whether the consumer is no member, but has partitions by ``assign``, or none."""
+    return not consumer._subscription.partitions_auto_assigned()
+
+
 def stop_delivery(consumer: Any) -> None:
-    """Return no more records until the next assignment; 0.14.0 does so only after ``on_join_prepare``."""
-    consumer._subscription.begin_reassignment()
+    """Return no more records until the next assignment; 0.14.0 does so only after ``on_join_prepare``.
+
+    A consumer that has left the group for manually assigned partitions keeps those.
+    """
+    if not is_assigned_manually(consumer):
+        consumer._subscription.begin_reassignment()
 
 
 def request_rejoin(consumer: Any) -> None:
@@ -172,14 +184,28 @@ def hook_rebalance_callbacks(
 
     The user's own listener is not called when the generation is lost or the consumer stops. An assignor is not awaited,
     and aiokafka passes it only half of each subscription.
+
+    ``on_elected_leader`` runs when aiokafka has waited for the metadata of the group's topics: before, the leader does
+    not know a topic that is new to it, and would leave out its tasks.
     """
-    coordinator = consumer._coordinator
+    coordinator, client = consumer._coordinator, consumer._client
     perform, complete = coordinator._perform_assignment, coordinator._on_join_complete
+    wait = client._maybe_wait_metadata
+    elected: dict[object, Mapping[str, bytes]] = {}  # subscriptions by asyncio task: the fetcher waits, too
+
+    async def waiting() -> None:
+        await wait()
+        if (subscriptions := elected.pop(asyncio.current_task(), None)) is not None:
+            await on_elected_leader(coordinator._cluster, subscriptions)
 
     async def performing(response: Any) -> Any:
         # A member is (id, bytes), or (id, static id, bytes).
-        await on_elected_leader(coordinator._cluster, {member[0]: member[-1] for member in response.members})
-        return await perform(response)
+        task = asyncio.current_task()
+        elected[task] = {member[0]: member[-1] for member in response.members}
+        try:
+            return await perform(response)
+        finally:
+            elected.pop(task, None)
 
     async def completing(*arguments: Any) -> Any:
         result = await complete(*arguments)
@@ -188,6 +214,7 @@ def hook_rebalance_callbacks(
 
     coordinator._on_join_prepare = run_before(on_join_prepare, coordinator._on_join_prepare)
     coordinator._perform_assignment = performing
+    client._maybe_wait_metadata = waiting
     coordinator._on_join_complete = completing
 
 

@@ -109,6 +109,7 @@ PRIVATE_NAMES: Final = (
     "_coordinator.time_to_next_poll",
     "_fetcher.fetch_records",
     "_subscription.is_fetchable",
+    "_subscription.partitions_auto_assigned",
 )
 """Attributes of a ``KafkaConsumer``, also those that are only assigned; the last name may be a key of a dictionary."""
 
@@ -363,10 +364,14 @@ def hook_delivery(consumer: Any, *, before_poll: Callable[[], None], may_deliver
     """Call ``before_poll`` in every round of ``poll``, and return no record unless ``may_deliver``.
 
     A record that is not returned stays the next one of its partition. ``may_deliver`` is also asked after a poll has
-    waited, and for every record of an iterator.
+    waited, and for every record of an iterator. A consumer with manually assigned partitions is no member, so nothing
+    withholds its records.
     """
     coordinator, fetcher, subscription = consumer._coordinator, consumer._fetcher, consumer._subscription
     poll, fetch, is_fetchable = coordinator.poll, fetcher.fetch_records, subscription.is_fetchable
+
+    def is_manual() -> bool:
+        return not subscription.partitions_auto_assigned()
 
     @wraps(poll)
     def polling(*arguments: Any, **settings: Any) -> Any:
@@ -379,13 +384,13 @@ def hook_delivery(consumer: Any, *, before_poll: Callable[[], None], may_deliver
 
     @wraps(fetch)
     def fetching(*arguments: Any, **settings: Any) -> Any:
-        if not may_deliver():
+        if not (may_deliver() or is_manual()):
             return {}, True  # "idle": poll waits for a moment
         return fetch(*arguments, **settings)
 
     coordinator.poll = polling
     fetcher.fetch_records = fetching
-    subscription.is_fetchable = lambda partition: may_deliver() and is_fetchable(partition)
+    subscription.is_fetchable = lambda partition: (may_deliver() or is_manual()) and is_fetchable(partition)
 
 
 def send_heartbeat(consumer: Any) -> None:

@@ -3,11 +3,13 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import wraps
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from assignor.clients._library_names import instances_have
 from assignor.clients.aiokafka import _private_api as aiokafka
 from assignor.clients.kafka_python import _private_api as kafka_python
 
@@ -44,6 +46,28 @@ def test_the_list_has_every_private_attribute(library: str) -> None:
 
 def test_a_private_attribute_is_found() -> None:
     assert ["consumer._coordinator"] == list(private_attributes("consumer._coordinator.heartbeat(self._consumer)"))
+
+
+def test_a_constructor_that_is_wrapped_counts() -> None:
+    """A tracing tool that wrapped the coordinator's constructor made `bind` refuse a tested release.
+
+    Found with aiokafka's own tests (docs/reference/client-group-tests.md).
+    """
+
+    class Coordinator:
+        def __init__(self) -> None:
+            self.generation = 0
+
+    constructor = Coordinator.__init__
+
+    @wraps(constructor)
+    def traced(self: Coordinator) -> None:
+        constructor(self)
+
+    Coordinator.__init__ = traced
+
+    assert instances_have(Coordinator, "generation")
+    assert not instances_have(Coordinator, "member_id")
 
 
 @pytest.mark.parametrize(("library", "private_api"), [("kafka-python", kafka_python), ("aiokafka", aiokafka)])

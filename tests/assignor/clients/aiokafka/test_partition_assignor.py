@@ -7,10 +7,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterat
 from contextlib import AsyncExitStack, asynccontextmanager
 from itertools import groupby
 from threading import Event
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRebalanceListener
+from aiokafka import TopicPartition as AiokafkaTopicPartition
 from aiokafka.errors import KafkaError
 
 from assignor.clients.aiokafka import StreamsPartitionAssignor, _private_api
@@ -420,6 +422,42 @@ def test_a_slow_admin_does_not_block_the_event_loop(cluster: MockCluster) -> Non
     assert {True} == set(answers)
 
 
+def test_a_leader_waits_for_the_metadata_of_a_new_topic() -> None:
+    """A leader left out the tasks of a topic that its client was still looking up, and gave them a generation later.
+
+    Found with aiokafka's own tests (docs/reference/client-group-tests.md). The fetcher waits for metadata, too.
+    """
+    calls: list[object] = []
+
+    async def call(name: object) -> None:
+        calls.append(name)
+
+    async def perform(_: object) -> None:
+        await call("topics of the group")
+        await asyncio.create_task(client._maybe_wait_metadata())  # as the fetcher does, in its own task
+        await client._maybe_wait_metadata()
+        await call("assign")
+
+    client = SimpleNamespace(_maybe_wait_metadata=lambda: call("metadata"))
+    coordinator = SimpleNamespace(
+        _cluster="cluster", _perform_assignment=perform, _on_join_complete=None, _on_join_prepare=None
+    )
+
+    async def scenario() -> None:
+        _private_api.hook_rebalance_callbacks(
+            SimpleNamespace(_coordinator=coordinator, _client=client),
+            on_join_prepare=lambda: call("prepare"),
+            on_elected_leader=lambda *seen: call(seen),
+            on_join_complete=lambda: call("complete"),
+        )
+        await coordinator._perform_assignment(SimpleNamespace(members=[("m", b"subscription")]))
+        await client._maybe_wait_metadata()
+
+    run(scenario())
+    elected = ("cluster", {"m": b"subscription"})
+    assert calls == ["topics of the group", "metadata", "metadata", elected, "assign", "metadata"]
+
+
 def test_internal_topics_are_created_before_the_consumer_looks_them_up(cluster: MockCluster) -> None:
     class Creating(Admin):
         def create(self, topics: Any) -> None:
@@ -629,6 +667,51 @@ def test_nothing_is_delivered_while_ownership_is_in_doubt(cluster: MockCluster) 
             doubt.end()
             read.append((await consumer.getone()).offset)
             assert list(range(10)) == await read_rest(consumer, read)
+
+    run(scenario())
+
+
+def test_a_consumer_with_assigned_partitions_gets_their_records(cluster: MockCluster) -> None:
+    """Without a membership nothing was certain, so `getone` waited for ever after `assign`.
+
+    Found with aiokafka's own tests (docs/reference/client-group-tests.md).
+    """
+
+    async def scenario() -> None:
+        streams = StreamsPartitionAssignor(TOPOLOGY)
+        consumer = AIOKafkaConsumer(
+            **cluster.aiokafka_settings(),
+            group_id="billing",
+            partition_assignment_strategy=[streams],
+            auto_offset_reset="earliest",
+            enable_auto_commit=False,
+        )
+        streams.bind(consumer)
+        consumer.assign([AiokafkaTopicPartition("orders", 0)])
+        async with AIOKafkaProducer(**cluster.aiokafka_settings()) as producer, consumer:
+            for _ in range(10):
+                await producer.send_and_wait("orders", b"", partition=0)
+            read = [(await consumer.getone()).offset]
+            assert list(range(10)) == await read_rest(consumer, read)
+
+    run(scenario())
+
+
+def test_a_consumer_that_goes_from_subscribe_to_assign_keeps_its_partitions() -> None:
+    """Delivery stopped for a subscription that was manual by then, which aiokafka refuses with an `AssertionError`.
+
+    Found with aiokafka's own test `test_subscribe_manual`.
+    """
+
+    async def scenario() -> None:
+        consumer = AIOKafkaConsumer(bootstrap_servers="127.0.0.1:1", group_id="billing")
+        consumer.subscribe(["orders"])
+        consumer._subscription.unsubscribe()  # `consumer.unsubscribe` needs a broker, to leave the group
+        consumer.assign([partition := AiokafkaTopicPartition("orders", 0)])
+
+        _private_api.stop_delivery(consumer)
+
+        assert {partition} == consumer.assignment()
 
     run(scenario())
 

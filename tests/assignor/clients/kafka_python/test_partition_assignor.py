@@ -580,6 +580,22 @@ def read_rest(consumer: KafkaConsumer, read: list[int]) -> list[int]:
     return read
 
 
+def test_a_consumer_with_assigned_partitions_gets_their_records(cluster: MockCluster) -> None:
+    """Without a membership nothing was certain, so `poll` returned nothing after `assign`.
+
+    Found with the tests of aiokafka, whose adapter had the same error (docs/reference/client-group-tests.md).
+    """
+    streams = an_assignor()
+    with (
+        closing(KafkaProducer(**cluster.kafka_python_settings())) as producer,
+        closing(a_consumer(cluster, streams, consumer_timeout_ms=300)) as consumer,
+    ):
+        streams.bind(consumer)
+        consumer.assign([KafkaTopicPartition("orders", 0)])
+        [producer.send("orders", b"", partition=0) for _ in range(10)][-1].get(9)
+        assert list(range(10)) == read_rest(consumer, [])
+
+
 def test_a_poll_without_timeout_delivers_nothing_while_ownership_is_in_doubt(cluster: MockCluster) -> None:
     """Those that were not delivered come when the coordinator has confirmed the member."""
     with a_reader(cluster) as (consumer, doubt, send):
