@@ -19,6 +19,7 @@ from blocks import (
     requirements,
     rules,
     runs,
+    system_tests,
     traceability,
     wire,
 )
@@ -32,6 +33,7 @@ BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
         releases,
         hazards,
         runs,
+        system_tests,
         client_group_tests,
         program,
         requirements,

@@ -17,7 +17,14 @@ IMAGE = os.environ.get("STREAMS_ASSIGNOR_KAFKA_IMAGE", "confluentinc/cp-kafka:8.
 RELEASE = "3.9.2"  # the last release that also understands the oldest clients
 _CONTAINER_SECONDS = TIMEOUT_SECONDS
 _signs: list[socket.socket] = []  # see `free_ports`
-UNTIL_END_OF_INPUT = ["sh", "-c", '"$@" & cat > /dev/null; kill $!; wait $!', "sh"]
+UNTIL_END_OF_INPUT = [
+    "sh",
+    "-c",
+    # A JVM whose shutdown hook waits for a broker that has gone ends by force, also if no test is there to see to it.
+    '"$@" & child=$!; cat > /dev/null; kill $child; '
+    "{ sleep ${GRACE_SECONDS:-60}; kill -9 $child; } > /dev/null 2>&1 & wait $child; status=$?; kill $!; exit $status",
+    "sh",
+]
 PROPERTIES = """\
 process.roles=broker,controller
 node.id=1

@@ -38,7 +38,14 @@ def run(case: Case, side: str, logs: Path | None = None) -> Result:
     began = time.monotonic()
     python = case.python if side == PYTHON else None
     with tempfile.TemporaryDirectory(prefix="kafka-system-test-") as folder:
-        system = System(case.release, Path(folder), seed=case.test, python=python, brokers=case.brokers)
+        system = System(
+            case.release,
+            Path(folder),
+            seed=case.test,
+            python=python,
+            brokers=case.brokers,
+            isolated=case.isolated,
+        )
         outcome = ""
         try:
             with system:

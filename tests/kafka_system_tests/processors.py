@@ -44,18 +44,25 @@ class Processor:
         self._earlier: list[str] = []
         self._process: Subprocess | None = None
         self._starts = 0
+        self.started_at = 0
+        """The mark of its last start."""
         self.awaited = 0
         """The number of lines that have been awaited and have come."""
 
     @property
     def lines(self) -> list[str]:
         """All that it has printed, over all restarts."""
-        return [*self._earlier, *(self._process.lines if self._process else ())]
+        return self._since(0)
 
     @property
     def mark(self) -> int:
         """The place after its last line."""
-        return len(self.lines)
+        return len(self._earlier) + len(self._process.lines if self._process else ())
+
+    def _since(self, mark: int) -> list[str]:
+        """Its lines from a mark on; some classes print a line for each record, so no others are copied."""
+        running = self._process.lines[max(0, mark - len(self._earlier)) :] if self._process else ()
+        return [*self._earlier[mark:], *running]
 
     def start(self, until: str = _STARTED) -> int:
         """Start it; return the mark of its first line as soon as it has printed a line."""
@@ -63,10 +70,20 @@ class Processor:
         self._starts += 1
         properties = self._folder / f"streams-{self._starts}.properties"
         properties.write_text("".join(f"{key}={value}\n" for key, value in self.settings.items()))
-        mark = self.mark
+        self.started_at = mark = self.mark
         self._process = Subprocess(self.name, [*UNTIL_END_OF_INPUT, *self._command(properties)])
         self.wait_for(until, mark)
         return mark
+
+    def start_until(self, pattern: str) -> None:
+        """Start it, and wait for a line; ``verify_running`` of kafkatest."""
+        self.wait_for(pattern, self.start())
+
+    def stop_until(self, pattern: str) -> None:
+        """Stop it, and look for a line; ``verify_stopped`` of kafkatest."""
+        mark = self.mark
+        self.stop()
+        self.wait_for(pattern, mark)
 
     def stop(self) -> None:
         """End it by SIGTERM, in its own time."""
@@ -100,7 +117,7 @@ class Processor:
 
     def found(self, pattern: str, since: int = 0) -> list[str]:
         """Its lines from a mark on in which a pattern occurs."""
-        return [line for line in self.lines[since:] if re.search(pattern, line)]
+        return [line for line in self._since(since) if re.search(pattern, line)]
 
     @property
     def generations(self) -> list[int]:
@@ -111,15 +128,20 @@ class Processor:
     def wait_for(self, pattern: str, since: int, times: int = 1, seconds: float = WAIT_SECONDS) -> list[str]:
         """Wait until a pattern has occurred so many times from a mark on; return these lines."""
         deadline = time.monotonic() + seconds
-        while len(found := self.found(pattern, since)) < times:
+        found: list[str] = []
+        while True:
             ended = self._process is None or self._process.ended
-            if ended and len(self.found(pattern, since)) < times:
+            lines = self._since(since)
+            since += len(lines)
+            found += [line for line in lines if re.search(pattern, line)]
+            if len(found) >= times:
+                self.awaited += 1
+                return found
+            if ended:
                 raise SystemTestFailed(f"{self.name} has ended without {pattern!r}: {self._last_words()}")
             if time.monotonic() > deadline:
                 raise SystemTestFailed(f"{self.name} did not print {pattern!r} within {seconds:.0f} s")
             time.sleep(_LOOK_SECONDS)
-        self.awaited += 1
-        return found
 
     def forbid(self, pattern: str, since: int = 0) -> None:
         """Fail if a pattern has occurred."""
@@ -142,8 +164,11 @@ def java_class(name: str, release: str, *arguments: str, jars: str = "") -> Call
 
 
 def _class_path(release: str, jars: str) -> str:
-    tests = [f"{_KAFKA}:{name}:{release}:test" for name in ("kafka-streams", "kafka-clients")]
-    return class_path(*tests, *(f"{_KAFKA}:{name}:{jars}" for name in ("kafka-streams", "kafka-clients")))
+    names = ("kafka-streams", "kafka-clients")
+    tests = [f"{_KAFKA}:{name}:{release}:test" for name in names]
+    main = [f"{_KAFKA}:{name}:{jars}" for name in names]
+    # Test jars have generated messages too; those of another release must not hide the ones of the jars.
+    return class_path(*tests, *main) if release == jars else class_path(*main, *tests)
 
 
 def python_member(application: str, *arguments: str) -> Callable[[Path], list[str]]:

@@ -6,6 +6,7 @@ import random
 import shutil
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from functools import cached_property
 from pathlib import Path
 from typing import Final, Self
 
@@ -14,16 +15,37 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from tests.integration.clusters import Cluster
 from tests.integration.subprocesses import TIMEOUT_SECONDS
 from tests.kafka_system_tests.processors import Processor, java_class, python_member
+from tests.kafka_system_tests.records import RecordConsumer, RecordProducer
 
 NO_WARM_UP: Final = str(2**63 - 1)
 """As ``acceptable.recovery.lag``: tasks move at once."""
+STICKY: Final = {
+    "internal.task.assignor.class": ("org.apache.kafka.streams.processor.internals.assignment.LegacyStickyTaskAssignor")
+}
+"""What some tests of kafkatest set since KIP-441."""
+_RESILIENT: Final = {
+    "consumer.max.poll.interval.ms": "50000",
+    "producer.retries": "2",
+    "producer.request.timeout.ms": "15000",
+    "producer.max.block.ms": "30000",
+}
+"""``get_configs`` of kafkatest's ``BaseStreamsTest``."""
 _OURS: Final = "streams-assignor"
 
 
 class System:
     """Brokers and processors of one run; ends all of them."""
 
-    def __init__(self, release: str, folder: Path, *, seed: str, python: int | None, brokers: int = 1) -> None:
+    def __init__(
+        self,
+        release: str,
+        folder: Path,
+        *,
+        seed: str,
+        python: int | None,
+        brokers: int = 1,
+        isolated: bool = False,
+    ) -> None:
         self.release = release
         """What Kafka's tests call DEV: the release of brokers, driver and, in the end, of all processors."""
         self.python = python
@@ -34,38 +56,80 @@ class System:
         self.others: list[Processor] = []
         """Drivers and producers."""
         self._folder = folder
-        self._nodes = range(1, brokers + 1)
-        self.cluster = Cluster(folder / "cluster", others=brokers - 1)
+        self._isolated = isolated
+        self.nodes = range(1, brokers + 1) if not isolated else range(2, brokers + 2)
+        """The brokers. If the controller is isolated, it is node 1; else the first broker is it, too."""
+        self.cluster = Cluster(folder / "cluster", others=self.nodes[-1] - 1)
+        self._producers: list[RecordProducer] = []
+        self._consumers: dict[str, RecordConsumer] = {}
 
     def __enter__(self) -> Self:
-        """Start the brokers."""
-        replicas = str(len(self._nodes))
-        settings = {
-            "group.initial.rebalance.delay.ms": "0",
-            "offsets.topic.replication.factor": replicas,
-            "transaction.state.log.replication.factor": replicas,
-        }
-        for node in self._nodes:
-            self.cluster.start(node, self.release, settings=settings)
+        """Start controller and brokers."""
+        if self._isolated:
+            self.cluster.launch(1, self.release, roles="controller")
+        for node in self.nodes:
+            self._launch(node)
+        for node in range(1, self.nodes[-1] + 1):
+            self.cluster.wait(node)
         return self
 
     def __exit__(self, *_: object) -> None:
         with ExitStack() as stack:
             stack.callback(self.cluster.__exit__)
+            for producer in self._producers:
+                stack.callback(producer.stop)
+            for consumer in self._consumers.values():
+                stack.callback(consumer.close)
             for each in (*self.processors, *self.others):
                 stack.callback(each.kill)
 
     @property
     def bootstrap(self) -> str:
         """The addresses of all brokers."""
-        return ",".join(self.cluster.broker(node) for node in self._nodes)
+        return ",".join(self.cluster.broker(node) for node in self.nodes)
 
-    def create_topics(self, topics: Mapping[str, int], replicas: int = 1) -> None:
+    def _launch(self, node: int) -> None:
+        replicas = str(len(self.nodes))
+        settings = {
+            "group.initial.rebalance.delay.ms": "0",
+            "offsets.topic.replication.factor": replicas,
+            "transaction.state.log.replication.factor": replicas,
+        }
+        self.cluster.launch(node, self.release, settings=settings)
+
+    def start_broker(self, node: int) -> None:
+        """Start a broker again."""
+        self._launch(node)
+        self.cluster.wait(node)
+
+    def leader(self, topic: str) -> int:
+        """The broker that leads partition 0 of a topic."""
+        found = self._admin.list_topics(topic, TIMEOUT_SECONDS).topics[topic].partitions[0].leader
+        return int(found)
+
+    @cached_property
+    def _admin(self) -> AdminClient:
+        return AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
+
+    def create_topics(self, topics: Mapping[str, int], replicas: int = 1, **settings: str) -> None:
         """Create topics with these numbers of partitions."""
-        admin = AdminClient({"bootstrap.servers": self.bootstrap})
-        made = admin.create_topics([NewTopic(name, count, replicas) for name, count in topics.items()])
+        made = self._admin.create_topics(
+            [NewTopic(name, count, replicas, config=settings) for name, count in topics.items()]
+        )
         for future in made.values():
             future.result(TIMEOUT_SECONDS)
+
+    def produce(self, topic: str, **how: int) -> RecordProducer:
+        """Begin to send records to a topic; see `RecordProducer`."""
+        producer = RecordProducer(self.bootstrap, topic, **how).start()
+        self._producers.append(producer)
+        return producer
+
+    def consume(self, topic: str, number: int) -> None:
+        """Wait for so many more records of a topic."""
+        if topic not in self._consumers:
+            self._consumers[topic] = RecordConsumer(self.bootstrap, topic)
+        self._consumers[topic].read(number)
 
     def drive(self, name: str, release: str, *arguments: str, settings: Mapping[str, str] | None = None) -> Processor:
         """Start a test class that is no member of the group."""
@@ -75,8 +139,8 @@ class System:
         driver.start()
         return driver
 
-    def add_processors(self, number: int = 3, **settings: str) -> None:
-        """Add processors with these settings and what all have; each has a state directory of its own."""
+    def add_processors(self, number: int = 3, **settings: str | None) -> None:
+        """Add processors with these settings and what most have; each has a state directory of its own."""
         for place in range(1, number + 1):
             name = f"{'python' if place == self.python else 'java'}-{place}"
             processor = Processor(name, lambda _: [], self._folder)
@@ -91,6 +155,13 @@ class System:
                 }
             )
             self.processors.append(processor)
+
+    def add_resilient_processors(self, name: str, more: Mapping[str, str], number: int = 3) -> None:
+        """Add processors with a test class that takes settings as an argument."""
+        self.add_processors(number, **{"acceptable.recovery.lag": None, "session.timeout.ms": None})
+        argument = ",".join(f"{key}={value}" for key, value in {**_RESILIENT, **more}.items())
+        for processor in self.processors:
+            self.use(processor, name, self.release, argument)
 
     def is_python(self, processor: Processor) -> bool:
         """Whether it is a member of this project."""

@@ -125,9 +125,7 @@ def _probe(system: System, processor: Processor, *, last: bool) -> None:
     """Bounce a processor to the future version, and read of probing and of the end of the upgrade."""
     others = system.other_than(processor)
     marks = [(each, each.mark) for each in others]
-    closed_from = processor.mark
-    processor.stop()
-    processor.wait_for(_CLOSED, closed_from)
+    processor.stop_until(_CLOSED)
     processor.set({"test.future.metadata": "any_value"})
     mark = processor.start()
     processor.wait_for(system.version_line(processor, system.release), mark)
@@ -163,6 +161,4 @@ def _end(system: System) -> None:
     for driver in system.others:
         driver.kill()
     for processor in system.shuffled():
-        mark = processor.mark
-        processor.stop()
-        processor.wait_for(_CLOSED, mark)
+        processor.stop_until(_CLOSED)
