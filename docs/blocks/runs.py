@@ -1,4 +1,4 @@
-"""What runs have left: beside Java, Kafka's own tests, the sweep over all releases, Kafka's bugs found again."""
+"""What runs have left: beside Java, Kafka's own tests, all releases, Kafka's bugs found again, mutants."""
 
 from __future__ import annotations
 
@@ -258,6 +258,20 @@ def _search_extent(each: Mapping[str, Any], by: SearchMethod) -> str:
     )
 
 
+def mutants() -> str:
+    """Count the mutants of each package by what became of them, as ``tests.mutation`` stored them."""
+    runs = json.loads((DOCS / "reference" / "mutants.json").read_text(encoding="utf-8"))
+    kinds = ("killed", "equivalent", "survived")
+    rows = [
+        (
+            *(f"`{package}`", run["of"], len(run["mutants"]), *(run["counts"][each] for each in kinds)),
+            *(f"{run['counts']['share']:.1%}", run["seed"], run["date"]),
+        )
+        for package, run in runs.items()
+    ]
+    return table(("package", "mutants", "run", *kinds, "killed of those not equivalent", "seed", "date"), rows)
+
+
 BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
     "beside every release": beside_every_release,
     **{f"beside Java: {part}": partial(beside_java, part) for part in PARTS_BESIDE_JAVA},
@@ -268,6 +282,7 @@ BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
     "kafka's own tests that fail": kafka_unit_test_failures,
     "kafka's own tests without a leader": kafka_unit_tests_without_leader,
     "kafka's own tests with kafka's classes": kafka_unit_test_controls,
+    "mutants": mutants,
     "upgrade matrix": upgrade_matrix,
     "what one bounce breaks": broken_by_one_bounce,
     "differences from the guides": differences_from_guides,

@@ -6,6 +6,7 @@ from probing import (
     CURRENT,
     KIP_268,
     Action,
+    AssignmentContent,
     AssignmentReceived,
     AssignorError,
     LocalProtocolError,
@@ -16,7 +17,7 @@ from probing import (
     decide,
 )
 from probing._state_diagram import mermaid
-from probing.leader import assignment_error
+from probing.leader import VersionAnswer, VersionDecision, assignment_error
 from probing.rules import BY_NAME, G1, KAFKA_2_0, KAFKA_8649
 
 MIXED = {"old": MemberVersions(3, 3), "new": MemberVersions(4, 4)}
@@ -97,6 +98,15 @@ def test_without_a_future_member_the_content_is_regular(rules):
     answers = decide(rules.leader, 4, MIXED).answers
 
     assert {"REGULAR"} == {answer.content.name for answer in answers.values()}
+
+
+def test_the_default_of_an_answer_is_regular():
+    answer = VersionAnswer(3, 3)
+    decision = VersionDecision({"a": answer})
+
+    assert (AssignmentContent.REGULAR, 0) == (answer.content, answer.error_code)
+    assert (frozenset(), False, False) == (decision.future_members, decision.completes_upgrade, decision.probing)
+    assert -1 == MemberVersions(2).supported_version
 
 
 def test_an_upgrade_is_complete_if_no_lower_version_is_in_use():

@@ -19,7 +19,21 @@ from probing import (
     decide,
 )
 from probing._state_diagram import mermaid
-from probing.rules import BY_NAME, G0, G1, G1F, G4A, G4B, G4C, KAFKA_2_0, KAFKA_8649, KIP_268
+from probing.rules import (
+    BY_NAME,
+    G0,
+    G1,
+    G1F,
+    G4A,
+    G4B,
+    G4C,
+    KAFKA_2_0,
+    KAFKA_8649,
+    KIP_268,
+    LeaderRules,
+    MemberRules,
+    VersionSource,
+)
 
 SINCE_2_4 = [G4A, G4B, G4C, CURRENT]
 
@@ -30,6 +44,43 @@ versions = st.integers(-1, 12)
 def test_the_rule_sets_have_different_names_and_sources():
     assert ["g0", "g1", "g1f", "kip-268", "g2", "g3", "g4a", "g4b", "g4c", "today"] == list(BY_NAME)
     assert len(BY_NAME) == len({rules.source for rules in BY_NAME.values()})
+
+
+def test_a_rule_set_names_the_releases_that_have_it():
+    assert {
+        "g0": "0.10.0.0 to 0.10.0.1",
+        "g1": "0.10.1.0 to 0.10.2.1, 0.11.0.0 to .2, 1.0.0 to .1, 1.1.0",
+        "g1f": "0.10.2.2, 0.11.0.3, 1.0.2, 1.1.1",
+        "kip-268": "the text of KIP-268",
+        "g2": "2.0.0 to 2.2.1 and 2.3.0",
+        "g3": "2.2.2 and 2.3.1",
+        "g4a": "2.4 and 2.5",
+        "g4b": "2.6",
+        "g4c": "2.7 to 3.7",
+        "today": "3.8 and later, and members of this product",
+    } == {name: rules.source.partition(": ")[0] for name, rules in BY_NAME.items()}
+
+
+@pytest.mark.parametrize(
+    ("half", "rule", "having"),
+    [
+        ("leader", "decodes_future", "kip-268 g2 g3 g4a g4b g4c today"),
+        ("leader", "previous_tasks_per_process", "g2"),
+        ("leader", "answers_errors", "g4c today"),
+        ("leader", "answers_future_members", "g0 g1 g1f kip-268 g4a g4b g4c today"),
+        ("member", "schedules_follow_up", "g4b g4c today"),
+    ],
+)
+def test_a_rule_is_true_for_these_rule_sets(half, rule, having):
+    assert {name: name in having.split() for name in BY_NAME} == {
+        name: getattr(getattr(rules, half), rule) for name, rules in BY_NAME.items()
+    }
+
+
+@pytest.mark.parametrize(("half", "first"), [(LeaderRules, VersionSource.LOWEST_USED), (MemberRules, {})])
+def test_rules_have_too_many_fields_to_be_given_without_their_names(half, first):
+    with pytest.raises(TypeError, match="positional"):
+        half(first)
 
 
 @ALL
@@ -114,6 +165,26 @@ def test_the_order_of_the_members_decides_nothing(names):
 
     for rules in (KIP_268, KAFKA_2_0, KAFKA_8649, *SINCE_2_4):
         assert decide(rules.leader, 3, versions) == decide(rules.leader, 3, {name: versions[name] for name in names})
+
+
+@pytest.mark.parametrize(
+    ("event", "expected"),
+    [
+        (AssignmentReceived(2, -1), VersionComparison.OLD),
+        (AssignmentReceived(3, 3), VersionComparison.LOWER),
+        (AssignmentReceived(3, 4), VersionComparison.BEHIND),
+        (AssignmentReceived(3, 5), VersionComparison.HIGHER),
+        (AssignmentReceived(3, 6), VersionComparison.HIGHEST),
+        (AssignmentReceived(3, 7), VersionComparison.BEYOND),
+        (AssignmentReceived(4, 4), VersionComparison.SAME),
+        (AssignmentReceived(4, 5), VersionComparison.HIGHER),
+        (AssignmentReceived(4, 6), VersionComparison.HIGHEST),
+        (AssignmentReceived(4, 7), VersionComparison.BEYOND),
+        (AssignmentReceived(5, 5), VersionComparison.ABOVE),
+    ],
+)
+def test_an_assignment_is_compared_with_the_used_and_the_supported_version(event, expected):
+    assert expected is compare_versions(4, 6, event)
 
 
 @pytest.mark.parametrize("rules", [G0, G1, G1F], ids=str)

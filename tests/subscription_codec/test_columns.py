@@ -24,7 +24,7 @@ from subscription_codec import (
     to_fields,
 )
 from subscription_codec import columns as columns_module
-from subscription_codec.columns import HostMap, TaskIds, TaskOffsetSums
+from subscription_codec.columns import HostMap, SortedPartitions, TaskIds, TaskOffsetSums, are_distinct
 from subscription_codec.records import TopicEntry
 from tests.subscription_codec.strategies import assignments, subscriptions
 
@@ -182,3 +182,15 @@ def test_sums_by_task_become_the_same_column_as_a_tuple_of_them():
 def test_a_column_refuses_a_task_of_a_named_topology():
     with pytest.raises(ValueError, match="named topologies"):
         TaskOffsetSums.of({TaskId(0, 0, "name"): 1})
+
+
+@pytest.mark.parametrize("groups", [[("t", (2, 0, 2))], [("t", ())], [("t", (2,)), ("s", (1,)), ("t", (0, 2))]])
+def test_sorted_partitions_are_all_partitions_of_the_groups_in_order(groups):
+    each = sorted(TopicPartition(topic, number) for topic, numbers in groups for number in numbers)
+
+    assert each == list(SortedPartitions(groups))
+
+
+@pytest.mark.parametrize(("topics", "expected"), [("ab", True), ("aa", False)])
+def test_a_partition_is_distinct_by_topic_and_number(topics, expected):
+    assert expected == are_distinct([SortedPartitions([(topic, (0,))]) for topic in topics])

@@ -30,6 +30,7 @@ from subscription_codec.consumer_protocol import (
     flatten_by_topic,
     group_by_topic,
 )
+from subscription_codec.errors import Truncated
 from subscription_codec.wire.types import NullableBytes
 
 names = st.text(st.characters(codec="utf-8"), max_size=6)
@@ -139,3 +140,17 @@ def test_userdata_is_hex_or_null_in_json(given, expected):
 def test_userdata_that_is_no_hex_is_refused(given):
     with pytest.raises(EncodeError, match="needs hex or null"):
         NullableBytes().from_json(given)
+
+
+def test_a_topic_name_of_32768_bytes_cannot_be_written():
+    """Kafka's strings have a signed length of 16 bits."""
+    assert encode_consumer_subscription(ConsumerSubscription(topics=(32_767 * "t",)))
+    with pytest.raises(EncodeError, match="cannot be written"):
+        encode_consumer_subscription(ConsumerSubscription(topics=(32_768 * "t",)))
+
+
+def test_bytes_without_a_version_name_the_field_and_its_place():
+    with pytest.raises(Truncated) as refused:
+        decode_consumer_subscription(b"\x00")
+
+    assert (0, "version") == (refused.value.offset, refused.value.field)

@@ -254,3 +254,11 @@ def test_values_are_their_json_form():
 def test_a_nullable_array_can_be_null():
     value = {"epoch": 1, "metadataHash": 2, "lastAssignmentConfigs": None}
     assert (0, value) == decode_value(RECORD_TYPES[17], encode_value(RECORD_TYPES[17], 0, value))
+
+
+@pytest.mark.parametrize("key", [None, b"", b"\x00"])
+def test_a_key_without_a_type_names_the_field_and_its_place(key):
+    with pytest.raises(Truncated, match="a record key needs 2 bytes") as refused:
+        record_type_number(key)
+
+    assert (0, "type") == (refused.value.offset, refused.value.field)

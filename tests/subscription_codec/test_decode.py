@@ -22,6 +22,7 @@ from subscription_codec import (
 )
 from subscription_codec.consumer_protocol import decode_consumer_assignment, decode_consumer_subscription
 from subscription_codec.errors import BadText, BadVersion, TrailingBytes, Truncated
+from subscription_codec.records import IMMEDIATELY, NO_FOLLOW_UP
 from tests.subscription_codec import naive
 from tests.subscription_codec.strategies import assignments, future_subscriptions, subscriptions
 
@@ -204,8 +205,10 @@ def test_a_subscription_from_the_future_keeps_both_versions_and_all_bytes(versio
 
 def test_before_2_0_a_future_version_is_refused_for_any_following_bytes():
     """Two int32 were once read here too, so that the error depended on the first half of the process id."""
-    with pytest.raises(FutureVersion, match="unable to decode subscription data: version=3"):
+    with pytest.raises(FutureVersion, match="unable to decode subscription data: version=3") as refused:
         decode_subscription(bytes.fromhex("00000003ffffffff"), supported_version=2)
+
+    assert (0, "version") == (refused.value.offset, refused.value.field)
 
 
 def test_a_subscription_from_the_future_needs_eight_bytes():
@@ -284,3 +287,11 @@ def test_keep_future_does_not_change_known_versions():
     encoded = encode_assignment(Assignment(version=1))
 
     assert decode_assignment(encoded) == decode_assignment(encoded, keep_future=True)
+
+
+def test_the_next_rebalance_is_the_number_that_kafka_writes():
+    """KIP-441: 0 asks for a rebalance at once; ``Long.MAX_VALUE`` for none."""
+    at_once, never = (Assignment(version=11, next_rebalance_ms=each) for each in (IMMEDIATELY, NO_FOLLOW_UP))
+
+    assert encode_assignment(at_once).endswith(bytes(8))
+    assert encode_assignment(never).endswith(bytes.fromhex("7fffffffffffffff"))

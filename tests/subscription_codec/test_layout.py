@@ -1,5 +1,7 @@
 """A new version is one row in the table of its message; nothing else has to change."""
 
+from pathlib import Path
+
 import pytest
 
 from subscription_codec import (
@@ -14,6 +16,7 @@ from subscription_codec import (
     TaskId,
     TaskOffsetSum,
     TopicPartition,
+    consumer_protocol,
     decode_assignment,
     decode_subscription,
     encode_assignment,
@@ -26,6 +29,7 @@ from subscription_codec._messages import decode_by_reference, encode_by_referenc
 from subscription_codec.errors import Truncated
 from subscription_codec.layout import ASSIGNMENT_LAYOUTS, SUBSCRIPTION_LAYOUTS, Field, Layout
 from subscription_codec.wire.tasks import INT_32, TaskIdsType
+from subscription_codec.wire.types import Array, ColumnType, Struct
 
 TASKS = (TaskId(0, 1), TaskId(2, 3))
 HOSTS = (HostPartitions(HostInfo("h", 1), (TopicPartition("t", 0),)),)
@@ -114,3 +118,34 @@ def test_errors_name_the_new_field():
 def test_the_version_after_the_new_one_is_not_known():
     with pytest.raises(EncodeError, match="must be one of 1 to 12, got 13"):
         encode_subscription(FROM_12._replace(version=13))
+
+
+def structures(wire):
+    if isinstance(wire, ColumnType):
+        yield from structures(wire.inner)
+    elif isinstance(wire, Array):
+        yield from structures(wire.item)
+    elif isinstance(wire, Struct):
+        yield wire
+        for _, member in wire.members:
+            yield from structures(member)
+
+
+@pytest.mark.parametrize(
+    "layouts",
+    [
+        SUBSCRIPTION_LAYOUTS,
+        ASSIGNMENT_LAYOUTS,
+        consumer_protocol.SUBSCRIPTION_LAYOUTS,
+        consumer_protocol.ASSIGNMENT_LAYOUTS,
+    ],
+    ids=["subscription", "assignment", "envelope-subscription", "envelope-assignment"],
+)
+def test_the_page_of_metadata_has_each_field_and_each_structure(layouts):
+    page = (Path(__file__).parents[2] / "docs/reference/metadata.md").read_text()
+    released = (layout for version, layout in layouts.items() if version != 12)  # 12 is of this file
+    for field in (field for layout in released for field in layout):
+        assert f"| `{field.kafka_name}` | `{field.name}` | {field.wire.name} |" in page
+        for each in structures(field.wire):
+            members = ", ".join(f"`{name}` {member.name}" for name, member in each.members)
+            assert f"| `{each.name}` | {members} |" in page

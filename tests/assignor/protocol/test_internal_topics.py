@@ -214,6 +214,10 @@ def test_topics_that_exist_and_fit_are_left_alone():
     [
         ({"app-by-region-repartition": 2}, r"app-by-region-repartition \(expected 3, actual 2\)"),
         ({"app-counts-changelog": 4}, r"app-counts-changelog \(expected 3, actual 4\)"),
+        (
+            {"app-counts-changelog": 4, "app-by-region-repartition": 2},
+            r"app-by-region-repartition \(expected 3, actual 2\), app-counts-changelog \(expected 3, actual 4\)",
+        ),
     ],
 )
 def test_an_internal_topic_of_another_size_has_to_be_reset(existing, text):

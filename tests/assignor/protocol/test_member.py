@@ -3,6 +3,7 @@
 import pytest
 
 from assignor import StreamsAssignor, Subtopology, Topology
+from assignor.protocol import PROTOCOL_NAME
 from subscription_codec import Assignment, StandbyTask, TaskId, encode_assignment
 from subscription_codec.consumer_protocol import (
     ConsumerAssignment,
@@ -23,3 +24,8 @@ def test_a_member_with_a_task_of_a_named_topology_reports_it(tasks):
     joined = decode_member_userdata(member.subscription())[1]
 
     assert list(tasks) == [each.task for each in joined.task_offset_sums]
+
+
+def test_members_join_with_the_name_of_kafkas_assignor():
+    """Java: ``StreamsPartitionAssignor.name``. Members with another name have no protocol in common with Java's."""
+    assert "stream" == PROTOCOL_NAME

@@ -220,3 +220,11 @@ def test_since_3_2_a_member_with_standbys_gets_fewer_stateless_tasks():
     shares = balanced_by_lag([process(["a", "b"], active, standby, stateful=["0_0", *standby])], False)
 
     assert {"a": GrantedTasks(tasks("0_0"), tasks("2_1")), "b": GrantedTasks(tasks("1_0"), tasks("2_0"))} == shares
+
+
+def test_since_3_2_stateless_tasks_go_round_whatever_members_had():
+    active, had = ["0_0", "0_1"], {"a": ["0_1"], "b": ["0_0"]}
+
+    assert {"a": GrantedTasks(tasks("0_0")), "b": GrantedTasks(tasks("0_1"))} == balanced_by_lag(
+        [process(["a", "b"], active, had=had)], False
+    )

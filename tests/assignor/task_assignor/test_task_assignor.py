@@ -325,3 +325,12 @@ def test_built_in_assignors_see_tags_and_standbys():
     )
 
     assert {A: "0_0", B: "0_1", C: "1_0 +0_0 +0_1"} == shown(HIGH_AVAILABILITY.assign(state))
+
+
+@pytest.mark.parametrize("name", ["previous_active_tasks", "previous_standby_tasks"])
+def test_a_state_keeps_its_tasks_when_the_given_set_changes(name):
+    tasks = {F0, F1}
+    state = client(A, **{name: tasks})
+    tasks.clear()
+
+    assert {F0, F1} == getattr(state, name)

@@ -139,6 +139,11 @@ def test_client_tags_keep_standbys_apart():
     [
         ({}, {}, ""),
         ({"rack_aware_assignment_strategy": "none"}, {}, "rack.aware.assignment.strategy is none"),
+        (
+            {"rack_aware_assignment_strategy": "none", "rack_aware_traffic_cost": None},
+            {},
+            "rack.aware.assignment.strategy is none",
+        ),
         ({"rack_aware_traffic_cost": None}, {}, "rack.aware.assignment.traffic_cost is not configured"),
         ({"rack_aware_traffic_cost": None}, {"traffic_cost": 5}, ""),
         ({"rack_aware_non_overlap_cost": None}, {}, "rack.aware.assignment.non_overlap_cost is not configured"),
@@ -166,6 +171,24 @@ def test_active_tasks_need_all_racks_standbys_those_of_changelogs():
     assert "" == rack_aware_disabled_reason(state, standbys=True)
     state = evolve(state, partition_racks={})
     assert "task 0_0 has no known replica of its partition number 0" == rack_aware_disabled_reason(state, standbys=True)
+
+
+def test_active_tasks_need_the_racks_of_tasks_without_state_too():
+    state = state_of()
+    far = TopicPartition("in", 2)
+    state = evolve(state, tasks={**state.tasks, LESS: TaskInfo(partitions=[far])})
+
+    assert "task 1_0 has no known replica of its partition number 0" == rack_aware_disabled_reason(state)
+    assert "" == rack_aware_disabled_reason(state, standbys=True)
+
+
+def test_standbys_move_although_the_racks_of_inputs_are_unknown():
+    state, far = state_of(), given_to(A="+0_0 1_0", B="+0_1", C="0_0 0_1")
+    logs = {each: racks for each, racks in state.partition_racks.items() if each.topic == "log"}
+
+    assert given_to(A="+0_1 1_0", B="+0_0", C="0_0 0_1") == optimize_rack_aware_standby_tasks(
+        evolve(state, partition_racks=logs), far
+    )
 
 
 def with_racks(state, chance):

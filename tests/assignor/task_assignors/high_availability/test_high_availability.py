@@ -311,6 +311,7 @@ def test_a_new_client_warms_up_first():
     assert [set(tasks), set()] == [client.active for client in clients]
     assert [set(), {TaskId(0, 1)}] == [client.standby for client in clients]
     assert reasons[TaskId(0, 1), UUID(int=2)].startswith("is to be active here")
+    assert f"active here until {UUID(int=2)} has caught up" in reasons[TaskId(0, 1), UUID(int=1)]
 
 
 def test_a_process_within_the_acceptable_lag_takes_over_at_once():
@@ -331,11 +332,15 @@ def test_a_lag_that_is_missing_ends_the_leader():
         assign_tasks([ProcessState(UUID(int=1), 1)], tasks, tasks)
 
 
-def test_lags_may_stand_in_layers():
+@pytest.mark.parametrize(
+    "own", [(), ({},), ({0: 1000},), ({0: 100_000, 9: 1}, {0: 0}), ({9: 1, 0: 500}, {1: 0}), ({9: 1, 1: 0},)], ids=str
+)
+def test_lags_may_stand_in_layers_and_may_name_tasks_that_are_gone(own):
     clients, tasks = two()
-    layers = ({tasks[0]: 100_000, TaskId(9, 9): 1}, {tasks[0]: 0}, clients[1].lags)
-    twins = [clients[0], ProcessState(UUID(int=2), 1, lags=ChainMap(*layers))]
-    plain, _ = two()
+    layers = [{TaskId(0, partition): lag for partition, lag in each.items()} for each in own]
+    lags = ChainMap(*layers, clients[1].lags)
+    twins, plain = ([clients[0], ProcessState(UUID(int=2), 1, lags=each)] for each in (lags, dict(lags)))
+    plain = again(plain)
     assign_tasks(plain, tasks, tasks)
     assign_tasks(twins, tasks, tasks)
 

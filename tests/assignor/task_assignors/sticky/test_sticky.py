@@ -184,6 +184,18 @@ def test_like_the_straight_version_on_random_groups():
         assert (seed, result(twins)) == (seed, result(clients))
 
 
+def test_like_the_straight_version_if_tasks_were_claimed_twice():
+    for seed in range(300):
+        clients, tasks, chance = random_group(seed)
+        for client in clients:
+            client.previous_active |= {task for task in tasks if chance.random() < 0.3}
+        twins, standbys = fresh(clients), chance.randint(0, 2)
+        assign_tasks(clients, tasks, set(tasks), standbys)
+        naive_sticky.assign_tasks(twins, tasks, set(tasks), standbys)
+
+        assert (seed, result(twins)) == (seed, result(clients))
+
+
 # What must hold
 
 
