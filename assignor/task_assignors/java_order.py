@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 from uuid import UUID
 
 from attrs import define, field
@@ -11,6 +11,8 @@ from attrs import define, field
 from subscription_codec import TaskId
 
 Key = TypeVar("Key")
+DEFAULT_BUCKETS: Final = 16
+"""How many buckets a hash set begins with."""
 
 
 def hash_order(tasks: Iterable[TaskId]) -> list[TaskId]:
@@ -19,7 +21,7 @@ def hash_order(tasks: Iterable[TaskId]) -> list[TaskId]:
     A bucket that Java would turn into a tree (nine tasks or more in it, which takes as many subtopologies) is taken
     for a plain one.
     """
-    hashes = {task: _spread(_task_hash(task)) for task in tasks}
+    hashes = {task: spread(_task_hash(task)) for task in tasks}
     return bucket_order(list(hashes), hashes)
 
 
@@ -29,36 +31,47 @@ def hash_order_before_3_0(tasks: Iterable[TaskId]) -> list[TaskId]:
     >>> [str(task) for task in hash_order_before_3_0([TaskId(1, 0), TaskId(0, 2), TaskId(0, 0)])]
     ['0_0', '1_0', '0_2']
     """
-    hashes = {task: _spread(((task.subtopology << 32) + task.partition) % 0xFFFFFFFF) for task in sorted(tasks)}
+    hashes = {task: spread(((task.subtopology << 32) + task.partition) % 0xFFFFFFFF) for task in sorted(tasks)}
     return bucket_order(list(hashes), hashes)
 
 
-def bucket_order(keys: Sequence[Key], hashes: Mapping[Key, int]) -> list[Key]:
-    """Sort keys, given in insertion order, by their buckets in a hash set."""
-    buckets = 16
+def bucket_order(keys: Sequence[Key], hashes: Mapping[Key, int], buckets: int = DEFAULT_BUCKETS) -> list[Key]:
+    """Sort keys, given in insertion order, by their buckets in a hash set that begins with so many ``buckets``."""
     while len(keys) > 0.75 * buckets:
         buckets *= 2
     return sorted(keys, key=lambda key: hashes[key] % buckets)
 
 
+def table_size(capacity: int) -> int:
+    """Return how many buckets a hash set of this initial capacity begins with."""
+    return 1 << max(0, capacity - 1).bit_length()
+
+
+def buckets_of_copy(size: int) -> int:
+    """Return how many buckets a hash set begins with that is made of a collection with so many elements."""
+    return table_size(max(DEFAULT_BUCKETS, int(size / 0.75) + 1))
+
+
 def uuid_hash(value: UUID) -> int:
     """Return the hash of a UUID in a hash set."""
     both = (value.int >> 64) ^ (value.int & (1 << 64) - 1)
-    return _spread(both >> 32 ^ both)
+    return spread(both >> 32 ^ both)
 
 
 def _task_hash(task: TaskId) -> int:
-    return 31 * (31 * (31 + task.subtopology) + task.partition) + _string_hash(task.topology or "")
+    return 31 * (31 * (31 + task.subtopology) + task.partition) + string_hash(task.topology or "")
 
 
-def _string_hash(text: str) -> int:
+def string_hash(text: str) -> int:
+    """Return ``String.hashCode``, of which only the lower 32 bits count."""
     value = 0
-    for character in text:
-        value = 31 * value + ord(character)
+    utf_16 = text.encode("utf-16", "surrogatepass")[2:]  # in native order, without the byte order mark
+    for unit in memoryview(utf_16).cast("H"):
+        value = 31 * value + unit
     return value
 
 
-def _spread(value: int) -> int:
+def spread(value: int) -> int:
     """Mix the upper half into the lower one (``HashMap.hash``); only the lower 32 bits count."""
     value &= 0xFFFFFFFF
     return value ^ value >> 16

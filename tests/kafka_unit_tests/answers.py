@@ -41,7 +41,7 @@ from subscription_codec import (
     encode_assignment,
     encode_subscription,
 )
-from tests.kafka_unit_tests import leader_answers
+from tests.kafka_unit_tests import leader_answers, streams_group_answers
 from tests.subscription_codec import java_view
 
 Values = Mapping[str, Any]
@@ -184,6 +184,7 @@ _OPERATIONS: Mapping[str, Callable[[Values], Values]] = {
     "assign": assign,
     "utility": run_utility,
     **leader_answers.OPERATIONS,
+    **streams_group_answers.OPERATIONS,
 }
 
 

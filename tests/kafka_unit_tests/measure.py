@@ -1,7 +1,7 @@
 """Runs bridges, canaries and controls, and counts what came of them."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final, Self
@@ -81,19 +81,19 @@ def failing(results: Iterable[TestResult]) -> list[str]:
 class Runs:
     """All runs, two JVMs at a time; a result is waited for when it is asked for."""
 
-    def __init__(self, releases: Iterable[str] = RELEASES, *, slow_controls: bool = False) -> None:
-        self._slow_controls = slow_controls
+    def __init__(self, bridges: Sequence[Bridge] = BRIDGES, *, slow_controls: bool = False) -> None:
+        self.bridges, self._slow_controls = bridges, slow_controls
         self._pool = ThreadPoolExecutor(2)
         self._runs: dict[tuple[str, str, str], Future[list[TestResult]]] = {}
-        for release in releases:
-            for bridge in (each for each in BRIDGES if release in each.releases):
-                classes = [test_class(suite) for suite in suites_of(bridge, release)]
+        for release in self.releases:
+            for bridge in (each for each in bridges if release in each.releases):
+                classes = [test_class(bridge, suite) for suite in suites_of(bridge, release)]
                 for kind in ("bridge", "canary"):
                     self._runs[kind, bridge.name, release] = self._pool.submit(
                         run, release, classes, bridge.replaced, canary=kind == "canary"
                     )
             self._runs["control", "", release] = self._pool.submit(
-                run, release, [test_class(suite) for suite in self.controls(release)], {}
+                run, release, list(self._control_classes(release).values()), {}
             )
 
     def __enter__(self) -> Self:
@@ -102,11 +102,29 @@ class Runs:
     def __exit__(self, *_: object) -> None:
         self._pool.shutdown(cancel_futures=True)
 
+    @property
+    def releases(self) -> list[str]:
+        return [release for release in RELEASES if any(release in bridge.releases for bridge in self.bridges)]
+
+    @property
+    def suites(self) -> list[tuple[Bridge, str, str]]:
+        """Every bridge, test class and release of the runs."""
+        return all_suites(self.bridges)
+
     def controls(self, release: str) -> list[str]:
         """The test classes whose controls run."""
-        suites = {suite for bridge in BRIDGES if release in bridge.releases for suite in suites_of(bridge, release)}
+        return sorted(self._control_classes(release))
+
+    def _control_classes(self, release: str) -> dict[str, str]:
+        """Their full names by test class."""
         slow = () if self._slow_controls or release < "3" else SLOW_CONTROLS
-        return sorted(suites.difference(slow))
+        return {
+            suite: test_class(bridge, suite)
+            for bridge in self.bridges
+            if release in bridge.releases
+            for suite in suites_of(bridge, release)
+            if suite not in slow
+        }
 
     def measured(self, bridge: Bridge, suite: str, release: str) -> Measured:
         """What came of a test class."""
@@ -121,13 +139,13 @@ class Runs:
         return [each for each in self._runs[kind, bridge, release].result() if each.suite == suite]
 
 
-def all_suites(releases: Iterable[str] = RELEASES) -> list[tuple[Bridge, str, str]]:
+def all_suites(bridges: Iterable[Bridge] = BRIDGES) -> list[tuple[Bridge, str, str]]:
     """Every bridge, test class and release."""
     return [
         (bridge, suite, release)
-        for bridge in BRIDGES
+        for bridge in bridges
         for suite in bridge.suites
-        for release in releases
+        for release in RELEASES
         if release in bridge.releases and suite in suites_of(bridge, release)
     ]
 
@@ -145,14 +163,15 @@ def recorded_rows() -> dict[tuple[str, str, str], Row]:
 
 
 def record(runs: Runs, path: Path = RECORDED) -> None:
-    """Write all counts, and of the controls those that ran."""
-    rows = []
-    for bridge, suite, release in all_suites():
+    """Write all counts of bridges and controls that ran, and keep the others."""
+    kept = {(row["bridge"], row["suite"], row["release"]): row for row in recorded()["rows"]}
+    for bridge, suite, release in runs.suites:
         measured = runs.measured(bridge, suite, release)
         reasons = {test: listed(bridge.name, suite, test) for test in failing(measured.results)}
-        rows.append(asdict(measured.row) | {"listed": reasons, "untouched": measured.untouched})
+        kept[measured.row.key] = asdict(measured.row) | {"listed": reasons, "untouched": measured.untouched}
+    rows = [kept[bridge.name, suite, release] for bridge, suite, release in all_suites()]
     controls = recorded()["controls"]
-    for release in RELEASES:
+    for release in runs.releases:
         own = controls.setdefault(release, {"jars": {}, "suites": {}})
         own["jars"] = checksums(release)
         for suite in runs.controls(release):

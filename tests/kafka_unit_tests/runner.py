@@ -18,6 +18,7 @@ from typing import Final
 from attrs import frozen
 
 from tests.integration.kafka_jars import cache_folder, class_path, jvm, program
+from tests.kafka_unit_tests.suites import STREAMS_GROUPS
 
 ROOT: Final = Path(__file__).parents[2]
 JAVA: Final = Path(__file__).parent / "java"
@@ -32,8 +33,8 @@ _TEST_LIBRARIES: Final = (
     "org.hamcrest:hamcrest:3.0",
 )
 _TEST_LIBRARIES_BEFORE_3: Final = ("junit:junit:4.13.2", "org.easymock:easymock:4.3")
-_SINCE_3_8: Final = ("Kip924.java", "Leader.java")
-"""Sources that need the public interface of task assignors."""
+_SINCE: Final = {"Kip924.java": "3.8", "Leader.java": "3.8", "StreamsGroups.java": STREAMS_GROUPS}
+"""Sources that need classes of this release: the public interface of task assignors, the broker's task assignor."""
 _RUN_SECONDS: Final = 1800  # a slow control on a busy machine
 
 
@@ -58,17 +59,20 @@ class TestResult:
 
 def jars(release: str) -> list[Path]:
     """The class path of Kafka's tests; ``Unavailable`` says what is missing."""
-    kafka = [
-        f"{_KAFKA}:{name}:{release}{kind}" for name in ("kafka-streams", "kafka-clients") for kind in ("", ":test")
-    ]
+    kafka = [f"{_KAFKA}:{name}:{release}{kind}" for name in _own_jars(release) for kind in ("", ":test")]
     libraries = (*_TEST_LIBRARIES, *(_TEST_LIBRARIES_BEFORE_3 if release < "3" else ()))
     return [Path(each) for each in class_path(*kafka, *libraries).split(os.pathsep)]
 
 
 def checksums(release: str) -> dict[str, str]:
     """The SHA-256 of Kafka's own jars among them."""
-    own = [jar for jar in jars(release) if jar.name.startswith(("kafka-streams", "kafka-clients"))]
-    return {jar.name: hashlib.sha256(jar.read_bytes()).hexdigest() for jar in own}
+    own = {f"{name}-{release}{kind}.jar" for name in _own_jars(release) for kind in ("", "-test")}
+    return {jar.name: hashlib.sha256(jar.read_bytes()).hexdigest() for jar in jars(release) if jar.name in own}
+
+
+def _own_jars(release: str) -> tuple[str, ...]:
+    both = ("kafka-streams", "kafka-clients")
+    return both if release < STREAMS_GROUPS else (*both, "kafka-group-coordinator")
 
 
 def run(
@@ -103,7 +107,7 @@ def run(
 
 def _agent(release: str) -> Path:
     """The bridge as a jar, compiled for the release; kept until one of its sources changes."""
-    sources = [path for path in sorted(JAVA.glob("*.java")) if release >= "3" or path.name not in _SINCE_3_8]
+    sources = [path for path in sorted(JAVA.glob("*.java")) if release >= _SINCE.get(path.name, "")]
     shared = SHARED_JAVA / "Json.java"
     content = b"".join(path.read_bytes() for path in (*sources, shared))
     agent = cache_folder() / f"kafka-unit-tests_{release}_{hashlib.sha256(content).hexdigest()[:12]}.jar"

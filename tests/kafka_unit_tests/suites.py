@@ -7,9 +7,12 @@ from attrs import frozen
 
 NEWEST: Final = "4.3.1"
 RELEASES: Final = (NEWEST, "3.9.2", "2.8.2")
+STREAMS_GROUPS: Final = "4.2"
+"""The first release with a bridge to the broker's task assignor."""
 _INTERNALS: Final = "org.apache.kafka.streams.processor.internals."
 _ASSIGNMENT: Final = f"{_INTERNALS}assignment."
 _PUBLIC: Final = "org.apache.kafka.streams.processor.assignment."
+_BROKER: Final = "org.apache.kafka.coordinator.group.streams.assignor."
 
 Replaced = Mapping[str, str]
 """Methods of Kafka, each with the method in ``java/`` that asks Python instead."""
@@ -44,6 +47,8 @@ UTILITIES: Final[Replaced] = {
 }
 LEADER: Final[Replaced] = {f"{_INTERNALS}StreamsPartitionAssignor.assign": "Leader.assign"}
 """With the codec of Java, so that no error of ours at one end can hide one at the other."""
+BROKER: Final[Replaced] = {f"{_BROKER}StickyTaskAssignor.assign": "StreamsGroups.assign"}
+"""Of streams groups (KIP-1071), in the group coordinator."""
 
 
 @frozen
@@ -54,6 +59,8 @@ class Bridge:
     replaced: Replaced
     suites: tuple[str, ...]
     releases: tuple[str, ...] = RELEASES
+    package: str = ""
+    """Of the test classes, if it is not that of Kafka Streams."""
 
 
 _CODEC_SUITES: Final = ("SubscriptionInfoTest", "AssignmentInfoTest")
@@ -79,6 +86,7 @@ BRIDGES: Final = (
     Bridge("utilities", UTILITIES, ("TaskAssignmentUtilsTest",), _SINCE_3_8),
     Bridge("codec, task assignors, utilities", {**CODEC, **ASSIGNORS, **UTILITIES}, _LEADER_SUITES),
     Bridge("leader", LEADER, _LEADER_SUITES, _SINCE_3_8),
+    Bridge("broker's task assignor", BROKER, ("StickyTaskAssignorTest",), (NEWEST,), _BROKER),
 )
 
 _ABSENT: Final[Mapping[str, tuple[str, ...]]] = {
@@ -91,7 +99,7 @@ _ABSENT: Final[Mapping[str, tuple[str, ...]]] = {
     "3.9.2": ("StickyTaskAssignorTest",),
     NEWEST: ("StickyTaskAssignorTest",),
 }
-"""Test classes that the test jar of a release does not have."""
+"""Test classes that the test jar of Kafka Streams does not have in a release."""
 
 SLOW_CONTROLS: Final = ("HighAvailabilityTaskAssignorTest", "LegacyStickyTaskAssignorTest")
 """Minutes with Kafka's own rack solver, so their controls are recorded with the checksums of the jars."""
@@ -102,12 +110,13 @@ RANDOM: Final = ("TaskAssignorConvergenceTest",)
 
 def suites_of(bridge: Bridge, release: str) -> tuple[str, ...]:
     """The test classes of a bridge that a release has."""
-    return tuple(suite for suite in bridge.suites if suite not in _ABSENT[release])
+    return tuple(suite for suite in bridge.suites if bridge.package or suite not in _ABSENT[release])
 
 
-def test_class(suite: str) -> str:
+def test_class(bridge: Bridge, suite: str) -> str:
     """The full name of a test class."""
-    return f"{_INTERNALS if suite.endswith('PartitionAssignorTest') else _ASSIGNMENT}{suite}"
+    streams = _INTERNALS if suite.endswith("PartitionAssignorTest") else _ASSIGNMENT
+    return f"{bridge.package or streams}{suite}"
 
 
 _EQUAL: Final = "pins one of several answers of the same cost"

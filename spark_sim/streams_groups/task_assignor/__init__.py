@@ -1,0 +1,32 @@
+"""The broker's task assignor of streams groups (KIP-1071), ``sticky``, as each release of Kafka has it."""
+
+from spark_sim.streams_groups.task_assignor._hash_order import hash_map_order
+from spark_sim.streams_groups.task_assignor._releases import NEWEST_RELEASE, RELEASES
+from spark_sim.streams_groups.task_assignor._sticky import assign
+from spark_sim.streams_groups.task_assignor._types import (
+    AssignmentMemberSpec,
+    GroupAssignment,
+    GroupSpec,
+    MemberAssignment,
+    TaskAssignorError,
+    TaskId,
+    Topology,
+    TopologyDescriber,
+    UnknownReleaseError,
+)
+
+__all__ = [
+    "NEWEST_RELEASE",
+    "RELEASES",
+    "AssignmentMemberSpec",
+    "GroupAssignment",
+    "GroupSpec",
+    "MemberAssignment",
+    "TaskAssignorError",
+    "TaskId",
+    "Topology",
+    "TopologyDescriber",
+    "UnknownReleaseError",
+    "assign",
+    "hash_map_order",
+]
