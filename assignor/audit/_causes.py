@@ -14,6 +14,7 @@ from typing import Final
 from attrs import field, frozen
 
 from assignor.audit._generation import Generation, GroupMember
+from assignor.inspect.described_group import CLASSIC
 
 CERTAIN: Final = "certain"
 LIKELY: Final = "likely"
@@ -21,6 +22,7 @@ UNKNOWN: Final = "unknown"
 _SCHEDULE_SLACK_MS: Final = 60_000
 """How much later than scheduled a probing rebalance completes: a member polls, and the others join."""
 _SHOWN_NAMES: Final = 10
+_FIRST_EPOCH: Final = 2
 _SERVER_SESSION_MS: Final = 45_000
 """Kafka's default of ``group.consumer.session.timeout.ms``; records of groups that are not classic have no timeout."""
 
@@ -107,8 +109,15 @@ def _group_created(change: Transition) -> _Found:
     if not change.after.members:
         return (CERTAIN, "the group has no members yet") if change.before is None else None
     first = "the first generation in the records" if change.before is None else "the group was empty"
-    confidence = CERTAIN if change.before is not None or change.after.number <= 1 else UNKNOWN
+    confidence = CERTAIN if change.before is not None else _confidence_of_the_first(change.after)
     return confidence, f"{first}; joined: {_names(change.after.members.values())}"
+
+
+def _confidence_of_the_first(first: Generation) -> str:
+    if first.number <= 1:
+        return CERTAIN
+    # The first epoch is 1 up to Kafka 4.0 and 2 in 4.3.
+    return LIKELY if first.type != CLASSIC and first.number == _FIRST_EPOCH else UNKNOWN
 
 
 def _all_left(change: Transition) -> _Found:
@@ -177,8 +186,10 @@ def _member_left(change: Transition) -> _Found:
 def _member_timed_out(change: Transition) -> _Found:
     if not change.gone:
         return None
-    # Kafka Streams does not leave when it closes: internal.leave.group.on.close is false. Nor do static members.
-    stays = change.after.is_streams or any(member.instance_id for member in change.gone)
+    # Kafka Streams does not leave a classic group when it closes: internal.leave.group.on.close is false. Nor do static
+    # members. It leaves a group of KIP-1071.
+    streams = change.after.is_streams and change.after.type == CLASSIC
+    stays = streams or any(member.instance_id for member in change.gone)
     known = [member for member in change.gone if _silence(change, member) is not None]
     # Silence is no evidence if no member commits: there may be no records.
     silent = known and any(_has_committed_lately(change, before) for before, _ in change.kept)

@@ -15,7 +15,7 @@ from attrs import define, field, frozen
 from assignor.audit._generation import Generation, GroupMember
 from assignor.audit.tables import valid_text
 from assignor.inspect.described_group import CONSUMER, SHARE, STREAMS
-from assignor.inspect.member import shorten_uuids
+from assignor.inspect.member import short_name
 from subscription_codec.coordinator import RecordType
 
 _GROUP_TYPES: Final[Mapping[str, str]] = {"ConsumerGroup": CONSUMER, "ShareGroup": SHARE, "StreamsGroup": STREAMS}
@@ -44,6 +44,8 @@ class EpochGroup:
     type: str
     topic_names: dict[str, str]
     """By topic id. Brokers before 4.1 write them in records of the group, later ones in offset commits only."""
+    _source_topics: dict[str, tuple[str, ...]] = field(factory=dict)
+    """By subtopology of a streams group: the topics that its tasks read."""
     _members: dict[str, Mapping[str, Any]] = field(factory=dict)
     _targets: dict[str, Mapping[str, Any]] = field(factory=dict)
     _epoch: _Epoch | None = None
@@ -67,6 +69,8 @@ class EpochGroup:
             _put(self._targets, key["memberId"], value)
             if self._epoch is not None and value is not None:
                 self._epoch.targets[key["memberId"]] = value
+        elif what == "Topology" and value is not None:
+            self._source_topics = {each["subtopologyId"]: _input_topics(each) for each in value["subtopologies"]}
         elif what in ("PartitionMetadata", "StatePartitionMetadata") and value is not None:
             self._learn_topics(value)
         return None
@@ -97,17 +101,30 @@ class EpochGroup:
         active = _tasks(target, "activeTasks") if has_tasks else self._partitions(target)
         return GroupMember(
             member_id=member_id,
-            name=metadata.get("instanceId") or shorten_uuids(member_id),
+            name=metadata.get("instanceId") or short_name(member_id),
             client_id=metadata["clientId"],
             host=metadata["clientHost"],
             instance_id=metadata.get("instanceId"),
             rebalance_timeout_ms=metadata.get("rebalanceTimeoutMs", 0),
             process_id=metadata.get("processId"),
             rack=metadata.get("rackId"),
-            topics=tuple(metadata.get("subscribedTopicNames", ())),
+            topics=tuple(metadata.get("subscribedTopicNames", self._all_source_topics())),
             active=active,
+            task_partitions=self._task_partitions(target) if has_tasks else frozenset(),
             standby=_tasks(target, "standbyTasks") | _tasks(target, "warmupTasks"),
             has_tasks=has_tasks,
+        )
+
+    def _all_source_topics(self) -> tuple[str, ...]:
+        return tuple(sorted({topic for topics in self._source_topics.values() for topic in topics}))
+
+    def _task_partitions(self, target: Mapping[str, Any]) -> frozenset[str]:
+        """Return the partitions that active tasks read, as if all topics of a subtopology had equally many."""
+        return frozenset(
+            f"{topic}-{partition}"
+            for tasks in target.get("activeTasks", ())
+            for topic in self._source_topics.get(tasks["subtopologyId"], ())
+            for partition in tasks["partitions"]
         )
 
     def _partitions(self, target: Mapping[str, Any]) -> frozenset[str]:
@@ -116,6 +133,10 @@ class EpochGroup:
             for topic in target.get("topicPartitions", ())
             for partition in topic["partitions"]
         )
+
+
+def _input_topics(subtopology: Mapping[str, Any]) -> tuple[str, ...]:
+    return (*subtopology["sourceTopics"], *(each["name"] for each in subtopology["repartitionSourceTopics"]))
 
 
 def _valid_texts(value: Any) -> Any:

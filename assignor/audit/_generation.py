@@ -76,15 +76,17 @@ class GroupMember:
     standby: frozenset[str] = frozenset()
     """With the warm-up tasks of a classic group."""
     has_tasks: bool = False
+    task_partitions: frozenset[str] = frozenset()
+    """What its active tasks read, in a group of KIP-1071: partitions of the topics of the topology."""
     decoded: DecodedMember | None = None
     """None in a group that is not classic."""
 
     @cached_property
     def partitions(self) -> frozenset[str]:
-        """Its partitions; of a group of KIP-1071 they are not known."""
+        """Its partitions; in a group of KIP-1071 with those that a smaller topic of the subtopology does not have."""
         if not self.has_tasks:
             return self.active
-        return frozenset() if self.decoded is None else _texts(self.decoded.assignment.seen.partitions)
+        return self.task_partitions if self.decoded is None else _texts(self.decoded.assignment.seen.partitions)
 
     @cached_property
     def previous(self) -> frozenset[str]:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any, Final, Protocol
 
 import click
 
 from assignor.cli._group_watch import ChangeTracker, Look, ProblemClock, error_text
 from assignor.formats.block_yaml import to_yaml
-from assignor.formats.text import printable
+from assignor.formats.text import join_names, printable
 from assignor.inspect import InspectedGroup, Severity, finding_text, group_progress, progress_text
 
 
@@ -109,7 +110,7 @@ class TableOutput:
         from assignor.cli import _group_tables
 
         if self._everything:
-            return _group_tables.render_overview(groups)
+            return _group_tables.render_overview(groups, self._console.width)
         return _group_tables.render_group(groups[0], summary(groups[0]))
 
 
@@ -147,7 +148,8 @@ def _overview_markdown(groups: Sequence[InspectedGroup]) -> str:
 def _group_markdown(group: InspectedGroup) -> str:
     lines = [f"## {_escape(group.described.name)}", "", _escape(summary(group)), ""]
     if group.members:
-        lines += [_table(_MEMBER_COLUMNS, [_member_row(group, number) for number in range(len(group.members))]), ""]
+        rows = [_member_row(group, shown) for shown in group.as_json()["members"]]
+        lines += [_table([*rows[0]], [[*row.values()] for row in rows]), ""]
     lines += [
         f"- {'**problem**' if each.severity is Severity.PROBLEM else 'notice'} `{each.code}`: "
         f"{_escape(finding_text(each))}"
@@ -156,23 +158,28 @@ def _group_markdown(group: InspectedGroup) -> str:
     return "\n".join(lines).rstrip()
 
 
-_MEMBER_COLUMNS: Final = ("member", "client", "host", "sends / supports", "releases", "active", "standby", "warm-up")
-
-
-def _member_row(group: InspectedGroup, number: int) -> tuple[str, ...]:
-    shown = group.as_json()["members"][number]
+def _member_row(group: InspectedGroup, shown: Mapping[str, Any]) -> dict[str, str]:
+    """Return the columns of a member in Markdown, by their titles; those in the middle depend on the protocol."""
+    place = {"member": shown["name"], "client": shown["client_id"], "host": shown["host"].removeprefix("/")}
+    tasks = {
+        "active": " ".join(shown["active"] or shown["partitions"]),
+        "standby": " ".join(shown["standby"]),
+        "warm-up": " ".join((*shown["warm_up"], *shown["standby_or_warm_up"])),
+    }
+    if group.described.broker:
+        return {**place, "epoch": str(shown["epoch"]), **tasks, "waits for": _awaited_text(shown["awaited"] or ())}
     sent = shown["used_version"]
     supported = "?" if shown["supported_version"] is None else shown["supported_version"]
-    return (
-        shown["name"],
-        shown["client_id"],
-        shown["host"].removeprefix("/"),
-        "" if sent is None else f"{sent} / {supported}",
-        shown["releases"] or "",
-        " ".join(shown["active"] or shown["partitions"]),
-        " ".join(shown["standby"]),
-        " ".join((*shown["warm_up"], *shown["standby_or_warm_up"])),
-    )
+    versions = "" if sent is None else f"{sent} / {supported}"
+    return {**place, "sends / supports": versions, "releases": shown["releases"] or "", **tasks}
+
+
+def _awaited_text(awaited: Iterable[Mapping[str, Any]]) -> str:
+    parts = []
+    for holders, each in groupby(awaited, key=lambda entry: entry["holders"]):
+        source = f" from {join_names(holders)}" if holders else ""
+        parts.append(" ".join(entry["name"] for entry in each) + source)
+    return ", ".join(parts)
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -15,17 +15,24 @@ from assignor.inspect._progress import (
     lines_with_same_metadata,
     progress_text,
 )
+from assignor.inspect.broker_assigned import (
+    Assigned,
+    BrokerAssignment,
+    BrokerGroup,
+    DescribedSubtopology,
+    DescribedTopology,
+    InternalTopic,
+)
 from assignor.inspect.check import Finding, Severity
 from assignor.inspect.checks import TRANSIENT
 from assignor.inspect.described_group import (
     DEFAULT_MAX_MESSAGE_BYTES,
     LOOKUP_TIMEOUT_SECONDS,
-    BrokerAssignment,
     ClusterGroups,
     DescribedGroup,
     DescribedGroupMember,
     NoSuchGroup,
-    subscribed_topics,
+    topics_of,
     with_topic_metadata,
 )
 
@@ -33,13 +40,18 @@ __all__ = [
     "DEFAULT_MAX_MESSAGE_BYTES",
     "LOOKUP_TIMEOUT_SECONDS",
     "TRANSIENT",
+    "Assigned",
     "BrokerAssignment",
+    "BrokerGroup",
     "Change",
     "ClusterGroups",
     "DescribedGroup",
     "DescribedGroupMember",
+    "DescribedSubtopology",
+    "DescribedTopology",
     "Finding",
     "InspectedGroup",
+    "InternalTopic",
     "NoSuchGroup",
     "Progress",
     "Severity",
@@ -53,7 +65,7 @@ __all__ = [
     "is_stable",
     "lines_with_same_metadata",
     "progress_text",
-    "subscribed_topics",
+    "topics_of",
     "upgrade_text",
     "with_topic_metadata",
 ]

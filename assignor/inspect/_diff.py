@@ -37,6 +37,9 @@ def _state_changes(before: InspectedGroup, after: InspectedGroup) -> Iterator[Ch
     old, new = before.described.state, after.described.state
     if old != new:
         yield Change("state", {"before": old, "after": new})
+    epochs = [group.described.broker.epoch if group.described.broker else None for group in (before, after)]
+    if None not in epochs and epochs[0] != epochs[1]:
+        yield Change("epoch", {"before": epochs[0], "after": epochs[1]})
 
 
 def _member_changes(before: InspectedGroup, after: InspectedGroup) -> Iterator[Change]:

@@ -9,6 +9,9 @@ from attrs import frozen
 
 from assignor.inspect import record_size
 from assignor.inspect._messages import finding_text, upgrade_text
+from assignor.inspect._release_detection import streams_protocol_releases
+from assignor.inspect.broker_assigned.json_form import broker_group_json, broker_member_json
+from assignor.inspect.broker_assigned.reconciliation import Reconciliation, reconcile
 from assignor.inspect.check import Finding, GroupView, Severity
 from assignor.inspect.checks import run_checks
 from assignor.inspect.described_group import (
@@ -40,6 +43,9 @@ class InspectedGroup:
     """For each task with a standby or warm-up replica."""
 
     upgrade_status: UpgradeStatus
+
+    reconciliations: Mapping[str, Reconciliation]
+    """How far each member is on its way to its target assignment, by its name; empty in a classic group."""
 
     findings: tuple[Finding, ...]
     """Problems first."""
@@ -84,6 +90,14 @@ class InspectedGroup:
         marked = member.assignment.warm_ups if kind is StandbyKind.WARM_UP else ()
         return (*marked, *(task for task in member.assignment.standbys if self.standby_kinds[task] is kind))
 
+    def releases_of(self, member: InspectedMember) -> str | None:
+        """Return the releases that a member may run, as far as the group shows them."""
+        if member.subscription.used_version is not None:
+            return str(member.subscription.candidate_releases)
+        if self.described.type == STREAMS:
+            return streams_protocol_releases(is_static=member.described.group_instance_id is not None)
+        return None
+
     def as_json(self) -> dict[str, Any]:
         """Return the JSON form; docs/how-to/group.md lists the keys."""
         raw, status = self.described, self.upgrade_status
@@ -94,6 +108,8 @@ class InspectedGroup:
             "protocol_type": raw.protocol_type,
             "protocol": raw.protocol,
             "error": raw.error or None,
+            "coordinator": raw.coordinator or None,
+            **broker_group_json(raw),
             "leader": None,
             "leading_process": self.leading_process,
             "upgrade": {
@@ -132,7 +148,7 @@ class InspectedGroup:
             "supported_version": sent.supported_version,
             "answered_version": got.used_version,
             "answered_supported_version": got.supported_version,
-            "releases": str(sent.candidate_releases) if sent.used_version is not None else None,
+            "releases": self.releases_of(member),
             "last_generation": sent.generation if sent.generation >= 0 else None,
             "process_id": None if sent.process_id is None else str(sent.process_id),
             "end_point": sent.user_end_point,
@@ -154,8 +170,7 @@ class InspectedGroup:
             "error_code": got.error_code,
             "next_rebalance_ms": got.next_rebalance_ms,
             "levels": {**got.levels, **sent.levels},
-            "epoch": raw.broker_assignment.epoch if raw.broker_assignment else None,
-            "has_target": raw.broker_assignment.is_target if raw.broker_assignment else None,
+            **broker_member_json(raw.broker_assignment, self.reconciliations.get(member.name), self.described.type),
             "metadata_bytes": record_size.member_record_bytes(raw),
             "problem": sent.problem or got.problem,
         }
@@ -174,13 +189,14 @@ def inspect_group(described: DescribedGroup, members: tuple[InspectedMember, ...
             if described.type != CLASSIC or described.protocol_type in _CONSUMER_PROTOCOL_TYPES
             else ()
         )
-    status = upgrade_status(members)
+    status, reconciliations = upgrade_status(members), reconcile(described, members)
     return InspectedGroup(
         described=described,
         members=members,
         standby_kinds=classify_standbys(members),
         upgrade_status=status,
-        findings=run_checks(GroupView(described, members, status)),
+        reconciliations=reconciliations,
+        findings=run_checks(GroupView(described, members, status, reconciliations)),
     )
 
 

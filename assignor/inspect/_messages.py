@@ -14,8 +14,6 @@ from assignor.inspect.upgrade_status import Stage, UpgradeStatus
 from subscription_codec import EARLIEST_PROBEABLE_VERSION
 
 _GROUP_TYPES: Final[Mapping[str, str]] = {
-    "consumer": "KIP-848: the broker assigns, and members send no metadata that could be decoded",
-    "streams": "KIP-1071: the broker assigns tasks, and members send no metadata that could be decoded",
     "share": "KIP-932, a share group: no partition is assigned for long, and there is no metadata",
 }
 _STATES: Final[Mapping[str, str]] = {
@@ -35,7 +33,7 @@ class Change:
     """One change of a group between two looks; ``diff.find_changes`` finds it."""
 
     code: str
-    """``first-seen``, ``state``, ``joined``, ``left``, ``version``, ``upgrade`` or ``task``."""
+    """``first-seen``, ``state``, ``epoch``, ``joined``, ``left``, ``version``, ``upgrade`` or ``task``."""
 
     parameters: Mapping[str, Any]
     """Keyword arguments of the code's template."""
@@ -72,6 +70,63 @@ def _not_described(error: str = "", state: str = "") -> str:
 
 def _not_ready() -> str:
     return "the broker assigns no task (NotReady): topics are missing, or have the wrong number of partitions"
+
+
+def _missing_source_topics(topics: Sequence[str]) -> str:
+    return f"{_things('source topic', topics)} missing: create {'it' if len(topics) == 1 else 'them'}"
+
+
+def _missing_internal_topics(topics: Sequence[str]) -> str:
+    return f"{_things('internal topic', topics)} missing: the broker creates them, if the members' user may"
+
+
+def _incorrectly_partitioned_topics(
+    wrong: Sequence[tuple[str, int, int]] = (), unequal: Mapping[str, int] | None = None
+) -> str:
+    if unequal:
+        counts = join_names(f"{topic} ({number})" for topic, number in unequal.items())
+        return f"source topics of one subtopology differ in their number of partitions: {counts}; joins need equal ones"
+    return "internal topics have the wrong number of partitions: " + join_names(
+        f"{topic} has {found} and needs {expected}" for topic, found, expected in wrong
+    )
+
+
+def _stale_topology(names: Sequence[str], epoch: int, group_epoch: int) -> str:
+    return (
+        f"{_verb(names, 'has', 'have')} topology epoch {epoch}, the group {group_epoch}: restart with the new topology"
+    )
+
+
+def _assignment_delayed(epoch: int, assignment_epoch: int) -> str:
+    return (
+        f"the broker has not computed the assignment of epoch {epoch} yet (the last one is of epoch {assignment_epoch})"
+    )
+
+
+def _unreconciled(name: str, confirmed: bool, things: Sequence[str], waiting: Sequence[str]) -> str:
+    action = "has to revoke" if confirmed else "has not confirmed its target assignment"
+    if not waiting:
+        return f"{name} {action}"
+    what = f" {join_names(things)}" if things and confirmed else ""
+    need = f" for {join_names(things)}" if things and not confirmed else ""
+    return f"{name} {action}{what}; {_verb(waiting, 'waits', 'wait')}{need}"
+
+
+def _too_few_standbys(tasks: Sequence[str], wanted: int, least: int, processes: int) -> str:
+    reason = f"; there {'is' if processes == 1 else 'are'} only {processes} process{'es' * (processes > 1)}"
+    return (
+        f"{count(len(tasks), 'task')} with state ({join_names(tasks)}) "
+        f"{'has' if len(tasks) == 1 else 'have'} fewer standbys than the {wanted} of streams.num.standby.replicas, "
+        f"at least {least}{reason if processes <= wanted else ''}"
+    )
+
+
+def _without_end_point(names: Sequence[str]) -> str:
+    return f"{_verb(names, 'has', 'have')} no application.server, others do: interactive queries do not find its state"
+
+
+def _classic_members(names: Sequence[str]) -> str:
+    return f"{_verb(names, 'uses', 'use')} the classic protocol still: the group is being migrated"
 
 
 def _not_classic(group_type: str) -> str:
@@ -181,6 +236,15 @@ def _metadata_size(size: int, limit: int) -> str:
 TEMPLATES: Final[Mapping[str, Callable[..., str]]] = {
     "not-described": _not_described,
     "not-ready": _not_ready,
+    "missing-source-topics": _missing_source_topics,
+    "missing-internal-topics": _missing_internal_topics,
+    "incorrectly-partitioned-topics": _incorrectly_partitioned_topics,
+    "stale-topology": _stale_topology,
+    "assignment-delayed": _assignment_delayed,
+    "unreconciled": _unreconciled,
+    "too-few-standbys": _too_few_standbys,
+    "without-end-point": _without_end_point,
+    "classic-members": _classic_members,
     "not-classic": _not_classic,
     "not-streams": _not_streams,
     "unsettled": _unstable,
@@ -245,6 +309,7 @@ def _task_change(task: str, before: Sequence[str], after: Sequence[str]) -> str:
 _CHANGES: Final[Mapping[str, Callable[..., str]]] = {
     "first-seen": lambda state, members: f"{state} with {count(members, 'member')}",
     "state": lambda before, after: f"{before} → {after}",
+    "epoch": lambda before, after: f"epoch {before} → {after}",
     "joined": lambda members: f"joined: {join_names(members)}",
     "left": lambda members: f"left: {join_names(members)}",
     "version": lambda member, before, after: f"{member}: version {_versions(*before)} → {_versions(*after)}",

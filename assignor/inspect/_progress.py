@@ -15,6 +15,7 @@ from attrs import frozen
 from assignor.formats.text import count, format_seconds, join_names
 from assignor.inspect._group import InspectedGroup
 from assignor.inspect._release_detection import KAFKA_RELEASES, CandidateReleases
+from assignor.inspect.broker_assigned.reconciliation import blocking_members
 from assignor.inspect.described_group import CLASSIC, DEAD, EMPTY, REBALANCING, STABLE, WITHOUT_METADATA
 from assignor.inspect.member import InspectedMember
 from assignor.inspect.upgrade_status import Stage
@@ -57,7 +58,7 @@ class Progress:
     """Milliseconds since 1970; None unless it is a probing rebalance."""
 
     unconfirmed: tuple[str, ...]
-    """In a group whose broker assigns: names of the members without their target assignment."""
+    """In a group whose broker assigns: names of the members that have to revoke, or to confirm their assignment."""
 
     @property
     def on_releases(self) -> int:
@@ -86,11 +87,7 @@ def group_progress(group: InspectedGroup, release: Release | None = None) -> Pro
         waiting_for=_names(each for each in group.members if versions and each not in arrived),
         next_rebalance=Rebalance.IMMEDIATE if immediate else Rebalance.PROBING if times else None,
         next_rebalance_ms=None if immediate else min(times, default=None),
-        unconfirmed=_names(
-            each
-            for each in group.members
-            if each.described.broker_assignment and not each.described.broker_assignment.is_target
-        ),
+        unconfirmed=blocking_members(group.reconciliations),
     )
 
 

@@ -19,6 +19,9 @@ from upgrade.releases import RELEASES, Release
 KAFKA_RELEASES: Final = tuple(release for release in RELEASES.values() if release.is_released)
 OWN_RELEASES: Final = tuple(RELEASES[name] for name in ("streams-assignor", "streams-assignor-3", "simulated-4"))
 
+_FIRST_STREAMS_RELEASE: Final = "4.1.0"
+_FIRST_STATIC_STREAMS_RELEASE: Final = "4.4.0"
+
 
 @frozen
 class CandidateReleases:
@@ -115,3 +118,14 @@ def common_rebalance_protocol(found: Iterable[Release]) -> str | None:
     """
     protocols = {protocol for release in found for protocol in release.rebalance_protocols}
     return protocols.pop() if len(protocols) == 1 else None
+
+
+def streams_protocol_releases(*, is_static: bool) -> str:
+    """Return the releases whose members join a group of KIP-1071; brokers up to 4.3 refuse static members.
+
+    Heartbeats have no version from which more would follow.
+
+    >>> streams_protocol_releases(is_static=False)
+    '4.1.0 or later'
+    """
+    return f"{_FIRST_STATIC_STREAMS_RELEASE if is_static else _FIRST_STREAMS_RELEASE} or later"

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from attrs import field, frozen
 
-from assignor.inspect.described_group import DescribedGroup
+from assignor.inspect.broker_assigned.reconciliation import Reconciliation
+from assignor.inspect.described_group import STREAMS, DescribedGroup
 from assignor.inspect.member import InspectedMember
 from assignor.inspect.upgrade_status import UpgradeStatus
 
@@ -42,6 +43,13 @@ class GroupView(NamedTuple):
     described_group: DescribedGroup
     members: Sequence[InspectedMember]
     upgrade_status: UpgradeStatus
+    reconciliations: Mapping[str, Reconciliation]
+    """By name of a member; empty in a classic group."""
+
+    @property
+    def is_streams_group(self) -> bool:
+        """Whether it is a group of KIP-1071."""
+        return self.described_group.type == STREAMS
 
 
 class Match(NamedTuple):

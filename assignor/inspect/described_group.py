@@ -3,19 +3,20 @@
 The states of a classic group are ``Stable``, ``PreparingRebalance``, ``CompletingRebalance``, ``Empty``, ``Dead``. Only
 in ``Stable`` does a broker show the members' metadata and the protocol name. Java: ``GroupMetadata.summary``.
 
-In groups of the other types the broker assigns. It has no metadata of members, and shows what it assigned in every
-state. Their states are ``Assigning`` and ``Reconciling`` instead of the two rebalancing ones; a group of KIP-1071 is
-``NotReady`` while topics are missing.
+In groups of the other types the broker assigns (``broker_assigned``). It has no metadata of members, and shows what it
+assigned in every state. Their states are ``Assigning`` and ``Reconciling`` instead of the two rebalancing ones; a group
+of KIP-1071 is ``NotReady`` while topics are missing or have the wrong number of partitions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from attrs import evolve, field, frozen
 
-from subscription_codec import DecodeError, TaskId, TopicPartition
+from assignor.inspect.broker_assigned import BrokerAssignment, BrokerGroup
+from subscription_codec import DecodeError
 from subscription_codec.consumer_protocol import decode_consumer_subscription
 from upgrade.features.client.errors import ClusterError
 
@@ -23,10 +24,12 @@ STABLE: Final = "Stable"
 EMPTY: Final = "Empty"
 DEAD: Final = "Dead"
 NOT_READY: Final = "NotReady"
+ASSIGNING: Final = "Assigning"
+RECONCILING: Final = "Reconciling"
 WITHOUT_METADATA: Final = ("PreparingRebalance", "CompletingRebalance")
 """The states of a classic group in which the broker shows no metadata of members."""
 
-REBALANCING: Final = (*WITHOUT_METADATA, "Assigning", "Reconciling")
+REBALANCING: Final = (*WITHOUT_METADATA, ASSIGNING, RECONCILING)
 
 CLASSIC: Final = "classic"
 CONSUMER: Final = "consumer"
@@ -47,31 +50,6 @@ LOOKUP_TIMEOUT_SECONDS: Final = 10.0
 
 class NoSuchGroup(ClusterError):
     """The cluster has no group of that name."""
-
-
-@frozen(kw_only=True)
-class BrokerAssignment:
-    """What the broker assigned to a member of a group that is not classic, and what it knows of that member."""
-
-    epoch: int = 0
-    """Of the member; it rises with each new assignment. Below the group's epoch, the member has not confirmed it."""
-
-    topics: tuple[str, ...] = ()
-    partitions: tuple[TopicPartition, ...] = ()
-    """Of KIP-848 and KIP-932."""
-
-    active: tuple[TaskId, ...] = ()
-    """Of KIP-1071, like the next two."""
-
-    standby: tuple[TaskId, ...] = ()
-    warm_up: tuple[TaskId, ...] = ()
-    is_target: bool = True
-    """Whether this is what the member is to have; False while it has to revoke, or to wait for another member."""
-
-    process_id: str = ""
-    rack: str | None = None
-    end_point: str = ""
-    client_tags: Mapping[str, str] = field(factory=dict, hash=False)
 
 
 @frozen(kw_only=True)
@@ -111,10 +89,19 @@ class DescribedGroup:
     members: tuple[DescribedGroupMember, ...] = ()
 
     partition_counts: Mapping[str, int] = field(factory=dict, hash=False)
-    """By subscribed topic; topics with an unknown number are left out."""
+    """By topic that the group reads or needs; topics with an unknown number are left out."""
+
+    missing_topics: frozenset[str] = frozenset()
+    """Topics of the group that certainly do not exist."""
 
     max_message_bytes: int | None = None
     """Largest record that the broker can store of the group; None if unknown."""
+
+    coordinator: str = ""
+    """Address of the broker that described the group; empty if unknown."""
+
+    broker: BrokerGroup | None = None
+    """None in a classic group."""
 
     error: str = ""
     """Why the group is listed and not described; then `state` is the listed one and there are no members."""
@@ -131,10 +118,10 @@ class ClusterGroups:
     """One line for each part of the cluster whose groups may be missing: a broker, or partitions of a topic."""
 
 
-def subscribed_topics(members: Iterable[DescribedGroupMember]) -> set[str]:
-    """Return the topics that members subscribe to; a subscription that cannot be decoded has none."""
-    found: set[str] = set()
-    for member in members:
+def topics_of(group: DescribedGroup) -> set[str]:
+    """Return the topics that a group reads or needs; a subscription that cannot be decoded has none."""
+    found = {*group.broker.topology.topics} if group.broker and group.broker.topology else set[str]()
+    for member in group.members:
         if member.broker_assignment:
             found.update(member.broker_assignment.topics)
             continue
@@ -146,21 +133,24 @@ def subscribed_topics(members: Iterable[DescribedGroupMember]) -> set[str]:
 
 
 def with_topic_metadata(
-    groups: Iterable[DescribedGroup], partition_counts: Mapping[str, int], max_message_bytes: int | None
+    groups: Iterable[DescribedGroup],
+    partition_counts: Mapping[str, int],
+    max_message_bytes: int | None,
+    missing_topics: Collection[str] = (),
 ) -> list[DescribedGroup]:
-    """Return the groups with the limit of their record and the partition counts of the topics they subscribe to.
+    """Return the groups with the limit of their record and what is known of their topics.
 
     ``partition_counts`` has the number of partitions by topic, as far as it is known.
     """
-    return [
-        evolve(
-            group,
-            max_message_bytes=max_message_bytes,
-            partition_counts={
-                topic: partition_counts[topic]
-                for topic in subscribed_topics(group.members)
-                if topic in partition_counts
-            },
+    found = []
+    for group in groups:
+        topics = topics_of(group)
+        found.append(
+            evolve(
+                group,
+                max_message_bytes=max_message_bytes,
+                partition_counts={topic: partition_counts[topic] for topic in topics if topic in partition_counts},
+                missing_topics=frozenset(topics.intersection(missing_topics)),
+            )
         )
-        for group in groups
-    ]
+    return found

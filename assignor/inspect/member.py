@@ -14,7 +14,8 @@ from uuid import UUID
 from attrs import field, frozen
 
 from assignor.inspect._release_detection import CandidateReleases, common_rebalance_protocol, find_candidates
-from assignor.inspect.described_group import BrokerAssignment, DescribedGroupMember
+from assignor.inspect.broker_assigned import Assigned, BrokerAssignment
+from assignor.inspect.described_group import DescribedGroupMember
 from assignor.protocol import feature_levels
 from assignor.protocol.feature_levels import NO_LEVELS, Levels
 from subscription_codec import (
@@ -44,6 +45,9 @@ from subscription_codec.consumer_protocol import (
 )
 
 _UUID: Final = re.compile(r"([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_KAFKA_UUID: Final = re.compile(r"[\w+/-]{22}", re.ASCII)
+"""A UUID in base64, of Kafka or librdkafka: the whole member id in groups of KIP-848 and KIP-1071."""
+
 UNKNOWN_PROTOCOL: Final = "unknown"
 NO_CANDIDATES: Final = CandidateReleases()
 
@@ -235,7 +239,7 @@ def decode_members(members: Iterable[DescribedGroupMember], *, streams: bool) ->
 def _decoded(raw: DescribedGroupMember, streams: bool) -> tuple[SubscriptionSeen, AssignmentSeen]:
     found = raw.broker_assignment
     if found:
-        return _known_to_broker(found), _assigned_by_broker(found)
+        return _known_to_broker(found), _assigned_by_broker(found.current)
     return subscription_seen(raw.subscription, streams), assignment_seen(raw.assignment, streams)
 
 
@@ -268,7 +272,13 @@ def _unique_names(members: Sequence[DescribedGroupMember]) -> list[str]:
 
 
 def short_name(member_id: str) -> str:
-    """Return the beginning of the last UUID in a member id; the member id if it has none."""
+    """Return the beginning of the last UUID in a member id; the member id if it has none.
+
+    >>> short_name("app-a6cdcd8c-a8df-47ff-ba6a-d5ea8d10ca11"), short_name("D0mU8HO4RSaQvoRUEoWQnQ")
+    ('a6cdcd8c', 'D0mU8HO4')
+    """
+    if _KAFKA_UUID.fullmatch(member_id):
+        return member_id[:8]
     found = _UUID.findall(member_id)
     return str(found[-1]) if found else member_id
 
@@ -285,7 +295,7 @@ def _known_to_broker(found: BrokerAssignment) -> SubscriptionSeen:
     )
 
 
-def _assigned_by_broker(found: BrokerAssignment) -> AssignmentSeen:
+def _assigned_by_broker(found: Assigned) -> AssignmentSeen:
     return AssignmentSeen(
         partitions=found.partitions,
         active=in_order(found.active),

@@ -209,8 +209,7 @@ def test_a_group_of_the_new_protocol(broker: str, request: pytest.FixtureRequest
         found = reports(broker, name, "--check")
         with_librdkafka = reported(broker, name, "--check", "--client", "confluent-kafka")
 
-    assert ("consumer", "Stable", ["not-classic"]) == (found["type"], found["state"], codes(found))
-    assert "KIP-848" in found["findings"][0]["text"]
+    assert ("consumer", "Stable", []) == (found["type"], found["state"], codes(found))
     assert [[f"{name}-{each}" for each in range(3)]] == [member["partitions"] for member in found["members"]]
     assert (1, True) == (with_librdkafka.returncode, "not described" in with_librdkafka.stdout)
 
@@ -233,32 +232,6 @@ def test_warm_ups_and_the_process_of_the_leader(application: Application, broker
     assert [2, 0] == sorted((len(member["warm_up"]) for member in found["members"]), reverse=True)
     assert not any(member["standby"] or member["standby_or_warm_up"] for member in found["members"])
     assert sorted(TASKS) == active(found)
-
-
-@pytest.mark.java
-def test_a_group_of_kip_1071(tmp_path: Path) -> None:
-    """Kafka Streams with ``group.protocol=streams``: the broker assigns its tasks."""
-    with Cluster(tmp_path, metadata="4.3-IV0") as cluster:
-        try:
-            cluster.start(1)
-        except Unavailable as missing:
-            pytest.skip(f"no real broker: {missing}")
-        application = Application(cluster.brokers)
-        settings = {"group.protocol": "streams"}
-        with (
-            newest_java(application, cluster.brokers, tmp_path / "1", settings) as one,
-            newest_java(application, cluster.brokers, tmp_path / "2", settings) as other,
-        ):
-            settle(one, other)
-            waited = reported(cluster.brokers, application.name, "--wait", "stable", "--timeout", "1m")
-            found = reports(cluster.brokers, application.name, "--check")
-
-    assert 0 == waited.returncode, waited.stderr
-    assert ("streams", "Stable", ["not-classic"]) == (found["type"], found["state"], codes(found))
-    assert "KIP-1071" in found["findings"][0]["text"]
-    assert {frozenset(one.tasks), frozenset(other.tasks)} == {
-        frozenset(member["active"]) for member in found["members"]
-    }
 
 
 @pytest.mark.parametrize("release", with_matrix([NEWEST, OLDER], [NEWEST], "the same on an older broker"))

@@ -25,6 +25,7 @@ from assignor.inspect.described_group import (
     OFFSETS_TOPIC,
 )
 from upgrade.features.client.errors import Unreachable
+from upgrade.features.client.node_address import node_address
 
 with naming_the_extra("confluent"):
     from confluent_kafka import KafkaError, KafkaException
@@ -189,6 +190,7 @@ def _described_group(found: Any) -> DescribedGroup:
         state=found.state,
         protocol_type=found.protocol_type,
         protocol=found.protocol,
+        coordinator=node_address(found.broker),
         members=tuple(
             DescribedGroupMember(
                 member_id=each.id,

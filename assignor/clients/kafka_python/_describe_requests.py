@@ -11,15 +11,26 @@ from typing import Any, Final
 
 from assignor.clients.kafka_python import _schemas
 from assignor.clients.kafka_python._private_api import ApiMessage
-from assignor.inspect.described_group import (
-    CONSUMER,
-    SHARE,
-    STREAMS,
+from assignor.inspect import (
+    Assigned,
     BrokerAssignment,
+    BrokerGroup,
     DescribedGroup,
     DescribedGroupMember,
+    DescribedSubtopology,
+    DescribedTopology,
+    InternalTopic,
 )
+from assignor.inspect.broker_assigned.topics import task_id
+from assignor.inspect.described_group import CONSUMER, SHARE, STREAMS
+from assignor.inspect.member import in_order
 from subscription_codec import TaskId, TopicPartition
+
+_UNKNOWN: Final = -(2**31)
+"""Of authorized operations that were not asked for, or that the broker does not know."""
+
+_CLASSIC_MEMBER: Final = 0  # the type of a member of a consumer group
+_CONSUMER_MEMBER: Final = 1
 
 
 def _message_class(name: str) -> Any:
@@ -37,68 +48,105 @@ _RESPONSES: Final = [_message_class(f"{name}Response") for name in _NAMES.values
 
 def described_group(found: Any, group_type: str) -> DescribedGroup:
     """Convert a group in a response to one of these requests."""
+    is_streams = group_type == STREAMS
     return DescribedGroup(
         name=found.group_id,
         state=found.group_state,
         type=group_type,
         protocol_type=group_type,
-        protocol=getattr(found, "assignor_name", ""),
+        protocol=getattr(found, "assignor_name", None) or "",
         members=tuple(
             DescribedGroupMember(
                 member_id=each.member_id,
                 group_instance_id=getattr(each, "instance_id", None),
                 client_id=each.client_id,
                 host=each.client_host,
-                broker_assignment=_streams_assignment(each) if group_type == STREAMS else _consumer_assignment(each),
+                broker_assignment=_streams_assignment(each) if is_streams else _consumer_assignment(each),
             )
             for each in found.members
+        ),
+        broker=BrokerGroup(
+            epoch=found.group_epoch,
+            assignment_epoch=found.assignment_epoch,
+            topology=_topology(found.topology) if is_streams and found.topology else None,
+            authorized_operations=None if found.authorized_operations == _UNKNOWN else found.authorized_operations,
         ),
     )
 
 
 def _consumer_assignment(member: Any) -> BrokerAssignment:
     """Convert the assignment of a member of KIP-848 or KIP-932; the latter has no target."""
-    partitions = _partitions(member.assignment)
     target = getattr(member, "target_assignment", None)
     return BrokerAssignment(
         epoch=member.member_epoch,
         topics=tuple(member.subscribed_topic_names),
-        partitions=partitions,
-        is_target=target is None or partitions == _partitions(target),
+        topic_regex=getattr(member, "subscribed_topic_regex", None) or None,
+        current=_partitions(member.assignment),
+        target=None if target is None else _partitions(target),
+        is_classic=getattr(member, "member_type", _CONSUMER_MEMBER) == _CLASSIC_MEMBER,
         rack=member.rack_id,
     )
 
 
-def _partitions(assignment: Any) -> tuple[TopicPartition, ...]:
+def _partitions(assignment: Any) -> Assigned:
     topics = assignment.topic_partitions
-    return tuple(sorted(TopicPartition(topic.topic_name, each) for topic in topics for each in topic.partitions))
+    found = (TopicPartition(topic.topic_name, each) for topic in topics for each in topic.partitions)
+    return Assigned(partitions=tuple(sorted(found)))
 
 
 def _streams_assignment(member: Any) -> BrokerAssignment:
-    current, target = (
-        [_tasks(each) for each in (assignment.active_tasks, assignment.standby_tasks, assignment.warmup_tasks)]
-        for assignment in (member.assignment, member.target_assignment)
-    )
     end_point = member.user_endpoint
     return BrokerAssignment(
         epoch=member.member_epoch,
-        active=current[0],
-        standby=current[1],
-        warm_up=current[2],
-        is_target=current == target,
+        current=_tasks(member.assignment),
+        target=_tasks(member.target_assignment),
+        is_classic=member.is_classic,
         process_id=member.process_id,
+        topology_epoch=member.topology_epoch,
         rack=member.rack_id,
         end_point=f"{end_point.host}:{end_point.port}" if end_point else "",
         client_tags={tag.key: tag.value for tag in member.client_tags},
+        offset_sums=_offsets(member.task_offsets),
+        end_offset_sums=_offsets(member.task_end_offsets),
     )
 
 
-def _tasks(subtopologies: Iterable[Any]) -> tuple[TaskId, ...]:
-    return tuple(sorted(_task(each.subtopology_id, number) for each in subtopologies for number in each.partitions))
+def _tasks(assignment: Any) -> Assigned:
+    return Assigned(
+        active=_task_ids(assignment.active_tasks),
+        standby=_task_ids(assignment.standby_tasks),
+        warm_up=_task_ids(assignment.warmup_tasks),
+    )
 
 
-def _task(subtopology: str, partition: int) -> TaskId:
-    """Return a task; Kafka Streams numbers its subtopologies, though the protocol has strings."""
-    if subtopology.isdecimal():
-        return TaskId(int(subtopology), partition)
-    return TaskId(0, partition, subtopology)
+def _task_ids(subtopologies: Iterable[Any]) -> tuple[TaskId, ...]:
+    return in_order(task_id(each.subtopology_id, number) for each in subtopologies for number in each.partitions)
+
+
+def _offsets(tasks: Iterable[Any]) -> Mapping[TaskId, int]:
+    return {task_id(each.subtopology_id, each.partition): each.offset for each in tasks}
+
+
+def _topology(found: Any) -> DescribedTopology:
+    return DescribedTopology(
+        epoch=found.epoch,
+        subtopologies=tuple(
+            DescribedSubtopology(
+                name=each.subtopology_id,
+                source_topics=tuple(each.source_topics),
+                repartition_sink_topics=tuple(each.repartition_sink_topics),
+                changelogs=tuple(map(_internal_topic, each.state_changelog_topics)),
+                repartition_sources=tuple(map(_internal_topic, each.repartition_source_topics)),
+            )
+            for each in found.subtopologies or ()
+        ),
+    )
+
+
+def _internal_topic(found: Any) -> InternalTopic:
+    return InternalTopic(
+        name=found.name,
+        partitions=found.partitions,
+        replication_factor=found.replication_factor,
+        configs={each.key: each.value for each in found.topic_configs},
+    )

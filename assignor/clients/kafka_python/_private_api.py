@@ -10,6 +10,7 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import wraps
+from socket import SHUT_RDWR
 from typing import Any, Final, Protocol
 
 # Modules without documentation.
@@ -46,6 +47,7 @@ __all__ = [
     "ListGroupsRequest",
     "MetadataRequest",
     "RebalanceProtocol",
+    "api_versions",
     "call_later",
     "call_soon",
     "check_private_names",
@@ -64,6 +66,8 @@ __all__ = [
     "send_commit",
     "send_heartbeat",
     "session_seconds",
+    "shut_down",
+    "socket_of",
 ]
 
 TESTED_VERSIONS: Final = "3.0.0 to 3.0.12"
@@ -478,12 +482,30 @@ def connect(consumer: Any, node: Any, seconds: float) -> tuple[Any, Any]:
     try:
         net.run(connecting)
         connection.broker_version_data.api_version(OffsetCommitRequest, *[_offset_commit.VERSION] * 2)
-        socket = connection.transport._sock
+        socket = socket_of(connection)
         socket.settimeout(seconds)
     except BaseException:
         disconnect(connection)
         raise
     return connection, socket
+
+
+def api_versions(connection: Any) -> dict[int, tuple[int, int]]:
+    """Return the lowest and the highest version of each API that the broker of a connection supports."""
+    return dict(connection.broker_version_data.api_versions)
+
+
+def socket_of(connection: Any) -> Any:
+    """Return the socket of a connection that is ready; ``ConnectionError`` if it is closed."""
+    if connection.transport is None:
+        raise ConnectionError("the connection is closed")
+    return connection.transport._sock
+
+
+def shut_down(connection: Any) -> None:
+    """Make a thread that reads from a connection fail. From any thread."""
+    with suppress(OSError):
+        socket_of(connection).shutdown(SHUT_RDWR)
 
 
 def disconnect(connection: Any) -> None:

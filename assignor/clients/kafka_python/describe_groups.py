@@ -8,64 +8,49 @@ its own connections and closes them.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from attrs import evolve, field, frozen
-from kafka.errors import IncompatibleBrokerVersion, KafkaError, for_code
+from kafka.errors import for_code
 
+from assignor.clients.kafka_python._broker_connection import (
+    BrokerConnection,
+    connect_to_any,
+    find_coordinator,
+    raise_for_error,
+)
 from assignor.clients.kafka_python._describe_requests import REQUESTS
 from assignor.clients.kafka_python._describe_requests import described_group as broker_assigned_group
+from assignor.clients.kafka_python._group_facts import offline_partitions, with_facts
 from assignor.clients.kafka_python._private_api import (
-    DescribeConfigsRequest,
     DescribeGroupsRequest,
-    FindCoordinatorRequest,
     ListGroupsRequest,
-    MetadataRequest,
 )
+from assignor.formats.text import join_names
 from assignor.inspect import (
     LOOKUP_TIMEOUT_SECONDS,
     ClusterGroups,
     DescribedGroup,
     DescribedGroupMember,
     NoSuchGroup,
-    subscribed_topics,
-    with_topic_metadata,
 )
-from assignor.inspect.described_group import CLASSIC, DEAD, EMPTY, MAX_MESSAGE_BYTES_KEY, OFFSETS_TOPIC
-from upgrade.features.client.connection import Connection, Deadline
+from assignor.inspect.described_group import CLASSIC, CONSUMER, DEAD, EMPTY, STREAMS
+from upgrade.features.client.connection import Deadline
 from upgrade.features.client.errors import ApiError, ClusterError, Unreachable
 
 _MAX_RESPONSE_BYTES: Final = 100 * 2**20
 """The largest request that a broker accepts. kafka-python's own limit is below the size of a large group."""
 
-_TOPIC_RESOURCE: Final = 2  # DescribeConfigs' type of resource
 _GROUP_ID_NOT_FOUND: Final = 69
+_SINCE: Final[Mapping[str, str]] = {
+    CONSUMER: "groups of type consumer (KIP-848: Kafka 3.7 or later)",
+    STREAMS: "groups of type streams (KIP-1071: Kafka 4.1 or later)",
+}
 _RETRIABLE_CODES: Final = frozenset({14, 15, 16})  # COORDINATOR_LOAD_IN_PROGRESS, _NOT_AVAILABLE, NOT_COORDINATOR
 _RETRY_SECONDS: Final = 0.2
 _GROUPS_PER_REQUEST: Final = 100
 _BROKER_SHARE: Final = 0.8  # of the time; the rest is for the metadata of topics
-
-
-class _BrokerConnection(Connection):
-    """A connection to one broker, for requests about groups."""
-
-    @property
-    def server(self) -> str:
-        """The address of the broker."""
-        return self._server
-
-    def send(self, request_type: Any, deadline: Deadline, **fields: Any) -> Any:
-        """Send a request in the highest common version; return the response, which may contain an error code."""
-        try:
-            sent = self._connection.send_request(
-                request_type(**fields), request_timeout_ms=max(1, int(1000 * deadline.remaining))
-            )
-            return self._wait(sent, deadline)
-        except IncompatibleBrokerVersion as error:
-            raise Unreachable(f"{self._server} does not support {request_type.__name__}: {error}") from None
-        except (KafkaError, OSError, ValueError) as error:
-            raise Unreachable(f"{self._server}: {' '.join(str(error).split()) or type(error).__name__}") from None
 
 
 @frozen(kw_only=True)
@@ -99,7 +84,7 @@ class GroupLookup:
         deadline = Deadline(self.timeout_seconds)
         with self._connect_to_any(deadline) as node:
             found = self._describe_at_coordinator(node, name, deadline)
-            return _with_topic_metadata([found], node, deadline)[0]
+            return with_facts([found], node, deadline)[0]
 
     def groups(self) -> ClusterGroups:
         """Return all groups of the cluster that the user may list, as far as brokers answer.
@@ -116,14 +101,14 @@ class GroupLookup:
                 raise Unreachable("; ".join(failures))
             groups = sorted({group.name: group for answer in found.values() for group in answer.groups}.items())
             return ClusterGroups(
-                groups=tuple(_with_topic_metadata([group for _, group in groups], node, deadline)),
-                failures=(*failures, *_offline_partitions(node, deadline)),
+                groups=tuple(with_facts([group for _, group in groups], node, deadline)),
+                failures=(*failures, *offline_partitions(node, deadline)),
             )
 
-    def _describe_at_coordinator(self, node: _BrokerConnection, name: str, deadline: Deadline) -> DescribedGroup:
+    def _describe_at_coordinator(self, node: BrokerConnection, name: str, deadline: Deadline) -> DescribedGroup:
         while True:
             try:
-                with self._connect(_find_coordinator(node, name, deadline), deadline) as coordinator:
+                with self._connect(find_coordinator(node, name, deadline), deadline) as coordinator:
                     return _describe(coordinator, name, deadline)
             except (ApiError, Unreachable) as failure:
                 if not _may_succeed(failure) or deadline.remaining <= _RETRY_SECONDS:
@@ -158,26 +143,12 @@ class GroupLookup:
             may_succeed=error_code in _RETRIABLE_CODES or any(code in _RETRIABLE_CODES for _, code in groups),
         )
 
-    def _connect_to_any(self, deadline: Deadline) -> _BrokerConnection:
+    def _connect_to_any(self, deadline: Deadline) -> BrokerConnection:
         servers = [server for each in self.bootstrap_servers.split(",") if (server := each.strip())]
-        errors = []
-        for number, server in enumerate(servers):
-            try:
-                return self._connect(server, deadline.share(len(servers) - number))
-            except Unreachable as error:
-                errors.append(str(error))
-        raise Unreachable("; ".join(errors) or "expected HOST:PORT,... as bootstrap servers, got none")
+        return connect_to_any(servers, self._connect, deadline)
 
-    def _connect(self, address: str, deadline: Deadline) -> _BrokerConnection:
-        return _BrokerConnection(address, {**self.settings, "receive_message_max_bytes": _MAX_RESPONSE_BYTES}, deadline)
-
-
-def _find_coordinator(node: _BrokerConnection, name: str, deadline: Deadline) -> str:
-    """Return the address of a group's coordinator; one group a request, as old brokers accept no list."""
-    answer = node.send(FindCoordinatorRequest, deadline, key=name, key_type=0, coordinator_keys=[name])
-    found = answer.coordinators[0] if answer.coordinators else answer
-    _raise_for_error(found)
-    return f"[{found.host}]:{found.port}" if ":" in found.host else f"{found.host}:{found.port}"
+    def _connect(self, address: str, deadline: Deadline) -> BrokerConnection:
+        return BrokerConnection(address, {**self.settings, "receive_message_max_bytes": _MAX_RESPONSE_BYTES}, deadline)
 
 
 def _may_succeed(failure: ClusterError) -> bool:
@@ -185,34 +156,46 @@ def _may_succeed(failure: ClusterError) -> bool:
     return failure.code in _RETRIABLE_CODES if isinstance(failure, ApiError) else isinstance(failure, Unreachable)
 
 
-def _describe(coordinator: _BrokerConnection, name: str, deadline: Deadline) -> DescribedGroup:
+def _describe(coordinator: BrokerConnection, name: str, deadline: Deadline) -> DescribedGroup:
     (found,) = coordinator.send(DescribeGroupsRequest, deadline, groups=[name]).groups
     if found.error_code not in (0, _GROUP_ID_NOT_FOUND):
-        _raise_for_error(found)
+        raise_for_error(found)
     if found.error_code == 0 and found.group_state != DEAD:
-        return _described_group(found)
+        return evolve(_described_group(found), coordinator=coordinator.server)
     # Brokers describe a group that is not classic as one that does not exist. The list of its coordinator has it.
     answer = coordinator.send(ListGroupsRequest, deadline)
-    _raise_for_error(answer)
+    raise_for_error(answer)
     for listed in _listed_groups(answer):
         if listed.name == name:
             return _describe_by_type(coordinator, listed, deadline)
-    raise NoSuchGroup(f"no group {name!r} at {coordinator.server}, its coordinator")
+    raise NoSuchGroup(f"no group {name!r} at {coordinator.server}, its coordinator{_unsupported_types(coordinator)}")
 
 
-def _describe_by_type(coordinator: _BrokerConnection, listed: DescribedGroup, deadline: Deadline) -> DescribedGroup:
+def _unsupported_types(node: BrokerConnection) -> str:
+    """Name the types of groups that a broker cannot have; empty if it can have all."""
+    missing = [text for group_type, text in _SINCE.items() if not node.supports(REQUESTS[group_type])]
+    return f"; this broker does not support {join_names(missing)}" if missing else ""
+
+
+def _describe_by_type(coordinator: BrokerConnection, listed: DescribedGroup, deadline: Deadline) -> DescribedGroup:
     """Describe a listed group that is not classic; one of a type that is unknown here is returned as it was listed."""
     if listed.type not in REQUESTS:
         return evolve(listed, error="" if listed.state in (EMPTY, DEAD) else _unknown_type(listed.type))
-    (found,) = coordinator.send(REQUESTS[listed.type], deadline, group_ids=[listed.name]).groups
+    (found,) = _send_described(coordinator, listed.type, [listed.name], deadline).groups
     if found.error_code == _GROUP_ID_NOT_FOUND:
         raise NoSuchGroup(f"no group {listed.name!r} at {coordinator.server}, its coordinator")
-    _raise_for_error(found)
-    return broker_assigned_group(found, listed.type)
+    raise_for_error(found)
+    return evolve(broker_assigned_group(found, listed.type), coordinator=coordinator.server)
+
+
+def _send_described(node: BrokerConnection, group_type: str, names: Sequence[str], deadline: Deadline) -> Any:
+    if group_type == CLASSIC:
+        return node.send(DescribeGroupsRequest, deadline, groups=names)
+    return node.send(REQUESTS[group_type], deadline, group_ids=names, include_authorized_operations=True)
 
 
 def _describe_listed(
-    node: _BrokerConnection, listed: Sequence[DescribedGroup], deadline: Deadline
+    node: BrokerConnection, listed: Sequence[DescribedGroup], deadline: Deadline
 ) -> Iterator[tuple[DescribedGroup, int]]:
     """Yield each listed group, described if that is possible, with the error code of its description."""
     for group_type in sorted({group.type for group in listed}):
@@ -222,17 +205,14 @@ def _describe_listed(
 
 
 def _describe_batch(
-    node: _BrokerConnection, group_type: str, listed: Sequence[DescribedGroup], deadline: Deadline
+    node: BrokerConnection, group_type: str, listed: Sequence[DescribedGroup], deadline: Deadline
 ) -> Iterator[tuple[DescribedGroup, int]]:
     if group_type != CLASSIC and group_type not in REQUESTS:
         yield from ((evolve(group, error=_unknown_type(group_type)), 0) for group in listed)
         return
     names = [group.name for group in listed]
     try:
-        if group_type == CLASSIC:
-            answer = node.send(DescribeGroupsRequest, deadline, groups=names)
-        else:
-            answer = node.send(REQUESTS[group_type], deadline, group_ids=names)
+        answer = _send_described(node, group_type, names, deadline)
     except ClusterError as error:
         yield from ((evolve(group, error=str(error)), 0) for group in listed)
         return
@@ -244,7 +224,8 @@ def _describe_batch(
         if found.error_code:
             yield evolve(group, error=_error_text(found)), found.error_code
         else:
-            yield _described_group(found) if group_type == CLASSIC else broker_assigned_group(found, group_type), 0
+            shown = _described_group(found) if group_type == CLASSIC else broker_assigned_group(found, group_type)
+            yield evolve(shown, coordinator=node.server), 0
 
 
 def _unknown_type(group_type: str) -> str:
@@ -281,65 +262,6 @@ def _described_group(found: Any) -> DescribedGroup:
             for each in found.members
         ),
     )
-
-
-def _with_topic_metadata(
-    groups: Iterable[DescribedGroup], node: _BrokerConnection, deadline: Deadline
-) -> list[DescribedGroup]:
-    """Add partition counts and the record limit, as far as the user may describe topics and settings."""
-    found = list(groups)
-    topics = set[str]().union(*(subscribed_topics(group.members) for group in found))
-    return with_topic_metadata(
-        found, dict(_partition_counts(node, topics, deadline)), _max_message_bytes(node, deadline)
-    )
-
-
-def _partition_counts(node: _BrokerConnection, topics: Iterable[str], deadline: Deadline) -> Iterator[tuple[str, int]]:
-    names = sorted(topics)
-    if not names:
-        return
-    wanted = [MetadataRequest.MetadataRequestTopic(name=name) for name in names]
-    try:
-        answer = node.send(MetadataRequest, deadline, topics=wanted, allow_auto_topic_creation=False)
-    except ClusterError:
-        return
-    for each in answer.topics:
-        if not each.error_code:
-            yield each.name, len(each.partitions)
-
-
-def _max_message_bytes(node: _BrokerConnection, deadline: Deadline) -> int | None:
-    resource = DescribeConfigsRequest.DescribeConfigsResource(
-        resource_type=_TOPIC_RESOURCE, resource_name=OFFSETS_TOPIC, configuration_keys=[MAX_MESSAGE_BYTES_KEY]
-    )
-    try:
-        answer = node.send(DescribeConfigsRequest, deadline, resources=[resource])
-    except ClusterError:
-        return None
-    values = [each.value for result in answer.results if not result.error_code for each in result.configs]
-    return int(values[0]) if values else None
-
-
-def _offline_partitions(node: _BrokerConnection, deadline: Deadline) -> Iterator[str]:
-    """Report partitions of the offsets topic without a leader: no broker lists their groups.
-
-    Nothing is reported if the user may not describe that topic.
-    """
-    wanted = [MetadataRequest.MetadataRequestTopic(name=OFFSETS_TOPIC)]
-    try:
-        topics = node.send(MetadataRequest, deadline, topics=wanted, allow_auto_topic_creation=False).topics
-    except ClusterError:
-        return
-    leaders = [partition.leader_id for topic in topics for partition in topic.partitions]
-    if offline := sum(leader < 0 for leader in leaders):
-        yield f"{offline} of {len(leaders)} partitions of {OFFSETS_TOPIC} have no leader"
-
-
-def _raise_for_error(answer: Any) -> None:
-    """Raise the error of a response, if it has one."""
-    if code := answer.error_code:
-        error = for_code(code)
-        raise ApiError(code, error.message, getattr(answer, "error_message", None) or error.description)
 
 
 def _error_text(answer: Any) -> str:

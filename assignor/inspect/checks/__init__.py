@@ -6,11 +6,20 @@ from collections.abc import Mapping
 from typing import Final
 
 from assignor.inspect.check import Check, Finding, GroupView, Severity
-from assignor.inspect.checks import _assignments, _group, _versions
+from assignor.inspect.checks import _assignments, _broker_assigned, _group, _versions
 
 CHECKS: Final[Mapping[str, tuple[Severity, Check]]] = {
     "not-described": (Severity.PROBLEM, _group.not_described),
     "not-ready": (Severity.PROBLEM, _group.not_ready),
+    "missing-source-topics": (Severity.PROBLEM, _broker_assigned.missing_source_topics),
+    "missing-internal-topics": (Severity.PROBLEM, _broker_assigned.missing_internal_topics),
+    "incorrectly-partitioned-topics": (Severity.PROBLEM, _broker_assigned.incorrectly_partitioned_topics),
+    "stale-topology": (Severity.PROBLEM, _broker_assigned.stale_topology),
+    "assignment-delayed": (Severity.NOTICE, _broker_assigned.assignment_delayed),
+    "unreconciled": (Severity.PROBLEM, _broker_assigned.unreconciled),
+    "too-few-standbys": (Severity.PROBLEM, _broker_assigned.too_few_standbys),
+    "without-end-point": (Severity.NOTICE, _broker_assigned.without_end_point),
+    "classic-members": (Severity.NOTICE, _broker_assigned.classic_members),
     "not-classic": (Severity.NOTICE, _group.not_classic),
     "not-streams": (Severity.NOTICE, _group.not_streams),
     "unsettled": (Severity.NOTICE, _group.unstable),
@@ -33,7 +42,17 @@ CHECKS: Final[Mapping[str, tuple[Severity, Check]]] = {
 }
 """By code. The codes are part of ``group --json`` and do not change."""
 
-TRANSIENT: Final = frozenset({"could-speak-more", "not-ready"})
+TRANSIENT: Final = frozenset(
+    {
+        "could-speak-more",
+        "incorrectly-partitioned-topics",
+        "missing-internal-topics",
+        "missing-source-topics",
+        "not-ready",
+        "too-few-standbys",
+        "unreconciled",
+    }
+)
 """Codes of problems that end by themselves while a group works; they need action if they last."""
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from assignor.inspect import standbys
+from assignor.inspect.broker_assigned.topics import expected_tasks
 from assignor.inspect.check import GroupView, Match, names_of
 from assignor.inspect.described_group import CLASSIC, STABLE
 from assignor.inspect.member import InspectedMember, in_order
@@ -64,7 +65,9 @@ def _has_assignment(member: InspectedMember) -> bool:
 def _unassigned(view: GroupView) -> Iterator[dict[str, Any]]:
     if view.described_group.state != STABLE or not any(map(_has_assignment, view.members)):
         return
-    tasks = {task for member in view.members for task in (*member.assignment.standbys, *member.assignment.warm_ups)}
+    tasks = expected_tasks(view.described_group)
+    for member in view.members:
+        tasks.update(member.assignment.standbys, member.assignment.warm_ups)
     for member in view.members:
         tasks.difference_update(member.assignment.active)
     if tasks:

@@ -10,6 +10,7 @@ from assignor.inspect import record_size
 from assignor.inspect.check import GroupView, Match
 from assignor.inspect.described_group import (
     CLASSIC,
+    CONSUMER,
     CONSUMER_PROTOCOL,
     DEAD,
     DEFAULT_MAX_MESSAGE_BYTES,
@@ -17,6 +18,7 @@ from assignor.inspect.described_group import (
     NOT_READY,
     REBALANCING,
     STABLE,
+    STREAMS,
     WITHOUT_METADATA,
 )
 from assignor.protocol import PROTOCOL_NAME
@@ -35,14 +37,14 @@ def not_described(view: GroupView) -> Iterator[Match]:
 
 
 def not_ready(view: GroupView) -> Iterator[Match]:
-    """A group of KIP-1071 to which the broker assigns no task, because topics are missing."""
+    """A group of KIP-1071 to which the broker assigns no task, because topics do not fit its topology."""
     if view.described_group.state == NOT_READY:
         yield Match({})
 
 
 def not_classic(view: GroupView) -> Iterator[Match]:
-    """A group of a newer type."""
-    if view.described_group.type != CLASSIC:
+    """A group of a type that has neither versions nor a target assignment."""
+    if view.described_group.type not in (CLASSIC, CONSUMER, STREAMS):
         yield Match({"group_type": view.described_group.type})
 
 

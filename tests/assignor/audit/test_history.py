@@ -457,6 +457,56 @@ def test_a_streams_group_has_epochs_with_tasks():
     assert (played.last["type"], played.rows["members"][0]["process_id"]) == ("streams", "p-1")
 
 
+def topology(*sources, repartition=()):
+    names = ("replicationFactor", "partitions")
+    subtopology = {
+        "subtopologyId": "0",
+        "sourceTopics": [*sources],
+        "repartitionSourceTopics": [
+            {"name": each, **dict.fromkeys(names, 1), "topicConfigs": []} for each in repartition
+        ],
+        "sourceTopicRegex": [],
+        "stateChangelogTopics": [],
+        "repartitionSinkTopics": [],
+        "copartitionGroups": [],
+    }
+    return record(23, {"groupId": "app"}, {"epoch": 0, "subtopologies": [subtopology]})
+
+
+def other_member_that_is_gone_later(*between):
+    metadata = {"instanceId": None, "rackId": None, "clientId": "c", "clientHost": "h", "rebalanceTimeoutMs": 300_000}
+    more = {"topologyEpoch": 0, "processId": "p-2", "userEndpoint": None, "clientTags": []}
+    key = {"groupId": "app", "memberId": "D0mU8HO4RSaQvoRUEoWQnQ"}
+    given = {"activeTasks": [{"subtopologyId": "0", "partitions": [3]}], "standbyTasks": [], "warmupTasks": []}
+    later = record(17, {"groupId": "app"}, {"epoch": 2, "metadataHash": 5}, NOW + 60_000)
+    return (
+        record(19, key, metadata | more),
+        *streams(),
+        record(21, key, given),
+        *between,
+        record(21, key, None),
+        record(19, key, None),
+        later,
+    )
+
+
+def test_a_member_of_a_streams_group_that_committed_lately_has_left():
+    """It commits for the topics of the topology, as its tasks have no topics."""
+    played = Played(topology("orders"), *other_member_that_is_gone_later(commit_with_id(3, 50_000)))
+
+    assert played.causes[-1] == ("member-left", "likely")
+    assert "left: D0mU8HO4 (committed" in played.last["detail"]
+    assert [row["topics"] for row in played.rows["members"]] == [["orders"], ["orders"]]
+
+
+def test_a_member_of_a_streams_group_leaves_when_it_closes():
+    """Unlike one of a classic group, so silence is no evidence for a timeout."""
+    played = Played(topology("orders", repartition=["by-id"]), *other_member_that_is_gone_later())
+
+    assert played.causes[-1] == ("member-gone", "likely")
+    assert played.rows["members"][0]["topics"] == ["by-id", "orders"]
+
+
 def test_a_classic_group_that_is_converted_keeps_its_members():
     played = Played(
         generation(4, of_range("A", (0,)), protocol="range"),

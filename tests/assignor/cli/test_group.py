@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from assignor.cli import _group as command
-from assignor.cli import _group_tables, _group_watch
+from assignor.cli import _group_cells, _group_tables, _group_watch
 from assignor.errors import MissingExtraError
 from assignor.inspect import ClusterGroups, DescribedGroupMember, NoSuchGroup, inspect_group
 from spark_sim.cli.main import cli
@@ -96,6 +96,15 @@ def test_all_groups_are_a_table_or_a_list(run, lookup):
     assert ["app", "empty"] == [line.split()[0] for line in shown.splitlines()[3:5]]
     assert "2 × 11" in shown
     assert ["app", "empty"] == [each["group"] for each in json.loads(run("--all", *BROKER, "--json").stdout)]
+
+
+def test_the_name_of_a_group_is_in_one_line_of_80_columns(run, lookup):
+    name = "payments-enrichment-prod"
+    lookup.answers = ([group(name=name, state="PreparingRebalance", protocol="cooperative-sticky"), GOOD],)
+
+    shown = run("--all", *BROKER, width="80").stdout
+    assert name in shown
+    assert "notices" in shown
 
 
 @pytest.mark.parametrize(("raw", "flags", "status"), [(GOOD, ["--check"], 0), (BAD, ["--check"], 1), (BAD, [], 0)])
@@ -556,27 +565,6 @@ def test_markdown_of_a_group_without_members_has_no_table(run, lookup):
     assert "|" not in run("app", *BROKER, "-o", "markdown").stdout
 
 
-def test_a_group_of_kip_1071_shows_members_and_tasks(run, lookup):
-    """It was "Stable with 0 members"."""
-    lookup.answers = (
-        group(
-            broker_assigned("a", active="0_0 0_1", warm_up="0_2", process_id="1b4e28ba-2fa1-11d2-883f-0016d3cca427"),
-            broker_assigned("b", active="0_2", standby="0_1", is_target=False),
-            type="streams",
-            protocol_type="streams",
-            protocol="",
-            state="Reconciling",
-        ),
-    )
-
-    done = run("app", *BROKER, "--check")
-
-    assert 0 == done.exit_code
-    assert "app: rebalancing (Reconciling); 2 members (streams); waiting for b" == done.stdout.splitlines()[0]
-    for output in ("active 0_0–1", "warm-up 0_2", "standby 0_1", "process 1b4e28ba…"):
-        assert output in done.stdout
-
-
 def test_a_group_of_kip_1071_without_topics_is_a_problem_if_it_lasts(run, lookup, monkeypatch):
     monkeypatch.setattr(_group_watch, "CONFIRM_SECONDS", 0.0)
     lookup.answers = (group(broker_assigned("a"), type="streams", protocol="", state="NotReady"),)
@@ -678,10 +666,10 @@ def test_a_time_outside_the_calendar_is_a_number():
 def test_lists_are_written_as_runs():
     named = TaskId(0, 1, "name")
 
-    assert "0_1–2,4 1_0 name__0_1" == _group_tables.format_tasks(
+    assert "0_1–2,4 1_0 name__0_1" == _group_cells.format_tasks(
         [TaskId(0, 1), TaskId(0, 2), TaskId(0, 4), TaskId(1, 0), named]
     )
-    assert "a 1, b 0–1" == _group_tables.format_partitions(
+    assert "a 1, b 0–1" == _group_cells.format_partitions(
         [TopicPartition("a", 1), TopicPartition("b", 0), TopicPartition("b", 1)]
     )
 

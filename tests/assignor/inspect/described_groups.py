@@ -2,7 +2,16 @@
 
 from uuid import UUID
 
-from assignor.inspect import BrokerAssignment, DescribedGroup, DescribedGroupMember
+from assignor.inspect import (
+    Assigned,
+    BrokerAssignment,
+    BrokerGroup,
+    DescribedGroup,
+    DescribedGroupMember,
+    DescribedSubtopology,
+    DescribedTopology,
+    InternalTopic,
+)
 from subscription_codec import (
     LATEST_OFFSET,
     NO_FOLLOW_UP,
@@ -120,15 +129,55 @@ def group(*members, **facts):
     return DescribedGroup(**{**usual, "members": members, **facts})
 
 
-def broker_assigned(name, *, active="", standby="", warm_up="", **facts):
-    """A member of a group whose broker assigns."""
-    assigned = {"active": active, "standby": standby, "warm_up": warm_up}
+def assigned(active="", standby="", warm_up="", partitions=()):
+    """What a member of a group has whose broker assigns, or is to have."""
+    return Assigned(
+        active=tuple(tasks(active)),
+        standby=tuple(tasks(standby)),
+        warm_up=tuple(tasks(warm_up)),
+        partitions=tuple(partitions),
+    )
+
+
+def broker_assigned(name, current=None, *, target=..., instance=None, **facts):
+    """A member of a group whose broker assigns; it has its target, unless another one is given."""
+    current = current or assigned()
     return DescribedGroupMember(
         member_id=name,
+        group_instance_id=instance,
         client_id=f"app-{name}-consumer",
         host="/10.0.0.1",
-        broker_assignment=BrokerAssignment(**{key: tuple(tasks(text)) for key, text in assigned.items()}, **facts),
+        broker_assignment=BrokerAssignment(
+            current=current, target=current if target is ... else target, **{"epoch": 1, **facts}
+        ),
     )
+
+
+SUBTOPOLOGIES = (
+    DescribedSubtopology(name="0", source_topics=(TOPIC,), repartition_sink_topics=("app-by-id",)),
+    DescribedSubtopology(
+        name="1",
+        changelogs=(InternalTopic(name="app-store-changelog"),),
+        repartition_sources=(InternalTopic(name="app-by-id", configs={"cleanup.policy": "delete"}),),
+    ),
+)
+"""``orders`` is repartitioned and counted."""
+
+COUNTS = {TOPIC: 2, "app-by-id": 2, "app-store-changelog": 2}
+
+
+def streams_group(*members, subtopologies=SUBTOPOLOGIES, epoch=1, assignment_epoch=1, topology_epoch=0, **facts):
+    """A streams group (KIP-1071), stable by default, whose topics exist."""
+    configs, operations = facts.pop("configs", None), facts.pop("authorized_operations", None)
+    broker = BrokerGroup(
+        epoch=epoch,
+        assignment_epoch=assignment_epoch,
+        topology=DescribedTopology(epoch=topology_epoch, subtopologies=subtopologies),
+        configs=configs,
+        authorized_operations=operations,
+    )
+    usual = {"type": "streams", "protocol_type": "streams", "protocol": "", "partition_counts": COUNTS}
+    return group(*members, broker=broker, **{**usual, **facts})
 
 
 def of_range(name, own, topic=TOPIC):

@@ -13,7 +13,7 @@ from assignor.inspect import (
     progress_text,
 )
 from subscription_codec import TopicPartition
-from tests.assignor.inspect.described_groups import TOPIC, broker_assigned, group, member, of_range
+from tests.assignor.inspect.described_groups import TOPIC, assigned, broker_assigned, group, member, of_range
 from upgrade import release_named
 
 NOW_MS = 1_700_000_000_000
@@ -112,7 +112,9 @@ def test_releases_with_the_same_metadata_are_named():
 
 def kip_848(*own, **facts):
     members = [
-        broker_assigned(f"m{number}", topics=(TOPIC,), partitions=tuple(TopicPartition(TOPIC, each) for each in mine))
+        broker_assigned(
+            f"m{number}", assigned(partitions=[TopicPartition(TOPIC, each) for each in mine]), topics=(TOPIC,)
+        )
         for number, mine in enumerate(own)
     ]
     return seen(*members, type="consumer", protocol="uniform", partition_counts={TOPIC: 3}, **facts)

@@ -62,6 +62,30 @@ def test_a_group_that_changes_its_protocol_is_read():
     assert {row["tasks"] for row in found["generations"] if row["type"] == "consumer"} == {6}
 
 
+def test_streams_groups_have_epochs_with_tasks_and_topics():
+    """Two instances come and go; one has standbys of the other's tasks."""
+    found = rows_of(segments_source(SEGMENTS.parent / "streams_segments").partitions)
+    group = "orders-5fad62aa"
+    generations = [
+        (row["generation"], row["members"], row["tasks"], row["cause"])
+        for row in found["generations"]
+        if row["group"] == group
+    ]
+    tasks = [row for row in found["tasks"] if row["group"] == group]
+
+    assert generations == [
+        (2, 1, 0, "group-started"),
+        (3, 1, 8, "partitions-added"),
+        (4, 2, 8, "member-joined"),
+        (5, 1, 4, "member-gone"),
+        (6, 0, 0, "all-members-left"),
+    ]
+    assert {row["topics"][1] for row in found["members"] if row["group"] == group} == {f"{group}-store-repartition"}
+    assert {row["task"] for row in tasks if row["role"] == "standby"} == {f"1_{number}" for number in range(4)}
+    assert {row["type"] for row in found["generations"]} == {"streams", "consumer"}
+    assert {row["confidence"] for row in found["generations"] if row["cause"] == "group-started"} == {"likely"}
+
+
 def test_every_generation_has_the_cause_that_was_reviewed(rows):
     found = sorted((row["group"], row["generation"], row["cause"]) for row in rows["generations"])
 

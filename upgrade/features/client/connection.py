@@ -22,6 +22,7 @@ from kafka.protocol.admin import DescribeClusterRequest, UpdateFeaturesRequest
 from kafka.protocol.metadata import ApiVersionsRequest, MetadataRequest
 
 from upgrade.features.client.errors import ApiError, OutcomeUnknown, Unreachable
+from upgrade.features.client.node_address import node_address
 from upgrade.features.model.dialects import Code
 from upgrade.features.model.rpc import FeatureMetadata, FeatureUpdate, Listener, UpgradeType
 
@@ -131,13 +132,13 @@ class Connection:
     def describe_brokers(self, deadline: Deadline) -> ClusterNodes:
         """Request the brokers from a broker (Metadata, which controllers do not support)."""
         answer = self._request(MetadataRequest, deadline, topics=[], allow_auto_topic_creation=False)
-        addresses = {each.node_id: _address(each) for each in answer.brokers}
+        addresses = {each.node_id: node_address(each) for each in answer.brokers}
         return ClusterNodes(addresses, answer.controller_id)
 
     def describe_controllers(self, deadline: Deadline) -> ClusterNodes:
         """Request the controllers from a controller (DescribeCluster)."""
         answer = self._request(DescribeClusterRequest, deadline, min_version=1, endpoint_type=_CONTROLLER_ENDPOINT_TYPE)
-        addresses = {each.broker_id: _address(each) for each in answer.brokers}
+        addresses = {each.broker_id: node_address(each) for each in answer.brokers}
         return ClusterNodes(addresses, answer.controller_id)
 
     def update_features(
@@ -191,10 +192,6 @@ class Connection:
 
     def _wait(self, future: Any, deadline: Deadline) -> Any:
         return self._net.run(self._manager.wait_for, future, _milliseconds(deadline))
-
-
-def _address(node: Any) -> str:
-    return f"[{node.host}]:{node.port}" if ":" in node.host else f"{node.host}:{node.port}"
 
 
 def _feature_update_key(feature: str, update: FeatureUpdate) -> dict[str, Any]:

@@ -8,7 +8,8 @@ import pytest
 from assignor.clients.kafka_python import describe_groups
 from assignor.clients.kafka_python._describe_requests import REQUESTS, described_group
 from assignor.clients.kafka_python.describe_groups import GroupLookup
-from assignor.inspect import NoSuchGroup
+from assignor.inspect import Assigned, NoSuchGroup, topics_of
+from subscription_codec import TaskId
 from upgrade.features.client.connection import ClusterNodes
 from upgrade.features.client.errors import ApiError, Unreachable
 
@@ -41,6 +42,9 @@ class Broker:
 
     def describe_brokers(self, _deadline):
         return ClusterNodes({1: "a:1", 2: "b:2"}, 1)
+
+    def supports(self, request):
+        return request.__name__.removesuffix("Request") in self.answers
 
     def send(self, request, _deadline, **_fields):
         name = request.__name__.removesuffix("Request")
@@ -214,6 +218,87 @@ def test_a_group_of_kip_848_that_cannot_be_described(cluster, answer, error):
         GroupLookup("a:1").group("x")
 
 
+def streams_answer(name):
+    topology = Answer(
+        epoch=0,
+        subtopologies=[
+            Answer(
+                subtopology_id="0",
+                source_topics=["orders", "gone", "hidden"],
+                repartition_sink_topics=[],
+                state_changelog_topics=[],
+                repartition_source_topics=[],
+            )
+        ],
+    )
+    facts = {"group_epoch": 1, "assignment_epoch": 1, "members": [], "authorized_operations": 8}
+    return Answer(group_id=name, error_code=0, group_state="NotReady", topology=topology, **facts)
+
+
+def topic(name, error=0):
+    return Answer(name=name, error_code=error, partitions=[Answer(leader_id=1)] * 3)
+
+
+def configs(name, error=0, **values):
+    found = [Answer(name=key.replace("_", "."), value=value) for key, value in values.items()]
+    return Answer(resource_name=name, error_code=error, configs=found)
+
+
+def test_a_streams_group_has_its_settings_and_what_is_known_of_its_topics(cluster):
+    """A topic that the user may not see is not missing."""
+    node = broker(
+        cluster,
+        "a:1",
+        FindCoordinator=[Answer(coordinators=[Answer(error_code=0, host="a", port=1)])],
+        DescribeGroups=[of_class(described("x", NOT_FOUND))],
+        ListGroups=[groups_of("x", group_type="Streams")],
+        StreamsGroupDescribe=[of_class(streams_answer("x"))],
+        Metadata=[Answer(topics=[topic("orders"), topic("gone", 3), topic("hidden", 29)])],
+        DescribeConfigs=[
+            Answer(results=[configs("x", streams_num_standby_replicas="1", consumer_session_timeout_ms="7")]),
+            Answer(results=[configs("x", NOT_AUTHORIZED)]),
+        ],
+    )
+    found = GroupLookup("a:1").group("x")
+
+    assert ({"orders": 3}, {"gone"}, None) == (found.partition_counts, found.missing_topics, found.max_message_bytes)
+    assert ({"streams.num.standby.replicas": "1"}, "a:1") == (found.broker.configs, found.coordinator)
+    assert "StreamsGroupDescribe" in node.requests
+
+
+def test_a_user_that_may_see_neither_topics_nor_settings_gets_the_group(cluster):
+    broker(
+        cluster,
+        "a:1",
+        ListGroups=[groups_of("x", group_type="Streams")],
+        StreamsGroupDescribe=[of_class(streams_answer("x"))],
+        Metadata=[Unreachable("a:1: no answer")],
+        DescribeConfigs=[Unreachable("a:1: no answer")],
+    )
+    (found,) = GroupLookup("a:1").groups().groups
+
+    assert ({}, set(), None, None) == (
+        found.partition_counts,
+        found.missing_topics,
+        found.broker.configs,
+        found.max_message_bytes,
+    )
+
+
+def test_a_broker_without_streams_groups_is_named(cluster):
+    broker(
+        cluster,
+        "a:1",
+        FindCoordinator=[Answer(coordinators=[Answer(error_code=0, host="a", port=1)])],
+        DescribeGroups=[of_class(described("x", NOT_FOUND))],
+        ListGroups=[groups_of()],
+        ConsumerGroupDescribe=[of_class(described("x", NOT_FOUND))],
+    )
+
+    with pytest.raises(NoSuchGroup, match=r"this broker does not support groups of type streams \(KIP-1071: Kafka 4.1"):
+        GroupLookup("a:1").group("x")
+
+
 def test_the_requests_are_made_of_kafkas_schemas():
     assert {"consumer": 69, "share": 77, "streams": 89} == {kind: each.API_KEY for kind, each in REQUESTS.items()}
 
@@ -221,6 +306,12 @@ def test_the_requests_are_made_of_kafkas_schemas():
 def test_members_of_kip_1071_have_tasks():
     tasks = [Answer(subtopology_id="0", partitions=[1, 0]), Answer(subtopology_id="left", partitions=[2])]
     none = Answer(active_tasks=[], standby_tasks=[], warmup_tasks=[])
+    changelog = Answer(
+        name="x-changelog",
+        partitions=0,
+        replication_factor=-1,
+        topic_configs=[Answer(key="cleanup.policy", value="compact")],
+    )
     member = Answer(
         member_id="m",
         member_epoch=3,
@@ -228,18 +319,83 @@ def test_members_of_kip_1071_have_tasks():
         rack_id="r",
         client_id="c",
         client_host="/10.0.0.1",
+        topology_epoch=7,
         process_id="p",
         user_endpoint=Answer(host="h", port=7),
         client_tags=[Answer(key="zone", value="z")],
+        task_offsets=[Answer(subtopology_id="0", partition=1, offset=40)],
+        task_end_offsets=[],
         assignment=Answer(active_tasks=tasks, standby_tasks=[], warmup_tasks=[]),
         target_assignment=none,
+        is_classic=False,
     )
-    group = described_group(Answer(group_id="x", group_state="Stable", members=[member]), "streams")
+    subtopology = Answer(
+        subtopology_id="0",
+        source_topics=["orders"],
+        repartition_sink_topics=[],
+        state_changelog_topics=[changelog],
+        repartition_source_topics=[],
+    )
+    answer = Answer(
+        group_id="x",
+        group_state="Reconciling",
+        group_epoch=5,
+        assignment_epoch=4,
+        topology=Answer(epoch=7, subtopologies=[subtopology]),
+        members=[member],
+        authorized_operations=-(2**31),
+    )
+    group = described_group(answer, "streams")
 
-    (found,) = group.members
-    assert ["0_0", "0_1", "left__0_2"] == [str(task) for task in found.broker_assignment.active]
-    assert (False, "h:7", {"zone": "z"}) == (
-        found.broker_assignment.is_target,
-        found.broker_assignment.end_point,
-        found.broker_assignment.client_tags,
+    (found,) = [each.broker_assignment for each in group.members]
+    assert ["0_0", "0_1", "left__0_2"] == [str(task) for task in found.current.active]
+    assert (Assigned(), "h:7", {"zone": "z"}) == (found.target, found.end_point, found.client_tags)
+    assert ({TaskId(0, 1): 40}, {}, 7) == (found.offset_sums, found.end_offset_sums, found.topology_epoch)
+    assert (5, 4, 7, None) == (
+        group.broker.epoch,
+        group.broker.assignment_epoch,
+        group.broker.topology.epoch,
+        group.broker.authorized_operations,
+    )
+    assert {"orders", "x-changelog"} == topics_of(group)
+
+
+def test_a_member_of_kip_848_has_a_current_and_a_target_assignment():
+    one, two = (
+        Answer(topic_partitions=[Answer(topic_name="orders", partitions=[*partitions])])
+        for partitions in ((1, 0), (1,))
+    )
+    member = Answer(
+        member_id="m",
+        member_epoch=3,
+        instance_id="i",
+        rack_id=None,
+        client_id="c",
+        client_host="/10.0.0.1",
+        subscribed_topic_names=[],
+        subscribed_topic_regex="or.*",
+        assignment=one,
+        target_assignment=two,
+        member_type=0,
+    )
+    answer = Answer(
+        group_id="x",
+        group_state="Reconciling",
+        group_epoch=5,
+        assignment_epoch=5,
+        assignor_name="uniform",
+        members=[member],
+        authorized_operations=8,
+    )
+    group = described_group(answer, "consumer")
+
+    (found,) = [each.broker_assignment for each in group.members]
+    assert (["orders-0", "orders-1"], ["orders-1"]) == tuple(
+        [*map(str, each.partitions)] for each in (found.current, found.target)
+    )
+    assert ("or.*", True, "uniform", 8) == (
+        found.topic_regex,
+        found.is_classic,
+        group.protocol,
+        group.broker.authorized_operations,
     )

@@ -1,0 +1,214 @@
+"""Cells of the tables of groups, which the protocols share: a member, its tasks, its epoch, what is still to come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from itertools import groupby
+from typing import Final
+
+from rich.text import Text
+
+from assignor.formats.text import count, format_seconds, join_names, printable
+from assignor.inspect import DescribedSubtopology, InspectedGroup
+from assignor.inspect.broker_assigned.reconciliation import Reconciliation, Thing
+from assignor.inspect.broker_assigned.topics import task_count
+from assignor.inspect.member import InspectedMember, OffsetSumTotals, shorten_uuids
+from assignor.inspect.standbys import StandbyKind
+from subscription_codec import TaskId, TopicPartition
+
+_SHOWN_SUBTOPOLOGIES: Final = 8
+_SHOWN_TOPICS: Final = 4
+_SETTINGS: Final[Mapping[str, str]] = {
+    # the last part of the name of a setting: what it is called here
+    "num.standby.replicas": "standbys",
+    "session.timeout.ms": "session",
+    "heartbeat.interval.ms": "heartbeat",
+    "initial.rebalance.delay.ms": "initial delay",
+    "assignment.interval.ms": "assignment interval",
+}
+
+
+def member_cell(group: InspectedGroup, member: InspectedMember, *, bad: bool) -> Text:
+    client = member.described.client_id.removeprefix(f"{group.described.name}-").removesuffix("-consumer")
+    static = "static" if member.described.group_instance_id else ""
+    place = " ".join(filter(None, (member.described.host.removeprefix("/"), static)))
+    return stacked((member.name, "bold red" if bad else "bold"), (shorten_uuids(client), ""), (place, "dim"))
+
+
+def tasks_cell(group: InspectedGroup, member: InspectedMember) -> Text:
+    got, sent = member.assignment, member.subscription
+    if not group.has_tasks:
+        return Text(printable(format_partitions(got.partitions)))
+    broker = member.described.broker_assignment
+    sums = OffsetSumTotals.summarize((broker.offset_sums if broker else sent.offset_sums) or {})
+    tasks = {
+        "active": format_tasks(got.active),
+        **{copy.value: format_tasks(group.standbys_of(member, copy)) for copy in StandbyKind},
+    }
+    facts = {
+        **tasks,
+        "sums": _offset_sums_text(sums),
+        "process": shorten_uuids(str(sent.process_id)) if sent.process_id else "",
+        "end point": sent.user_end_point,
+        "rack": sent.rack or "",
+        "tags": " ".join(f"{key}={value}" for key, value in sent.client_tags.items()),
+        "levels": " ".join(f"{name}={level}" for name, level in {**got.levels, **sent.levels}.items()),
+        "error": " ".join(
+            filter(None, (f"sent {sent.error_code}" if sent.error_code else "", str(got.error_code or "")))
+        ),
+        "rejoins": "" if got.next_rebalance_ms is None else _rebalance_time(got.next_rebalance_ms),
+    }
+    lines = [
+        Text.assemble((f"{name} ", "dim"), (printable(text), _FACT_STYLES.get(name, "")))
+        for name, text in facts.items()
+        if text
+    ]
+    nothing = [] if any(tasks.values()) else [Text("no tasks", style="dim")]
+    return Text("\n").join([*nothing, *lines])
+
+
+_FACT_STYLES: Final[Mapping[str, str]] = {"active": "green", "error": "red", "warm-up": "yellow", "rejoins": "yellow"}
+
+
+def _offset_sums_text(sums: OffsetSumTotals) -> str:
+    """Summarize the offset sums of a subscription."""
+    parts = (
+        f"{sums.running} running" if sums.running else "",
+        f"{sums.restored_tasks} at {sums.total:,}" + (" in all" if sums.restored_tasks > 1 else "")
+        if sums.restored_tasks
+        else "",
+        f"{sums.unknown} unknown" if sums.unknown else "",
+    )
+    return ", ".join(filter(None, parts))
+
+
+def _rebalance_time(milliseconds: int) -> str:
+    if not milliseconds:
+        return "immediately"
+    try:
+        return f"at {datetime.fromtimestamp(milliseconds / 1000):%Y-%m-%d %H:%M:%S}"
+    except (OSError, OverflowError, ValueError):
+        return f"at {milliseconds} ms"
+
+
+def stacked(*lines: tuple[str, str]) -> Text:
+    return Text("\n").join(Text(printable(line), style=style) for line, style in lines if line)
+
+
+def format_tasks(tasks: Iterable[TaskId]) -> str:
+    """Write tasks, with runs of partitions.
+
+    >>> format_tasks([TaskId(0, 0), TaskId(0, 1), TaskId(0, 2), TaskId(1, 0)])
+    '0_0–2 1_0'
+    """
+    by_subtopology = groupby(tasks, key=lambda task: (task.topology, task.subtopology))
+    return " ".join(
+        f"{TaskId(number, 0, topology)}".removesuffix("0") + _format_runs(task.partition for task in each)
+        for (topology, number), each in by_subtopology
+    )
+
+
+def format_partitions(partitions: Iterable[TopicPartition]) -> str:
+    """Write partitions, with runs of numbers.
+
+    >>> format_partitions([TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 7)])
+    'a 0–1, b 7'
+    """
+    by_topic = groupby(partitions, key=lambda partition: partition.topic)
+    return ", ".join(f"{topic} {_format_runs(each.partition for each in group)}" for topic, group in by_topic)
+
+
+def _format_runs(numbers: Iterable[int]) -> str:
+    """Write ascending numbers as runs: ``0–2,5``."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ",".join("–".join(map(str, dict.fromkeys((run[0], run[-1])))) for run in runs)
+
+
+# -- groups whose broker assigns --------------------------------------------------------------------------------------
+
+
+def broker_facts(group: InspectedGroup) -> dict[str, str]:
+    """Return the named lines above the members; empty for a classic group."""
+    found = group.described.broker
+    if found is None:
+        return {}
+    epochs = f"group {found.epoch}, assignment {found.assignment_epoch}"
+    facts = {"epochs": f"{epochs}, topology {found.topology.epoch}" if found.topology else epochs}
+    if found.configs:
+        facts["settings"] = ", ".join(_settings(found.configs))
+    if found.topology:
+        releases = dict.fromkeys(filter(None, map(group.releases_of, group.members)))
+        facts["releases"] = join_names(releases) if releases else ""
+        facts["topology"] = "\n".join(_topology_lines(group, found.topology.subtopologies))
+    return facts
+
+
+def _settings(configs: Mapping[str, str]) -> Iterator[str]:
+    for name, label in _SETTINGS.items():
+        values = [value for key, value in configs.items() if key.partition(".")[2] == name]
+        for value in values:
+            milliseconds = name.endswith(".ms") and value.isdecimal()
+            yield f"{label} {format_seconds(int(value) / 1000) if milliseconds else value}"
+
+
+def _topology_lines(group: InspectedGroup, subtopologies: Iterable[DescribedSubtopology]) -> Iterator[str]:
+    found = list(subtopologies)
+    for each in found[:_SHOWN_SUBTOPOLOGIES]:
+        tasks = task_count(each, group.described.partition_counts)
+        size = "" if tasks is None else f", {count(tasks, 'task')}"
+        state = f", {count(len(each.changelogs), 'changelog')}" if each.changelogs else ""
+        sinks = f" → {join_names(each.repartition_sink_topics, _SHOWN_TOPICS)}" if each.repartition_sink_topics else ""
+        yield f"{each.name}: {join_names(each.input_topics or ('no topic',), _SHOWN_TOPICS)}{sinks}{size}{state}"
+    if left_out := len(found[_SHOWN_SUBTOPOLOGIES:]):
+        yield f"… and {left_out} more; --json has all"
+
+
+def epoch_cell(group: InspectedGroup, member: InspectedMember) -> Text:
+    """Render the epoch of a member; yellow while it has not confirmed its target assignment."""
+    found = member.described.broker_assignment
+    if found is None:
+        return Text("–")
+    confirmed = group.reconciliations[member.name].is_confirmed
+    topology = group.described.broker.topology if group.described.broker else None
+    is_stale = topology is not None and found.topology_epoch < topology.epoch
+    return stacked(
+        (str(found.epoch), "" if confirmed else "yellow"),
+        (f"topology {found.topology_epoch}" if is_stale else "", "red"),
+        ("classic" if found.is_classic else "", "yellow"),
+    )
+
+
+def pending_cell(group: InspectedGroup, member: InspectedMember) -> Text:
+    """Render what a member waits for, and what it has to revoke."""
+    found = group.reconciliations.get(member.name)
+    if found is None or found.is_complete:
+        return Text("")
+    return stacked(*((line, "yellow") for line in _pending_lines(found)))
+
+
+def is_pending(group: InspectedGroup) -> bool:
+    """Whether a member does not have its target assignment."""
+    return any(not each.is_complete for each in group.reconciliations.values())
+
+
+def _pending_lines(found: Reconciliation) -> Iterator[str]:
+    if not found.is_confirmed:
+        yield "has to confirm its target"
+    for (role, holders), each in groupby(found.awaited, key=lambda awaited: (awaited.role, awaited.holders)):
+        source = f" from {join_names(holders, limit=3)}" if holders else ""
+        yield f"gets {_things(role, [awaited.thing for awaited in each])}{source}"
+    for role, revoked in groupby(found.to_revoke, key=lambda pair: pair[0]):
+        yield f"revokes {_things(role, [thing for _, thing in revoked])}"
+
+
+def _things(role: str, things: Iterable[Thing]) -> str:
+    found = list(things)
+    tasks = [each for each in found if isinstance(each, TaskId)]
+    partitions = [each for each in found if not isinstance(each, TaskId)]
+    return printable(f"{role} {format_tasks(tasks)}" if tasks else format_partitions(partitions))

@@ -1,0 +1,135 @@
+"""What a broker describes of groups in which it assigns itself: KIP-848, KIP-932 and KIP-1071.
+
+A group has epochs instead of generations. The broker raises the group's epoch when members, topics or settings change,
+computes a target assignment for that epoch, and lets each member come to its part of it: a member first revokes what it
+is not to have, confirms that, and then gets what no other member has any more. So each member has a current and a
+target assignment. Java: ``StreamsGroup``, ``ConsumerGroup``, ``CurrentAssignmentBuilder``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import field, frozen
+
+from subscription_codec import TaskId, TopicPartition
+
+
+@frozen(kw_only=True)
+class Assigned:
+    """What a member has, or is to have."""
+
+    partitions: tuple[TopicPartition, ...] = ()
+    """Of KIP-848 and KIP-932; sorted."""
+
+    active: tuple[TaskId, ...] = ()
+    """Of KIP-1071, like the next two; sorted."""
+
+    standby: tuple[TaskId, ...] = ()
+    warm_up: tuple[TaskId, ...] = ()
+
+
+@frozen(kw_only=True)
+class BrokerAssignment:
+    """What the broker assigned to a member, and what it knows of that member."""
+
+    epoch: int = 0
+    """Of the member: the epoch of the last target assignment for which it has revoked what it is not to have."""
+
+    current: Assigned = Assigned()
+    """What the member has; without what it still has to revoke once it has been asked to."""
+
+    target: Assigned | None = None
+    """What it is to have; None in a share group, which has no target."""
+
+    topics: tuple[str, ...] = ()
+    """Subscribed topics; none in a group of KIP-1071, whose topology has them."""
+
+    topic_regex: str | None = None
+    """Subscribed pattern of topics (KIP-848)."""
+
+    is_classic: bool = False
+    """Whether it still speaks the classic protocol, in a group that is being migrated."""
+
+    process_id: str = ""
+    """Of KIP-1071, like all that follow except the rack."""
+
+    topology_epoch: int = 0
+    rack: str | None = None
+    end_point: str = ""
+    client_tags: Mapping[str, str] = field(factory=dict, hash=False)
+    offset_sums: Mapping[TaskId, int] = field(factory=dict, hash=False)
+    """Restored offsets of each task; empty with brokers up to 4.3, which do not store them."""
+
+    end_offset_sums: Mapping[TaskId, int] = field(factory=dict, hash=False)
+    """Likewise: the end offsets."""
+
+
+@frozen(kw_only=True)
+class InternalTopic:
+    """A changelog or a repartition topic, which the broker creates."""
+
+    name: str
+
+    partitions: int = 0
+    """0: not decided yet, or as many as the subtopology has tasks."""
+
+    replication_factor: int = 0
+    """0: the broker's default."""
+
+    configs: Mapping[str, str] = field(factory=dict, hash=False)
+
+
+@frozen(kw_only=True)
+class DescribedSubtopology:
+    """A subtopology of a streams group."""
+
+    name: str
+    source_topics: tuple[str, ...] = ()
+    repartition_sink_topics: tuple[str, ...] = ()
+    changelogs: tuple[InternalTopic, ...] = ()
+    repartition_sources: tuple[InternalTopic, ...] = ()
+
+    @property
+    def input_topics(self) -> tuple[str, ...]:
+        """All topics that its tasks read."""
+        return (*self.source_topics, *(each.name for each in self.repartition_sources))
+
+
+@frozen(kw_only=True)
+class DescribedTopology:
+    """The topology of a streams group, as its first member sent it."""
+
+    epoch: int = 0
+
+    subtopologies: tuple[DescribedSubtopology, ...] = ()
+    """In a ready group with the decided number of partitions of repartition topics."""
+
+    @property
+    def topics(self) -> frozenset[str]:
+        """All topics that have to exist."""
+        return frozenset(
+            name
+            for each in self.subtopologies
+            for name in (*each.input_topics, *(changelog.name for changelog in each.changelogs))
+        )
+
+
+@frozen(kw_only=True)
+class BrokerGroup:
+    """What the broker knows of a group as a whole."""
+
+    epoch: int = 0
+    """It rises when members, topics or settings change."""
+
+    assignment_epoch: int = 0
+    """The epoch of the target assignment. Below the group's: the broker has not computed the next one yet."""
+
+    topology: DescribedTopology | None = None
+    """None unless it is a streams group."""
+
+    authorized_operations: int | None = None
+    """Bits of the operations that the user may perform on the group; None if unknown."""
+
+    configs: Mapping[str, str] | None = field(default=None, hash=False)
+    """Settings of the group, such as ``streams.num.standby.replicas``; None if the user may not describe them."""
