@@ -19,6 +19,21 @@ InputPartitionsByTask = Mapping[TaskId, tuple[TopicPartition, ...]]
 """Each task with the partitions it reads, sorted."""
 
 
+REPARTITION_CONFIG: Final[Mapping[str, str]] = {
+    "message.timestamp.type": "CreateTime",
+    "cleanup.policy": "delete",
+    "segment.bytes": "52428800",
+    "retention.ms": "-1",
+}
+"""The defaults of ``RepartitionTopicConfig`` in 2.8.2, 3.9.2 and 4.3.1.
+
+2.0.1 has no timestamp type, keeps records for 2^63-1 ms and also sets ``segment.index.bytes`` and ``segment.ms``.
+"""
+
+CHANGELOG_CONFIG: Final[Mapping[str, str]] = {"message.timestamp.type": "CreateTime", "cleanup.policy": "compact"}
+"""The defaults of ``UnwindowedUnversionedChangelogTopicConfig``. Windowed and versioned stores need more: give it as
+``topic_configs``, like the application's own ``topic.`` settings."""
+
 _USAGE: Final = "use Topology.of(Subtopology(sources=[...]), ...)"
 
 
@@ -33,6 +48,10 @@ def _nonempty_groups(groups: Iterable[Iterable[str]]) -> tuple[frozenset[str], .
 
 def _counts(counts: Mapping[str, int] | None) -> Mapping[str, int]:
     return _checked_counts(counts or {})
+
+
+def _configs(configs: Mapping[str, Mapping[str, str]] | None) -> Mapping[str, Mapping[str, str]]:
+    return _checked_configs(configs or {})
 
 
 def _as_tuple(subtopologies: Iterable[Subtopology]) -> tuple[Subtopology, ...]:
@@ -58,6 +77,17 @@ def _checked_counts(counts: object) -> dict[str, int]:
         if not isinstance(count, int) or count < 1:
             raise UsageError(f"expected at least 1 partition for topic {topic!r}, got {count!r}")
     return dict(counts)
+
+
+def _checked_configs(configs: object) -> dict[str, dict[str, str]]:
+    if not isinstance(configs, Mapping):
+        raise UsageError(f"expected a dictionary of topic names and configurations, got a {type(configs).__name__}")
+    for topic, config in configs.items():
+        if not isinstance(config, Mapping) or not all(
+            isinstance(each, str) for pair in config.items() for each in pair
+        ):
+            raise UsageError(f"expected a dictionary of texts as the configuration of topic {topic!r}, got {config!r}")
+    return {topic: dict(config) for topic, config in configs.items()}
 
 
 def _checked_subtopologies(subtopologies: object) -> list[Subtopology]:
@@ -117,6 +147,8 @@ class Topology:
     """The numbers of partitions that the application has chosen (``Repartitioned.numberOfPartitions``, 2.6)."""
     copartition_groups: tuple[frozenset[str], ...] = field(default=(), converter=_nonempty_groups, kw_only=True)
     """Groups of topics that need equal numbers of partitions."""
+    topic_configs: Mapping[str, Mapping[str, str]] = field(default=None, converter=_configs, hash=False, kw_only=True)
+    """The configurations of internal topics, where they differ from ``REPARTITION_CONFIG`` and ``CHANGELOG_CONFIG``."""
 
     def __attrs_post_init__(self) -> None:
         """Raise ``UsageError`` for subtopologies that do not fit together, and for settings that do not fit them."""
@@ -125,6 +157,9 @@ class Topology:
         for topic in self.repartition_counts:
             if topic not in self.repartition_topics:
                 raise UsageError(f"topic {topic!r} is no repartition topic, its count cannot be set")
+        for topic in self.topic_configs:
+            if topic not in self.internal_topics:
+                raise UsageError(f"topic {topic!r} is no internal topic, its configuration cannot be set")
         for group in self.copartition_groups:
             for topic in sorted(group - readers.keys()):
                 raise UsageError(f"topic {topic!r} is to be co-partitioned, but no subtopology reads it")
@@ -159,9 +194,15 @@ class Topology:
         *subtopologies: Subtopology,
         repartition_counts: Mapping[str, int] | None = None,
         copartition_groups: Iterable[Iterable[str]] = (),
+        topic_configs: Mapping[str, Mapping[str, str]] | None = None,
     ) -> Topology:
         """Build a topology from subtopologies, numbered in this order."""
-        return cls(subtopologies, repartition_counts=repartition_counts, copartition_groups=copartition_groups)
+        return cls(
+            subtopologies,
+            repartition_counts=repartition_counts,
+            copartition_groups=copartition_groups,
+            topic_configs=topic_configs,
+        )
 
     @cached_property
     def source_topics(self) -> tuple[str, ...]:
@@ -204,6 +245,10 @@ class Topology:
             for number, subtopology in enumerate(self.subtopologies)
             for partition in range(sizes.get(number, 0))
         }
+
+    def topic_config(self, topic: str, defaults: Mapping[str, str]) -> Mapping[str, str]:
+        """Return the configuration of an internal topic."""
+        return {**defaults, **self.topic_configs[topic]} if topic in self.topic_configs else defaults
 
     def is_stateful(self, task: TaskId) -> bool:
         """Whether a task has state."""

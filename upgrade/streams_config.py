@@ -32,6 +32,8 @@ MAX_TAGS: Final = 5
 MAX_TAG_KEY_LENGTH: Final = 20
 MAX_TAG_VALUE_LENGTH: Final = 30
 _TAG_PREFIX: Final = "client.tag."
+_GROUP_PROTOCOL: Final = "group.protocol"
+_CLASSIC: Final = "classic"
 
 
 def _check_host(_key: str, address: str) -> None:
@@ -62,6 +64,17 @@ def _check_tags(_key: str, tags: Mapping[str, str]) -> None:
             raise invalid_value(
                 _TAG_PREFIX + key, value, f"Tag value exceeds maximum length of {MAX_TAG_VALUE_LENGTH}."
             )
+
+
+def _check_group_protocol(value: object) -> None:
+    """Refuse the streams protocol, in which brokers assign: it is no configuration of an assignor."""
+    if str(value).lower() != _CLASSIC:
+        raise invalid_value(
+            _GROUP_PROTOCOL,
+            value,
+            "Expected classic, as here a client assigns. For a member of a streams group use "
+            "assignor.clients.confluent.StreamsConsumer.",
+        )
 
 
 def _utf16_length(text: str) -> int:
@@ -128,6 +141,7 @@ class StreamsConfig:
         """
         tags = {key.removeprefix(_TAG_PREFIX): value for key, value in settings.items() if key.startswith(_TAG_PREFIX)}
         plain = {key: value for key, value in settings.items() if not key.startswith(_TAG_PREFIX)}
+        _check_group_protocol(plain.pop(_GROUP_PROTOCOL, _CLASSIC))
         known = {attribute.metadata["key"]: attribute.name for attribute in cls.__attrs_attrs__}
         if unknown := sorted(plain.keys() - known.keys()):
             raise _unknown_keys(unknown, sorted(known))

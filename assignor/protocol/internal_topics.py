@@ -15,31 +15,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Final, Protocol
+from typing import Protocol
 
 from attrs import Factory, frozen
 
 from assignor.errors import FatalError
 from assignor.task_assignors.application_state import TaskInfo, task_infos
-from assignor.topology import InputPartitionsByTask, Topology
+from assignor.topology import CHANGELOG_CONFIG, REPARTITION_CONFIG, InputPartitionsByTask, Topology
 from probing.model import AssignorError
 from subscription_codec import TaskId
 from upgrade.release_behaviour import CURRENT, ReleaseBehaviour
-
-REPARTITION_CONFIG: Final[Mapping[str, str]] = {
-    "message.timestamp.type": "CreateTime",
-    "cleanup.policy": "delete",
-    "segment.bytes": "52428800",
-    "retention.ms": "-1",
-}
-"""The defaults of ``RepartitionTopicConfig`` in 2.8.2, 3.9.2 and 4.3.1.
-
-2.0.1 has no timestamp type, keeps records for 2^63-1 ms and also sets ``segment.index.bytes`` and ``segment.ms``.
-"""
-
-CHANGELOG_CONFIG: Final[Mapping[str, str]] = {"message.timestamp.type": "CreateTime", "cleanup.policy": "compact"}
-"""The defaults of ``UnwindowedUnversionedChangelogTopicConfig``. Windowed and versioned stores need more, and a
-topology does not say which stores it has: that, like the application's own ``topic.`` settings, is up to the admin."""
 
 
 @frozen
@@ -134,8 +119,8 @@ def _plan(
         tasks=tasks,
         task_infos=task_infos(topology, tasks),
         new_topics=(
-            *_new_topics(repartition, partitions, REPARTITION_CONFIG),
-            *_new_topics(changelogs, partitions, CHANGELOG_CONFIG),
+            *_new_topics(topology, repartition, partitions, REPARTITION_CONFIG),
+            *_new_topics(topology, changelogs, partitions, CHANGELOG_CONFIG),
         ),
     )
 
@@ -200,6 +185,10 @@ def _validate_existing(expected: Mapping[str, int], partitions: Mapping[str, int
 
 
 def _new_topics(
-    expected: Mapping[str, int], partitions: Mapping[str, int], config: Mapping[str, str]
+    topology: Topology, expected: Mapping[str, int], partitions: Mapping[str, int], defaults: Mapping[str, str]
 ) -> list[NewTopic]:
-    return [NewTopic(topic, count, config) for topic, count in sorted(expected.items()) if topic not in partitions]
+    return [
+        NewTopic(topic, count, topology.topic_config(topic, defaults))
+        for topic, count in sorted(expected.items())
+        if topic not in partitions
+    ]

@@ -179,6 +179,16 @@ def test_a_list_of_subtopologies_equals_the_same_ones_as_arguments():
     ("rules", "text"),
     [
         ({"repartition_counts": {"orders": 2}}, "topic 'orders' is no repartition topic, its count cannot be set"),
+        ({"topic_configs": {"orders": {}}}, "topic 'orders' is no internal topic, its configuration cannot be set"),
+        ({"topic_configs": ["by-region"]}, "expected a dictionary of topic names and configurations, got a list"),
+        (
+            {"topic_configs": {"by-region": {"retention.ms": 9}}},
+            "expected a dictionary of texts as the configuration of topic 'by-region', got {'retention.ms': 9}",
+        ),
+        (
+            {"topic_configs": {"by-region": "compact"}},
+            "expected a dictionary of texts as the configuration of topic 'by-region', got 'compact'",
+        ),
         ({"repartition_counts": {"by-region": 0}}, "expected at least 1 partition for topic 'by-region', got 0"),
         ({"repartition_counts": {"by-region": "2"}}, "expected at least 1 partition for topic 'by-region', got '2'"),
         (

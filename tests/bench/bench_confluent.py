@@ -1,8 +1,10 @@
 """``StreamsConsumer`` beside a plain ``confluent_kafka.Consumer``: records per second and what is buffered.
 
     python tests/bench/bench_confluent.py [--broker ADDRESS | --mock] [--rounds 5] [--row PART_OF_A_NAME] [--scale 1.0]
+        [--protocol streams]
 
-Without an address it starts a broker of its own. Both consumers have the same settings (also the one that
+With ``--protocol streams`` (KIP-1071) ``--broker`` needs a broker of 4.2 or later. Without an address it starts a
+broker of its own. Both consumers have the same settings (also the one that
 ``StreamsConsumer`` sets for its users, ``fetch.queue.backoff.ms``) and loop over ``poll``. In each round they run
 alternately, each in a new group, from the first record to the last. Records have 100 bytes, in six partitions.
 
@@ -53,8 +55,9 @@ SLOW = {
 class Target:
     """A cluster with a filled topic."""
 
-    def __init__(self, settings, topic, output):
+    def __init__(self, settings, topic, output, protocol):
         self.settings = settings
+        self.protocol = {"group.protocol": protocol}
         self.topic = topic
         self.output = output
 
@@ -76,7 +79,7 @@ class Target:
 
     def streams(self, **settings):
         topology = Topology.of(Subtopology(sources=[self.topic]))
-        consumer = StreamsConsumer({**self.config(**settings), **self.settings}, topology, admin=False)
+        consumer = StreamsConsumer({**self.config(**settings), **self.settings, **self.protocol}, topology, admin=False)
         if "main.consumer.api_version" in self.settings:
             delay_leader(consumer.streams)
         return consumer
@@ -257,12 +260,13 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--row", default="")
     parser.add_argument("--scale", type=float, default=1.0)
+    parser.add_argument("--protocol", choices=["classic", "streams"], default="classic")
     options = parser.parse_args()
     with ExitStack() as stack:
         settings, topic, output, limit = cluster(stack, options)
         largest = max(min(limit, int(records * options.scale)) for _, records, _ in ROWS.values())
         fill({"bootstrap.servers": settings["bootstrap.servers"]}, topic, largest + 1)
-        target = Target(settings, topic, output)
+        target = Target(settings, topic, output, options.protocol)
         print(f"{SIZE} bytes, {PARTITIONS} partitions, median of {options.rounds} rounds")
         print(f"{'':<36}{'Consumer/s':>20}{'StreamsConsumer/s':>20}{'ratio':>8}{'CPU':>8}{'answered':>10}{'CPU':>8}")
         for name, (run, records, more) in ROWS.items():

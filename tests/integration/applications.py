@@ -41,13 +41,14 @@ class Application:
             )
         )
 
-    def java(self, release: str, state: Path) -> JavaMember:
+    def java(self, release: str, state: Path, protocol: str = "classic") -> JavaMember:
+        """Kafka Streams; in the protocol "streams" the broker has the timeouts."""
+        timeouts = {"session.timeout.ms": SESSION_MS, "heartbeat.interval.ms": 500}
         settings = {
+            **(timeouts if protocol == "classic" else {"group.protocol": protocol}),
             "bootstrap.servers": self._broker,
             "application.id": self.name,
             "state.dir": state,
-            "session.timeout.ms": SESSION_MS,
-            "heartbeat.interval.ms": 500,
             "cache.max.bytes.buffering": 0,  # every count is written, not every last one
             "statestore.cache.max.bytes": 0,  # its name since 3.4
         }

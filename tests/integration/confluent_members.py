@@ -20,14 +20,20 @@ class ConfluentMember(Subprocess):
     """``confluent_worker``, with its output."""
 
     def __init__(
-        self, application: Application, *, output: str | None = None, sleeps_in: int | None = None, **config: Any
+        self,
+        application: Application,
+        *,
+        output: str | None = None,
+        sleeps_in: int | None = None,
+        transactional_id: str | None = None,
+        **config: Any,
     ) -> None:
         given = {
             "source": application.source,
             "changelogs": [f"{application.name}-store-changelog"],
             "output": output,
             "sleeps_in": sleeps_in,
-            "transactional_id": f"copy-{uuid4().hex[:8]}",
+            "transactional_id": transactional_id or f"copy-{uuid4().hex[:8]}",
             "config": {
                 "bootstrap.servers": application._broker,
                 "group.id": application.name,

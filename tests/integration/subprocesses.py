@@ -74,6 +74,10 @@ class Subprocess:
         self._reader.join()
         return status
 
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal to the process: SIGSTOP freezes it, SIGCONT lets it go on."""
+        self._process.send_signal(number)
+
     def _read(self) -> None:
         with self._process.stdout as lines:
             for line in lines:

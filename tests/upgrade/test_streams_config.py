@@ -280,3 +280,9 @@ def test_a_dictionary_or_nothing_stands_for_a_configuration():
     assert StreamsConfig() == as_streams_config(None)
     with pytest.raises(ConfigException, match="or a dictionary of Kafka's dotted names, got a list"):
         as_streams_config(["num.standby.replicas"])
+
+
+def test_only_the_classic_protocol_has_an_assignor():
+    assert StreamsConfig() == StreamsConfig.of({"group.protocol": "CLASSIC"})
+    with pytest.raises(ConfigException, match=r"Invalid value streams for .*group.protocol: .*StreamsConsumer"):
+        StreamsConfig.of({"group.protocol": "streams"})

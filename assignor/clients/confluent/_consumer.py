@@ -16,12 +16,15 @@ from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 
 from assignor.clients._session import MAX_DOUBT_SESSIONS, now
 from assignor.clients.adapter import ClientAdapter
+from assignor.clients.confluent._classic_membership import ClassicMembership, MemberAssignor
 from assignor.clients.confluent._errors import as_kafka_error, authentication_exception, kafka_exception
 from assignor.clients.confluent._fetcher import WAIT_SECONDS, RecordFetcher, partition_key
-from assignor.clients.confluent._membership import MemberAssignor, Membership
+from assignor.clients.confluent._membership import Membership, PollWatchdog
 from assignor.clients.confluent._private_api import encode_group_metadata
 from assignor.clients.confluent._record_buffer import Offsets
 from assignor.clients.confluent._settings import ConsumerSettings
+from assignor.clients.confluent.streams_protocol.factory import new_streams_membership
+from assignor.clients.confluent.streams_protocol.view import StreamsGroupView
 from assignor.clients.feature_watch import POLL_SECONDS, FeatureSource
 from assignor.clients.kafka_python import KafkaPythonAdmin
 from assignor.clients.leader_lookup import Admin
@@ -97,36 +100,57 @@ class StreamsConsumer:
             before_revocation=self._commit_before_revocation,
             finish_commits=self._finish_commits,
         )
-        self._admin = KafkaPythonAdmin(settings.group_id, **settings.admin_settings) if admin is True else None
-
-        def new_assignor(user_thread_listener: TaskRebalanceListener) -> MemberAssignor:
-            return MemberAssignor(
-                topology,
-                settings.streams_config,
-                process_id=process_id,
-                release=release,
-                listener=user_thread_listener,
-                task_assignor=task_assignor,
-                admin=self._admin if isinstance(admin, bool) else admin,
-                watches=watches,
-                features=features,
-                features_every_seconds=features_every_seconds,
-                on_levels=on_levels,
-                observer=observer,
-            )
-
-        self._membership = Membership(
-            settings.member_settings,
-            new_assignor,
-            self._fetcher,
-            buffer=self._fetcher.buffer,
-            has_tasks=self._fetcher.has_tasks,
-            progress=self._fetcher.progress,
-            max_poll_seconds=settings.max_poll_seconds,
-            periodic_call=(settings.auto_commit_interval_seconds, self._auto_commit_now)
+        common = {
+            "buffer": self._fetcher.buffer,
+            "poll_watchdog": PollWatchdog(self._fetcher.progress, settings.max_poll_seconds),
+            "periodic_call": (settings.auto_commit_interval_seconds, self._auto_commit_now)
             if settings.auto_commit_interval_seconds
             else None,
-        )
+        }
+        self._admin: KafkaPythonAdmin | None = None
+        self._membership: Membership
+        if settings.streams_protocol:
+            without_effect = {"task_assignor": task_assignor, "watches": watches, "features": features}
+            self._membership = new_streams_membership(
+                settings,
+                topology,
+                self._fetcher,
+                process_id=process_id,
+                observer=observer,
+                without_effect=[name for name, value in without_effect.items() if value],
+                **common,
+            )
+        else:
+            if admin is True:
+                self._admin = KafkaPythonAdmin(
+                    settings.group_id,
+                    replication_factor=settings.replication_factor,
+                    **settings.admin_settings,
+                )
+
+            def new_assignor(user_thread_listener: TaskRebalanceListener) -> MemberAssignor:
+                return MemberAssignor(
+                    topology,
+                    settings.streams_config,
+                    process_id=process_id,
+                    release=release,
+                    listener=user_thread_listener,
+                    task_assignor=task_assignor,
+                    admin=self._admin if isinstance(admin, bool) else admin,
+                    watches=watches,
+                    features=features,
+                    features_every_seconds=features_every_seconds,
+                    on_levels=on_levels,
+                    observer=observer,
+                )
+
+            self._membership = ClassicMembership(
+                settings.member_settings,
+                new_assignor,
+                self._fetcher,
+                has_tasks=self._fetcher.has_tasks,
+                **common,
+            )
         self._callbacks = self._membership.callbacks
         self._committer = self._membership.committer
         self._session = self._membership.session
@@ -144,9 +168,13 @@ class StreamsConsumer:
         return f"<StreamsConsumer group {self._group}: {member}>"
 
     @property
-    def streams(self) -> ClientAdapter:
-        """The assignor of this member: its ``received_assignment``, ``generation`` and ``failure``."""
-        return self._membership.adapter
+    def streams(self) -> ClientAdapter | StreamsGroupView:
+        """The member: its ``generation`` and ``failure``.
+
+        The assignor in the classic protocol, with its ``received_assignment``; in the streams protocol a view with the
+        state of the ``member``.
+        """
+        return self._membership.view
 
     # -- reading ------------------------------------------------------------------------------------------------------
 

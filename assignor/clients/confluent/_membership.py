@@ -1,99 +1,67 @@
-"""The member of the group: a kafka-python consumer that joins, sends heartbeats and commits, and reads nothing.
+"""What the memberships of both protocols have in common: how they fail, how they stop, and commits.
 
-Threads:
-
-* The member's thread polls the kafka-python consumer without a pause; its partitions are paused.
-* kafka-python's I/O thread runs the steps of a rebalance. It must not block, so it queues every call of the listener
-  in ``callbacks`` and awaits its end.
-* The user's thread runs the queued calls in ``StreamsConsumer.poll``. So a member rejoins only after the user's
-  ``on_tasks_revoked`` or ``on_tasks_lost`` has returned.
-
-If the user does not poll for ``max.poll.interval.ms``, the member leaves the group, as a Java member does, and joins
-again at the next poll. ``session`` stops reading when other members may own the tasks.
+A membership has a thread of its own. It queues calls for the user's thread in ``callbacks``, and the user's thread runs
+them in ``StreamsConsumer.poll``.
 """
 
 from __future__ import annotations
 
 import logging
 import time
+from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Set
-from functools import partial
-from threading import Event, Lock, Thread
-from types import MappingProxyType
-from typing import Any, ClassVar, Final
+from collections.abc import Callable
+from threading import Event, Thread
+from typing import Final
 
 import kafka
-from kafka import ConsumerRebalanceListener, KafkaConsumer
-from kafka.future import Future
 
 from assignor.clients._session import Session
-from assignor.clients.adapter import MemberGeneration
+from assignor.clients.adapter import ClientAdapter, MemberGeneration
 from assignor.clients.confluent._committer import Committer
-from assignor.clients.confluent._errors import as_fatal_error, as_kafka_error, is_retriable
+from assignor.clients.confluent._errors import as_kafka_error
 from assignor.clients.confluent._record_buffer import Offsets, RecordBuffer
-from assignor.clients.kafka_python import StreamsPartitionAssignor
+from assignor.clients.confluent.streams_protocol.view import StreamsGroupView
 from assignor.errors import FatalError
-from assignor.rebalance_listener import OffsetSums, PartitionsByTask, TaskRebalanceListener
 
 log = logging.getLogger(__name__)
 
 Call = Callable[[], None]
 
-_CLOSE_MS: Final = 5000
+NOT_POLLED: Final = "group %s: the consumer was not polled for max.poll.interval.ms, its member leaves"
+"""What a membership logs when it leaves for this reason."""
+
 _STOP_TIMEOUT_SECONDS: Final = 5.0
-_LIVENESS_CHECK_SECONDS: Final = 1.0
-_CHECKS_PER_SESSION: Final = 5
-_MEMBER_DEFAULTS: Final[Mapping[str, Any]] = MappingProxyType({"enable_auto_commit": False, "metrics_enabled": False})
-_READS_NOTHING: Final = MappingProxyType({"auto_offset_reset": "earliest"})  # else `bind` warns of what it would skip
 
 
-class Membership:
-    """One member, from `start` to `stop`.
+class Membership(ABC):
+    """One member of ``group``, from `start` to `stop`.
 
     Args:
-        settings: those of the kafka-python consumer.
-        assignor_factory: returns the assignor with the given listener.
-        listener: called on the user's thread, which runs ``callbacks``.
+        group: the consumer group.
         buffer: what the user's thread has received.
-        has_tasks: whether the user's thread owns any task.
-        progress: a value that changes whenever the user polls.
-        max_poll_seconds: time without a poll after which the member leaves.
+        poll_watchdog: detects that the user does not poll.
         periodic_call: seconds, and a call for the user's thread after each interval.
     """
 
     def __init__(
         self,
-        settings: Mapping[str, Any],
-        assignor_factory: Callable[[TaskRebalanceListener], MemberAssignor],
-        listener: TaskRebalanceListener,
+        group: str,
         *,
         buffer: RecordBuffer,
-        has_tasks: Callable[[], bool],
-        progress: Callable[[], object],
-        max_poll_seconds: float,
+        poll_watchdog: PollWatchdog,
         periodic_call: tuple[float, Call] | None = None,
     ) -> None:
         self.callbacks: deque[Call] = deque()
         """Calls for the user's thread, in order."""
         self.failure: FatalError | None = None
         """The error that terminated the membership."""
-        self.leave_count = 0
-        """How often the member has left because the user did not poll."""
-        self.adapter = assignor_factory(_UserThreadListener(self, listener))
-        self.committer: Final = Committer(buffer, self._send_commit, self.adapter.commit_now, self._on_commit_failed)
-        self.adapter.membership = self
-        self._settings = settings
-        self._poll_watchdog = _PollWatchdog(progress, max_poll_seconds)
-        self._has_tasks = has_tasks
-        self._stopped_at = 0.0
+        self.committer: Final = Committer(buffer, self._send_commit, self._commit_now, self._on_commit_failed)
+        self._group = group
+        self._poll_watchdog = poll_watchdog
         self._periodic_call = periodic_call
-        self._client: Any = None
-        self._consumer: Any = None
         self._stopping = Event()
-        self._callbacks_discarded = False
-        self._pending: set[Future] = set()
-        self._lock = Lock()
+        self._stopped_at = 0.0
         self._thread = Thread(target=self._run, name="streams-membership", daemon=True)
 
     def start(self) -> None:
@@ -104,38 +72,21 @@ class Membership:
         """Start to leave the group, which queues the last callbacks. From any thread."""
         self._stopped_at = time.monotonic()
         self._stopping.set()
-        if self._consumer is None and self._client is not None:
-            self.adapter.interrupt_bootstrap(self._client)
+        self._interrupt()
 
     def is_alive(self, seconds: float) -> bool:
         """Wait up to ``seconds`` for the end; return whether the member still has to leave."""
         self._thread.join(seconds)
         return self._thread.is_alive()
 
-    def discard_callbacks(self) -> None:
-        """Complete all pending callbacks: the user's thread runs none any more, and commits nothing."""
-        self.adapter.close_commit_connection()
-        with self._lock:
-            self._callbacks_discarded = True
-            waiting, self._pending = self._pending, set()
-        for done in waiting:
-            self._complete(done)
-
-    @property
-    def fenced(self) -> Exception | None:
-        """The error of a commit if another member has the same instance id; the `failure` soon follows."""
-        taken = "another member has the same group.instance.id"
-        return kafka.errors.FencedInstanceIdError(taken) if self.adapter.fenced else None
-
-    @property
-    def session(self) -> Session:
-        """Until when the member owns its tasks; afterwards nothing may be read."""
-        return self.adapter.session
-
-    @property
-    def generation(self) -> MemberGeneration | None:
-        """The last generation of this member; None before the first."""
-        return self.adapter.generation
+    def fail(self, failure: FatalError, cause: Exception | None = None) -> None:
+        """Terminate the membership: every later poll of the user raises the failure. The first failure counts."""
+        if self.failure is None:
+            if failure is not cause:
+                failure.__cause__ = cause
+            self.failure = failure
+            self.callbacks.append(self._raise_failure)
+            self._on_failure(failure)
 
     def commit(self, offsets: Offsets, seconds: float) -> None:
         """Commit as this member in this generation; ``kafka.errors.KafkaError`` if the broker refuses."""
@@ -146,197 +97,71 @@ class Membership:
         """Raise the failure, or ``CommitFailedError`` before the first assignment."""
         if failure := self.failure or self.fenced:
             raise failure
-        if self._consumer is None or self.generation is None:
+        if self.generation is None:
             raise kafka.errors.CommitFailedError("this member has not joined its group yet")
-
-    def _send_commit(
-        self, offsets: Offsets, answered: Callable[[BaseException | None], None], allowed: Callable[[], bool]
-    ) -> None:
-        named = {
-            kafka.TopicPartition(*name): kafka.OffsetAndMetadata(offset, metadata, -1)
-            for name, (offset, metadata) in offsets.items()
-        }
-        self.adapter.send_commit(named, answered, allowed)
-
-    def _on_commit_failed(self, error: BaseException) -> None:
-        log.warning(
-            "group %s: an asynchronous commit has failed: %s", self._settings["group_id"], as_kafka_error(error)
-        )
-
-    # -- on the member's thread -----------------------------------------------------------------------------------
-
-    def _run(self) -> None:
-        try:
-            self._consumer = self._connect()
-            try:
-                self._poll_loop(self._consumer)
-            finally:
-                self._consumer.close(timeout_ms=_CLOSE_MS)
-        except Exception as error:
-            if self._consumer is not None or not self._stopping.is_set():
-                self.fail(as_fatal_error(error), error)
-
-    def _connect(self) -> Any:
-        """Return a consumer that has reached a broker; `stop` interrupts it."""
-        settings = {**_READS_NOTHING, **_MEMBER_DEFAULTS, **self._settings, "kafka_client": self._new_client}
-        try:
-            return KafkaConsumer(partition_assignment_strategy=[self.adapter], **settings)
-        except BaseException:
-            if self._client is not None:  # kafka-python closes neither its thread nor its sockets
-                self._client.close()
-            raise
-
-    def _new_client(self, **settings: Any) -> Any:
-        self._client = KafkaConsumer.DEFAULT_CONFIG["kafka_client"](**settings)
-        if self._stopping.is_set():
-            raise kafka.errors.KafkaConnectionError("closed before it reached a broker")
-        return self._client
-
-    def fail(self, failure: FatalError, cause: Exception | None = None) -> None:
-        """Terminate the membership: every later poll of the user raises the failure. The first failure counts."""
-        if self.failure is None:
-            if failure is not cause:
-                failure.__cause__ = cause
-            self.failure = failure
-            self.callbacks.append(self._raise_failure)
-            self.adapter.on_failure(failure)
-
-    def _poll_loop(self, consumer: Any) -> None:
-        self.adapter.bind(consumer)
-        consumer.subscribe(self.adapter.assignor.topology.source_topics, listener=_PausingListener(consumer))
-        self.adapter.call_soon(self._check_liveness)
-        if self._periodic_call:
-            self.adapter.call_soon(partial(self._enqueue_periodically, *self._periodic_call))
-        while not self._can_leave():
-            try:
-                consumer.poll(timeout_ms=self.adapter.poll_timeout_ms)
-            except Exception as error:
-                if self.adapter.failure or not is_retriable(error):
-                    raise
-                log.warning("group %s: %s", self._settings["group_id"], as_kafka_error(error))
-
-    def _can_leave(self) -> bool:
-        """Whether to leave now: a member with tasks first waits for the end of a join, which blocks commits."""
-        waits = self.adapter.joining and self._has_tasks()
-        return self._stop_deadline_passed() if waits else self._stopping.is_set()
-
-    def _stop_deadline_passed(self) -> bool:
-        """Whether the member has to leave without waiting any longer."""
-        return self._stopping.is_set() and time.monotonic() > self._stopped_at + _STOP_TIMEOUT_SECONDS
 
     def _raise_failure(self) -> None:
         self.callbacks.append(self._raise_failure)
         assert self.failure is not None, "set before this was queued"
         raise self.failure
 
-    # -- on the I/O thread ----------------------------------------------------------------------------------------
+    def _stop_deadline_passed(self) -> bool:
+        """Whether the member has to leave without waiting any longer."""
+        return self._stopping.is_set() and time.monotonic() > self._stopped_at + _STOP_TIMEOUT_SECONDS
 
-    def _check_liveness(self) -> None:
-        """Leave the group if the user has not polled for too long; prolong the session while the group waits for it."""
-        if self._stopping.is_set():
-            return
-        if self._poll_watchdog.expired():
-            log.warning(
-                "group %s: the consumer was not polled for max.poll.interval.ms, its member leaves",
-                self._settings["group_id"],
-            )
-            self.leave_count += 1
-            self.adapter.leave_and_join()
-        if self.adapter.joining:
-            self.session.await_join()
-        seconds = min(_LIVENESS_CHECK_SECONDS, self._poll_watchdog.max_poll_seconds / 4)
-        self.adapter.call_later(min(seconds, self.session.timeout_seconds / _CHECKS_PER_SESSION), self._check_liveness)
+    def _on_commit_failed(self, error: BaseException) -> None:
+        log.warning("group %s: an asynchronous commit has failed: %s", self._group, as_kafka_error(error))
 
-    def _enqueue_periodically(self, seconds: float, call: Call) -> None:
-        """Queue a call for the user's thread, now and after each interval."""
-        self.callbacks.append(call)
-        self.adapter.call_later(seconds, partial(self._enqueue_periodically, seconds, call))
+    # -- of each protocol ---------------------------------------------------------------------------------------------
 
     @property
-    def poll_interval_exceeded(self) -> bool:
-        """Whether the member has left because the user did not poll, and the user has not polled since."""
-        return self._poll_watchdog.has_left
+    @abstractmethod
+    def view(self) -> ClientAdapter | StreamsGroupView:
+        """What ``StreamsConsumer.streams`` is."""
 
-    async def run_on_user_thread(self, call: Call) -> None:
-        """Run a call on the user's thread; return when it has ended, or when the consumer closes."""
-        done = Future()
-        with self._lock:
-            if self._callbacks_discarded:
-                return
-            self._pending.add(done)
-        self.callbacks.append(partial(self._run_and_wake, call, done))
-        await done
+    @property
+    @abstractmethod
+    def session(self) -> Session:
+        """Until when the member owns its tasks; afterwards nothing may be read."""
 
-    def _run_and_wake(self, call: Call, done: Future) -> None:
-        """Run a call, and complete its future; on the user's thread."""
-        try:
-            call()
-        finally:
-            with self._lock:
-                waited = done in self._pending
-                self._pending.discard(done)
-            if waited:
-                self._complete(done)
+    @property
+    @abstractmethod
+    def generation(self) -> MemberGeneration | None:
+        """The last generation of this member, or its epoch; None before the first."""
 
-    def _complete(self, done: Future) -> None:
-        self.adapter.call_soon(partial(done.success, None))
+    @property
+    def fenced(self) -> Exception | None:
+        """The error of a commit if another member has the same instance id; the `failure` soon follows."""
+        return None
 
+    @abstractmethod
+    def discard_callbacks(self) -> None:
+        """Complete all pending callbacks: the user's thread runs none any more, and commits nothing."""
 
-class MemberAssignor(StreamsPartitionAssignor):
-    """The assignor of a `Membership`: it does not rejoin while the user does not poll."""
+    @abstractmethod
+    def _run(self) -> None:
+        """Be a member until `stop`; on the membership's thread."""
 
-    reads_while_joining: ClassVar[bool] = True
-    fails_in_doubt: ClassVar[bool] = False  # the user's thread raises the error, and the member stays usable
-    membership: Membership
+    @abstractmethod
+    def _interrupt(self) -> None:
+        """Make the thread notice `stop`. From any thread."""
 
-    async def on_join_prepare(self, *, lost: bool) -> None:
-        """Revoke tasks, and wait for the user's thread."""
-        await super().on_join_prepare(lost=lost)
-        if self.membership.poll_interval_exceeded:
-            await self.membership.run_on_user_thread(_no_op)
+    @abstractmethod
+    def _on_failure(self, failure: FatalError) -> None:
+        """Report the failure."""
 
+    @abstractmethod
+    def _send_commit(
+        self, offsets: Offsets, answered: Callable[[BaseException | None], None], allowed: Callable[[], bool]
+    ) -> None:
+        """See ``Committer``."""
 
-class _UserThreadListener(TaskRebalanceListener):
-    """Called on the I/O thread; calls the user's listener on the user's thread."""
-
-    def __init__(self, membership: Membership, listener: TaskRebalanceListener) -> None:
-        self._membership = membership
-        self._listener = listener
-
-    def on_tasks_assigned(self, tasks: PartitionsByTask) -> Awaitable[None]:
-        return self._forward(lambda: self._listener.on_tasks_assigned(tasks))
-
-    def on_tasks_revoked(self, tasks: PartitionsByTask) -> Awaitable[None]:
-        before = self._membership.leave_count
-
-        def revoke_or_lose() -> Any:
-            # The user may poll so late that the member is out of the group, and other members own these tasks.
-            late = self._membership.leave_count > before or not self._membership.session.is_certain()
-            return self._listener.on_tasks_lost(tasks) if late else self._listener.on_tasks_revoked(tasks)
-
-        return self._forward(revoke_or_lose)
-
-    def on_tasks_lost(self, tasks: PartitionsByTask) -> Awaitable[None]:
-        return self._forward(lambda: self._listener.on_tasks_lost(tasks))
-
-    def on_standby_tasks_added(self, tasks: PartitionsByTask) -> Awaitable[None]:
-        return self._forward(lambda: self._listener.on_standby_tasks_added(tasks))
-
-    def on_standby_tasks_removed(self, tasks: PartitionsByTask) -> Awaitable[None]:
-        return self._forward(lambda: self._listener.on_standby_tasks_removed(tasks))
-
-    def offset_sums(self) -> OffsetSums | Awaitable[OffsetSums]:
-        try:
-            return self._listener.offset_sums()
-        except Exception as error:  # raised on the user's thread; the member joins without sums
-            self._membership.callbacks.append(partial(_raise_failure, error))
-            return None
-
-    def _forward(self, call: Callable[[], Any]) -> Awaitable[None]:
-        return self._membership.run_on_user_thread(call)
+    @abstractmethod
+    def _commit_now(self, offsets: Offsets, seconds: float) -> bool:
+        """See ``Committer``."""
 
 
-class _PollWatchdog:
+class PollWatchdog:
     """Detects that the user has not polled for ``max_poll_seconds``."""
 
     def __init__(self, progress: Callable[[], object], max_poll_seconds: float) -> None:
@@ -360,26 +185,3 @@ class _PollWatchdog:
             return False
         self._progress_at_leave = progress
         return True
-
-
-class _PausingListener(ConsumerRebalanceListener):  # type: ignore[misc]  # kafka-python has no type information
-    """Pauses all partitions in kafka-python, as librdkafka reads them. The seek saves a lookup of the position."""
-
-    def __init__(self, consumer: Any) -> None:
-        self._consumer = consumer
-
-    def on_partitions_assigned(self, assigned: Set[Any]) -> None:
-        for partition in assigned:
-            self._consumer.seek(partition, 0)
-        self._consumer.pause(*assigned)
-
-    def on_partitions_revoked(self, revoked: Iterable[Any]) -> None:
-        """Nothing to do."""
-
-
-def _raise_failure(error: Exception) -> None:
-    raise error
-
-
-def _no_op(*_: object) -> None:
-    """Do nothing."""

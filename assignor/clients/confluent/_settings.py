@@ -52,8 +52,35 @@ _MEMBER_KEYS: Final[Mapping[str, tuple[str, Callable[[Any], Any]]]] = MappingPro
 
 _ADMIN_KEYS: Final = ("bootstrap_servers", "client_id", "request_timeout_ms", "retry_backoff_ms", "api_version")
 
-_CONSUMER_KEYS: Final = ("enable.auto.commit", "auto.commit.interval.ms", "on_commit", "group.protocol")
+_REPLICATION_FACTOR: Final = "replication.factor"
+_CONSUMER_KEYS: Final = (
+    "enable.auto.commit",
+    "auto.commit.interval.ms",
+    "on_commit",
+    "group.protocol",
+    _REPLICATION_FACTOR,
+)
 _NOT_FOR_FETCHER: Final = ("group.instance.id", *_CONSUMER_KEYS)
+
+STREAMS_PROTOCOL: Final = "streams"
+_PROTOCOLS: Final = ("classic", STREAMS_PROTOCOL)
+
+_IGNORED_BY_STREAMS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "num.standby.replicas": "streams.num.standby.replicas",
+        "session.timeout.ms": "streams.session.timeout.ms",
+        "heartbeat.interval.ms": "streams.heartbeat.interval.ms",
+        "max.warmup.replicas": "",
+        "acceptable.recovery.lag": "",
+        "probing.rebalance.interval.ms": "",
+        "rack.aware.assignment.strategy": "",
+        "rack.aware.assignment.tags": "",
+        "rack.aware.assignment.non_overlap_cost": "",
+        "rack.aware.assignment.traffic_cost": "",
+        "upgrade.from": "",
+    }
+)
+"""Keys that have no effect in the streams protocol, with the configuration of the group that takes their place."""
 
 _UNSUPPORTED_KEYS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -103,6 +130,12 @@ class ConsumerSettings:
     auto_commit_interval_seconds: float | None
     """None: the user commits."""
     on_commit: Callable[[Any, Any], None] | None
+    streams_protocol: bool
+    """Whether the broker assigns the tasks (KIP-1071)."""
+    replication_factor: int
+    """Of the internal topics; -1 leaves it to the brokers."""
+    ignored: tuple[str, ...]
+    """Keys without effect in this protocol, which are warned of."""
 
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> ConsumerSettings:
@@ -117,10 +150,11 @@ class ConsumerSettings:
         for key in ("bootstrap.servers", "group.id"):
             if not config.get(key) and not (key == "bootstrap.servers" and config.get("metadata.broker.list")):
                 raise ConfigException(f'Missing required configuration "{key}" which has no default value.')
-        if config.get("group.protocol", "classic") != "classic":
+        streams_protocol = _group_protocol(config) == STREAMS_PROTOCOL
+        if streams_protocol and config.get("group.instance.id"):
             raise ConfigException(
-                f"Invalid value {config['group.protocol']} for configuration group.protocol: "
-                "expected classic, as only there a client assigns"
+                "Streams rebalance protocol does not support static membership. "
+                "Please set group.protocol=classic or remove group.instance.id from the configuration."
             )
         streams = {key: value for key, value in config.items() if key in _STREAMS_KEYS or key.startswith(_TAG)}
         kept = {"client.rack"}  # the fetcher reads from the broker nearby
@@ -153,6 +187,9 @@ class ConsumerSettings:
             },
             auto_commit_interval_seconds=_auto_commit_interval(config),
             on_commit=config.get("on_commit"),
+            streams_protocol=streams_protocol,
+            replication_factor=_replication_factor(config),
+            ignored=tuple(key for key in _IGNORED_BY_STREAMS if key in config) if streams_protocol else (),
         )
 
     @property
@@ -232,6 +269,27 @@ def _reset(config: Mapping[str, Any]) -> str:
     raise ConfigException(
         f"Invalid value {value} for configuration {name}: expected one of {', '.join(dict.fromkeys(_RESETS.values()))}"
     )
+
+
+def _group_protocol(config: Mapping[str, Any]) -> str:
+    value = config.get("group.protocol", "classic")
+    if (found := str(value).lower()) in _PROTOCOLS:
+        return found
+    raise ConfigException(f"Invalid value {value} for configuration group.protocol: expected {' or '.join(_PROTOCOLS)}")
+
+
+def _replication_factor(config: Mapping[str, Any]) -> int:
+    return int(_convert(config, _REPLICATION_FACTOR, int)) if _REPLICATION_FACTOR in config else -1
+
+
+def ignored_setting(key: str) -> str:
+    """Return what to do about a key that has no effect in the streams protocol.
+
+    >>> ignored_setting("num.standby.replicas")
+    'num.standby.replicas (set streams.num.standby.replicas of the group at the brokers)'
+    """
+    group_key = _IGNORED_BY_STREAMS.get(key)
+    return f"{key} (set {group_key} of the group at the brokers)" if group_key else key
 
 
 def _auto_commit_interval(config: Mapping[str, Any]) -> float | None:

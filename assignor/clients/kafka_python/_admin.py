@@ -43,9 +43,9 @@ class KafkaPythonAdmin:
     """An ``Admin`` for the members of ``group``, which connects at its first use.
 
     Args:
-        group: the consumer group, whose committed offsets are looked up. replication_factor: replicas of a new internal
-        topic (Kafka: ``replication.factor``); -1 leaves it to the broker,
-            from 2.4 on.
+        group: the consumer group, whose committed offsets are looked up.
+        replication_factor: replicas of a new internal topic (Kafka: ``replication.factor``); -1 leaves it to the
+            broker, from 2.4 on.
         settings: those of ``KafkaAdminClient``.
 
     Raises ``UsageError`` for an unknown setting, and ``ConfigException`` for a password that is missing or no text.

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from assignor.clients.kafka_python import _offset_commit, _private_api
+from assignor.clients.kafka_python._broker_connection import exchange
 
 log = logging.getLogger(__name__)
 
@@ -24,8 +25,6 @@ FREQUENT_SECONDS: Final = 1.0
 
 RECONNECT_SECONDS: Final = 30.0
 """Time after an error during which no other attempt is made."""
-
-_RECEIVE_BYTES: Final = 1 << 16
 
 
 class CommitConnection:
@@ -41,16 +40,14 @@ class CommitConnection:
         """Commit, and wait for the answer; return whether the coordinator has accepted all of it."""
         now = time.monotonic()
         last, self._last_commit_at = self._last_commit_at, now
-        identity, node = _private_api.commit_identity(self._consumer), _private_api.coordinator_node(self._consumer)
+        identity, node = self._identity(), self._node()
         if now - last > FREQUENT_SECONDS or identity is None or node is None:
             self.close()
             return False
         if now - self._failed_at < RECONNECT_SECONDS:
             return False
         try:
-            connection, socket = self._connected(node, seconds)
-            request = _offset_commit.encode_request(connection.config["client_id"], *identity, offsets)
-            return not any(_offset_commit.error_codes(_exchange(socket, request)))
+            return not any(self._exchange(*self._connected(node, seconds), identity, offsets))
         except Exception as error:  # whatever it is, the member's own connection decides
             log.info("commits use the connection of the member again, as their own one has failed: %s", error)
             self._failed_at = now
@@ -61,7 +58,7 @@ class CommitConnection:
         """Close the connection; a thread that waits for an answer gets none."""
         found, self._connection, self._address = self._connection, None, None
         if found is not None:
-            _private_api.disconnect(found[0])
+            self._disconnect(found[0])
 
     def _connected(self, node: Any, seconds: float) -> tuple[Any, Any]:
         """Return the connection to this broker and its socket."""
@@ -69,17 +66,33 @@ class CommitConnection:
         if (found := self._connection) is not None and self._address == address:
             return found
         self.close()
-        found = _private_api.connect(self._consumer, node, seconds)
+        found = self._connect(node, seconds)
         self._connection, self._address = found, address
         return found
 
+    # -- the consumer -------------------------------------------------------------------------------------------------
 
-def _exchange(socket: Any, request: bytes) -> bytes:
-    """Send a request, and return the response, from its correlation id on."""
-    socket.sendall(request)
-    received = b""
-    while len(received) < 4 or len(received) < 4 + int.from_bytes(received[:4]):
-        if not (more := socket.recv(_RECEIVE_BYTES)):
-            raise ConnectionError("closed by the broker")
-        received += more
-    return received[4:]
+    def _identity(self) -> tuple[str, int, str, str | None] | None:
+        """Return group, generation, member id and instance id; None if the member may not commit now."""
+        return _private_api.commit_identity(self._consumer)
+
+    def _node(self) -> Any:
+        """Return the coordinator, with ``host`` and ``port``; None if it is unknown."""
+        return _private_api.coordinator_node(self._consumer)
+
+    def _connect(self, node: Any, seconds: float) -> tuple[Any, Any]:
+        return _private_api.connect(self._consumer, node, seconds)
+
+    def _disconnect(self, connection: Any) -> None:
+        _private_api.disconnect(connection)
+
+    def _exchange(
+        self,
+        connection: Any,
+        socket: Any,
+        identity: tuple[str, int, str, str | None],
+        offsets: Mapping[tuple[str, int], tuple[int, str]],
+    ) -> Iterable[int]:
+        """Commit, and return the error codes."""
+        request = _offset_commit.encode_request(connection.config["client_id"], *identity, offsets)
+        return _offset_commit.error_codes(exchange(socket, request))

@@ -1,4 +1,4 @@
-"""OffsetCommit in version 7: the bytes of one request, and whether its response has no error.
+"""OffsetCommit in version 7 or 9: the bytes of one request, and whether its response has no error.
 
 kafka-python needs 80 microseconds for the same, as it builds an object for each partition in both directions. That is
 most of what a synchronous commit may cost beside a plain consumer. A test compares these bytes with those of
@@ -14,6 +14,10 @@ API_KEY: Final = 8
 VERSION: Final = 7
 """Understood by all brokers from 2.3 to 4.x; the last one before KIP-482 (flexible versions)."""
 
+EPOCH_VERSION: Final = 9
+"""The first version that brokers accept from members of a streams group; that of all brokers from 3.7 on."""
+
+_NO_TAGS: Final = bytes(1)
 _CORRELATION_ID: Final = bytes(4)  # always the same: one request at a time
 _NULL: Final = b"\xff\xff"
 _NO_LEADER_EPOCH: Final = b"\xff\xff\xff\xff"
@@ -53,6 +57,83 @@ def error_codes(response: bytes) -> Iterator[int]:
         for _ in range(partitions):
             yield int.from_bytes(response[position + 4 : position + 6])
             position += 6
+
+
+# -- version 9, of members with an epoch -------------------------------------------------------------------------------
+
+
+def encode_epoch_request(
+    client_id: str,
+    group: str,
+    member_epoch: int,
+    member_id: str,
+    offsets: Mapping[tuple[str, int], tuple[int, str]],
+) -> bytes:
+    """Return a request of a member of KIP-848 or KIP-1071, with its size."""
+    topics: dict[str, list[bytes]] = {}
+    for (topic, number), (offset, metadata) in offsets.items():
+        partition = number.to_bytes(4) + offset.to_bytes(8) + _NO_LEADER_EPOCH + _compact(metadata.encode()) + _NO_TAGS
+        topics.setdefault(topic, []).append(partition)
+    parts = [
+        API_KEY.to_bytes(2) + EPOCH_VERSION.to_bytes(2) + _CORRELATION_ID + _string(client_id) + _NO_TAGS,
+        _compact(group.encode()) + member_epoch.to_bytes(4, signed=True) + _compact(member_id.encode()),
+        _NO_TAGS,  # the instance id is null, which is the same byte
+        _uvarint(len(topics) + 1),
+    ]
+    for topic, partitions in topics.items():
+        parts += _compact(topic.encode()), _uvarint(len(partitions) + 1), *partitions, _NO_TAGS
+    request = b"".join(parts) + _NO_TAGS
+    return len(request).to_bytes(4) + request
+
+
+def epoch_error_codes(response: bytes) -> Iterator[int]:
+    """Yield the error code of each partition; the response begins with its correlation id."""
+    position = _after_tags(response, 4) + 4  # the throttle time
+    topics, position = _read_uvarint(response, position)
+    for _ in range(topics - 1):
+        length, position = _read_uvarint(response, position)
+        partitions, position = _read_uvarint(response, position + length - 1)
+        for _ in range(partitions - 1):
+            yield int.from_bytes(response[position + 4 : position + 6])
+            position = _after_tags(response, position + 6)
+        position = _after_tags(response, position)
+
+
+def _compact(data: bytes) -> bytes:
+    return _uvarint(len(data) + 1) + data
+
+
+def _uvarint(value: int) -> bytes:
+    encoded = bytearray()
+    while value > 0x7F:
+        encoded.append(value & 0x7F | 0x80)
+        value >>= 7
+    encoded.append(value)
+    return bytes(encoded)
+
+
+def _read_uvarint(data: bytes, position: int) -> tuple[int, int]:
+    """Return a number and the position behind it."""
+    value = shift = 0
+    while True:
+        value |= (data[position] & 0x7F) << shift
+        position += 1
+        if data[position - 1] < 0x80:
+            return value, position
+        shift += 7
+
+
+def _after_tags(data: bytes, position: int) -> int:
+    """Return the position behind tagged fields."""
+    number, position = _read_uvarint(data, position)
+    for _ in range(number):
+        _, position = _read_uvarint(data, position)
+        length, position = _read_uvarint(data, position)
+        position += length
+    return position
+
+
+# -- both --------------------------------------------------------------------------------------------------------------
 
 
 def _string(text: str) -> bytes:

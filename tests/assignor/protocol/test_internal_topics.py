@@ -274,3 +274,11 @@ def test_a_group_is_even_afterwards(drawn, data):
 
         loose = plan_internal_topics(Topology.of(*topology.subtopologies), partitions).partitions
         assert {max(loose[topic] for topic in group)} == {prepared.partitions[topic] for topic in group}
+
+
+def test_a_new_topic_has_the_configuration_of_the_topology():
+    counting = [Subtopology(sources=["orders"], changelogs=["counts"])]
+    topology = Topology.of(*counting, topic_configs={"counts": {"retention.ms": "9"}})
+    (topic,) = plan_internal_topics(topology, {"orders": 1}).new_topics
+
+    assert {"cleanup.policy": "compact", "message.timestamp.type": "CreateTime", "retention.ms": "9"} == topic.config

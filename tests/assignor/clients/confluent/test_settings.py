@@ -141,7 +141,9 @@ def test_auto_commit_is_off_unless_configured() -> None:
         ({"group.id": ""}, 'Missing required configuration "group.id"'),
         ({"bootstrap.servers": ""}, 'Missing required configuration "bootstrap.servers"'),
         ({"partition.assignment.strategy": "range"}, "partition.assignment.strategy cannot be used .* the only one"),
-        ({"group.protocol": "consumer"}, "expected classic"),
+        ({"group.protocol": "consumer"}, "expected classic or streams"),
+        ({"group.protocol": "streams", "group.instance.id": "one"}, "does not support static membership"),
+        ({"replication.factor": "many"}, "Invalid value many for configuration replication.factor"),
         ({"enable.auto.offset.store": True}, "enable.auto.offset.store cannot be used"),
         ({"test.mock.num.brokers": 1}, "use clients.mock_cluster"),
         ({"session.timeout.ms": "long"}, "Invalid value long for configuration session.timeout.ms"),
@@ -306,3 +308,45 @@ def test_the_admin_client_gets_the_api_version_of_the_member() -> None:
     found = ConsumerSettings.of({**BASE, "main.consumer.api_version": (2, 3)})
 
     assert (2, 3) == found.admin_settings["api_version"] == found.member_settings["api_version"]
+
+
+def test_a_service_switches_to_the_streams_protocol_by_configuration() -> None:
+    classic = ConsumerSettings.of({**BASE, "num.standby.replicas": 1, "session.timeout.ms": 9000})
+    streams = ConsumerSettings.of(
+        {**BASE, "group.protocol": "Streams", "num.standby.replicas": 1, "upgrade.from": "1.1"}
+    )
+
+    assert (False, ()) == (classic.streams_protocol, classic.ignored)
+    assert (True, ("num.standby.replicas", "upgrade.from")) == (streams.streams_protocol, streams.ignored)
+    assert "group.protocol" not in streams.fetcher_settings
+
+
+def test_the_replication_factor_of_internal_topics_is_that_of_the_brokers_unless_set() -> None:
+    assert [-1, 3] == [
+        ConsumerSettings.of({**BASE, **more}).replication_factor for more in ({}, {"replication.factor": "3"})
+    ]
+
+
+def test_what_the_streams_protocol_ignores_is_logged_with_what_to_set_instead(caplog: pytest.LogCaptureFixture) -> None:
+    topology = Topology.of(Subtopology(sources=["orders"]))
+    config = {
+        "bootstrap.servers": "127.0.0.1:1",
+        "group.id": "billing",
+        "group.protocol": "streams",
+        "num.standby.replicas": 1,
+        "application.server": "localhost:80",
+        "client.rack": "r",
+        "client.tag.zone": "a",
+        "log_level": 0,
+        "error_cb": print,
+    }
+    with StreamsConsumer(config, topology, watches=["metadata.version"]) as consumer:
+        profile = consumer.streams.member.profile  # type: ignore[union-attr]
+
+    assert (
+        "ignores num.standby.replicas (set streams.num.standby.replicas of the group at the brokers), watches"
+        in caplog.text
+    )
+    assert (("localhost", 80), "r", (("zone", "a"),)) == (profile.endpoint, profile.rack_id, profile.client_tags)
+    assert 300_000 == profile.rebalance_timeout_ms
+    assert consumer.streams.generation is None

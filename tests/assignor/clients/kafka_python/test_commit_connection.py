@@ -10,7 +10,13 @@ from kafka import KafkaConsumer
 from kafka import TopicPartition as KafkaTopicPartition
 from kafka.protocol.consumer import OffsetCommitRequest, OffsetCommitResponse
 
-from assignor.clients.kafka_python import StreamsPartitionAssignor, _commit_connection, _offset_commit, _private_api
+from assignor.clients.kafka_python import (
+    StreamsPartitionAssignor,
+    _broker_connection,
+    _commit_connection,
+    _offset_commit,
+    _private_api,
+)
 from assignor.clients.kafka_python._commit_connection import CommitConnection
 from assignor.clients.mock_cluster import MockCluster, delay_leader
 from assignor.topology import Subtopology, Topology
@@ -18,11 +24,10 @@ from assignor.topology import Subtopology, Topology
 OFFSETS = {("orders", 0): (7, ""), ("payments", 3): (1 << 40, "by hand"), ("orders", 2): (0, "")}
 
 
-@pytest.mark.parametrize("instance_id", [None, "one"])
-def test_a_request_has_the_bytes_of_kafka_python(instance_id: str | None) -> None:
+def kafka_python_request(version: int, instance_id: str | None) -> bytes:
     topic = OffsetCommitRequest.OffsetCommitRequestTopic
     request = OffsetCommitRequest(
-        version=_offset_commit.VERSION,
+        version=version,
         group_id="billing",
         generation_id_or_member_epoch=3,
         member_id="member-1",
@@ -45,10 +50,40 @@ def test_a_request_has_the_bytes_of_kafka_python(instance_id: str | None) -> Non
         ],
     )
     request.with_header(correlation_id=0, client_id="client")
+    return bytes(request.encode(header=True, framed=True))
 
+
+@pytest.mark.parametrize("instance_id", [None, "one"])
+def test_a_request_has_the_bytes_of_kafka_python(instance_id: str | None) -> None:
     ours = _offset_commit.encode_request("client", "billing", 3, "member-1", instance_id, OFFSETS)
-    assert request.encode(header=True, framed=True) == ours
+    assert kafka_python_request(_offset_commit.VERSION, instance_id) == ours
     assert (OffsetCommitRequest.API_KEY, 2) == (_offset_commit.API_KEY, len({name for name, _ in OFFSETS}))
+
+
+def test_a_request_of_a_member_with_an_epoch_has_the_bytes_of_kafka_python() -> None:
+    ours = _offset_commit.encode_epoch_request("client", "billing", 3, "member-1", OFFSETS)
+    assert kafka_python_request(_offset_commit.EPOCH_VERSION, None) == ours
+
+
+def test_a_long_name_has_a_length_of_two_bytes() -> None:
+    name = "o" * 200
+    ours = _offset_commit.encode_epoch_request("client", name, 3, "member-1", {(name, 0): (1, name)})
+    assert 3 == ours.count(b"\xc9\x01" + name.encode())
+
+
+def test_error_codes_of_a_member_with_an_epoch_are_found() -> None:
+    topic = OffsetCommitResponse.OffsetCommitResponseTopic
+    partition = topic.OffsetCommitResponsePartition
+    response = OffsetCommitResponse(
+        version=_offset_commit.EPOCH_VERSION,
+        throttle_time_ms=9,
+        topics=[
+            topic(name="o" * 200, partitions=[partition(partition_index=n, error_code=n) for n in (0, 22)]),
+            topic(name="payments", partitions=[partition(partition_index=1, error_code=113)]),
+        ],
+    )
+    tags = b"\x01\x00\x02no"  # one field of two bytes, as a later broker may send
+    assert [0, 22, 113] == list(_offset_commit.epoch_error_codes(bytes(4) + tags + response.encode()))
 
 
 def test_error_codes_are_found() -> None:
@@ -141,6 +176,6 @@ def test_a_response_may_arrive_in_pieces() -> None:
         def recv(self, _: int) -> bytes:
             return self.read(3)
 
-    assert b"answer" == _commit_connection._exchange(Socket(b"\0\0\0\6answer"), b"")
+    assert b"answer" == _broker_connection.exchange(Socket(b"\0\0\0\6answer"), b"")
     with pytest.raises(ConnectionError):
-        _commit_connection._exchange(Socket(b"\0\0\0\7answer"), b"")
+        _broker_connection.exchange(Socket(b"\0\0\0\7answer"), b"")

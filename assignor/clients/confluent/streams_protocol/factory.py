@@ -1,0 +1,59 @@
+"""Makes the membership of a streams group of the settings of a ``StreamsConsumer``."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from typing import Any
+from uuid import UUID, uuid4
+
+from assignor.clients.confluent._settings import ConsumerSettings, ignored_setting
+from assignor.clients.confluent.streams_protocol._membership import StreamsMembership
+from assignor.clients.kafka_python.group_coordinator import GroupCoordinator
+from assignor.observability import event_log
+from assignor.observability.events import Observer, combine_observers
+from assignor.rebalance_listener import TaskRebalanceListener
+from assignor.streams_group import MemberProfile, StreamsGroupMember, topology_fields
+from assignor.topology import Topology
+from upgrade.config_types import parse_host_port
+
+log = logging.getLogger(__name__)
+
+
+def new_streams_membership(
+    settings: ConsumerSettings,
+    topology: Topology,
+    listener: TaskRebalanceListener,
+    *,
+    process_id: UUID | None,
+    observer: Observer | None,
+    without_effect: Iterable[str],
+    **common: Any,
+) -> StreamsMembership:
+    """Return the membership of a consumer with these settings; ``without_effect``: arguments to warn of."""
+    config = settings.streams_config
+    ignored = [*map(ignored_setting, settings.ignored), *without_effect]
+    if ignored:
+        log.warning(
+            "group %s: the streams protocol ignores %s, as the brokers assign", settings.group_id, ", ".join(ignored)
+        )
+    profile = MemberProfile(
+        group_id=settings.group_id,
+        member_id=str(uuid4()),
+        process_id=str(process_id or uuid4()),
+        rebalance_timeout_ms=int(1000 * settings.max_poll_seconds),
+        topology=topology_fields(topology, settings.replication_factor),
+        rack_id=config.client_rack or None,
+        endpoint=parse_host_port(config.application_server) if config.application_server else None,
+        client_tags=tuple(sorted(config.client_tags.items())),
+    )
+    identity = {"process_id": profile.process_id, "group_id": profile.group_id}
+    return StreamsMembership(
+        GroupCoordinator(settings.group_id, settings.member_settings),
+        StreamsGroupMember(profile),
+        topology,
+        listener,
+        observe=combine_observers(event_log.log_observer(lambda: identity), *filter(None, [observer])),
+        request_seconds=settings.request_seconds,
+        **common,
+    )

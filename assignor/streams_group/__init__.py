@@ -1,0 +1,35 @@
+"""A member of a streams group (KIP-1071), without a client: its membership, its timers and its topology.
+
+The adapter for confluent-kafka and the simulation drive the same objects.
+"""
+
+from assignor.streams_group._member import StreamsGroupMember
+from assignor.streams_group._timers import HeartbeatTimer, StatusTimer
+from assignor.streams_group._topology import topology_fields
+from assignor.streams_group.model import (
+    Callback,
+    CallbackKind,
+    ErrorReaction,
+    MemberFailure,
+    MemberProfile,
+    MemberState,
+    Status,
+    StatusReaction,
+    TaskAssignment,
+)
+
+__all__ = [
+    "Callback",
+    "CallbackKind",
+    "ErrorReaction",
+    "HeartbeatTimer",
+    "MemberFailure",
+    "MemberProfile",
+    "MemberState",
+    "Status",
+    "StatusReaction",
+    "StatusTimer",
+    "StreamsGroupMember",
+    "TaskAssignment",
+    "topology_fields",
+]

@@ -1,0 +1,151 @@
+"""The vocabulary of a member of a streams group (KIP-1071): states, assignments, callbacks, errors and statuses."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from attrs import field, frozen
+
+from subscription_codec import TaskId
+
+
+class MemberState(enum.Enum):
+    """The state of a member. Java: ``MemberState``."""
+
+    UNSUBSCRIBED = "not in the group"
+    JOINING = "sends heartbeats of epoch 0 until one is accepted"
+    RECONCILING = "the application revokes or takes tasks"
+    ACKNOWLEDGING = "the next heartbeat acknowledges the assignment"
+    STABLE = "owns what the coordinator has assigned"
+    FENCED = "removed by the coordinator; the application drops its tasks, then the member rejoins"
+    PREPARE_LEAVING = "leaves the group; the application revokes its tasks"
+    LEAVING = "the next heartbeat leaves the group"
+    STALE = "has left because the application did not poll; rejoins at its next poll"
+    FATAL = "cannot go on"
+
+
+class CallbackKind(enum.Enum):
+    """What the application has to do with tasks before the member goes on."""
+
+    REVOKE = "commit and give up these active tasks"
+    ASSIGN = "own exactly these tasks"
+    RELEASE = "commit and give up all tasks, as the member leaves"
+    LOSE = "drop all tasks, as other members may own them"
+
+
+class ErrorReaction(enum.Enum):
+    """What a member does about the error of a heartbeat."""
+
+    RETRY = "the coordinator still loads: the heartbeat is repeated after a backoff"
+    FIND_COORDINATOR = "another broker is the coordinator: it is looked up"
+    REJOIN = "the coordinator has removed the member: its tasks are lost, and it rejoins"
+    REPORT = "the application is informed, and the heartbeat is repeated"
+    FAIL = "the member cannot go on"
+
+
+class StatusReaction(enum.Enum):
+    """What a member does about a status in a heartbeat's response."""
+
+    WARN = "it is logged"
+    WAIT = "no record is processed until the group is ready"
+    FAIL_LATER = "as WAIT, and the member fails if it lasts two heartbeat intervals"
+    FAIL = "the member fails"
+
+
+@frozen
+class TaskAssignment:
+    """The tasks of one member.
+
+    >>> TaskAssignment.of(active=[TaskId(0, 1)]).fields()["activeTasks"]
+    [{'subtopologyId': '0', 'partitions': [1]}]
+    """
+
+    active: frozenset[TaskId] = frozenset()
+    standby: frozenset[TaskId] = frozenset()
+    warm_up: frozenset[TaskId] = frozenset()
+    group_ready: bool = True
+    """Whether records may be processed. Java: ``isGroupReady``."""
+
+    @classmethod
+    def of(
+        cls, active: Iterable[TaskId] = (), standby: Iterable[TaskId] = (), warm_up: Iterable[TaskId] = ()
+    ) -> TaskAssignment:
+        """Return the assignment of a group that is ready."""
+        return cls(frozenset(active), frozenset(standby), frozenset(warm_up))
+
+    def fields(self) -> dict[str, list[dict[str, Any]]]:
+        """Return the fields of a heartbeat."""
+        return {role: _task_fields(tasks) for role, tasks in zip(TASK_FIELDS, self.roles, strict=True)}
+
+    @property
+    def roles(self) -> tuple[frozenset[TaskId], frozenset[TaskId], frozenset[TaskId]]:
+        """The tasks by role, in the order of ``TASK_FIELDS``."""
+        return self.active, self.standby, self.warm_up
+
+
+TASK_FIELDS: Final = ("activeTasks", "standbyTasks", "warmupTasks")
+
+
+def _task_fields(tasks: Iterable[TaskId]) -> list[dict[str, Any]]:
+    partitions: dict[int, list[int]] = {}
+    for task in sorted(tasks):
+        partitions.setdefault(task.subtopology, []).append(task.partition)
+    return [{"subtopologyId": str(number), "partitions": found} for number, found in partitions.items()]
+
+
+def decode_tasks(fields: Sequence[Mapping[str, Any]]) -> frozenset[TaskId]:
+    """Return the tasks of one field of a heartbeat.
+
+    >>> sorted(map(str, decode_tasks([{"subtopologyId": "0", "partitions": [1, 0]}])))
+    ['0_0', '0_1']
+    """
+    return frozenset(TaskId(int(each["subtopologyId"]), number) for each in fields for number in each["partitions"])
+
+
+@frozen
+class Callback:
+    """One call of the application; the member goes on when it has returned."""
+
+    kind: CallbackKind
+    assignment: TaskAssignment = TaskAssignment()
+    """REVOKE: the active tasks to give up. ASSIGN: all tasks to own. Otherwise empty."""
+
+
+@frozen
+class Status:
+    """A status of the group, as the coordinator reports it to its members."""
+
+    code: int
+    detail: str = ""
+
+
+@frozen
+class MemberFailure:
+    """Why a member is in the state FATAL."""
+
+    java_exception: str
+    message: str
+
+
+@frozen(kw_only=True)
+class MemberProfile:
+    """What a member sends when it joins; constant for its lifetime."""
+
+    group_id: str
+    member_id: str
+    process_id: str
+    rebalance_timeout_ms: int
+    topology: Mapping[str, Any] = field(hash=False, repr=False)
+    """The field of the request: ``topology_fields``."""
+    rack_id: str | None = None
+    endpoint: tuple[str, int] | None = None
+    """Host and port (``application.server``)."""
+    client_tags: tuple[tuple[str, str], ...] = ()
+    reports_while_reconciling: bool = False
+    """Whether heartbeats have the owned tasks while the application takes an assignment, as those of Java up to 4.3.1.
+
+    The coordinator takes a task that is missing there for revoked and may assign it to another member, although this
+    member goes on to take it.
+    """

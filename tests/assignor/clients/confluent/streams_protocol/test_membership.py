@@ -1,0 +1,304 @@
+"""The membership of a streams group with a coordinator that answers as the test says."""
+
+import kafka
+import pytest
+from confluent_kafka import KafkaException
+
+from assignor import FatalError, Subtopology, Topology
+from assignor.clients.confluent.streams_protocol._membership import _Commit
+from assignor.clients.kafka_python.group_coordinator import CoordinatorUnavailable, HeartbeatUnsupported
+from assignor.observability.events import MemberClosed, MemberFailed
+from assignor.streams_group import MemberState
+from tests.assignor.clients.confluent.streams_protocol.fake_coordinator import FakeCoordinator, User, until
+from tests.assignor.clients.recording_listener import RecordingListener
+from tests.assignor.streams_group.coordinator import owned, response
+
+OFFSETS = {("orders", 0): (7, "")}
+
+
+def stable(user: User, *tasks: str) -> None:
+    """Wait until it has these tasks and has acknowledged them."""
+    user.poll_until(lambda: user.tasks == set(tasks) and user.membership.member.state is MemberState.STABLE)
+
+
+def test_it_joins_acknowledges_its_tasks_and_leaves():
+    coordinator = FakeCoordinator("0_0", "0_1")
+    with User(coordinator) as user:
+        stable(user, "0_0", "0_1")
+        assert 6 == user.membership.session.timeout_seconds
+        assert user.membership.session.is_certain()
+        assert (1, "m") == (user.membership.generation.generation_id, user.membership.generation.member_id)
+    user.run_callbacks()
+
+    assert [0, 1, -1] == list(dict.fromkeys(each["memberEpoch"] for each in coordinator.requests))
+    assert {"0": [0, 1]} in [owned(each) for each in coordinator.requests]
+    assert ["assigned", "revoked"] == user.listener.callback_names
+    assert MemberClosed(lost=False) == user.events[-1]
+    assert coordinator.closed
+    assert not user.membership.session.is_certain()
+
+
+def test_without_the_right_to_read_it_assumes_the_default_session_timeout():
+    coordinator = FakeCoordinator("0_0")
+    coordinator.session_ms = None
+    with User(coordinator) as user:
+        stable(user, "0_0")
+
+        assert 45 == user.membership.session.timeout_seconds
+
+
+def test_after_a_lost_connection_it_sends_its_tasks_again():
+    coordinator = FakeCoordinator("0_0")
+    with User(coordinator) as user:
+        stable(user, "0_0")
+        before = len(coordinator.requests)
+        coordinator.answers.append(CoordinatorUnavailable("cut"))
+        user.poll_until(lambda: {"0": [0]} in [owned(each) for each in coordinator.requests[before:]])
+
+
+def test_a_fenced_member_loses_its_tasks_and_rejoins():
+    coordinator = FakeCoordinator("0_0")
+    with User(coordinator) as user:
+        stable(user, "0_0")
+        coordinator.tasks, coordinator.epoch = ("0_1",), 5
+        coordinator.answers.append(response(error=110))
+        until(lambda: not user.membership.session.is_certain())
+        stable(user, "0_1")
+
+        assert ["assigned", "lost", "assigned"] == user.listener.callback_names
+        assert 5 == user.membership.generation.generation_id
+
+
+def test_tasks_that_are_given_up_after_the_session_are_lost():
+    """The process was suspended in the meantime, so the revocation comes late."""
+    coordinator = FakeCoordinator("0_0")
+    with User(coordinator) as user:
+        stable(user, "0_0")
+        coordinator.answers.append(response(2, [], interval_ms=60_000))
+        until(lambda: len(user.membership.callbacks) == 1)
+        user.membership._ownership.suspend()
+        user.poll_until(lambda: not user.tasks)
+
+        assert ["assigned", "lost"] == user.listener.callback_names
+
+
+def test_no_record_is_returned_while_the_group_is_not_ready():
+    coordinator = FakeCoordinator("0_0")
+    with User(coordinator) as user:
+        stable(user, "0_0")
+        not_ready = {3: "counts is missing"}
+        coordinator.answers.extend(response(1, interval_ms=20, statuses=not_ready) for _ in range(20))
+        until(lambda: not user.membership.session.is_certain())
+        user.poll_until(user.membership.session.is_certain)
+
+        assert ["assigned"] == user.listener.callback_names
+
+
+@pytest.mark.parametrize(("code", "exception"), [(2, "TopologyException"), (4, "StreamsException")])
+def test_a_fatal_status_makes_it_revoke_and_leave(code, exception):
+    coordinator = FakeCoordinator("0_0")
+    with User(coordinator) as user:
+        stable(user, "0_0")
+        coordinator.answers.append(response(1, interval_ms=20, statuses={code: "why"}))
+        for _ in range(2):
+            with pytest.raises(FatalError, match="why") as raised:
+                user.poll_until(lambda: False)
+        assert -1 == coordinator.requests[-1]["memberEpoch"]
+        assert exception == raised.value.kafka_exception
+        assert ["assigned", "revoked"] == user.listener.callback_names
+        assert MemberFailed(raised.value) in user.events
+        with pytest.raises(FatalError):
+            user.membership.require_joined()
+        user.membership.callbacks.clear()
+
+
+def test_a_fatal_error_makes_it_lose_its_tasks():
+    coordinator = FakeCoordinator("0_0")
+    with User(coordinator) as user:
+        stable(user, "0_0")
+        coordinator.answers.append(response(error=30, message="not you"))
+        with pytest.raises(FatalError, match="not you"):
+            user.poll_until(lambda: False)
+
+        assert ["assigned", "lost"] == user.listener.callback_names
+        assert user.membership.view.failure is user.membership.failure
+        user.membership.callbacks.clear()
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [(HeartbeatUnsupported("broker:1"), "broker:1: .* Kafka 4.2"), (ValueError("odd bytes"), "odd bytes")],
+)
+def test_an_answer_that_it_cannot_work_with_ends_it(answer, message):
+    coordinator = FakeCoordinator()
+    coordinator.answers.append(answer)
+    with User(coordinator) as user:
+        with pytest.raises(FatalError, match=message):
+            user.poll_until(lambda: False)
+        user.membership.callbacks.clear()
+
+
+def test_a_refused_topic_is_reported_once_until_the_user_polls():
+    coordinator = FakeCoordinator("0_0")
+    with User(coordinator) as user:
+        stable(user, "0_0")
+        before = len(coordinator.requests)
+        coordinator.answers.extend(response(error=29, message="orders") for _ in range(2))
+        until(lambda: len(coordinator.requests) > before + 2)
+        with pytest.raises(KafkaException, match="orders"):
+            user.run_callbacks()
+        user.run_callbacks()
+
+        assert {"0_0"} == user.tasks
+
+
+@pytest.mark.parametrize(("code", "forgotten"), [(16, 1), (14, 0)])
+def test_only_another_coordinator_is_looked_up(code, forgotten):
+    coordinator = FakeCoordinator("0_0")
+    with User(coordinator) as user:
+        stable(user, "0_0")
+        before = len(coordinator.requests)
+        coordinator.answers.append(response(error=code))
+        until(lambda: len(coordinator.requests) > before + 1)
+
+        assert forgotten == coordinator.forgotten
+
+
+# -- commits -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_commit_has_the_member_id_and_the_epoch():
+    coordinator = FakeCoordinator("0_0")
+    user = User(coordinator)
+    with pytest.raises(kafka.errors.CommitFailedError):
+        user.membership.commit(OFFSETS, 5)
+    with user:
+        stable(user, "0_0")
+        user.membership.commit(OFFSETS, 5)
+
+    assert [(("billing", 1, "m"), OFFSETS)] == coordinator.commits
+
+
+def test_a_commit_with_a_stale_epoch_is_repeated_with_that_of_a_heartbeat():
+    coordinator = FakeCoordinator("0_0")
+    with User(coordinator) as user:
+        stable(user, "0_0")
+        coordinator.commit_codes.append(113)
+        coordinator.epoch = 2
+        user.membership.commit(OFFSETS, 5)
+
+        assert 2 == coordinator.commits[-1][0][1]
+
+
+@pytest.mark.parametrize(
+    ("code", "error"),
+    [
+        (25, kafka.errors.UnknownMemberIdError),
+        (16, kafka.errors.NotCoordinatorError),
+        (CoordinatorUnavailable("cut"), CoordinatorUnavailable),
+    ],
+)
+def test_a_refused_commit_is_reported(code, error):
+    coordinator = FakeCoordinator("0_0")
+    answered = []
+    with User(coordinator) as user:
+        stable(user, "0_0")
+        coordinator.commit_codes.append(code)
+        user.membership._send_commit(OFFSETS, answered.append, lambda: True)
+        until(lambda: bool(answered))
+
+        assert isinstance(answered[0], error)
+
+
+def test_a_commit_of_partitions_that_have_gone_is_not_sent():
+    coordinator = FakeCoordinator("0_0")
+    answered = []
+    with User(coordinator) as user:
+        stable(user, "0_0")
+        user.membership._send_commit(OFFSETS, answered.append, lambda: False)
+        until(lambda: bool(answered))
+    user.membership._send_commit(OFFSETS, answered.append, lambda: True)
+
+    assert [kafka.errors.CommitFailedError, kafka.errors.KafkaConnectionError] == list(map(type, answered))
+    assert [] == coordinator.commits
+
+
+def test_commits_that_wait_at_the_end_are_answered():
+    answered = []
+    user = User(FakeCoordinator("0_0"))
+    user.membership._commits.append(_Commit(OFFSETS, answered.append, lambda: True))
+    user.membership._refuse_commits()
+
+    assert [kafka.errors.KafkaConnectionError] == list(map(type, answered))
+
+
+def test_nothing_is_committed_outside_the_group():
+    coordinator = FakeCoordinator()
+    user = User(coordinator)
+
+    assert coordinator.identity() is None
+    assert not user.membership._commit_now(OFFSETS, 1)
+
+
+# -- the user ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_user_that_does_not_poll_makes_it_leave_and_rejoin():
+    coordinator = FakeCoordinator("0_0")
+    with User(coordinator, max_poll_seconds=0.4) as user:
+        stable(user, "0_0")
+        until(lambda: coordinator.requests[-1]["memberEpoch"] == -1)
+        assert not user.membership.session.is_certain()
+        stable(user, "0_0")
+
+        assert ["assigned", "lost", "assigned"] == user.listener.callback_names
+
+
+def test_it_goes_on_after_an_exception_of_the_listener():
+    class Failing(RecordingListener):
+        def on_tasks_assigned(self, tasks):
+            super().on_tasks_assigned(tasks)
+            raise ZeroDivisionError
+
+    listener = Failing()
+    with User(FakeCoordinator("0_0"), listener=listener) as user:
+        with pytest.raises(ZeroDivisionError):
+            user.poll_until(lambda: False)
+        until(lambda: user.membership.member.state is MemberState.STABLE)
+
+
+def test_a_periodic_call_is_queued_again_and_again():
+    calls = []
+    with User(FakeCoordinator("0_0"), periodic_call=(0.01, lambda: calls.append(1))) as user:
+        user.poll_until(lambda: len(calls) > 2)
+
+
+def test_a_member_that_reaches_no_broker_ends_at_once():
+    coordinator = FakeCoordinator()
+    coordinator.answers.extend(CoordinatorUnavailable("cut") for _ in range(1_000))
+    with User(coordinator):
+        until(lambda: len(coordinator.requests) > 1)
+
+    assert coordinator.closed
+
+
+def test_a_callback_that_is_discarded_is_not_run():
+    coordinator = FakeCoordinator("0_0")
+    with User(coordinator) as user:
+        until(lambda: bool(user.membership.callbacks))
+        call = user.membership.callbacks.popleft()
+        user.membership.discard_callbacks()
+        call()
+
+        assert [] == user.listener.callback_names
+
+
+def test_partitions_are_looked_up_where_sources_differ_in_size():
+    coordinator = FakeCoordinator("0_0", "0_1")
+    coordinator.counts.extend([CoordinatorUnavailable("cut"), {"orders": 2, "customers": 1}])
+    topology = Topology.of(Subtopology(sources=["orders", "customers"]))
+    with User(coordinator, topology=topology) as user:
+        stable(user, "0_0", "0_1")
+        read = sorted(str(each) for inputs in user.listener.owned_tasks.active.values() for each in inputs)
+
+    assert ["customers-0", "orders-0", "orders-1"] == read
