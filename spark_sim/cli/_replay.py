@@ -46,6 +46,14 @@ BROKER_EVENT_STYLES: Final = {
     "exited": "bold red",
     "violation": "bold white on red",
 }
+STREAMS_GROUP_EVENT_STYLES: Final = {
+    "epoch": "cyan",
+    "target": "dim",
+    "expired": "yellow",
+    "died": "bold red",
+    "remark": "yellow",
+    "violation": "bold white on red",
+}
 
 
 @click.command
@@ -57,7 +65,8 @@ def replay(scenario: str, summary: bool, verbose: bool, as_json: bool) -> None:
     """Run one SCENARIO again and explain it step by step. The verdict is the first and the last line.
 
     A scenario is one line: members in joining order, then steps. Exit status 1 if a property is violated, 0 if none.
-    If it says "level" before the first bar, it is about the nodes of a cluster (the last steps and example here).
+    If it says "level" before the first bar, it is about the nodes of a cluster, and if it says "group", about a streams
+    group (KIP-1071): the last steps and examples here.
 
     \b
     Steps:
@@ -83,10 +92,19 @@ def replay(scenario: str, summary: bool, verbose: bool, as_json: bool) -> None:
       ask N, restart M ...          the leader of the group that watches asks a broker; members A, B, C restart
 
     \b
+    Steps of a streams group (M is a member, as A, or A.1 of a process with several; I is a member id, as A#1):
+      start M, stop M, restart M, update M   update restarts it with the next topology epoch
+      heartbeat M, callback M, settle        single moves of the protocol, or all that happen by themselves
+      expire I, crash M, stall M, silence M, linger M, failover
+      lose-request M, lose-response M, slow-response M, receive M, delay M, arrive I
+      retire                                 a member of the classic protocol leaves (classic=N before the steps)
+
+    \b
     Examples:
       streams-assignor replay "A@2.0 B@2.0 C@2.0 | bounce A>simulated-4 B>simulated-4 C>simulated-4"
       streams-assignor replay "A@1.1 B@1.1 | bounce A>2.0,upgrade.from=1.1 B>2.0,upgrade.from=1.1 | bounce A>2.0 B>2.0"
       streams-assignor replay "1@3.9 2@3.9 level 3.9 | bounce 1>4.3 2>4.3 | race finalise 4.3 3@3.9"
+      streams-assignor replay "A@4.3.1 B@4.3.1 group 4.3.1 tasks=4 standbys=1 | start A | settle | start B | settle"
     """  # noqa: D301  # \b is the character by which click leaves lines alone
     with one_line_errors():
         result, styles = _trace(scenario)
@@ -109,13 +127,20 @@ def replay(scenario: str, summary: bool, verbose: bool, as_json: bool) -> None:
 
 
 def _trace(scenario: str) -> tuple[Trace[Any], Mapping[str, str]]:
-    """Run a scenario of a group or of a cluster; return its trace and the styles of its events."""
+    """Run a scenario of a group, a streams group or a cluster; return its trace and the styles of its events."""
     from spark_sim.brokers.parser import is_broker_scenario, parse_scenario
 
     if is_broker_scenario(scenario):
         from spark_sim.pipeline.traces import trace_broker_scenario
 
         return trace_broker_scenario(parse_scenario(scenario)), BROKER_EVENT_STYLES
+    from spark_sim.streams_groups.parser import is_group_scenario
+    from spark_sim.streams_groups.parser import parse_scenario as parse_group_scenario
+
+    if is_group_scenario(scenario):
+        from spark_sim.pipeline.traces import trace_group_scenario
+
+        return trace_group_scenario(parse_group_scenario(scenario)), STREAMS_GROUP_EVENT_STYLES
     from spark_sim.model.scenario import Scenario
     from spark_sim.pipeline.traces import trace
     from spark_sim.regressions.mutants import mutants_registered

@@ -1,4 +1,4 @@
-"""The trace of a run, of a group or of brokers: the steps of its scenario, and the events of each.
+"""The trace of a run, of a group, a streams group or brokers: the steps of its scenario, and the events of each.
 
 The terminal, the page and the table of counterexamples have the same trace.
 """
@@ -19,8 +19,10 @@ from spark_sim.model.events import GroupEvent, events_digest
 from spark_sim.model.scenario import Scenario, join_words
 from spark_sim.model.simulation import Simulation
 from spark_sim.model.violations import Violation
+from spark_sim.streams_groups.events import GroupTraceEvent, trace_run
+from spark_sim.streams_groups.scenario import GroupScenario
 
-E = TypeVar("E", GroupEvent, TraceEvent)
+E = TypeVar("E", GroupEvent, TraceEvent, GroupTraceEvent)
 
 
 @frozen
@@ -128,6 +130,24 @@ def trace_broker_scenario(scenario: BrokerScenario) -> Trace[TraceEvent]:
     finalized = dict(final.cluster.finalized)
     levels = ", ".join(f"{name} {level}" for name, level in finalized.items())
     return Trace(str(scenario), final.violations, f"finalised is {levels}", {"finalized": finalized}, tuple(steps))
+
+
+def trace_group_scenario(scenario: GroupScenario) -> Trace[GroupTraceEvent]:
+    """Run a scenario of a streams group and record what each step changes.
+
+    >>> from spark_sim.streams_groups.parser import parse_scenario
+    >>> [each.step for each in trace_group_scenario(parse_scenario("A@4.3.1 group 4.3.1 | start A | settle")).steps]
+    ['A@4.3.1 group 4.3.1 tasks=2', 'start A', 'settle', 'the end']
+    """
+    run = trace_run(scenario)
+    events = () if run.is_settled else (GroupTraceEvent("remark", "", "the group has not settled"),)
+    steps = [
+        TraceStep[GroupTraceEvent](scenario.head, f"a group of the coordinator of {scenario.coordinator}", ()),
+        *(TraceStep(str(step), step.description, changes) for step, changes in run.steps),
+        final_step(run.violations, (*events, *run.final_events)),
+    ]
+    epoch = run.world.group.epoch
+    return Trace(str(scenario), run.violations, f"the group is in epoch {epoch}", {"epoch": epoch}, tuple(steps))
 
 
 def _initial_description(scenario: BrokerScenario) -> str:

@@ -1,0 +1,262 @@
+"""The group coordinator: heartbeats, leaving, fencing and commits of a streams group, as pure functions.
+
+Each returns the records that it writes; `StreamsGroup.replay` applies them. All source topics exist, with their
+partitions, and target assignments are computed at once: without ``group.streams.initial.rebalance.delay.ms``, without
+``group.streams.assignment.interval.ms``. Java: ``GroupMetadataManager.streamsGroupHeartbeat``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, Final
+
+from attrs import evolve, frozen
+
+from assignor.streams_group.model import TASK_FIELDS
+from spark_sim.streams_groups._group import GroupMember, Record, RecordKind, StreamsGroup, tombstones
+from spark_sim.streams_groups._reconciliation import reconcile
+from spark_sim.streams_groups._rules import CoordinatorRules
+from spark_sim.streams_groups._tasks import NO_TASKS, TasksTuple, partitions_by_subtopology, tasks_of
+from spark_sim.streams_groups.task_assignor import AssignmentMemberSpec, GroupSpec, MemberAssignment, assign
+from subscription_codec import TaskId
+from subscription_codec.streams_group import JOIN_GROUP_MEMBER_EPOCH, LEAVE_GROUP_MEMBER_EPOCH
+
+NO_ERROR: Final = 0
+UNKNOWN_MEMBER_ID: Final = 25
+INVALID_REQUEST: Final = 42
+GROUP_ID_NOT_FOUND: Final = 69
+FENCED_MEMBER_EPOCH: Final = 110
+
+STALE_TOPOLOGY: Final = 0
+"""A status, not an error."""
+
+
+@frozen
+class GroupTopology:
+    """The subtopologies of an application: their numbers of partitions, and whether they have state."""
+
+    partitions: tuple[int, ...]
+    stateful: tuple[bool, ...]
+
+    def subtopologies(self) -> list[str]:
+        """Return the ids of the subtopologies, in order."""
+        return [str(number) for number in range(len(self.partitions))]
+
+    def max_num_input_partitions(self, subtopology: str) -> int:
+        """Return the number of tasks of a subtopology."""
+        return self.partitions[int(subtopology)]
+
+    def is_stateful(self, subtopology: str) -> bool:
+        """Whether a subtopology can have standbys."""
+        return self.stateful[int(subtopology)]
+
+    @property
+    def tasks(self) -> frozenset[TaskId]:
+        """All tasks."""
+        return frozenset(TaskId(number, each) for number, count in enumerate(self.partitions) for each in range(count))
+
+    @property
+    def stateful_tasks(self) -> frozenset[TaskId]:
+        """The tasks that can have standbys."""
+        return frozenset(task for task in self.tasks if self.stateful[task.subtopology])
+
+
+@frozen
+class GroupConfig:
+    """What a coordinator knows of a group besides its records."""
+
+    topology: GroupTopology
+    num_standby_replicas: int
+    rules: CoordinatorRules
+
+
+@frozen
+class HeartbeatRequest:
+    """The fields of ``StreamsGroupHeartbeat`` that the model has; None is a field that has not changed."""
+
+    member_id: str
+    member_epoch: int
+    process_id: str | None = None
+    topology_epoch: int | None = None
+    owned: TasksTuple | None = None
+
+
+@frozen
+class HeartbeatResponse:
+    """Its answer."""
+
+    member_epoch: int
+    tasks: TasksTuple | None = None
+    error: int = NO_ERROR
+    message: str = ""
+    stale_topology: bool = False
+
+    def fields(self) -> Mapping[str, Any]:
+        """Return the fields for a client."""
+        tasks: Mapping[str, Any] = dict.fromkeys(TASK_FIELDS) if self.tasks is None else self.tasks.fields()
+        status = [{"statusCode": STALE_TOPOLOGY, "statusDetail": ""}] if self.stale_topology else []
+        return {
+            "errorCode": self.error,
+            "errorMessage": self.message,
+            "memberEpoch": self.member_epoch,
+            "endpointInformationEpoch": 0,
+            "status": status,
+            **tasks,
+        }
+
+
+class _Refused(Exception):
+    """A heartbeat gets an error."""
+
+    def __init__(self, error: int, message: str) -> None:
+        super().__init__(message)
+        self.response = HeartbeatResponse(0, error=error, message=message)
+
+
+def heartbeat(
+    group: StreamsGroup, request: HeartbeatRequest, config: GroupConfig
+) -> tuple[tuple[Record, ...], HeartbeatResponse]:
+    """Return the records that a heartbeat writes, and its answer."""
+    try:
+        if request.member_epoch == LEAVE_GROUP_MEMBER_EPOCH:
+            _known_member(group, request)
+            return fence_member(group, request.member_id), HeartbeatResponse(LEAVE_GROUP_MEMBER_EPOCH)
+        return _heartbeat(group, request, config)
+    except _Refused as refused:
+        return (), refused.response
+
+
+def fence_member(group: StreamsGroup, member_id: str) -> tuple[Record, ...]:
+    """Return the records that remove a member: it leaves, or its session or rebalance timeout has ended."""
+    return *tombstones(member_id), Record(RecordKind.GROUP_METADATA, value=group.epoch + 1)
+
+
+def accepts_commit(
+    group: StreamsGroup, member_id: str, member_epoch: int, task: TaskId, rules: CoordinatorRules
+) -> bool:
+    """Whether a member may commit offsets of an active task. Java: ``validateOffsetCommit``."""
+    member = group.members.get(member_id)
+    if member is None or member_epoch > member.epoch:
+        return False
+    if member_epoch == member.epoch:
+        return True
+    assigned_in = dict(member.assignment_epochs).get(task)
+    return rules.has_assignment_epochs and assigned_in is not None and member_epoch >= assigned_in
+
+
+def _heartbeat(
+    group: StreamsGroup, request: HeartbeatRequest, config: GroupConfig
+) -> tuple[tuple[Record, ...], HeartbeatResponse]:
+    records: list[Record] = []
+    member = _known_member(group, request)
+    _check_epoch(member, request, config.rules)
+    updated = _with_metadata(member, request)
+    if joins := updated != member or request.member_id not in group.members:
+        metadata = (updated.process_id, updated.topology_epoch)
+        records.append(Record(RecordKind.MEMBER_METADATA, request.member_id, metadata))
+    topology_epoch = _topology_epoch(group, request)
+    if changes_topology := topology_epoch != group.topology_epoch:
+        records.append(Record(RecordKind.TOPOLOGY, value=topology_epoch))
+    epoch = group.epoch + bool(joins or changes_topology)
+    if epoch != group.epoch:
+        records.append(Record(RecordKind.GROUP_METADATA, value=epoch))
+    targets = group.targets
+    if group.assignment_epoch < epoch:
+        targets = target_assignment(group, updated, config)
+        records += _target_records(group.targets, targets, epoch)
+    target = targets.get(request.member_id, NO_TASKS)
+    reconciled = updated
+    if not updated.is_reconciled_to(epoch):
+        reconciled = reconcile(group, updated, target, epoch, request.owned)
+    if reconciled != updated:
+        records.append(Record(RecordKind.CURRENT_ASSIGNMENT, request.member_id, reconciled))
+    has_assignment = (
+        request.member_epoch == JOIN_GROUP_MEMBER_EPOCH
+        or reconciled.assigned != member.assigned
+        or (config.rules.resends_assignment and request.owned is not None)
+    )
+    return tuple(records), HeartbeatResponse(
+        reconciled.epoch,
+        reconciled.assigned if has_assignment else None,
+        stale_topology=group.topology_epoch is not None and updated.topology_epoch < group.topology_epoch,
+    )
+
+
+def _known_member(group: StreamsGroup, request: HeartbeatRequest) -> GroupMember:
+    member = group.members.get(request.member_id)
+    if member is None and request.member_epoch != JOIN_GROUP_MEMBER_EPOCH:
+        if group.epoch == 0:
+            raise _Refused(GROUP_ID_NOT_FOUND, "the group does not exist")
+        raise _Refused(UNKNOWN_MEMBER_ID, f"{request.member_id} is not a member of the group")
+    return member or GroupMember(request.member_id)
+
+
+def _check_epoch(member: GroupMember, request: HeartbeatRequest, rules: CoordinatorRules) -> None:
+    """Fence a member whose epoch is wrong; a lost answer explains the previous epoch."""
+    epoch = request.member_epoch
+    if epoch == member.epoch or (epoch == JOIN_GROUP_MEMBER_EPOCH and rules.rejoins_with_epoch_0):
+        return
+    answer_was_lost = epoch == member.previous_epoch and request.owned is not None and request.owned <= member.assigned
+    if epoch > member.epoch or not answer_was_lost:
+        raise _Refused(FENCED_MEMBER_EPOCH, f"member epoch {epoch}, not {member.epoch}")
+
+
+def _with_metadata(member: GroupMember, request: HeartbeatRequest) -> GroupMember:
+    return evolve(
+        member,
+        process_id=member.process_id if request.process_id is None else request.process_id,
+        topology_epoch=member.topology_epoch if request.topology_epoch is None else request.topology_epoch,
+    )
+
+
+def _topology_epoch(group: StreamsGroup, request: HeartbeatRequest) -> int | None:
+    """Return the group's topology epoch after a heartbeat; topologies with equal epochs are equal."""
+    if group.topology_epoch is None or request.topology_epoch is None:
+        return request.topology_epoch if group.topology_epoch is None else group.topology_epoch
+    if request.topology_epoch > group.topology_epoch:
+        raise _Refused(INVALID_REQUEST, "Topology updates are not supported yet.")
+    return group.topology_epoch
+
+
+def target_assignment(group: StreamsGroup, updated: GroupMember, config: GroupConfig) -> Mapping[str, TasksTuple]:
+    """Return the target of each member, with one member new or updated. Java: ``TargetAssignmentBuilder``.
+
+    Java iterates over a hash map of random member ids: every order is possible. Here it is the order of the names.
+    """
+    members = sorted({**group.members, updated.member_id: updated}.items())
+    known = tuple((name, member.process_id, group.targets.get(name, NO_TASKS)) for name, member in members)
+    return dict(_assign(known, config))
+
+
+@lru_cache(maxsize=100_000)
+def _assign(
+    members: tuple[tuple[str, str, TasksTuple], ...], config: GroupConfig
+) -> tuple[tuple[str, TasksTuple], ...]:
+    specs = {name: _member_spec(process_id, target) for name, process_id, target in members}
+    found = assign(GroupSpec(specs, config.num_standby_replicas), config.topology, release=config.rules.assignor)
+    return tuple(
+        (name, _target(each, doubles_tasks=config.rules.doubles_tasks)) for name, each in found.members.items()
+    )
+
+
+def _target(assigned: MemberAssignment, *, doubles_tasks: bool) -> TasksTuple:
+    active, standby = tasks_of(assigned.active_tasks), tasks_of(assigned.standby_tasks)
+    return TasksTuple(active, standby | active if doubles_tasks else standby, tasks_of(assigned.warmup_tasks))
+
+
+def _member_spec(process_id: str, target: TasksTuple) -> AssignmentMemberSpec:
+    active, standby, warm_up = map(partitions_by_subtopology, target.roles)
+    return AssignmentMemberSpec(
+        process_id=process_id,
+        active_tasks=active,
+        standby_tasks=standby,
+        warmup_tasks=warm_up,
+    )
+
+
+def _target_records(before: Mapping[str, TasksTuple], after: Mapping[str, TasksTuple], epoch: int) -> list[Record]:
+    changed = [
+        Record(RecordKind.TARGET_ASSIGNMENT, name, tasks) for name, tasks in after.items() if tasks != before.get(name)
+    ]
+    return [*changed, Record(RecordKind.TARGET_ASSIGNMENT_METADATA, value=epoch)]

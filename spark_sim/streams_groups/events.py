@@ -1,0 +1,97 @@
+"""What a step of a scenario has changed, as the lines of a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from attrs import asdict, frozen
+
+from assignor.streams_group import StreamsGroupMember
+from spark_sim.model.violations import Violation
+from spark_sim.streams_groups._actions import apply_step
+from spark_sim.streams_groups._properties import always, eventually
+from spark_sim.streams_groups._tasks import NO_TASKS
+from spark_sim.streams_groups._world import World, initial_world
+from spark_sim.streams_groups.scenario import GroupScenario, GroupStep
+
+
+@frozen
+class GroupTraceEvent:
+    """One event; the fields are keys of the JSON output."""
+
+    kind: str
+    who: str
+    """The member or member id; "" for the group."""
+    text: str
+
+    def as_json(self) -> dict[str, object]:
+        """Return the event as plain values."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        return f"{self.who:<4} {self.text}"
+
+
+@frozen
+class TracedRun:
+    """A finished run."""
+
+    world: World
+    steps: tuple[tuple[GroupStep, tuple[GroupTraceEvent, ...]], ...]
+    violations: tuple[Violation, ...]
+    """Of *always* after each step, then of *eventually* at the end if the last step lets the group settle."""
+    final_events: tuple[GroupTraceEvent, ...]
+    """The violations of *eventually*."""
+    is_settled: bool
+    """Whether the last step has let the group settle."""
+
+
+def trace_run(scenario: GroupScenario) -> TracedRun:
+    """Run a scenario and record what each step changes.
+
+    Raises:
+        ScenarioError: A step is not possible.
+    """
+    world, steps = initial_world(scenario), []
+    violations: dict[Violation, None] = {}
+    for step in scenario.steps:
+        after = apply_step(world, step)
+        new = [each for each in always(after) if each not in violations]
+        violations.update(dict.fromkeys(new))
+        steps.append((step, (*_changes(world, after), *_violation_events(new))))
+        world = after
+    is_settled = bool(scenario.steps) and scenario.steps[-1].verb == "settle"
+    final = tuple(eventually(world)) if is_settled else ()
+    return TracedRun(world, tuple(steps), (*violations, *final), tuple(_violation_events(final)), is_settled)
+
+
+def _violation_events(violations: Sequence[Violation]) -> Iterator[GroupTraceEvent]:
+    """Yield the events of violations."""
+    return (GroupTraceEvent("violation", each.member, f"{each.property}: {each.text}") for each in violations)
+
+
+def _changes(before: World, after: World) -> Iterator[GroupTraceEvent]:
+    if before.group.epoch != after.group.epoch:
+        yield GroupTraceEvent("epoch", "", f"the group is in epoch {after.group.epoch}")
+    for member_id in before.group.members.keys() - after.group.members.keys():
+        yield GroupTraceEvent("expired", member_id, "is no longer a member")
+    for member_id, target in after.group.targets.items():
+        if target != before.group.targets.get(member_id, NO_TASKS):
+            yield GroupTraceEvent("target", member_id, f"has the target {target}")
+    for member_id, known in after.group.members.items():
+        old = before.group.members.get(member_id)
+        if old is None or (old.state, old.assigned, old.epoch) != (known.state, known.assigned, known.epoch):
+            text = f"is {known.state.name} in epoch {known.epoch}, assigned {known.assigned}"
+            revoking = f", has to revoke {known.pending_revocation}" if known.pending_revocation else ""
+            yield GroupTraceEvent("coordinator", member_id, f"{text}{revoking}")
+    for name, member in after.members.items():
+        if member.tasks != before.members[name].tasks:
+            yield GroupTraceEvent("tasks", name, f"has {member.tasks}")
+        if (now := _state(member.client)) != _state(before.members[name].client):
+            yield GroupTraceEvent("state", name, now)
+    for name, reason in after.failed[len(before.failed) :]:
+        yield GroupTraceEvent("died", name, f"fails: {reason}")
+
+
+def _state(client: StreamsGroupMember | None) -> str:
+    return "does not run" if client is None else f"is {client.state.name}"

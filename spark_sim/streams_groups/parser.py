@@ -1,0 +1,107 @@
+"""Parses the line of a streams group's scenario; a ``ScenarioError`` names the part that is wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from attrs import evolve
+
+from spark_sim.model.scenario import ScenarioError, parse_verb
+from spark_sim.streams_groups._coordinator import GroupTopology
+from spark_sim.streams_groups._rules import rules_of
+from spark_sim.streams_groups.scenario import VERBS, GroupScenario, GroupStep, Operands
+
+_MEMBER_NAME: Final = re.compile(r"[A-Z](\.[1-9])?", re.ASCII)
+_MEMBER_ID: Final = re.compile(r"([A-Z](?:\.[1-9])?)#[1-9][0-9]*", re.ASCII)
+_NUMBER: Final = re.compile("[0-9]{1,3}", re.ASCII)
+MAX_TASKS: Final = 100
+
+
+def is_group_scenario(line: str) -> bool:
+    """Whether a line is a scenario of a streams group: its head has the word ``group``."""
+    return "group" in line.partition("|")[0].split()
+
+
+def parse_scenario(line: str) -> GroupScenario:
+    """Parse a line; ``UpgradeError`` if it is not a scenario.
+
+    >>> str(parse_scenario("A@4.3 B@4.3.1  group 4.3.1 tasks=2 |start A|settle"))
+    'A@4.3.1 B@4.3.1 group 4.3.1 tasks=2 | start A | settle'
+    """
+    head, *rest = line.split("|")
+    scenario = _parse_head(head)
+    known = [name for name, _ in scenario.members]
+    return evolve(scenario, steps=tuple(_parse_step(text, known) for text in rest))
+
+
+def _parse_head(head: str) -> GroupScenario:
+    words = head.split()
+    place = words.index("group") if "group" in words else 0
+    members, group = words[:place], words[place + 1 :]
+    if not members or not group:
+        raise ScenarioError(f"expected members and a group such as A@4.3.1 group 4.3.1 tasks=2, got {head.strip()!r}")
+    names: list[tuple[str, str]] = []
+    for word in members:
+        names.append(_parse_member(word, [name for name, _ in names]))
+    return _with_options(
+        GroupScenario(tuple(names), GroupTopology((), ()), coordinator=rules_of(group[0]).release), group[1:]
+    )
+
+
+def _parse_member(word: str, known: Sequence[str]) -> tuple[str, str]:
+    name, at, release = word.partition("@")
+    if not at or not _MEMBER_NAME.fullmatch(name):
+        raise ScenarioError(f"expected MEMBER@RELEASE such as A@4.3.1 or A.2@4.3.1, got {word!r}")
+    if name in known:
+        raise ScenarioError(f"expected different members, got {name} twice")
+    return name, rules_of(release).release
+
+
+def _with_options(scenario: GroupScenario, words: Iterable[str]) -> GroupScenario:
+    values = {"tasks": "2", "standbys": "0", "stateless": "", "classic": "0"}
+    for word in words:
+        option, equals, value = word.partition("=")
+        if not equals or option not in values:
+            raise ScenarioError(
+                f"expected tasks=, standbys=, stateless= or classic= after the group's release, got {word!r}"
+            )
+        values[option] = value
+    partitions = tuple(_number("tasks", each) for each in values["tasks"].split("+"))
+    if not 0 < sum(partitions) <= MAX_TASKS or 0 in partitions:
+        raise ScenarioError(f"expected 1 to {MAX_TASKS} tasks such as tasks=2+1, got tasks={values['tasks']}")
+    stateless = {_number("stateless", each) for each in values["stateless"].split(",") if each}
+    if stateless - set(range(len(partitions))):
+        raise ScenarioError(f"expected subtopologies below {len(partitions)}, got stateless={values['stateless']}")
+    stateful = tuple(number not in stateless for number in range(len(partitions)))
+    return evolve(
+        scenario,
+        topology=GroupTopology(partitions, stateful),
+        num_standby_replicas=_number("standbys", values["standbys"]),
+        classic_members=_number("classic", values["classic"]),
+    )
+
+
+def _parse_step(text: str, known: Sequence[str]) -> GroupStep:
+    verb, _, words = parse_verb(text, VERBS)
+    operands = VERBS[verb].operands
+    if operands is Operands.NOTHING:
+        if words:
+            raise ScenarioError(f"expected nothing after {verb}, got {' '.join(words)!r}")
+        return GroupStep(verb)
+    if len(words) != 1:
+        raise ScenarioError(f"expected {operands.value} after {verb}, got {' '.join(words)!r}")
+    name = words[0]
+    if operands is Operands.MEMBER_ID:
+        matched = _MEMBER_ID.fullmatch(name)
+        name = matched[1] if matched else ""
+    if name not in known:
+        raise ScenarioError(f"expected {operands.value} of {', '.join(known)} after {verb}, got {words[0]!r}")
+    return GroupStep(verb, words[0])
+
+
+def _number(option: str, text: str) -> int:
+    if not _NUMBER.fullmatch(text):
+        raise ScenarioError(f"expected a number below 1000 in {option}=, got {text!r}")
+    return int(text)

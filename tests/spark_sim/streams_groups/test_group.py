@@ -1,0 +1,77 @@
+"""The coordinator's records: what a failover loads is what was there; compaction changes nothing."""
+
+from attrs import evolve
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spark_sim.streams_groups import _actions
+from spark_sim.streams_groups._coordinator import accepts_commit, fence_member, heartbeat
+from spark_sim.streams_groups._group import NO_GROUP, compacted
+from spark_sim.streams_groups._rules import rules_of
+from spark_sim.streams_groups._world import initial_world
+from spark_sim.streams_groups.parser import parse_scenario
+from subscription_codec import TaskId
+
+LINE = "A@4.3.1 B@4.3.1 C@4.3.1 group 4.3.1 tasks=2+1 standbys=1"
+VERBS = ("start", "heartbeat", "callback", "crash", "expire", "restart", "lose-response", "delay", "arrive")
+
+
+@given(choices=st.lists(st.tuples(st.sampled_from(VERBS), st.integers(0, 2)), max_size=60))
+def test_a_failover_loads_what_was_there(choices):
+    world = initial_world(parse_scenario(LINE))
+    for verb, place in choices:
+        steps = list(_actions.possible_steps(world, verb))
+        if steps:
+            world = _actions.apply_step(world, steps[place % len(steps)])
+
+        assert world.group == NO_GROUP.replay(world.group.records)
+
+
+@given(members=st.lists(st.sampled_from(["join", "beat", "leave"]), max_size=30), data=st.data())
+def test_a_compacted_log_loads_the_same_group(members, data):
+    world, log = initial_world(parse_scenario(LINE)), ()
+    group = world.group
+    clients = {name: member.started(f"{name}#1") for name, member in world.members.items()}
+    for verb in members:
+        name = data.draw(st.sampled_from("ABC"))
+        if verb == "leave" and f"{name}#1" in group.members:
+            records = fence_member(group, f"{name}#1")
+            clients[name] = world.members[name].started(f"{name}#1")
+        else:
+            client, request = clients[name].sent()
+            records, response = heartbeat(group, request, world.config)
+            clients[name] = client.received(response)
+            while verb == "beat" and clients[name].client.callbacks:
+                clients[name] = clients[name].completed_callback()
+        group, log = group.replay(records), (*log, *records)
+
+        assert group == NO_GROUP.replay(log)
+        assert group == NO_GROUP.replay(compacted(log))
+
+
+def test_a_commit_of_an_older_epoch_is_accepted_for_tasks_assigned_before_it():
+    world = _actions.run_scenario(
+        parse_scenario("A@4.3.1 B@4.3.1 group 4.3.1 | start A | settle | start B | settle | crash B | expire B#1")
+    )
+    group = _actions.apply_step(world, _actions.GroupStep("lose-response", "A")).group
+    kept, gained = (
+        (TaskId(0, 0), TaskId(0, 1)) if TaskId(0, 0) in world.members["A"].running else (TaskId(0, 1), TaskId(0, 0))
+    )
+
+    assert 3 == group.members["A#1"].epoch
+    assert accepts_commit(group, "A#1", 2, kept, rules_of("4.3.1"))
+    assert not accepts_commit(group, "A#1", 2, gained, rules_of("4.3.1"))
+    assert not accepts_commit(group, "A#1", 2, kept, rules_of("4.1.1"))
+    assert accepts_commit(group, "A#1", 3, gained, rules_of("4.1.1"))
+    assert not accepts_commit(group, "A#1", 4, kept, rules_of("4.3.1"))
+    assert not accepts_commit(group, "B#1", 2, kept, rules_of("4.3.1"))
+
+
+def test_states_that_differ_in_their_epochs_alone_have_one_key():
+    line = "A@4.3.1 group 4.3.1 | start A | settle"
+    once = _actions.run_scenario(parse_scenario(line))
+    twice = _actions.run_scenario(parse_scenario(f"{line} | restart A | settle | restart A | settle"))
+
+    assert once.group.epoch < twice.group.epoch
+    assert once.key == twice.key
+    assert once.key != evolve(twice, failed=(("A", "failed"),)).key

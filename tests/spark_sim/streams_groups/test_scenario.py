@@ -1,0 +1,116 @@
+"""The scenario language of streams groups: parsing, messages, traces."""
+
+import pytest
+
+from spark_sim.streams_groups._actions import run_scenario
+from spark_sim.streams_groups._properties import NO_MEMBER_FAILS, SINGLE_OWNER, eventually
+from spark_sim.streams_groups.events import trace_run
+from spark_sim.streams_groups.parser import is_group_scenario, parse_scenario
+from upgrade.errors import UpgradeError
+
+TWO = "A@4.3.1 B@4.3.1 group 4.3.1 tasks=2 standbys=1"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        TWO,
+        f"{TWO} | start A | settle | start B | heartbeat B | expire A#1 | failover | settle",
+        "A.1@4.2.0 A.2@fixed group 4.1.1 tasks=2+1 standbys=2 classic=2 stateless=1 | start A.1 | arrive A.1#2",
+    ],
+)
+def test_a_line_is_that_of_its_scenario(line):
+    assert line == str(parse_scenario(line))
+    assert is_group_scenario(line)
+
+
+@pytest.mark.parametrize("line", ["A@2.0 B@2.0 | bounce A>2.1", "1@3.9 level 3.9 | crash 1", ""])
+def test_other_scenarios_are_not_of_a_streams_group(line):
+    assert not is_group_scenario(line)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("", "expected members and a group"),
+        ("A@4.3.1 | start A", "expected members and a group"),
+        ("A@4.3.1 group", "expected members and a group"),
+        ("a@4.3.1 group 4.3.1", "expected MEMBER@RELEASE such as A@4.3.1 or A.2@4.3.1, got 'a@4.3.1'"),
+        ("A@4.3.1 A@4.2.0 group 4.3.1", "expected different members, got A twice"),
+        ("A@3.9.2 group 4.3.1", "expected a release with streams groups, one of 4.1.0"),
+        ("A@4.3.1 group 4.3.1 threads=2", "expected tasks=, standbys=, stateless= or classic=.* got 'threads=2'"),
+        ("A@4.3.1 group 4.3.1 tasks=0", "expected 1 to 100 tasks such as tasks=2.1, got tasks=0"),
+        ("A@4.3.1 group 4.3.1 tasks=two", "expected a number below 1000 in tasks=, got 'two'"),
+        ("A@4.3.1 group 4.3.1 tasks=1 stateless=1", "expected subtopologies below 1, got stateless=1"),
+        ("A@4.3.1 group 4.3.1 | bounce A", "expected one of start, stop, .* got 'bounce A'"),
+        ("A@4.3.1 group 4.3.1 | start", "expected one member after start, got ''"),
+        ("A@4.3.1 group 4.3.1 | start B", "expected one member of A after start, got 'B'"),
+        ("A@4.3.1 group 4.3.1 | expire A", "expected one member id, such as A#1 of A after expire, got 'A'"),
+        ("A@4.3.1 group 4.3.1 | settle A", "expected nothing after settle, got 'A'"),
+    ],
+)
+def test_a_wrong_line_says_what_is_expected(line, message):
+    with pytest.raises(UpgradeError, match=message):
+        parse_scenario(line)
+
+
+@pytest.mark.parametrize(
+    ("step", "message"),
+    [
+        ("heartbeat A", "heartbeat A is not possible here: expected another step, got A"),
+        ("start A | heartbeat A | start A", "start A is not possible here: expected B, got A"),
+        ("start A | settle | arrive A#1", "arrive A#1 is not possible here: expected another step, got A#1"),
+    ],
+)
+def test_a_step_that_is_not_possible_says_so(step, message):
+    with pytest.raises(UpgradeError, match=message):
+        run_scenario(parse_scenario(f"{TWO} | {step}"))
+
+
+def test_a_group_settles_with_every_task_and_its_standbys():
+    world = run_scenario(parse_scenario(f"{TWO} | start A | settle | start B | settle"))
+
+    assert [] == list(eventually(world))
+    assert {"A": "0_0, standby 0_1", "B": "0_1, standby 0_0"} == {n: str(m.tasks) for n, m in world.members.items()}
+
+
+def test_a_failover_keeps_the_group():
+    before = run_scenario(parse_scenario(f"{TWO} | start A | settle | start B | heartbeat B | slow-response A"))
+    after = run_scenario(
+        parse_scenario(f"{TWO} | start A | settle | start B | heartbeat B | slow-response A | failover")
+    )
+
+    assert before.group == after.group
+    assert (True, False) == (before.members["A"].response is not None, after.members["A"].response is not None)
+
+
+def test_a_topology_cannot_change_while_the_group_exists():
+    run = trace_run(
+        parse_scenario("A@4.3.1 B@4.3.1 group 4.3.1 | start A | settle | start B | settle | update A | settle")
+    )
+
+    assert [NO_MEMBER_FAILS] == [each.property for each in run.violations]
+    assert "INVALID_REQUEST" in str(run.violations[0])
+
+
+def test_a_trace_names_what_each_step_changes():
+    run = trace_run(parse_scenario(f"{TWO} | start A | heartbeat A | callback A | crash A | expire A#1"))
+    events = [[str(each) for each in events] for _, events in run.steps]
+
+    assert ["A    is JOINING"] == events[0]
+    assert ["     the group is in epoch 1", "A#1  has the target 0_0 0_1"] == events[1][:2]
+    assert "A    has 0_0 0_1" in events[2]
+    assert ["A    has nothing", "A    does not run"] == events[3]
+    assert "A#1  is no longer a member" in events[4]
+
+
+def test_a_violation_is_an_event_of_its_step():
+    run = trace_run(
+        parse_scenario(
+            "A@4.3.1 B@4.3.1 group 4.3.1 | start A | heartbeat A | start B | heartbeat B | callback B | heartbeat A"
+            " | callback A | heartbeat B | callback B"
+        )
+    )
+
+    assert SINGLE_OWNER == run.violations[0].property
+    assert "violation" == run.steps[-1][1][-1].kind
