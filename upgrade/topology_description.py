@@ -28,6 +28,8 @@ class DescribedNode:
     """What a source reads, a pattern as one, or what a sink writes; empty if the program chooses the topic."""
     stores: tuple[str, ...] = ()
     predecessors: tuple[str, ...] = ()
+    has_pattern: bool = False
+    """Whether a source reads a pattern: the text has brackets around the names of topics only."""
 
 
 def parse_topology_description(text: str, name: str = "the text") -> tuple[DescribedNode, ...]:
@@ -54,8 +56,9 @@ def _nodes(text: str) -> Iterator[DescribedNode]:
             if node:
                 yield node
             kind, name, listed, names = match.groups("")
-            column = "stores" if listed == "stores" else "topics"
-            node = DescribedNode(kind, name, subtopology, **{column: _names(names)})
+            has_pattern = kind == "Source" and not names.startswith("[")
+            node = DescribedNode(kind, name, subtopology, has_pattern=has_pattern)
+            node = evolve(node, stores=_names(names)) if listed == "stores" else evolve(node, topics=_names(names))
         elif node and (match := _PREDECESSORS.match(line)):
             node = evolve(node, predecessors=_names(match[1]))
     if node:

@@ -8,17 +8,16 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 from attrs import evolve
 from click.core import ParameterSource
-from rich.console import Console
 
 from assignor.cli.params import Seconds
-from assignor.formats.text import count, format_seconds, wrap_lines
+from assignor.formats.text import wrap_lines
 from spark_sim.cli._plan_hazards import (
     compare_topology_files,
     hazard_lines,
@@ -27,6 +26,8 @@ from spark_sim.cli._plan_hazards import (
     way_back_lines,
 )
 from spark_sim.cli._plan_markdown import runbook
+from spark_sim.cli.planning.impact import estimate_impact, impact_lines
+from spark_sim.cli.planning.streams_protocol import ProtocolOptions, ProtocolPlan, plan_protocol, protocol_options
 from upgrade import Advice, Plan, Release, Upgrade, UpgradeError, advise
 from upgrade.brokers.planner import advise_brokers, advise_persistent_metadata
 from upgrade.brokers.protocol_versions import MetadataMode, broker_release, version_named
@@ -41,9 +42,6 @@ from upgrade.verdict import (
     facts_of_topology,
     features_named,
 )
-
-if TYPE_CHECKING:
-    from spark_sim.advice.impact import Impact, MeasuredHop
 
 _MAX_COLUMNS: Final = 120
 """A longer line is hard to read, however wide the terminal is."""
@@ -98,6 +96,7 @@ GROUP_OPTIONS: Final = ("members", "tasks", "standbys", "static", "session_timeo
     metavar="FILE",
     help="The text of Topology#describe(), which shows all of these but second-thread.",
 )
+@protocol_options
 @click.option("--assume", metavar="RELEASE", help="Treat a line that is newer than this version like RELEASE.")
 @click.option(
     "-o",
@@ -121,7 +120,7 @@ def plan(
     assume: str | None,
     topologies: tuple[Path, Path] | None,
     output: str,
-    **of_a_group: Any,
+    **further: Any,
 ) -> None:
     """Print the ordered steps of the safe upgrade FROM one release TO another.
 
@@ -133,6 +132,9 @@ def plan(
     With --explored, or any option about your group, the documented plan is checked against every schedule of a group of
     up to five members. It is also simulated in the whole group: how often it rebalances, and how long a task has no
     owner. Exit status 1 if a property is violated; a safe plan is named if there is one.
+
+    With --to-protocol the plan leads from the classic to the streams protocol (KIP-1071), or back. Exit status 1 if
+    something blocks it. With --group it looks at the live group and its brokers first.
 
     With --brokers, a release is one of Kafka's, 0.8.2 or later, and TO may be older than FROM. Exit status 1 if no plan
     exists.
@@ -147,11 +149,15 @@ def plan(
       streams-assignor plan 3.9 4.3 --topologies old.txt new.txt
       streams-assignor plan 2.8 3.9 --without foreign-key-joins,repartitioned-tables
       streams-assignor plan 2.8 3.9 --topology topology.txt
+      streams-assignor plan 4.2 4.3 --to-protocol streams --config streams.properties --broker-release 4.3
+      streams-assignor plan 4.3 4.3 --to-protocol classic --group billing --bootstrap-servers localhost:9092
       streams-assignor plan --brokers 2.8 4.3
       streams-assignor plan --brokers 3.9 4.3 --kraft
       streams-assignor plan --brokers 4.3 4.2 --level 4.2
       streams-assignor plan --brokers 2.7 2.8 --persistent
     """  # noqa: D301 - click reads the backspace character
+    of_a_group = {name: further.pop(name) for name in GROUP_OPTIONS}
+    protocol = ProtocolOptions(**further)
     context = click.get_current_context()
     about_group = any(context.get_parameter_source(name) is ParameterSource.COMMANDLINE for name in GROUP_OPTIONS)
     if brokers and about_group:
@@ -166,6 +172,10 @@ def plan(
         raise click.UsageError("--persistent excludes --zookeeper, --kraft and --level: the draft has its own path")
     if brokers and (without or topology):
         raise click.UsageError("--without and --topology are for a Streams group")
+    if not protocol.to_protocol:
+        protocol.require_protocol()
+    elif brokers or about_group or topologies:
+        raise click.UsageError("--to-protocol excludes --brokers, --topologies and the options about a group's size")
     try:
         if brokers:
             advice = (
@@ -176,6 +186,10 @@ def plan(
             _print_broker_plan(advice, output=output)
         else:
             ends = resolve_release(from_release, assume), resolve_release(to_release, assume)
+            if protocol.to_protocol:
+                found = plan_protocol(*ends, protocol, without=without, topology=topology, offline=offline)
+                _print_protocol_plan(found, output=output)
+                return
             change = compare_topology_files(*topologies) if topologies else None
             facts = _topology_facts(without, topology)
             group = of_a_group if about_group else None
@@ -190,6 +204,15 @@ def _print_broker_plan(advice: BrokerAdvice, *, output: str) -> None:
     else:
         click.echo(_rendered(advice.as_json(), output))
     if not advice.is_possible:
+        sys.exit(1)
+
+
+def _print_protocol_plan(found: ProtocolPlan, *, output: str) -> None:
+    if output == "text":
+        _print_text("\n".join(found.lines()))
+    else:
+        click.echo(_rendered(found.as_json(), output))
+    if found.verdict is Verdict.UNSAFE:
         sys.exit(1)
 
 
@@ -226,7 +249,7 @@ def _print_group_plan(
         return
     advice = advise(origin.release, target.release, offline=offline, facts=facts)
     checked = advice.checked.with_topologies() if change else advice.checked
-    impact = _estimate_impact(advice.guidance.hops, **group) if group else None
+    impact = estimate_impact(advice.guidance.hops, **group) if group else None
     if impact and not impact.safe:  # the simulation of this very group decides, and the verdict is on the first line
         advice = evolve(
             advice, guidance=evolve(advice.guidance, verdict=Verdict(impact.verdict), features=(), if_met=())
@@ -242,7 +265,7 @@ def _print_group_plan(
         parts = (
             (_advice_text(advice, notes, static),),
             change.lines() if change else (),
-            _impact_lines(impact) if impact else (),
+            impact_lines(impact) if impact else (),
             (str(checked),),
         )
         _print_text("\n\n".join("\n".join(lines) for part in parts if (lines := list(part))))
@@ -270,62 +293,6 @@ def _already_there(release: Release, notes: list[str], *, output: str) -> str:
     plain = {"from": release.name, "to": release.name, "verdict": Verdict.SAFE.value, "conditions": []}
     nothing = {"plan": None, "upgrade_from": None, "steps": [], "warnings": [], "notes": [text, *notes]}
     return _rendered(plain | nothing, output)
-
-
-def _estimate_impact(
-    hops: Iterable[Upgrade],
-    *,
-    members: int,
-    tasks: int,
-    standbys: int,
-    static: bool,
-    session_timeout: float,
-    **_flags: bool,
-) -> Impact:
-    """Explore and measure the plan in a group of this size; a terminal shows a spinner."""
-    from spark_sim.advice import impact
-
-    group = impact.GroupProfile(members, impact.workload_with(tasks, standbys, static=static), session_timeout)
-    with Console(stderr=True).status(
-        f"exploring every schedule, then playing the plan with {count(members, 'member')} ..."
-    ):
-        return impact.estimate_impact(hops, group)
-
-
-def _impact_lines(impact: Impact) -> Iterator[str]:
-    """Write what was explored and measured."""
-    group = impact.as_json()
-    for each in group["explored"]:
-        what = f"{each['from_release']} to {each['to_release']}, {each['plan'].replace('_', ' ')}"
-        yield f"explored with {count(each['members'], 'member')}: {what}: {each['verdict']}"
-        if each["verdict"] == Verdict.SAFE.value:
-            yield f"   {each['states']:,} states, every schedule with up to one crash and one late member"
-        else:
-            yield f"   {each['property']} ({each['message']})"
-            if each["example"]:
-                yield f'   streams-assignor replay "{each["example"]}"'
-            yield f"   instead: {each['instead']}"
-    yield f"played with {count(group['members'], 'member')} and {count(group['tasks'], 'task')}:"
-    for hop in impact.measured_hops:
-        yield f"   {hop.origin} to {hop.target}, {hop.how}:{' unsafe' if hop.violation else ''}"
-        if hop.violation:
-            yield f"      {hop.violation}"
-            yield f'      streams-assignor replay "{hop.example}"'
-            continue
-        yield f"      {count(hop.rebalances, 'rebalance')}, tasks move {count(hop.moved, 'time')}; {_gaps_text(hop)}"
-        share = 100 * hop.group_bytes / group["broker_limit_bytes"]
-        yield f"      metadata: {hop.group_bytes:,} bytes, {share:.2g} % of what a broker takes of a group by default"
-    yield from (f"assumed: {text}" for text in group["assumed"])
-
-
-def _gaps_text(hop: MeasuredHop) -> str:
-    if not hop.gaps:
-        return "every task always has an owner"
-    each = "of" if hop.gaps * hop.longest_gap_s == hop.gaps_s else "of up to"
-    return (
-        f"some task has no owner for {format_seconds(hop.gaps_s)} in {count(hop.gaps, 'gap')} "
-        f"{each} {format_seconds(hop.longest_gap_s)}, one task for at most {format_seconds(hop.longest_s)}"
-    )
 
 
 def _advise_brokers(origin: str, target: str, mode: str | None, level: str | None) -> BrokerAdvice:

@@ -19,20 +19,56 @@ def runbook(plain: Mapping[str, Any]) -> str:
 
 
 def _lines(plain: Mapping[str, Any]) -> Iterator[str]:
-    yield f"# Upgrade from {plain['from']} to {plain['to']}"
+    yield f"# Upgrade from {plain['from']} to {plain['to']}{_protocols(plain)}"
     yield ""
     if "verdict" in plain:
         yield f"Verdict: **{plain['verdict']}**{_conditions(plain)}"
         yield ""
+    yield from _before(plain)
     for number, step in enumerate(plain["steps"], 1):
         yield f"- [ ] **{number}.** {step['do']}"
+        yield from (f"  - run: `{command}`" for command in step.get("commands", ()))
         yield from (f"  - {label}: {step[key]}" for key, label in _STEP_FACTS.items() if step.get(key))
         if back := step.get("way_back"):
             yield f"  - way back: {back['verdict']}: {back['how']}"
+    yield from _section("What survives", map(_survival, plain.get("survives", ())))
     yield from _section("Hazards beyond the metadata", map(_hazard, plain.get("hazards", ())))
     yield from _section("Notes", (f"- {each}" for each in (*plain.get("notes", ()), *plain.get("warnings", ()))))
     yield from _section("Checked", (f"- {each}" for each in plain.get("checked", ())))
     yield from _section("Not checked", (f"- [ ] {each}" for each in plain.get("not_checked", ())))
+
+
+def _protocols(plain: Mapping[str, Any]) -> str:
+    """Name the protocols of a plan that changes them."""
+    return f", {plain['from_protocol']} to {plain['to_protocol']} protocol" if "to_protocol" in plain else ""
+
+
+def _before(plain: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what must hold before a change of the protocol, and what was seen of the live group."""
+    required = plain.get("requirements", ())
+    yield from _list(
+        "What must hold", (f"- [{'x' if each['status'] == 'met' else ' '}] {_need(each)}" for each in required)
+    )
+    yield from _list("The live group", (f"- {each['level']}: {each['text']}" for each in plain.get("preflight", ())))
+
+
+def _need(requirement: Mapping[str, Any]) -> str:
+    if requirement["status"] == "met":
+        return f"- [x] {requirement['condition']}"
+    otherwise = f"else {requirement['symptom']}"
+    return (
+        f"- [ ] {requirement['status']}: {requirement['condition']}; {otherwise}\n  - remedy: {requirement['remedy']}"
+    )
+
+
+def _survival(row: Mapping[str, Any]) -> str:
+    return f"- {row['what']}: {'yes' if row['survives'] else 'no'}: {row['how']} ({row['evidence']})"
+
+
+def _list(title: str, lines: Iterable[str]) -> Iterator[str]:
+    """Yield a titled list before the steps, or nothing if it is empty."""
+    if found := list(lines):
+        yield from (f"{title}:", "", *found, "")
 
 
 def _conditions(plain: Mapping[str, Any]) -> str:

@@ -1,7 +1,7 @@
 """The table of hazards: one row per fact, with its source, and with the releases whose jars showed it.
 
-``test_state_directories.py`` and ``test_old_brokers.py`` in ``tests/integration`` and
-``tests/upgrade/hazards/test_settings_java.py`` rerun every row that says "seen".
+``test_state_directories.py``, ``test_old_brokers.py`` and ``test_streams_group_loading.py`` in ``tests/integration``
+and ``tests/upgrade/hazards/test_settings_java.py`` rerun every row that says "seen".
 """
 
 from __future__ import annotations
@@ -248,9 +248,11 @@ _REST: Final = (
         about=HazardSubject.BROKERS,
         targets=ReleaseRange((4, 2)),
         applies_to="brokers of 4.2.0, and group.protocol=streams for a group that was a classic one",
-        symptom="records of the migration make the brokers fail to load the group",
-        remedy="upgrade the brokers to 4.2.1 or later before the group changes its protocol",
+        symptom="after compaction the brokers cannot load the partition of __consumer_offsets that has the group: "
+        'IllegalStateException "Group NAME is not a streams group"',
+        remedy="upgrade the brokers to 4.2.1 or later before the group changes its protocol (plan --to-protocol)",
         source="KAFKA-20254, upgrade guide of 4.2",
+        seen=("4.2.0", "4.2.1"),
     ),
     Hazard(
         name="leak-of-4.1.0",

@@ -237,7 +237,8 @@ def test_a_terminal_shows_what_takes_so_long(monkeypatch):
     """It was silent for 8 to 13 seconds."""
     screen = StringIO()
     monkeypatch.setattr(
-        "spark_sim.cli._plan.Console", lambda **_keywords: Console(file=screen, force_terminal=True, width=100)
+        "spark_sim.cli.planning.impact.Console",
+        lambda **_keywords: Console(file=screen, force_terminal=True, width=100),
     )
 
     assert 0 == run("2.3", "2.4", "--members", 2, "--tasks", 2).exit_code

@@ -92,8 +92,8 @@ def test_brokers_have_no_topologies(topologies):
     ],
 )
 def test_a_downgrade_with_static_members_states_what_becomes_of_them_below_the_verdict(arguments, second, monkeypatch):
-    monkeypatch.setattr(_plan, "_estimate_impact", lambda *_, **__: StubImpact())
-    monkeypatch.setattr(_plan, "_impact_lines", lambda _: ())
+    monkeypatch.setattr(_plan, "estimate_impact", lambda *_, **__: StubImpact())
+    monkeypatch.setattr(_plan, "impact_lines", lambda _: ())
 
     first, line = run(*arguments).output.splitlines()[:2]
 

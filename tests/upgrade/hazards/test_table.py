@@ -7,6 +7,7 @@ import pytest
 
 from tests.integration.test_old_brokers import TESTED_WITH_BROKERS
 from tests.integration.test_state_directories import PAIRS
+from tests.integration.test_streams_group_loading import TESTED_WITH_COMPACTION
 from tests.upgrade.hazards.test_settings_java import TESTED
 from upgrade import advise, release_named
 from upgrade.hazards import HAZARDS, NOT_RUN, STORE_FORMATS, hazards_between
@@ -61,7 +62,7 @@ def test_a_row_that_was_seen_names_releases_that_it_concerns(row):
 
 
 def test_every_row_that_was_seen_is_rerun_by_a_test():
-    assert {row.name for row in HAZARDS if row.seen} == {*PAIRS, *TESTED, *TESTED_WITH_BROKERS}
+    assert {row.name for row in HAZARDS if row.seen} == {*PAIRS, *TESTED, *TESTED_WITH_BROKERS, *TESTED_WITH_COMPACTION}
 
 
 def test_every_row_is_shown_in_some_plan():
@@ -115,7 +116,7 @@ def test_a_plan_names_the_hazards_of_every_hop_once():
 def test_a_plan_counts_what_was_seen_and_what_was_not():
     advice = advise(release_named("4.1"), release_named("4.3"))
 
-    assert "the table of hazards (3 apply: 1 seen with real jars, 2 read, not run)" == advice.checked.checked[-1]
+    assert "the table of hazards (3 apply: 2 seen with real jars, 1 read, not run)" == advice.checked.checked[-1]
     assert "whether the topology stays the same" in advice.checked.not_checked
     assert "whether the topology stays the same" not in advice.checked.with_topologies().not_checked
     assert advice.as_json()["checked"] == list(advice.checked.checked)

@@ -1,0 +1,58 @@
+"""The change between the classic and the streams protocol: requirements, configurations, settings, what survives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from blocks.markdown import NOT_THERE, number, table
+from upgrade.streams_protocol import GROUP_CONFIGURATIONS, IGNORED_SETTINGS, REQUIREMENTS, SURVIVALS
+
+
+def requirements() -> str:
+    """List what must hold before a group has the streams protocol."""
+    head = ("requirement", "what must hold", "symptom", "remedy", "source", "evidence")
+    rows = ((f"`{row.name}`", row.condition, row.symptom, row.remedy, row.source, row.evidence) for row in REQUIREMENTS)
+    return table(head, rows)
+
+
+def configurations() -> str:
+    """List the configurations of a group, with the limits that brokers have by default."""
+    head = ("group configuration", "since", "replaces", "default", "least", "greatest", "limits set by")
+    return table(
+        head,
+        (
+            (
+                f"`{row.name}`",
+                number(row.since),
+                f"`{row.replaces}`" if row.replaces else NOT_THERE,
+                row.default,
+                row.minimum,
+                NOT_THERE if row.maximum is None else row.maximum,
+                ", ".join(f"`{name}`" for name in (row.minimum_name, row.maximum_name) if name) or NOT_THERE,
+            )
+            for row in GROUP_CONFIGURATIONS
+        ),
+    )
+
+
+def ignored() -> str:
+    """List the settings without effect."""
+    rows = (
+        (f"`{row.name}*`" if row.name.endswith(".") else f"`{row.name}`", row.consequence) for row in IGNORED_SETTINGS
+    )
+    return table(("setting of members", "with the streams protocol"), rows)
+
+
+def survivals() -> str:
+    """List what a group keeps."""
+    rows = ((row.what, "yes" if row.survives else "no", row.how, row.evidence) for row in SURVIVALS)
+    return table(("what", "survives", "how", "evidence"), rows)
+
+
+BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
+    "requirements of the streams protocol": requirements,
+    "configurations of a streams group": configurations,
+    "settings that the streams protocol ignores": ignored,
+    "what survives a change of the protocol": survivals,
+}

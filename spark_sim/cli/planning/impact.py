@@ -1,0 +1,71 @@
+"""The part of ``plan`` about a group of a given size: what was explored, and what was played."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from assignor.formats.text import count, format_seconds
+from upgrade import Upgrade
+from upgrade.verdict import Verdict
+
+if TYPE_CHECKING:
+    from spark_sim.advice.impact import Impact, MeasuredHop
+
+
+def estimate_impact(
+    hops: Iterable[Upgrade],
+    *,
+    members: int,
+    tasks: int,
+    standbys: int,
+    static: bool,
+    session_timeout: float,
+    **_flags: bool,
+) -> Impact:
+    """Explore and measure the plan in a group of this size; a terminal shows a spinner."""
+    from spark_sim.advice import impact
+
+    group = impact.GroupProfile(members, impact.workload_with(tasks, standbys, static=static), session_timeout)
+    with Console(stderr=True).status(
+        f"exploring every schedule, then playing the plan with {count(members, 'member')} ..."
+    ):
+        return impact.estimate_impact(hops, group)
+
+
+def impact_lines(impact: Impact) -> Iterator[str]:
+    """Write what was explored and measured."""
+    group = impact.as_json()
+    for each in group["explored"]:
+        what = f"{each['from_release']} to {each['to_release']}, {each['plan'].replace('_', ' ')}"
+        yield f"explored with {count(each['members'], 'member')}: {what}: {each['verdict']}"
+        if each["verdict"] == Verdict.SAFE.value:
+            yield f"   {each['states']:,} states, every schedule with up to one crash and one late member"
+        else:
+            yield f"   {each['property']} ({each['message']})"
+            if each["example"]:
+                yield f'   streams-assignor replay "{each["example"]}"'
+            yield f"   instead: {each['instead']}"
+    yield f"played with {count(group['members'], 'member')} and {count(group['tasks'], 'task')}:"
+    for hop in impact.measured_hops:
+        yield f"   {hop.origin} to {hop.target}, {hop.how}:{' unsafe' if hop.violation else ''}"
+        if hop.violation:
+            yield f"      {hop.violation}"
+            yield f'      streams-assignor replay "{hop.example}"'
+            continue
+        yield f"      {count(hop.rebalances, 'rebalance')}, tasks move {count(hop.moved, 'time')}; {_gaps_text(hop)}"
+        share = 100 * hop.group_bytes / group["broker_limit_bytes"]
+        yield f"      metadata: {hop.group_bytes:,} bytes, {share:.2g} % of what a broker takes of a group by default"
+    yield from (f"assumed: {text}" for text in group["assumed"])
+
+
+def _gaps_text(hop: MeasuredHop) -> str:
+    if not hop.gaps:
+        return "every task always has an owner"
+    each = "of" if hop.gaps * hop.longest_gap_s == hop.gaps_s else "of up to"
+    return (
+        f"some task has no owner for {format_seconds(hop.gaps_s)} in {count(hop.gaps, 'gap')} "
+        f"{each} {format_seconds(hop.longest_gap_s)}, one task for at most {format_seconds(hop.longest_s)}"
+    )

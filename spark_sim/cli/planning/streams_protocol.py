@@ -1,0 +1,196 @@
+"""``plan --to-protocol``: a group changes from the classic to the streams protocol, or back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import click
+from attrs import evolve, field, frozen
+
+from assignor.cli.params import BOOTSTRAP_SERVERS, COMMAND_CONFIG, cluster_settings
+from spark_sim.cli.planning._preflight import observe
+from upgrade import UpgradeError
+from upgrade.features.client.command_config import parse_properties
+from upgrade.releases import ResolvedRelease, release_named
+from upgrade.streams_protocol import (
+    SURVIVALS,
+    Facts,
+    Migration,
+    Protocol,
+    Target,
+    plan_migration,
+    reliances_named,
+)
+from upgrade.streams_protocol.preflight import Check, Level, preflight, refine
+from upgrade.topology_description import parse_topology_description
+from upgrade.verdict import UNKNOWN_TOPOLOGY, Verdict, facts_of_topology
+
+F = TypeVar("F", bound=Callable[..., Any])
+_OPTIONS: Final = (
+    click.option(
+        "--to-protocol",
+        type=click.Choice([each.value for each in Protocol]),
+        help="Plan the change of group.protocol, with FROM and TO as they are; they may be the same release.",
+    ),
+    click.option(
+        "--config",
+        "settings_file",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="With --to-protocol: the settings of the members, a properties file. Printed commands have its values.",
+    ),
+    click.option("--broker-release", metavar="RELEASE", help="With --to-protocol: the oldest release of the brokers."),
+    click.option(
+        "--group", "group_name", metavar="NAME", help="With --to-protocol: check this live group and its brokers first."
+    ),
+    BOOTSTRAP_SERVERS,
+    COMMAND_CONFIG,
+)
+_ONLY_WITH_PROTOCOL: Final = ("settings_file", "broker_release", "group_name", "command_config")
+
+
+def protocol_options(command: F) -> F:
+    """Add the options of this module to ``plan``."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+@frozen
+class ProtocolOptions:
+    """Their values."""
+
+    to_protocol: str | None
+    settings_file: Path | None
+    broker_release: str | None
+    group_name: str | None
+    bootstrap_servers: str | None
+    command_config: Path | None
+
+    def require_protocol(self) -> None:
+        """Refuse options that mean nothing without ``--to-protocol``; the environment may name servers."""
+        if any(getattr(self, name) for name in _ONLY_WITH_PROTOCOL):
+            raise click.UsageError("--config, --broker-release, --group and --command-config need --to-protocol")
+
+
+@frozen
+class ProtocolPlan:
+    """A plan and what was seen of the live group."""
+
+    migration: Migration
+    checks: tuple[Check, ...] = field(default=())
+    notes: tuple[str, ...] = ()
+
+    @property
+    def verdict(self) -> Verdict:
+        """``UNSAFE`` if the live group or its brokers block the change, else that of the plan."""
+        blocked = any(each.level is Level.BLOCKED for each in self.checks)
+        return Verdict.UNSAFE if blocked else self.migration.verdict
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """The names of what blocks or, if nothing does, of what is open."""
+        blocking = [each.name for each in self.checks if each.level is Level.BLOCKED]
+        planned = self.migration.conditions if self.verdict is self.migration.verdict else ()
+        return tuple(dict.fromkeys((*blocking, *planned)))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain values; ``preflight`` only if there is a live group to check."""
+        decided = {"verdict": self.verdict.value, "conditions": list(self.conditions), "notes": list(self.notes)}
+        plain = self.migration.as_json() | decided
+        return plain | ({"preflight": [each.as_json() for each in self.checks]} if self.checks else {})
+
+    def lines(self) -> Iterator[str]:
+        """Write the plan as text."""
+        yield self._title()
+        if self.checks:
+            yield from ("", "the live group:", *(f"- {each}" for each in self.checks))
+        if self.migration.judgements:
+            yield from ("", "requirements:")
+            yield from (line for each in self.migration.judgements for line in each.lines())
+        for number, step in enumerate(self.migration.steps, 1):
+            yield from ("", f"{number}. {step.do}")
+            yield from (f"   $ {command}" for command in step.commands)
+            yield f"   why:        {step.why}"
+            yield f"   if skipped: {step.if_skipped}"
+            yield f"   way back:   {step.way_back}"
+            yield f"   source:     {', '.join(dict.fromkeys(f'{step.source}, {step.way_back.source}'.split(', ')))}"
+        yield from ("", "what survives:")
+        for row in SURVIVALS:
+            yield f"- {row.what}: {'yes' if row.survives else 'no'}: {row.how} ({row.evidence})"
+        if found := [*self.notes, *self.migration.warnings]:
+            yield ""
+            yield from (f"note: {each}" for each in found)
+        if self.migration.hazards:
+            yield from ("", "hazards beyond the metadata:")
+            yield from (line for each in self.migration.hazards for line in each.lines())
+
+    def _title(self) -> str:
+        plan, verdict = self.migration, self.verdict
+        way = "offline: stop everything, then start everything"
+        if plan.first:
+            way = "rolling upgrade first, then offline: stop everything, then start everything"
+        change = f"{plan.origin} to {plan.target}, {plan.protocol.other.value} to {plan.protocol.value} protocol"
+        names = ", ".join(self.conditions)
+        reason = {Verdict.SAFE_IF: f", if these hold: {names}", Verdict.UNSAFE: f"; blocked by {names}"}
+        return f"{change}: {verdict.value}: {way}{reason.get(verdict, '')}"
+
+
+def plan_protocol(
+    origin: ResolvedRelease,
+    target: ResolvedRelease,
+    options: ProtocolOptions,
+    *,
+    without: str | None,
+    topology: Path | None,
+    offline: bool,
+) -> ProtocolPlan:
+    """Return the plan, after a look at the live group if one is named; ``UpgradeError`` for wrong input."""
+    protocol = Protocol(options.to_protocol)
+    absent, features = reliances_named(without) if without is not None else (frozenset(), frozenset())
+    settings = _read_settings(options.settings_file)
+    text = _read(topology, "utf-8") if topology else None
+    facts = Facts(
+        absent=absent,
+        nodes=None if text is None else parse_topology_description(text, str(topology)),
+        settings=settings,
+        broker=release_named(options.broker_release).number if options.broker_release else None,
+    )
+    known = UNKNOWN_TOPOLOGY if text is None else facts_of_topology(text, str(topology))
+    known = evolve(known, absent=known.absent | features)
+    facts, checks, at = _look(protocol, facts, options, settings or {})
+    plan = plan_migration(origin.release, target.release, protocol, facts, at, offline=offline, topology=known)
+    return ProtocolPlan(plan, checks, (*origin.notes, *target.notes))
+
+
+def _look(
+    protocol: Protocol, facts: Facts, options: ProtocolOptions, settings: Mapping[str, str]
+) -> tuple[Facts, tuple[Check, ...], Target]:
+    """Look at the live group if one is named; return the facts with it, and where the commands go."""
+    path = str(options.command_config) if options.command_config else None
+    if not options.group_name:
+        servers = options.bootstrap_servers or settings.get("bootstrap.servers")
+        given = {"group": settings.get("application.id"), "servers": servers, "command_config": path}
+        return facts, (), Target(**{name: value for name, value in given.items() if value})
+    servers, config = cluster_settings(
+        click.get_current_context(),
+        options.bootstrap_servers or settings.get("bootstrap.servers"),
+        options.command_config,
+    )
+    brokers, group = observe(options.group_name, servers, config)
+    refined = refine(facts, brokers, group)
+    checks = preflight(options.group_name, brokers, group, protocol, refined)
+    return refined, checks, Target(options.group_name, servers, path)
+
+
+def _read_settings(path: Path | None) -> dict[str, str] | None:
+    return None if path is None else dict(parse_properties(_read(path, "latin-1")))
+
+
+def _read(path: Path, encoding: str) -> str:
+    try:
+        return path.read_text(encoding=encoding)
+    except (OSError, UnicodeDecodeError) as error:
+        raise UpgradeError(f"cannot read {path}: {error}") from error

@@ -1,0 +1,130 @@
+"""A live group and its brokers, judged from what a cluster showed."""
+
+import pytest
+from attrs import evolve
+
+from upgrade.features.model.rpc import FeatureMetadata, Listener
+from upgrade.streams_protocol import Facts, Protocol, Reliance
+from upgrade.streams_protocol.preflight import Level, ObservedGroup, preflight, refine
+
+NOTHING = Facts()
+STABLE = ObservedGroup(type="classic", state="Stable", protocol="stream", members=2)
+
+
+def broker(metadata=30, streams=1, epoch=7):
+    finalized = {"streams.version": streams} if streams else {}
+    return FeatureMetadata(Listener.BROKER, epoch, {"metadata.version": (7, metadata)}, finalized)
+
+
+def looked(group=STABLE, brokers=None, protocol=Protocol.STREAMS, facts=NOTHING):
+    found = {1: broker()} if brokers is None else brokers
+    refined = refine(facts, found, group)
+    return {each.name: each for each in preflight("billing", found, group, protocol, refined)}
+
+
+def level(name, **how):
+    return looked(**how)[name].level
+
+
+def test_a_group_that_can_change():
+    found = looked()
+
+    assert {Level.OK} == {each.level for each in found.values()}
+    assert "ok: broker 1: features of 4.3" == str(found["broker-release"])
+    assert "Stable, members: 2; all of them have to stop" == found["group-state"].text
+
+
+@pytest.mark.parametrize(
+    ("metadata", "line", "expected"),
+    [
+        (21, "3.9", Level.BLOCKED),
+        (27, "4.1", Level.BLOCKED),
+        (29, "4.2", Level.OK),
+        (33, "4.4", Level.OK),
+        (0, "3.3", Level.BLOCKED),
+    ],
+)
+def test_the_line_of_a_broker_is_that_of_its_features(metadata, line, expected):
+    found = looked(brokers={1: broker(metadata)})["broker-release"]
+
+    assert (expected, True) == (found.level, f"features of {line}" in found.text)
+
+
+def test_brokers_of_4_2_have_to_name_their_patch():
+    """4.2.0 and 4.2.1 have the same features."""
+    found = {1: broker(29), 2: broker(30)}
+
+    assert Level.WARNING is level("kafka-20254", brokers=found)
+    assert "kafka-20254" not in looked(brokers=found, facts=Facts(broker=(4, 2, 1)))
+    assert (4, 2) == refine(Facts(), found, None).broker
+    assert (4, 2, 1) == refine(Facts(broker=(4, 2, 1)), found, None).broker
+
+
+@pytest.mark.parametrize(
+    ("streams", "epoch", "expected"), [(1, 7, Level.OK), (0, 7, Level.BLOCKED), (1, None, Level.WARNING)]
+)
+def test_the_finalised_level(streams, epoch, expected):
+    found = looked(brokers={1: broker(streams=streams, epoch=epoch)})["streams.version"]
+
+    assert expected is found.level
+    assert (expected is Level.BLOCKED) == ("kafka-features upgrade --feature streams.version=1" in found.text)
+
+
+def test_without_brokers_nothing_is_known_of_them():
+    assert (None, None) == ((found := refine(Facts(), {}, None)).broker, found.streams_version)
+
+
+@pytest.mark.parametrize(
+    ("group", "expected", "text"),
+    [
+        (evolve(STABLE, type="streams"), Level.WARNING, "is a streams group already"),
+        (evolve(STABLE, type="consumer"), Level.BLOCKED, "is a consumer group, expected classic"),
+        (evolve(STABLE, protocol="range"), Level.BLOCKED, "they do not run Kafka Streams"),
+        (evolve(STABLE, protocol="", state="Empty", members=0), Level.OK, "is a classic group"),
+    ],
+)
+def test_the_type_of_the_group(group, expected, text):
+    found = looked(group)["group-type"]
+
+    assert (expected, True) == (found.level, text in found.text)
+
+
+@pytest.mark.parametrize(
+    ("state", "expected"), [("Empty", Level.OK), ("Stable", Level.OK), ("PreparingRebalance", Level.WARNING)]
+)
+def test_the_state_of_the_group(state, expected):
+    assert expected is level("group-state", group=evolve(STABLE, state=state))
+
+
+def test_a_group_that_is_not_there_or_not_described():
+    assert "auto.offset.reset" in looked(None)["group"].text
+    assert "not authorized" in looked(evolve(STABLE, error="not authorized"))["group"].text
+
+
+def test_static_members_block():
+    group = evolve(STABLE, static=("one", "two"))
+
+    assert Level.BLOCKED is level("static-members", group=group)
+    assert {Reliance.STATIC_MEMBERS} == refine(Facts(), {}, group).present
+    assert {Reliance.STATIC_MEMBERS} == refine(Facts(), {}, STABLE).excluded
+    assert "static-members" not in looked(evolve(STABLE, members=0, state="Empty"))
+    assert not refine(Facts(), {}, evolve(STABLE, members=0)).excluded
+
+
+def test_warm_ups_and_standbys_are_named():
+    group = evolve(STABLE, standbys=6, warm_ups=2)
+
+    assert Level.WARNING is level("warm-ups", group=group)
+    assert Level.WARNING is level("standbys", group=group)
+    assert Level.WARNING is level("standbys", group=group, facts=Facts(settings={}))
+    assert Level.OK is level("standbys", group=group, facts=Facts(settings={"num.standby.replicas": "1"}))
+
+
+def test_the_way_back_asks_less():
+    group = ObservedGroup(type="streams", state="Stable", members=2, static=("one",), standbys=3)
+    found = looked(group, {1: broker(27, 0)}, Protocol.CLASSIC)
+
+    assert {"broker-release": Level.WARNING, "group-type": Level.OK, "group-state": Level.OK} == {
+        name: each.level for name, each in found.items()
+    }
+    assert {"name": "group-type", "level": "ok", "text": "billing is a streams group"} == found["group-type"].as_json()

@@ -1,0 +1,50 @@
+"""The command lines of a migration, with Kafka's own tools and with ``streams-assignor group``."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+
+from attrs import frozen
+
+from upgrade.streams_protocol._settings import CarriedSetting
+
+
+@frozen
+class Target:
+    """The group and the cluster that the commands name."""
+
+    group: str = "GROUP"
+    servers: str = "HOST:PORT"
+    command_config: str | None = None
+
+    def configure(self, settings: Iterable[CarriedSetting]) -> str:
+        """Set the group configurations."""
+        return self._kafka_configs("--add-config", ",".join(each.pair for each in settings))
+
+    def remove(self, settings: Iterable[CarriedSetting]) -> str:
+        """Remove the group configurations, so that those of the brokers apply."""
+        return self._kafka_configs("--delete-config", ",".join(each.configuration.name for each in settings))
+
+    def show_configurations(self) -> str:
+        """Show the group configurations."""
+        return self._line("kafka-configs", "--describe", "--entity-type", "groups", "--entity-name", self.group)
+
+    def wait(self, condition: str) -> str:
+        """Wait until the group is empty or stable."""
+        words = ["--bootstrap-servers", self.servers, *self._config(), "--wait", condition]
+        return shlex.join(["streams-assignor", "group", self.group, *words])
+
+    def show_offsets(self, tool: str) -> str:
+        """Show committed offsets and lags."""
+        return self._line(tool, "--describe", "--group", self.group, "--offsets")
+
+    def _kafka_configs(self, option: str, pairs: str) -> str:
+        entity = ("--alter", "--entity-type", "groups", "--entity-name", self.group)
+        return self._line("kafka-configs", *entity, option, pairs)
+
+    def _line(self, tool: str, *words: str) -> str:
+        return shlex.join([tool, "--bootstrap-server", self.servers, *self._config(), *words])
+
+    def _config(self) -> list[str]:
+        return ["--command-config", self.command_config] if self.command_config else []

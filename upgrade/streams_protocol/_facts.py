@@ -1,0 +1,205 @@
+"""What each release has of the streams protocol: configurations of a group, settings without effect.
+
+Java: ``GroupConfig`` and ``GroupCoordinatorConfig`` of kafka-group-coordinator, ``StreamsConfig`` and ``KafkaStreams``
+of kafka-streams. ``tests/upgrade/streams_protocol/test_facts_java.py`` compares the rows with the jars.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from typing import Final
+
+from attrs import frozen
+
+
+class Protocol(enum.Enum):
+    """A value of ``group.protocol`` in Kafka Streams."""
+
+    CLASSIC = "classic"
+    STREAMS = "streams"
+
+    @property
+    def other(self) -> Protocol:
+        """The protocol that a group leaves when it changes to this one."""
+        return Protocol.CLASSIC if self is Protocol.STREAMS else Protocol.STREAMS
+
+
+GROUP_PROTOCOL: Final = "group.protocol"
+STREAMS_VERSION: Final = "streams.version"
+STREAMS_VERSION_LEVEL: Final = 1
+"""The level of ``streams.version`` from which brokers accept streams groups."""
+
+EARLY_ACCESS: Final = (4, 1)
+"""The first releases of clients and brokers that have the protocol; not for production."""
+
+AVAILABLE: Final = (4, 2)
+"""The first releases in which it is generally available."""
+
+FIRST_BROKERS: Final = (4, 2, 0)
+"""The first of them, with KAFKA-20254; 4.2.1 has the fix."""
+
+
+@frozen
+class GroupConfiguration:
+    """A configuration of a streams group on the brokers."""
+
+    name: str
+    default: int
+    """Unless the brokers have another one."""
+    broker_name: str
+    """The configuration of brokers with the default of all groups."""
+    since: tuple[int, ...] = EARLY_ACCESS
+    replaces: str | None = None
+    """The setting of classic members that the configuration replaces."""
+    minimum: int = 0
+    minimum_name: str | None = None
+    """The configuration of brokers that sets the minimum; None: it is fixed."""
+    maximum: int | None = None
+    maximum_name: str | None = None
+    if_lost: str = ""
+    """What follows if the setting of the members is not carried over."""
+
+    def nearest(self, value: int) -> int:
+        """Return the accepted value next to one, with the limits that brokers have unless configured."""
+        raised = max(value, self.minimum)
+        return raised if self.maximum is None else min(raised, self.maximum)
+
+
+GROUP_CONFIGURATIONS: Final = (
+    GroupConfiguration(
+        "streams.num.standby.replicas",
+        0,
+        "group.streams.num.standby.replicas",
+        replaces="num.standby.replicas",
+        maximum=2,
+        maximum_name="group.streams.max.standby.replicas",
+        if_lost="the group has no standby tasks, so a task that moves restores its stores from the changelogs",
+    ),
+    GroupConfiguration(
+        "streams.session.timeout.ms",
+        45_000,
+        "group.streams.session.timeout.ms",
+        replaces="session.timeout.ms",
+        minimum=45_000,
+        minimum_name="group.streams.min.session.timeout.ms",
+        maximum=60_000,
+        maximum_name="group.streams.max.session.timeout.ms",
+        if_lost="tasks of a member that fails move after the session timeout of the brokers",
+    ),
+    GroupConfiguration(
+        "streams.heartbeat.interval.ms",
+        5_000,
+        "group.streams.heartbeat.interval.ms",
+        replaces="heartbeat.interval.ms",
+        minimum=5_000,
+        minimum_name="group.streams.min.heartbeat.interval.ms",
+        maximum=15_000,
+        maximum_name="group.streams.max.heartbeat.interval.ms",
+        if_lost="members send heartbeats, and so notice an assignment, in the interval of the brokers",
+    ),
+    GroupConfiguration(
+        "streams.initial.rebalance.delay.ms", 3_000, "group.streams.initial.rebalance.delay.ms", since=AVAILABLE
+    ),
+    GroupConfiguration(
+        "streams.assignment.interval.ms",
+        1_000,
+        "group.streams.assignment.interval.ms",
+        since=(4, 3),
+        minimum_name="group.streams.min.assignment.interval.ms",
+        maximum=15_000,
+        maximum_name="group.streams.max.assignment.interval.ms",
+    ),
+    GroupConfiguration(
+        "streams.num.warmup.replicas",
+        2,
+        "group.streams.num.warmup.replicas",
+        since=(4, 4),
+        replaces="max.warmup.replicas",
+        maximum=20,
+        maximum_name="group.streams.max.warmup.replicas",
+        if_lost="the number of warm-up tasks is that of the brokers",
+    ),
+    GroupConfiguration(
+        "streams.acceptable.recovery.lag",
+        10_000,
+        "group.streams.acceptable.recovery.lag",
+        since=(4, 4),
+        replaces="acceptable.recovery.lag",
+        if_lost="the lag from which a member counts as caught up is that of the brokers",
+    ),
+    GroupConfiguration(
+        "streams.task.offset.interval.ms",
+        60_000,
+        "group.streams.task.offset.interval.ms",
+        since=(4, 4),
+        minimum=15_000,
+        minimum_name="group.streams.min.task.offset.interval.ms",
+    ),
+)
+"""The configurations with a number, in the order of the printed command."""
+
+
+def replaced_settings(broker: tuple[int, ...] | None) -> Mapping[str, GroupConfiguration]:
+    """Return the configurations that replace a setting of classic members, by that setting.
+
+    Brokers of an unknown release have those of 4.2.
+    """
+    rows = (each for each in GROUP_CONFIGURATIONS if each.since <= max(broker or AVAILABLE, AVAILABLE))
+    return {each.replaces: each for each in rows if each.replaces}
+
+
+@frozen
+class IgnoredSetting:
+    """A setting of classic members that the streams protocol ignores, unless newer brokers have a counterpart."""
+
+    name: str
+    """A dot at the end: all names that begin so."""
+    consequence: str
+
+    def concerns(self, name: str) -> bool:
+        """Whether a setting is this one."""
+        return name.startswith(self.name) if self.name.endswith(".") else name == self.name
+
+
+_NO_WARM_UPS: Final = "there are no warm-up tasks: a task moves at once and restores its stores on the new member"
+_NO_RACKS: Final = "the assignor of the brokers uses neither racks nor tags"
+IGNORED_SETTINGS: Final = (
+    IgnoredSetting("max.warmup.replicas", _NO_WARM_UPS),
+    IgnoredSetting("acceptable.recovery.lag", _NO_WARM_UPS),
+    IgnoredSetting("probing.rebalance.interval.ms", _NO_WARM_UPS),
+    IgnoredSetting("rack.aware.assignment.", _NO_RACKS),
+    IgnoredSetting("task.assignor.class", "the brokers assign, with their own assignor"),
+    IgnoredSetting("upgrade.from", "the protocol sends no metadata between members"),
+)
+"""Settings that members accept and that have no effect with ``group.protocol=streams``."""
+
+STATIC_MEMBERSHIP: Final = (4, 4)
+"""The first clients and brokers whose streams groups have static members; read, not run."""
+
+
+@frozen
+class Survival:
+    """Something that a group has, and what becomes of it when the group changes its protocol, in either direction."""
+
+    what: str
+    survives: bool
+    how: str
+    evidence: str
+
+
+_SEEN: Final = "seen with 4.2.2 and 4.3.1"
+SURVIVALS: Final = (
+    Survival("committed offsets", True, "the group of the other protocol goes on from them", _SEEN),
+    Survival("changelog and repartition topics", True, "they keep their names and their records", _SEEN),
+    Survival(
+        "stores on disk",
+        True,
+        "a member opens those of its tasks; brokers up to 4.3 do not know where stores are, so tasks may move",
+        "read, not run",
+    ),
+    Survival("group configurations", True, "they stay on the brokers; classic groups ignore them", _SEEN),
+    Survival("members, epochs or generations, and the assignment", False, "the group starts anew", _SEEN),
+    Survival("static members", False, "a group.instance.id is refused by streams groups before 4.4", _SEEN),
+    Survival("warm-up tasks", False, "streams groups have none up to 4.3", "read, not run"),
+)

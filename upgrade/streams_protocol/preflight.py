@@ -1,0 +1,181 @@
+"""A live group and its brokers before a change of the protocol: one line for each thing that was looked at.
+
+It is pure: a command reads the cluster and passes what it found.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from attrs import evolve, frozen
+
+from upgrade.features.model.catalog import METADATA_VERSION
+from upgrade.features.model.levels_of_releases import NEWEST_CATALOG
+from upgrade.features.model.rpc import FeatureMetadata
+from upgrade.streams_protocol._facts import AVAILABLE, STREAMS_VERSION, STREAMS_VERSION_LEVEL, Protocol
+from upgrade.streams_protocol._requirements import Facts, Reliance
+from upgrade.streams_protocol._settings import setting_of
+from upgrade.upgrade_from import line_number
+
+_EMPTY: Final = "Empty"
+_STABLE: Final = "Stable"
+_STREAMS_PROTOCOL_NAME: Final = "stream"
+"""What classic members of Kafka Streams call their assignor; a broker shows it of a stable group."""
+
+_LINES: Final = {each.number: line_number(each.line) for each in NEWEST_CATALOG.levels[METADATA_VERSION]}
+"""The release line of each level of ``metadata.version``, the unreleased one included."""
+
+
+class Level(enum.Enum):
+    """What a line means for the change."""
+
+    OK = "ok"
+    WARNING = "warning"
+    BLOCKED = "blocked"
+
+
+@frozen
+class Check:
+    """A line."""
+
+    name: str
+    """What was looked at; stays the same when the wording changes."""
+    level: Level
+    text: str
+
+    def as_json(self) -> dict[str, str]:
+        """Return plain values."""
+        return {"name": self.name, "level": self.level.value, "text": self.text}
+
+    def __str__(self) -> str:
+        return f"{self.level.value}: {self.text}"
+
+
+@frozen(kw_only=True)
+class ObservedGroup:
+    """What a broker shows of the group."""
+
+    type: str
+    """``classic``, ``streams``, or another type of Kafka."""
+    state: str
+    protocol: str = ""
+    """The name of the assignor; empty unless a classic group is stable."""
+    members: int = 0
+    static: tuple[str, ...] = ()
+    """The instance ids."""
+    standbys: int = 0
+    """Standby tasks that are no warm-ups."""
+    warm_ups: int = 0
+    error: str = ""
+    """Why it is not described."""
+
+
+Brokers = Mapping[int, FeatureMetadata]
+"""The features of each broker, by its id."""
+
+
+def refine(facts: Facts, brokers: Brokers, group: ObservedGroup | None) -> Facts:
+    """Return the facts with what the cluster shows; a release that was given stays."""
+    lines = [_line_of(each) for each in brokers.values()]
+    levels = [_finalized(each) for each in brokers.values()]
+    known = [each for each in levels if each is not None]
+    has_members = group is not None and group.members and not group.error
+    static = frozenset({Reliance.STATIC_MEMBERS})
+    return evolve(
+        facts,
+        broker=facts.broker or (min(lines) if lines else None),
+        streams_version=min(known) if known else None,
+        seen=static if group and group.static else frozenset(),
+        absent=facts.absent | (static if group and has_members and not group.static else frozenset()),
+    )
+
+
+def preflight(
+    name: str, brokers: Brokers, group: ObservedGroup | None, protocol: Protocol, facts: Facts
+) -> tuple[Check, ...]:
+    """Judge brokers and group, which is None if it does not exist; ``facts`` are the refined ones."""
+    return (*_check_brokers(brokers, protocol, facts), *_check_group(name, group, protocol, facts))
+
+
+def _check_brokers(brokers: Brokers, protocol: Protocol, facts: Facts) -> Iterator[Check]:
+    blocks = Level.BLOCKED if protocol is Protocol.STREAMS else Level.WARNING
+    for number, features in sorted(brokers.items()):
+        line = _line_of(features)
+        shown = f"broker {number}: features of {'.'.join(map(str, line))}"
+        if line < AVAILABLE:
+            yield Check("broker-release", blocks, f"{shown}, which has no streams groups for production")
+        else:
+            yield Check("broker-release", Level.OK, shown)
+    if protocol is Protocol.CLASSIC:
+        return
+    if facts.broker == AVAILABLE:
+        text = "a broker is of 4.2: 4.2.0 has KAFKA-20254 and the same features as 4.2.1, so look at its release"
+        yield Check("kafka-20254", Level.WARNING, f"{text} and give it with --broker-release")
+    level = facts.streams_version
+    if level is None:
+        yield Check(STREAMS_VERSION, Level.WARNING, "no broker knows the finalised features now: try again")
+    else:
+        enough = level >= STREAMS_VERSION_LEVEL
+        remedy = "" if enough else f": kafka-features upgrade --feature {STREAMS_VERSION}={STREAMS_VERSION_LEVEL}"
+        yield Check(STREAMS_VERSION, Level.OK if enough else Level.BLOCKED, f"{STREAMS_VERSION} is {level}{remedy}")
+
+
+def _check_group(name: str, group: ObservedGroup | None, protocol: Protocol, facts: Facts) -> Iterator[Check]:
+    if group is None:
+        text = f"there is no group {name}, so it has no committed offsets: members begin where auto.offset.reset says"
+        yield Check("group", Level.WARNING, text)
+        return
+    if group.error:
+        yield Check("group", Level.WARNING, f"{name} cannot be described: {group.error}")
+        return
+    yield _check_type(name, group, protocol)
+    yield _check_state(group)
+    if protocol is Protocol.CLASSIC:
+        return
+    if group.static:
+        yield Check("static-members", Level.BLOCKED, f"static members: {', '.join(group.static)}")
+    elif group.members:
+        yield Check("static-members", Level.OK, "no member is static")
+    if group.warm_ups:
+        text = f"{group.warm_ups} warm-up tasks now; a streams group has none, and a task moves at once"
+        yield Check("warm-ups", Level.WARNING, text)
+    if group.standbys:
+        yield _check_standbys(group.standbys, facts)
+
+
+def _check_type(name: str, group: ObservedGroup, protocol: Protocol) -> Check:
+    if group.type == protocol.value:
+        return Check("group-type", Level.WARNING, f"{name} is a {group.type} group already: nothing to change")
+    if group.type != protocol.other.value:
+        return Check("group-type", Level.BLOCKED, f"{name} is a {group.type} group, expected {protocol.other.value}")
+    if group.type == Protocol.CLASSIC.value and group.protocol not in ("", _STREAMS_PROTOCOL_NAME):
+        text = f"the members of {name} have the assignor {group.protocol}: they do not run Kafka Streams"
+        return Check("group-type", Level.BLOCKED, text)
+    return Check("group-type", Level.OK, f"{name} is a {group.type} group")
+
+
+def _check_state(group: ObservedGroup) -> Check:
+    if group.state == _EMPTY:
+        return Check("group-state", Level.OK, "the group is empty: it can change now")
+    text = f"{group.state}, members: {group.members}; all of them have to stop"
+    return Check("group-state", Level.OK if group.state == _STABLE else Level.WARNING, text)
+
+
+def _check_standbys(standbys: int, facts: Facts) -> Check:
+    carried = facts.settings is not None and setting_of(facts.settings, "num.standby.replicas")
+    if carried:
+        return Check("standbys", Level.OK, f"{standbys} standby tasks now; the printed line keeps num.standby.replicas")
+    text = f"{standbys} standby tasks now, and they vanish unless streams.num.standby.replicas is set"
+    return Check("standbys", Level.WARNING, f"{text}: give the settings of the members with --config")
+
+
+def _line_of(features: FeatureMetadata) -> tuple[int, ...]:
+    """Return the release line of a broker; of a level that is not known here, the oldest line or the newest."""
+    level = features.supported.get(METADATA_VERSION, (0, 0))[1]
+    return _LINES[min(max(level, min(_LINES)), max(_LINES))]
+
+
+def _finalized(features: FeatureMetadata) -> int | None:
+    return None if features.epoch is None else features.finalized.get(STREAMS_VERSION, 0)
