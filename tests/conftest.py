@@ -2,28 +2,34 @@
 
 import signal
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
-from tests.chosen_files import SIMULATIONS, pytest_ignore_collect, require_names
+from tests.left_out import pytest_deselected, pytest_terminal_summary, pytest_testnodedown
 from tests.peers_required import pytest_make_collect_report, pytest_runtest_makereport
-from tests.processes import longest_first, pytest_xdist_auto_num_workers, pytest_xdist_make_scheduler
 
 __all__ = [
-    "pytest_ignore_collect",
+    "pytest_deselected",
     "pytest_make_collect_report",
     "pytest_runtest_makereport",
-    "pytest_xdist_auto_num_workers",
-    "pytest_xdist_make_scheduler",
+    "pytest_terminal_summary",
+    "pytest_testnodedown",
 ]  # hooks: pytest looks for them here
+
+SIMULATIONS = Path(__file__).parent / "spark_sim"
+"""All of its tests are `chance`."""
+WITH_REASON = ("clock", "matrix")
+"""Markers that say why a test is not in the gate."""
 
 # On a fresh machine the first text that Hypothesis draws builds its tables of Unicode, which takes seconds.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("wander", settings.get_profile("patient"), max_examples=1_500)
-# CI draws the usual hundred (`ci`). `pytest` alone is to take three minutes, and draws other ones in each run.
+# The gate draws the same 25 in each run, so that a change is judged by what it changes; the nightly run a hundred.
 settings.register_profile("quick", settings.get_profile("patient"), max_examples=25)
-settings.register_profile("tox", settings.get_profile("quick"), derandomize=True)
+settings.register_profile("gate", settings.get_profile("quick"), derandomize=True)
+settings.register_profile("nightly", settings.get_profile("patient"))
 settings.load_profile("quick")
 
 # A shell that runs the tests in the background makes them deaf to Ctrl-C, and with them all that they start.
@@ -35,10 +41,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if _left_to_chance(item):
             item.add_marker("chance")
-        if (marker := item.get_closest_marker("matrix")) and not marker.kwargs.get("reason"):
-            raise pytest.UsageError(f"{item.nodeid}: expected matrix(reason=...), received {marker}")
-    require_names(items)
-    longest_first(items)
+        for marker in filter(None, map(item.get_closest_marker, WITH_REASON)):
+            if not marker.kwargs.get("reason"):
+                raise pytest.UsageError(f"{item.nodeid}: expected {marker.name}(reason=...), received {marker}")
+    # Tests marked `gate` start brokers, Spark and members, and wait: at the end nothing would run beside them.
+    items.sort(key=lambda item: item.get_closest_marker("gate") is None)
 
 
 def _left_to_chance(item: pytest.Item) -> bool:

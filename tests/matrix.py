@@ -1,4 +1,4 @@
-"""Parameters of which some run by default and all with ``-m matrix``, and so in CI (`.ci/run`)."""
+"""Parameters of which some run by default and all with ``-m matrix``, and so in the nightly run."""
 
 from collections.abc import Collection, Iterable
 from typing import Any

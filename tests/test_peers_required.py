@@ -101,6 +101,7 @@ def test_peers_that_are_not_required_may_be_skipped(project):
     assert "1 passed, 7 skipped, 1 xfailed" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("environment", "status"), [({}, 0), ({VARIABLE: "1"}, 1)])
 def test_the_tests_of_this_project_follow_the_switch(tmp_path, environment, status):
     """A real test with Kafka's jars, on a machine without Maven and without a cache."""

@@ -20,7 +20,8 @@ SESSION_MS = 6000  # what a broker accepts without configuration
 class Application:
     """``APP-data`` is counted into ``APP-store-changelog`` and ``APP-output``; all are there from the beginning."""
 
-    def __init__(self, broker: str) -> None:
+    def __init__(self, broker: str, session_timeout_ms: int = SESSION_MS) -> None:
+        self.session_timeout_ms = session_timeout_ms
         self.name = f"app-{uuid4().hex[:8]}"
         self.source, self.output = f"{self.name}-data", f"{self.name}-output"
         self._broker = broker
@@ -36,14 +37,14 @@ class Application:
                 bootstrap_servers=self._broker,
                 group=self.name,
                 topic=(self.source,),
-                session_timeout_ms=SESSION_MS,
+                session_timeout_ms=self.session_timeout_ms,
                 **settings,
             )
         )
 
     def java(self, release: str, state: Path, protocol: str = "classic") -> JavaMember:
         """Kafka Streams; in the protocol "streams" the broker has the timeouts."""
-        timeouts = {"session.timeout.ms": SESSION_MS, "heartbeat.interval.ms": 500}
+        timeouts = {"session.timeout.ms": self.session_timeout_ms, "heartbeat.interval.ms": 500}
         settings = {
             **(timeouts if protocol == "classic" else {"group.protocol": protocol}),
             "bootstrap.servers": self._broker,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from tests.integration.applications import SESSION_MS, Application, settled
+from tests.integration.applications import Application, settled
 from tests.integration.subprocesses import Subprocess, wait_until
 
 ROOT = Path(__file__).parents[2]
@@ -38,7 +38,7 @@ class ConfluentMember(Subprocess):
                 "bootstrap.servers": application._broker,
                 "group.id": application.name,
                 "auto.offset.reset": "earliest",
-                "session.timeout.ms": SESSION_MS,
+                "session.timeout.ms": application.session_timeout_ms,
                 "heartbeat.interval.ms": 500,
                 "log_level": 0,
                 **config,

@@ -22,7 +22,7 @@ from assignor.protocol.internal_topics import NewTopic
 from assignor.topology import Subtopology, Topology
 from subscription_codec import TopicPartition
 from tests.assignor.clients.recording_listener import ContentionListener, RecordingListener
-from tests.integration.applications import SESSION_MS, Application, settle
+from tests.integration.applications import Application, settle
 from tests.integration.subprocesses import JavaStreams, PythonMember, Subprocess
 from tests.integration.test_real_broker import check_that_both_work, only, versions
 from tests.matrix import with_matrix
@@ -42,7 +42,7 @@ class AiokafkaMember(PythonMember):
             bootstrap_servers=broker,
             group=application.name,
             topic=(application.source,),
-            session_timeout_ms=SESSION_MS,
+            session_timeout_ms=application.session_timeout_ms,
             **settings,
         )
         command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r}); {_MAIN}"]

@@ -1,28 +1,18 @@
-"""A Spark session for the classes `TestOnSpark`, and a real browser for the pages."""
+"""A Spark session, and a real browser for the pages."""
 
 import os
 import shutil
-from contextlib import ExitStack
 
 import pytest
 
 from spark_sim.pipeline.spark.session import spark_session
-from tests.processes import ON_SPARK
-
-_session = ExitStack()
 
 
 @pytest.fixture(scope="module")
 def spark():
-    """The session on this machine that the classes `TestOnSpark` of all files share; it ends with the last of them."""
-    from pyspark.sql import SparkSession
-
-    return SparkSession.getActiveSession() or _session.enter_context(spark_session("local[2]", print))
-
-
-def pytest_runtest_teardown(item, nextitem):
-    if ON_SPARK in item.nodeid and (nextitem is None or ON_SPARK not in nextitem.nodeid):
-        _session.close()
+    """The session of the tests of a file."""
+    with spark_session("local[2]", print) as session:
+        yield session
 
 
 @pytest.fixture(scope="module")

@@ -46,6 +46,8 @@ SETTINGS: Final = {
     "spark.executor.extraJavaOptions": LIGHT_JVM,
     # A fresh worker for every task would multiply the time.
     "spark.python.worker.reuse": "true",
+    # The default, 15 s, is too short for a worker that imports this package on a machine with much other work.
+    "spark.python.authenticate.socketTimeout": "10m",
     # 5 ms a task instead of 24 ms over TCP.
     "spark.python.unix.domain.socket.enabled": "true",
     # To compile a query of some rows takes longer than to interpret it.

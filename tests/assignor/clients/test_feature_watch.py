@@ -32,7 +32,10 @@ from tests.assignor.clients.test_leader_lookup import Admin
 from upgrade.features.client.errors import Unreachable
 from upgrade.features.model.rpc import FeatureMetadata, Listener
 
-pytestmark = pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning"),
+    pytest.mark.clock(reason="librdkafka's mock cluster ends rebalances and sessions by the clock"),
+]
 
 FEATURE = "group.version"
 

@@ -26,6 +26,8 @@ from tests.assignor.clients.kafka_python.test_partition_assignor import TASKS as
 from tests.assignor.clients.test_adapter import TOPOLOGY, Alone, Eager, at_once, rebalanced
 from tests.assignor.observability.test_metrics import Meter
 
+pytestmark = pytest.mark.clock(reason="librdkafka's mock cluster ends rebalances and sessions by the clock")
+
 
 @pytest.fixture(name="cluster")
 def fixture_cluster() -> Iterator[MockCluster]:

@@ -34,6 +34,8 @@ from assignor.demo.model import (
 )
 from assignor.demo.runner import Bounce, BounceError
 
+ON_THE_MOCK = pytest.mark.clock(reason="librdkafka's mock cluster ends rebalances and sessions by the clock")
+
 COMMAND = [sys.executable, "-c", "from spark_sim.cli.main import main; main()", "bounce"]
 SECONDS = 120.0
 
@@ -154,6 +156,7 @@ def test_the_seed_decides_the_orders() -> None:
     assert all(len(DEFAULT_STEPS) == len(some) for some in orders)
 
 
+@ON_THE_MOCK
 @pytest.mark.slow
 def test_it_finishes_both_upgrades() -> None:
     """Version 2 to 3 in two bounces, 3 to 4 in one, with records: the whole command, once."""
@@ -179,6 +182,7 @@ def test_it_finishes_both_upgrades() -> None:
     assert {None} == {member["upgrade_from"] for member in second["members"]}
 
 
+@ON_THE_MOCK
 def test_it_fails_when_the_first_bounce_of_the_two_is_left_out() -> None:
     """KIP-268: a leader of 1.1 cannot read version 3, and fails."""
     steps = (DEFAULT_STEPS[0], BounceStep("2 to 3, at once", "2.0.1", 3))
@@ -194,6 +198,7 @@ def test_it_fails_when_the_first_bounce_of_the_two_is_left_out() -> None:
     assert {"stopped"} == {member.process for member in bounce.members.values()}
 
 
+@ON_THE_MOCK
 def test_a_killed_member_is_named() -> None:
     def kill_a_member(bounce: Bounce) -> None:
         if len(bounce.results) == 1 and not killed:
@@ -211,6 +216,7 @@ def test_a_killed_member_is_named() -> None:
     assert {"stopped"} == {member.process for member in bounce.members.values()}
 
 
+@ON_THE_MOCK
 def test_a_group_that_does_not_become_stable_in_time_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "_STABLE_TIMEOUT_SECONDS", 0)
 
@@ -275,6 +281,7 @@ def test_records_that_the_cluster_does_not_take_are_an_error(monkeypatch: pytest
         load.stop()
 
 
+@ON_THE_MOCK
 def test_ctrl_c_stops_all_members() -> None:
     with subprocess.Popen(COMMAND, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         lines = []
@@ -289,6 +296,7 @@ def test_ctrl_c_stops_all_members() -> None:
     assert [] == children_of_a_bounce(process.pid)
 
 
+@ON_THE_MOCK
 def test_members_end_when_their_bounce_is_killed() -> None:
     with subprocess.Popen(COMMAND, stdout=subprocess.PIPE, text=True) as process:
         while "all use metadata version 2" not in process.stdout.readline():

@@ -19,6 +19,8 @@ from assignor.demo import member
 from assignor.demo.member_settings import MemberSettings
 from assignor.observability.event_fields import parse_line
 
+ON_THE_MOCK = pytest.mark.clock(reason="librdkafka's mock cluster ends rebalances and sessions by the clock")
+
 SECONDS = 120.0
 PARTITIONS = 3
 RECORDS = 30
@@ -89,6 +91,7 @@ def read_until_all_processed(process: subprocess.Popen[str]) -> list[dict[str, A
     return events
 
 
+@ON_THE_MOCK
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT, None])
 def test_it_processes_every_record_and_exits_with_0(cluster: MockCluster, ending: signal.Signals | None) -> None:
     with a_member(cluster, f"ends with {ending}") as process:
@@ -111,6 +114,7 @@ def test_it_processes_every_record_and_exits_with_0(cluster: MockCluster, ending
     assert last["member_id"]
 
 
+@ON_THE_MOCK
 def test_without_a_pipe_as_input_it_runs_until_a_signal(cluster: MockCluster) -> None:
     with a_member(cluster, "no pipe", stdin=subprocess.DEVNULL) as process:
         read_until_all_processed(process)
@@ -119,6 +123,7 @@ def test_without_a_pipe_as_input_it_runs_until_a_signal(cluster: MockCluster) ->
         assert 0 == process.wait(SECONDS)
 
 
+@ON_THE_MOCK
 def test_a_rejected_request_of_a_rebalance_does_not_end_the_member() -> None:
     """On the mock cluster a SyncGroup can come too early."""
     stopping, polled = Flag(), []
@@ -139,6 +144,7 @@ def test_a_rejected_request_of_a_rebalance_does_not_end_the_member() -> None:
     assert [7, 7] == polled
 
 
+@ON_THE_MOCK
 def test_it_continues_at_the_committed_offsets(cluster: MockCluster) -> None:
     with a_member(cluster, "in turn") as process:
         read_until_all_processed(process)
@@ -155,6 +161,7 @@ def test_it_continues_at_the_committed_offsets(cluster: MockCluster) -> None:
     assert "stopped" == after[-1]["event"]
 
 
+@ON_THE_MOCK
 def test_it_fails_with_one_line_and_status_1(cluster: MockCluster) -> None:
     with a_member(cluster, "mixed", "--release", "1.1.1") as leader:
         while parse_line(leader.stdout.readline())["event"] != "subscribed":

@@ -404,6 +404,7 @@ class TestInABrowser:
         assert "no rebalance of this group" in seen(opened("#group=%3Dbilling-00004"), "#one-group .card", 2)[1].text
         assert "This audit has no group absent." == seen(opened("#group=%3Dabsent"), "#one-group p")[0].text
 
+    @pytest.mark.slow  # a browser
     @pytest.mark.parametrize("hash_", ["", "#group=%3Dbilling-00020", "#group=%3Dlong"])
     def test_a_phone_does_not_scroll_sideways(self, browser, page, tmp_path, hash_):
         place, style = page.as_uri() + hash_, "width:390px;height:800px;border:0"
@@ -432,6 +433,7 @@ def choose_steps(browser):
     seen(browser, "label[for=axis-steps]")[0].click()
 
 
+@pytest.mark.slow  # a browser
 def test_a_single_rebalance_is_drawn(browser, tmp_path):
     """A time axis from a moment to the same moment has no width."""
     rows = {"generations": [generation("g", 1, START, members=0)], "members": [], "tasks": []}
@@ -465,6 +467,7 @@ def bounced():
     return {"generations": generations, "members": members, "tasks": []}
 
 
+@pytest.mark.slow  # a browser
 def test_a_lane_has_the_colour_of_the_version_that_the_member_used_then(browser, tmp_path):
     written(tmp_path, [one("g", bounced())])
     browser.get((tmp_path / "report.html").as_uri() + "#group=%3Dg&axis=steps")
@@ -476,6 +479,7 @@ def test_a_lane_has_the_colour_of_the_version_that_the_member_used_then(browser,
     assert "uses v11, supports v11\nused v11, v6, v11" in seen(browser, ".members tbody")[0].text
 
 
+@pytest.mark.slow  # a browser
 def test_a_lane_is_hatched_where_versions_changed_too_fast_to_show(browser, tmp_path):
     rows = bounced()
     rows["members"][0]["versions"] = [
@@ -488,6 +492,7 @@ def test_a_lane_is_hatched_where_versions_changed_too_fast_to_show(browser, tmp_
     assert "hatched" in seen(browser, ".key")[0].text
 
 
+@pytest.mark.slow  # a browser
 def test_it_says_where_it_leaves_something_out(browser, tmp_path):
     rows = storm("g", 1100)
     rows["members"] = [member("g", f"c-{place}", START, START + 9_000_000 + place) for place in range(310)]
@@ -508,6 +513,7 @@ def test_it_says_where_it_leaves_something_out(browser, tmp_path):
         assert expected in text
 
 
+@pytest.mark.slow  # a browser
 def test_the_page_shows_what_the_simulator_says_of_rolling_bounces(browser, tmp_path):
     groups = [one(name, rolling_bounce(name)) for name in ("a", HOSTILE)]
     differs = {"differs_in": 5, "member": HOSTILE, "fact": "used version", "expected": "6", "observed": "11"}

@@ -169,6 +169,7 @@ class TestInABrowser:
         assert "not part of this sweep" == seen(browser, "#no-pair")[0].text
         assert "1.1 to simulated-4" == seen(opened("#no-such-pair/"), "#drill h2")[0].text
 
+    @pytest.mark.slow  # a browser
     def test_a_condition_is_amber_and_in_the_key(self, browser, tmp_path):
         names = (RELEASES["2.8.2"], RELEASES["3.9.2"])
         file = tmp_path / "conditional.html"
@@ -180,6 +181,7 @@ class TestInABrowser:
         assert "◐ safe-if" in seen(browser, "#key")[0].text
         assert 1 == len(seen(browser, ".plan.safe-if"))
 
+    @pytest.mark.slow  # a browser
     def test_a_phone_scrolls_the_matrix_and_not_the_page(self, browser, text_of_all, tmp_path):
         (tmp_path / "all.html").write_text(text_of_all, encoding="utf-8")
         frame = "<body style='margin:0'><iframe src='all.html' style='width:390px;height:800px;border:0'></iframe>"
@@ -262,6 +264,7 @@ class TestInABrowser:
 
         assert "0.10.1-to-2.0" == browser.switch_to.active_element.get_attribute("data-cell")
 
+    @pytest.mark.slow  # a browser
     def test_all_releases_are_drawn(self, browser, text_of_all, tmp_path):
         file = tmp_path / "all.html"
         file.write_text(text_of_all, encoding="utf-8")

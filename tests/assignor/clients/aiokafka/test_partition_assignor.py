@@ -26,6 +26,8 @@ from tests.assignor.clients.recording_listener import ContentionListener, Record
 from tests.assignor.clients.test_leader_lookup import Admin
 from upgrade import StreamsConfig, release_named
 
+pytestmark = pytest.mark.clock(reason="librdkafka's mock cluster ends rebalances and sessions by the clock")
+
 TOPOLOGY = Topology.of(Subtopology(sources=["orders"], changelogs=["orders-store-changelog"]))
 TASKS = [TaskId(0, partition) for partition in range(4)]
 SECONDS = 60.0

@@ -26,7 +26,10 @@ from subscription_codec import TaskId
 from tests.assignor.clients.recording_listener import RecordingListener
 from upgrade import release_named
 
-pytestmark = pytest.mark.slow
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.clock(reason="librdkafka's mock cluster ends rebalances and sessions by the clock"),
+]
 
 README = Path(__file__).parents[4] / "README.md"
 TASKS = [TaskId(0, partition) for partition in range(4)]

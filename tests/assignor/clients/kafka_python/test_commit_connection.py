@@ -21,6 +21,8 @@ from assignor.clients.kafka_python._commit_connection import CommitConnection
 from assignor.clients.mock_cluster import MockCluster, delay_leader
 from assignor.topology import Subtopology, Topology
 
+ON_THE_MOCK = pytest.mark.clock(reason="librdkafka's mock cluster ends rebalances and sessions by the clock")
+
 OFFSETS = {("orders", 0): (7, ""), ("payments", 3): (1 << 40, "by hand"), ("orders", 2): (0, "")}
 
 
@@ -126,12 +128,14 @@ def fixture_connection(consumer: Any) -> Iterator[CommitConnection]:
         yield connection
 
 
+@ON_THE_MOCK
 def test_frequent_commits_are_accepted(consumer: Any, connection: CommitConnection) -> None:
     assert connection.commit({("orders", 0): (5, ""), ("orders", 1): (6, "by hand")}, 10)
     found = [consumer.committed(KafkaTopicPartition("orders", number), metadata=True) for number in range(2)]
     assert [(5, ""), (6, "by hand")] == [(each.offset, each.metadata) for each in found]
 
 
+@ON_THE_MOCK
 def test_a_commit_that_is_refused_is_left_to_the_member(
     connection: CommitConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -144,6 +148,7 @@ def test_a_commit_that_is_refused_is_left_to_the_member(
     assert connection.commit({("orders", 0): (5, "")}, 10)
 
 
+@ON_THE_MOCK
 def test_after_a_failure_commits_are_left_to_the_member_for_a_while(
     connection: CommitConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -154,12 +159,14 @@ def test_after_a_failure_commits_are_left_to_the_member_for_a_while(
     assert connection.commit({("orders", 0): (7, "")}, 10)
 
 
+@ON_THE_MOCK
 def test_rare_commits_are_left_to_the_member(connection: CommitConnection, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_commit_connection, "FREQUENT_SECONDS", -1)
     assert not connection.commit({("orders", 0): (5, "")}, 10)
     assert connection._connection is None
 
 
+@ON_THE_MOCK
 def test_another_coordinator_gets_another_connection(connection: CommitConnection) -> None:
     """A member of a group whose coordinator has moved."""
     before = connection._connection

@@ -14,6 +14,8 @@ from assignor import Subtopology, Topology
 from assignor.clients.kafka_python import StreamsPartitionAssignor
 from assignor.clients.mock_cluster import MockCluster
 
+pytestmark = pytest.mark.clock(reason="librdkafka's mock cluster ends rebalances and sessions by the clock")
+
 _JOINED_POLLS, _POLL_MS, _HEARTBEAT_MS = 100, 200, 100
 _MOST_ROUNDS = 40  # twenty of 0.1 s, and some that a response or a timer ends; a poll that spins has a thousand
 

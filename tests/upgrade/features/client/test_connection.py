@@ -297,9 +297,11 @@ def test_a_server_without_tls_hints_at_another_security_protocol():
 
 
 def test_a_deadline_ends_and_can_be_shared():
-    deadline = Deadline(1000)
+    deadline = Deadline(100_000)
 
-    assert 400 < deadline.share(2).remaining <= 500
+    assert 49_000 < deadline.share(2).remaining <= 50_000
     assert 0 == Deadline(0).remaining
-    time.sleep(0.01)
-    assert deadline.remaining < 1000
+    before = deadline.remaining
+    while time.monotonic() == time.monotonic():  # until the clock moves
+        pass
+    assert deadline.remaining < before

@@ -78,7 +78,7 @@ def test_it_takes_the_first_bootstrap_server_that_answers():
     with Server({API_VERSIONS: SILENCE}) as silent, Server(BROKER) as node:
         servers = f"127.0.0.1:1, {silent.address} ,,{node.address}"
 
-        assert 33 == FeatureClient(servers, timeout_seconds=6).describe().epoch
+        assert 33 == FeatureClient(servers, timeout_seconds=120).describe().epoch
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,135 @@
+"""Members on each adapter share the tasks and read every record, on the embedded cluster.
+
+The mock ends a rebalance by its clock. So the sessions here are longer than a machine can be slow: a member that misses
+the first rebalance comes into the second one a minute later, and the test waits for it.
+"""
+
+import asyncio
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from aiokafka import AIOKafkaConsumer
+from confluent_kafka import Producer
+from kafka import KafkaConsumer
+from kafka.errors import InvalidRequestError
+
+from assignor import Subtopology, Topology
+from assignor.clients import aiokafka, confluent, kafka_python
+from assignor.clients.mock_cluster import MockCluster, delay_leader
+
+pytestmark = [
+    pytest.mark.gate,
+    pytest.mark.clock(reason="the mock decides when a rebalance ends, though not whether these tests pass"),
+]
+
+PARTITIONS, RECORDS = 4, 5
+SESSION_SECONDS, LEADER_SECONDS, TIMEOUT_SECONDS = 60, 2, 600
+TOPOLOGY = Topology.of(Subtopology(sources=["orders"]))
+Records = set[tuple[int, int]]
+EVERY_RECORD = {(partition, offset) for partition in range(PARTITIONS) for offset in range(RECORDS)}
+
+
+@pytest.fixture(name="cluster")
+def fixture_cluster() -> Iterator[MockCluster]:
+    with MockCluster(topics={"orders": PARTITIONS}, initial_rebalance_delay_ms=3000) as cluster:
+        producer = Producer({"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0})
+        for partition, _ in EVERY_RECORD:
+            producer.produce("orders", b"one", partition=partition)
+        assert 0 == producer.flush(TIMEOUT_SECONDS)
+        yield cluster
+
+
+def wait_until_read(read: list[Records]) -> Iterator[None]:
+    """Yield until each member has records, and together they have all."""
+    end = time.monotonic() + TIMEOUT_SECONDS
+    while not (all(read) and set().union(*read) == EVERY_RECORD):
+        assert time.monotonic() < end, f"it did not happen in time: {read}"
+        yield
+
+
+def test_two_members_on_kafka_python(cluster: MockCluster) -> None:
+    """Each polls on a thread of its own, as in two processes."""
+    read: list[Records] = [set(), set()]
+    ending = threading.Event()
+
+    def consume(records: Records) -> None:
+        streams = kafka_python.StreamsPartitionAssignor(TOPOLOGY)
+        delay_leader(streams, LEADER_SECONDS)
+        consumer = KafkaConsumer(
+            *TOPOLOGY.source_topics,
+            group_id="billing",
+            partition_assignment_strategy=[streams],
+            session_timeout_ms=SESSION_SECONDS * 1000,
+            auto_offset_reset="earliest",
+            **cluster.kafka_python_settings(),
+        )
+        streams.bind(consumer)
+        while not ending.is_set():
+            with suppress(InvalidRequestError):  # of a follower whose SyncGroup came after the leader's
+                for partition, found in consumer.poll(timeout_ms=200).items():
+                    records.update((partition.partition, record.offset) for record in found)
+        consumer.close()
+
+    threads = [threading.Thread(target=consume, args=(records,)) for records in read]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in wait_until_read(read):
+            time.sleep(0.05)
+    finally:
+        ending.set()
+        for thread in threads:
+            thread.join()
+
+
+def test_two_members_on_aiokafka(cluster: MockCluster) -> None:
+    async def consume(records: Records, ending: asyncio.Event) -> None:
+        streams = aiokafka.StreamsPartitionAssignor(TOPOLOGY)
+        delay_leader(streams, LEADER_SECONDS)
+        consumer = AIOKafkaConsumer(
+            *TOPOLOGY.source_topics,
+            **cluster.aiokafka_settings(),
+            group_id="billing",
+            partition_assignment_strategy=[streams],
+            session_timeout_ms=SESSION_SECONDS * 1000,
+            auto_offset_reset="earliest",
+        )
+        streams.bind(consumer)
+        await consumer.start()
+        while not ending.is_set():
+            for partition, found in (await consumer.getmany(timeout_ms=200)).items():
+                records.update((partition.partition, record.offset) for record in found)
+        await consumer.stop()
+
+    async def both() -> None:
+        read: list[Records] = [set(), set()]
+        ending = asyncio.Event()
+        async with asyncio.TaskGroup() as members:
+            for records in read:
+                members.create_task(consume(records, ending))
+            for _ in wait_until_read(read):
+                await asyncio.sleep(0.05)
+            ending.set()
+
+    asyncio.run(both())
+
+
+def test_a_member_on_confluent_kafka(cluster: MockCluster) -> None:
+    """One, as two of them often miss each other's first rebalance and the mock's second one takes a minute."""
+    settings: dict[str, Any] = {
+        **cluster.confluent_settings(),
+        "group.id": "billing",
+        "session.timeout.ms": SESSION_SECONDS * 1000,
+        "auto.offset.reset": "earliest",
+        "log_level": 0,
+    }
+    records: Records = set()
+    with confluent.StreamsConsumer(settings, TOPOLOGY, admin=False) as member:
+        for _ in wait_until_read([records]):
+            if (message := member.poll(0.2)) is not None:
+                assert message.error() is None
+                records.add((message.partition(), message.offset()))
