@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib.metadata import version
 from types import MappingProxyType
 from typing import Final
 
@@ -15,12 +16,19 @@ _LIBRARIES: Final[Mapping[str, str]] = MappingProxyType(
 
 @contextmanager
 def naming_the_extra(extra: str) -> Iterator[None]:
-    """Import the modules of one adapter inside: ``MissingExtraError`` if its client library is not installed."""
+    """Import the modules of one adapter inside.
+
+    Raises:
+        MissingExtraError: The client library is not installed, or another release of it, which has moved a name.
+    """
     try:
         yield
-    except ModuleNotFoundError as error:
-        if (library := _LIBRARIES.get(error.name or "")) is None:
+    except ImportError as error:
+        module, _, inside = (error.name or "").partition(".")
+        if (library := _LIBRARIES.get(module)) is None:
             raise
+        is_missing = isinstance(error, ModuleNotFoundError) and not inside
+        problem = "is not installed" if is_missing else f"{version(library)} is not supported ({error.msg})"
         raise MissingExtraError(
-            f"{library} is not installed: pip install 'streams-assignor[{extra}]'", name=error.name
+            f"{library} {problem}: pip install 'streams-assignor[{extra}]'", name=error.name
         ) from None

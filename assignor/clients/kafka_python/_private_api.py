@@ -24,8 +24,6 @@ from kafka.errors import (
 )
 from kafka.net.connection import KafkaConnection
 from kafka.net.manager import KafkaConnectionManager
-from kafka.net.selector import NetworkSelector
-from kafka.net.transport import KafkaTCPTransport
 from kafka.protocol.admin import DescribeConfigsRequest, DescribeGroupsRequest, ListGroupsRequest
 from kafka.protocol.api_message import ApiMessage
 from kafka.protocol.consumer import OffsetCommitRequest
@@ -35,6 +33,13 @@ from assignor.clients._library_names import instances_have, missing_names, unsup
 from assignor.clients.hooks import AsyncCall, run_after, run_before
 from assignor.clients.kafka_python import _offset_commit
 from assignor.clients.kafka_python._commit_queue import CommitQueue
+
+try:
+    from kafka.net.backend.selector import NetworkSelector
+    from kafka.net.backend.transport import KafkaTCPTransport
+except ModuleNotFoundError:  # before 3.1
+    from kafka.net.selector import NetworkSelector
+    from kafka.net.transport import KafkaTCPTransport
 
 __all__ = [
     "PRIVATE_NAMES",

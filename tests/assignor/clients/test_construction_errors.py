@@ -5,6 +5,7 @@ import logging
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,18 @@ def test_a_missing_library_names_its_extra(module: str, statement: str, message:
         check=False,
     )
     assert (message, "") == (done.stdout.strip(), done.stderr)
+
+
+@pytest.mark.parametrize("message", ["No module named 'kafka.net.manager'", "cannot import name 'Manager'"])
+def test_a_library_that_moved_a_name_names_its_release(message: str) -> None:
+    """kafka-python 3.1 moves modules: an ImportError of a private module told nobody what to install."""
+    kind = ModuleNotFoundError if message.startswith("No module") else ImportError
+    with pytest.raises(MissingExtraError) as raised, naming_the_extra("confluent"):
+        raise kind(message, name="kafka.net.manager")
+
+    installed = version("kafka-python")
+    expected = f"kafka-python {installed} is not supported ({message}): pip install 'streams-assignor[confluent]'"
+    assert expected == str(raised.value)
 
 
 # -- the configuration of a StreamsConsumer ---------------------------------------------------------------------------

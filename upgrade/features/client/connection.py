@@ -17,7 +17,6 @@ from attrs import frozen
 from kafka import __version__ as kafka_python
 from kafka.errors import IncompatibleBrokerVersion, KafkaError, for_code
 from kafka.net.manager import KafkaConnectionManager
-from kafka.net.selector import NetworkSelector
 from kafka.protocol.admin import DescribeClusterRequest, UpdateFeaturesRequest
 from kafka.protocol.metadata import ApiVersionsRequest, MetadataRequest
 
@@ -25,6 +24,11 @@ from upgrade.features.client.errors import ApiError, OutcomeUnknown, Unreachable
 from upgrade.features.client.node_address import node_address
 from upgrade.features.model.dialects import Code
 from upgrade.features.model.rpc import FeatureMetadata, FeatureUpdate, Listener, UpgradeType
+
+try:
+    from kafka.net.backend.selector import NetworkSelector
+except ModuleNotFoundError:  # before 3.1
+    from kafka.net.selector import NetworkSelector
 
 _CONNECTION_ERRORS: Final = (
     KafkaError,
