@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from attrs import define, field, frozen
 
 from assignor.audit.tables import GENERATIONS, MEMBERS, TASKS
+from spark_sim.pipeline.tables.parquet import parquet_format
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -199,7 +200,7 @@ def _scan(
     if groups:
         asked = pc.field("group").isin(groups)
         kept = asked if kept is None else kept & asked
-    dataset: ds.Dataset = ds.dataset([str(file) for file in files], format="parquet")
+    dataset: ds.Dataset = ds.dataset([str(file) for file in files], format=parquet_format())
     yield from dataset.to_batches(
         columns=wanted, filter=kept, batch_size=_SCAN_ROWS, batch_readahead=2, fragment_readahead=1
     )

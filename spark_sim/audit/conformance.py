@@ -18,6 +18,7 @@ from assignor.audit.tables import Row, valid_text
 from assignor.inspect.capture import Capture
 from spark_sim.conformance.bounces import MOST_JOINS, Bounce
 from spark_sim.conformance.excerpt import ExcerptVerdict, judge_excerpt
+from spark_sim.pipeline.tables.parquet import parquet_writer
 from spark_sim.pipeline.tables.schema import Table, columns_of
 
 if TYPE_CHECKING:
@@ -105,11 +106,10 @@ def _compare_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBat
 def write_conformance(rows: Sequence[Row], out: Path) -> None:
     """Write the table below ``out``."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     (out / CONFORMANCE.name).mkdir()
-    table = pa.Table.from_pylist(list(rows), schema=CONFORMANCE.arrow())
-    pq.write_table(table, out / CONFORMANCE.name / "bounces.parquet")
+    with parquet_writer(out / CONFORMANCE.name / "bounces.parquet", CONFORMANCE) as writer:
+        writer.write_table(pa.Table.from_pylist(list(rows), schema=CONFORMANCE.arrow()))
 
 
 def conformance_summary(rows: Sequence[Row]) -> dict[str, Any]:

@@ -8,8 +8,10 @@ after it has written them all. After a crash it reads the same offsets again, an
 from __future__ import annotations
 
 import json
+import os
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any, Final
@@ -19,6 +21,8 @@ from attrs import frozen
 from spark_sim.audit.sources import SourceError
 from spark_sim.audit.sources.preserved import RECORDS_FOLDER, SINK_LOG
 from spark_sim.pipeline.spark.session import failure_reason
+from spark_sim.pipeline.tables.parquet import open_parquet
+from spark_sim.pipeline.tables.publishing import Results, open_results
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,6 +31,8 @@ if TYPE_CHECKING:
     from assignor.clients.confluent.offsets_topic import OffsetsTopic
 
 _CHECKPOINT: Final = "checkpoint"
+_IN_CHECKPOINT: Final = frozenset({"metadata", "offsets", "commits", "sources", "state"})
+"""What Spark writes into a checkpoint."""
 _WORKER_TIMEOUT: Final = "Python worker failed to connect back"
 """Spark's error when a Python process does not start in time, as on a busy machine: the job can be restarted."""
 _MAX_RESTARTS: Final = 6  # in a row, if no batch is finished
@@ -107,14 +113,63 @@ def _lags(query: StreamingQuery, topic: OffsetsTopic, first: Mapping[int, int], 
         )
 
 
+@contextmanager
+def open_preserved(out: Path) -> Iterator[None]:
+    """Lock the folder of a job, which is a new one or that of an earlier job.
+
+    Raises:
+        ResultFolderError: Another command has the folder, or it cannot be written to.
+        SourceError: It has records or a checkpoint of something else, or one of both.
+    """
+    with open_results(out, Results("audit", {}, {}), has_others=True):
+        check_checkpoint(out)
+        yield
+
+
 def check_checkpoint(out: Path) -> None:
     """Refuse records without their checkpoint: a new job would count its batches from 0, which the sink has.
 
+    Spark removes old files of a checkpoint and of the log of its sink, so both have to be those of such a job.
+
     Raises:
-        SourceError: The folder has one of both.
+        SourceError: The folder has one of both, or those of something else.
     """
+    for path, is_own in ((out / _CHECKPOINT, _is_own_checkpoint), (out / RECORDS_FOLDER, _has_own_records)):
+        if os.path.lexists(path) and not (path.is_dir() and is_own(path)):
+            raise SourceError(f"expected a new folder or one of audit --follow, but {path} is of something else")
     if (out / RECORDS_FOLDER / SINK_LOG).exists() and not (out / _CHECKPOINT).exists():
         raise SourceError(f"{out} has records, but no {_CHECKPOINT}: a job cannot be resumed without it")
+
+
+def _is_own_checkpoint(folder: Path) -> bool:
+    """Whether a checkpoint has the offsets of our data source: ``{"0": 17, "1": 0}``."""
+    if {each.name.lstrip(".").removesuffix(".crc") for each in folder.iterdir()} - _IN_CHECKPOINT:
+        return False
+    logs = [each for each in (folder / "offsets").glob("[0-9]*") if each.name.isdecimal()]
+    return all(_are_own_offsets(log.read_text(encoding="utf-8", errors="replace").splitlines()) for log in logs)
+
+
+def _are_own_offsets(lines: Sequence[str]) -> bool:
+    try:
+        found = json.loads(lines[-1])
+    except (ValueError, LookupError, RecursionError):
+        return False
+    return isinstance(found, dict) and all(key.isdecimal() and isinstance(end, int) for key, end in found.items())
+
+
+def _has_own_records(folder: Path) -> bool:
+    """Whether a folder has the sink's log and nothing but Parquet files, of which one has our columns."""
+    files = [each for each in folder.iterdir() if not each.name.startswith((".", "_"))]
+    has_log = (folder / SINK_LOG).is_dir() or not any(folder.iterdir())
+    return has_log and all(each.suffix == ".parquet" for each in files) and (not files or _has_columns(files))
+
+
+def _has_columns(files: Sequence[Path]) -> bool:
+    """Whether one of these files has our columns; a killed job may have left an unfinished one."""
+    for file in files:
+        with suppress(OSError), open_parquet(file) as opened:
+            return {*_KEPT_COLUMNS} <= {*opened.schema_arrow.names}
+    return True
 
 
 def _end_offsets(progress: Any) -> dict[int, int]:

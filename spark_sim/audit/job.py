@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -12,7 +11,6 @@ from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Final
-from uuid import uuid4
 
 from attrs import evolve, frozen
 
@@ -27,11 +25,21 @@ from spark_sim.audit.conformance import (
 from spark_sim.audit.partition_audit import AuditFilter, PartitionSummary, audit_partition
 from spark_sim.audit.sources import Source, SourceError
 from spark_sim.audit.sources.live import NO_RECORD
-from spark_sim.audit.storage import is_uri, list_files, open_storage, upload
+from spark_sim.audit.storage import is_uri, require_own, upload
+from spark_sim.pipeline.tables.parquet import parquet_writer
+from spark_sim.pipeline.tables.publishing import Results, begins_with, open_results, page_titled
 
 SUMMARY_FILE: Final = "audit.json"
 REPORT_FILE: Final = "report.html"
-_OUTPUTS: Final = (*TABLES, CONFORMANCE.name, REPORT_FILE, SUMMARY_FILE)
+_SCHEMA: Final = {"schema": "streams-assignor/audit", "version": 1}
+RESULTS: Final = Results(
+    "audit",
+    {
+        REPORT_FILE: page_titled("Audit of consumer groups · streams-assignor"),
+        SUMMARY_FILE: begins_with(b"{\n ", "source", "from_time", "until_time", "records", "rows"),
+    },
+    {**TABLES, CONFORMANCE.name: CONFORMANCE},
+)
 """What an audit writes. The summary is last: where it is, all others are of the same audit."""
 
 
@@ -56,6 +64,7 @@ class Audit:
     def as_json(self) -> dict[str, Any]:
         """Return the content of ``audit.json``."""
         return {
+            **_SCHEMA,
             "source": self.source,
             "from_time": self.first_time,
             "until_time": self.last_time,
@@ -87,15 +96,12 @@ def run_audit(
         compare: What compares rolling bounces with the simulator; None: the processes do.
 
     Raises:
-        SourceError: The source cannot be read, brokers have offsets and no record, or the folder has files that no
-            audit has written.
+        SourceError: The source cannot be read, or brokers have offsets and no record.
+        ResultFolderError: The folder has files that no audit has written, or cannot be written.
     """
     from spark_sim.audit._report import write_report
 
-    check_folder(out)
-    draft = out.with_name(f".{out.name}-{uuid4().hex}")
-    draft.mkdir(parents=True)
-    try:
+    with open_results(out, RESULTS) as opened, opened.replace(RESULTS.names) as draft:
         summaries = list(_summaries(source, kept, draft, processes, on_partition))
         audit = _audit(source, summaries)
         _require_records(audit)
@@ -108,9 +114,6 @@ def run_audit(
         _write_empty_tables(draft)
         (draft / SUMMARY_FILE).write_text(json.dumps(audit.as_json(), indent=1), encoding="utf-8")
         write_report(audit, draft, rows)
-        _replace(out, draft)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
     return audit
 
 
@@ -118,36 +121,24 @@ def run_audit(
 def results_folder(out: str) -> Iterator[Path]:
     """Yield a local folder for results; if ``out`` is a URI, they are uploaded at the end and replace earlier ones.
 
-    If the upload fails, the same audit repairs it: until then there is no summary.
-
     Raises:
-        SourceError: The URI has files that no audit has written.
+        ResultFolderError: The URI has files that no audit has written.
         StorageError: The storage cannot be read or written.
     """
     if not is_uri(out):
         yield Path(out)
         return
-    found = {each.path.removeprefix(f"{open_storage(out)[1]}/").partition("/")[0] for each in list_files(out)}
-    if SUMMARY_FILE not in found and not found <= set(_OUTPUTS):
-        raise SourceError(f"expected an empty folder or an earlier audit, but {out} has other files")
+    require_own(out, RESULTS)
     with tempfile.TemporaryDirectory(prefix="streams-assignor-") as folder:
         results = Path(folder, "results")
         yield results
-        upload(results, out, _OUTPUTS)
+        upload(results, out, RESULTS)
 
 
 def _require_records(audit: Audit) -> None:
     """Refuse brokers with offsets and without a record: that is no proof that there are no groups."""
     if (offsets := audit.records.get(NO_RECORD)) and not audit.records.get("records"):
         raise SourceError(f"expected records at {audit.source}, whose partitions have {offsets} offsets, got none")
-
-
-def check_folder(out: Path) -> None:
-    """Refuse a folder that is not empty and not that of an audit."""
-    if out.exists() and not out.is_dir():
-        raise SourceError(f"expected a folder for the results, got the file {out}")
-    if out.is_dir() and any(out.iterdir()) and not (out / SUMMARY_FILE).is_file():
-        raise SourceError(f"expected an empty folder or an earlier audit, but {out} has other files")
 
 
 def _summaries(
@@ -195,17 +186,8 @@ def attention_order(group: dict[str, Any]) -> tuple[int, int, int, str]:
 
 
 def _write_empty_tables(draft: Path) -> None:
-    import pyarrow.parquet as pq
-
     for name, table in TABLES.items():
         if not (draft / name).is_dir():
             (draft / name).mkdir()
-            pq.write_table(table.arrow().empty_table(), draft / name / "empty.parquet")
-
-
-def _replace(out: Path, draft: Path) -> None:
-    out.mkdir(parents=True, exist_ok=True)
-    for name in _OUTPUTS:
-        shutil.rmtree(out / name, ignore_errors=True)
-        if (draft / name).exists():  # conformance is optional
-            (draft / name).replace(out / name)
+            with parquet_writer(draft / name / "empty.parquet", table) as writer:
+                writer.write_table(table.arrow().empty_table())

@@ -19,6 +19,7 @@ from assignor.audit.tables import COMMITS, FINDINGS, GENERATIONS, MEMBERS, TASKS
 from spark_sim.audit._schema import TABLES
 from spark_sim.audit.sources import PartitionSource, new_reader
 from spark_sim.conformance.bounces import Bounce, BounceFinders, RecordFile
+from spark_sim.pipeline.tables.parquet import parquet_writer
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -187,12 +188,11 @@ class _Writers:
 
     def _flush(self, table: str) -> None:
         import pyarrow as pa
-        import pyarrow.parquet as pq
 
         schema, rows = TABLES[table].arrow(), self._waiting.pop(table)
         self.rows[table] += len(rows)
         if table not in self._open:
             path = self.out / table / self.file
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._open[table] = self.stack.enter_context(pq.ParquetWriter(path, schema))
+            path.parent.mkdir(exist_ok=True)
+            self._open[table] = self.stack.enter_context(parquet_writer(path, TABLES[table]))
         self._open[table].write_table(pa.Table.from_pylist(rows, schema=schema))

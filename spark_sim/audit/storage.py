@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from spark_sim.pipeline.tables.publishing import (
+    DRAFT_MARK,
+    DRAFT_START,
+    ResultFolderError,
+    Results,
+    draft_mark,
+    draft_name,
+    is_draft_name,
+    named,
+)
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileInfo, FileSystem
 
 _SCHEMES: Final = {"s3a": "s3", "s3n": "s3"}
 """Hadoop's names of a scheme, and PyArrow's."""
+_REQUESTS: Final = 8
+"""Files that are looked at at a time."""
 
 
 class StorageError(ValueError):
@@ -53,10 +67,8 @@ def list_files(uri: str) -> list[FileInfo]:
     from pyarrow.fs import FileSelector, FileType
 
     storage, path = open_storage(uri)
-    try:
+    with _reading(uri):
         found = storage.get_file_info(FileSelector(path, allow_not_found=True, recursive=True))
-    except OSError as error:
-        raise StorageError(f"{uri} cannot be read: {_first_line(error)}") from None
     return [each for each in found if each.type == FileType.File]
 
 
@@ -79,29 +91,112 @@ def local_copy(uri: str, path: str) -> Iterator[Path]:
         yield copy
 
 
-def upload(folder: Path, uri: str, names: Sequence[str]) -> None:
-    """Replace files and folders of a URI by those of a local folder.
+def require_own(uri: str, results: Results) -> None:
+    """Refuse a URI with files that the command has not written; drafts of other runs are none of them.
+
+    Raises:
+        ResultFolderError: It names what was found.
+        StorageError: The storage cannot be read.
+    """
+    storage, path = open_storage(uri)
+    paths = [each.path.removeprefix(f"{path}/") for each in list_files(uri)]
+    with ThreadPoolExecutor(_REQUESTS) as threads, _reading(uri):
+        drafts = _drafts(storage, path, paths)
+        paths = [each for each in paths if each.partition("/")[0] not in drafts]
+        is_own = threads.map(lambda each: _is_own(storage, path, each, results), paths)
+        foreign = [each for each, own in zip(paths, is_own, strict=True) if not own]
+    if foreign:
+        raise ResultFolderError(
+            f"expected an empty folder or an earlier {results.command}, but {uri} has other files, "
+            f"or damaged ones ({named(foreign)}): take another folder"
+        )
+
+
+def _drafts(storage: FileSystem, root: str, paths: Iterable[str]) -> set[str]:
+    """Return the drafts of other runs, which have our mark."""
+    found = set()
+    for draft, _, name in (each.partition("/") for each in paths):
+        if is_draft_name(draft) and name == DRAFT_MARK:
+            with storage.open_input_file(f"{root}/{draft}/{name}") as file:
+                if file.read().decode(errors="replace").startswith(DRAFT_START):
+                    found.add(draft)
+    return found
+
+
+def _is_own(storage: FileSystem, root: str, path: str, results: Results) -> bool:
+    with storage.open_input_file(f"{root}/{path}") as file:
+        return results.owns(path, file)
+
+
+def upload(folder: Path, uri: str, results: Results) -> None:
+    """Replace the results at a URI by those of a local folder.
+
+    They are copied into a draft in the storage first: if that fails, the earlier results are as they were. Then the
+    main file is removed first and written last: where it is, all others are of the same run. Of two runs at the same
+    time, the one that removed the draft of the other goes on, and the other one fails.
 
     Args:
         folder: The local folder.
         uri: Where to.
-        names: What is replaced. The last one is removed first and written last: where it is, the upload is complete.
+        results: What is replaced.
 
     Raises:
+        ResultFolderError: The URI has files that the command has not written.
         StorageError: They cannot be written.
     """
     from pyarrow.fs import LocalFileSystem, copy_files
 
     storage, path = open_storage(uri)
+    draft = f"{path}/{draft_name()}"
+    names = [name for name in results.names if (folder / name).exists()]
+    with _writing(uri):
+        _remove_drafts(storage, uri, path)
     try:
-        storage.create_dir(path)
-        for name in reversed(names):
-            _remove(storage, f"{path}/{name}")
-        for name in names:
-            if (folder / name).is_dir():
-                storage.create_dir(f"{path}/{name}")
-            if (folder / name).exists():
-                copy_files(str(folder / name), f"{path}/{name}", LocalFileSystem(), storage)
+        with _writing(uri):
+            storage.create_dir(draft)
+            with storage.open_output_stream(f"{draft}/{DRAFT_MARK}") as stream:
+                stream.write(draft_mark(names).encode())
+            for name in names:
+                storage.create_dir(f"{draft}/{name}" if (folder / name).is_dir() else draft)
+                copy_files(str(folder / name), f"{draft}/{name}", LocalFileSystem(), storage)
+        require_own(uri, results)
+        with _writing(uri):
+            _require_whole(storage, draft, folder)
+            for name in reversed(results.names):
+                _remove(storage, f"{path}/{name}")
+            for name in names:
+                _move(storage, f"{draft}/{name}", f"{path}/{name}", folder / name)
+    finally:
+        with suppress(OSError):  # the next run removes it
+            _remove(storage, draft)
+
+
+def _remove_drafts(storage: FileSystem, uri: str, path: str) -> None:
+    storage.create_dir(path)
+    for draft in _drafts(storage, path, (each.path.removeprefix(f"{path}/") for each in list_files(uri))):
+        _remove(storage, f"{path}/{draft}")
+
+
+def _require_whole(storage: FileSystem, draft: str, folder: Path) -> None:
+    """Refuse a draft that another run has removed."""
+    for file in (each.relative_to(folder) for each in folder.rglob("*") if each.is_file()):
+        if storage.get_file_info(f"{draft}/{file}").size != (folder / file).stat().st_size:
+            raise OSError(f"another run has removed {draft}/{file}")
+
+
+def _move(storage: FileSystem, source: str, target: str, local: Path) -> None:
+    """Move a file, or the files of a folder: PyArrow moves no folders in S3."""
+    if local.is_dir():
+        storage.create_dir(target)
+    for file in local.rglob("*") if local.is_dir() else [local]:
+        below = "" if file == local else f"/{file.relative_to(local).as_posix()}"
+        storage.move(source + below, target + below)
+
+
+@contextmanager
+def _writing(uri: str) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise StorageError(f"{uri} cannot be written: {_first_line(error)}") from None
 
@@ -114,6 +209,14 @@ def _remove(storage: FileSystem, path: str) -> None:
         storage.delete_dir(path)
     elif kind == FileType.File:
         storage.delete_file(path)
+
+
+@contextmanager
+def _reading(uri: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(f"{uri} cannot be read: {_first_line(error)}") from None
 
 
 def _first_line(error: Exception) -> str:

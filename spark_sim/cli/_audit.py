@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event
@@ -222,15 +222,17 @@ def _offsets_topic(context: click.Context, servers: str | None, command_config: 
 
 def _follow(topic: OffsetsTopic, command_config: Path | None, out: Path, seconds: float, master: str) -> None:
     with one_line_errors():
-        from spark_sim.audit.follow import check_checkpoint, follow, report_lag
+        from spark_sim.audit.follow import follow, open_preserved, report_lag
         from spark_sim.audit.sources.live import live_ranges
         from spark_sim.pipeline.spark.session import spark_session
 
-        check_checkpoint(out)
-        live_ranges(topic)  # before Spark starts: what is wrong with the brokers is one line
         options = {"bootstrap.servers": topic.bootstrap_servers}
         options |= {} if command_config is None else {"command.config": str(command_config.absolute())}
-        with spark_session(master, _say) as session, _set_by_interrupt() as stopped:
+        with ExitStack() as stack:
+            stack.enter_context(open_preserved(out))
+            live_ranges(topic)  # before Spark starts: what is wrong with the brokers is one line
+            session = stack.enter_context(spark_session(master, _say))
+            stopped = stack.enter_context(_set_by_interrupt())
             with closing(follow(session, topic, options, out, seconds, stopped)) as lags:
                 report_lag(lags, _say, _LAG_SECONDS)
             _say(f"stopped; the same command resumes, and audit --records {out} reads what is preserved")

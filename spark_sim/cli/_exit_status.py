@@ -35,7 +35,7 @@ def one_line_errors() -> Iterator[None]:
     from spark_sim.audit.storage import StorageError
     from spark_sim.pipeline.spark.java import JavaNotFound
     from spark_sim.pipeline.spark.session import SparkNotStarted
-    from spark_sim.pipeline.suites import ResultFolderError
+    from spark_sim.pipeline.tables.publishing import ResultFolderError
 
     try:
         yield

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,69 +44,94 @@ def report(source: str, html: Path | None, exports: Path | None, **how: Any) -> 
     """  # noqa: D301  # \b is the character by which click leaves lines alone
     from rich.console import Console
 
-    from spark_sim.pipeline.folder import REPORT, write_atomically
-    from spark_sim.pipeline.suites import exports as files_of
+    from spark_sim.pipeline.folder import REPORT
+    from spark_sim.pipeline.sweep import local_folder
+    from spark_sim.pipeline.tables.publishing import locked
     from spark_sim.report.renderers import RENDERERS
 
     console = Console(highlight=False)
     with one_line_errors():
-        folder, sweep = _read(source, console, **how)
-        renderer = RENDERERS[sweep.kind]
-        if html and not renderer.has_page:
-            raise WrongUsage(f"there is no page of a sweep over {sweep.kind}: leave out --html")
-        renderer.show(console, sweep.results)
+        folder = local_folder(source)
+        if folder is not None and not folder.is_dir():
+            raise WrongUsage(f"{source} is no folder")
+        own_page = None if folder is None or html or exports else folder / REPORT
+        with locked(folder, "sweep", shared=own_page is None) if folder else nullcontext():
+            sweep = _read(source, folder, console, **how)
+            renderer = RENDERERS[sweep.kind]
+            if html and not renderer.has_page:
+                raise WrongUsage(f"there is no page of a sweep over {sweep.kind}: leave out --html")
+            renderer.show(console, sweep.results)
+            page = html or own_page if renderer.has_page else None
+            if page:
+                _write_page(sweep, page)
         if exports:
-            exports.mkdir(parents=True, exist_ok=True)
-            for name, text in files_of(sweep).items():
-                write_atomically(exports / name, text)
+            exported = _write_exports(sweep, exports, has_page=renderer.has_page and not html)
+            page = page or exported
             console.print(f"Files of the sweep: {exports}", soft_wrap=True)
-        target = exports or folder
-        if renderer.has_page and (page := html or (target / REPORT if target else None)):
-            write_page(sweep, page)
+        if page:
             console.print(f"Page for the browser: {page}", soft_wrap=True)
 
 
 def _read(
     source: str,
+    folder: Path | None,
     console: Console,
     *,
     master: str | None,
     remote: str | None,
     storage_format: str,
     settings: dict[str, str],
-) -> tuple[Path | None, FinishedSweep]:
-    """Return the local folder of a sweep, if it has one, and the sweep."""
+) -> FinishedSweep:
+    from spark_sim.pipeline.folder import PARQUET
     from spark_sim.pipeline.suites import read_sweep
-    from spark_sim.pipeline.sweep import PARQUET, PROCESSES, local_folder, read_with_spark
+    from spark_sim.pipeline.sweep import PROCESSES, read_with_spark
 
     if master and remote:
         raise WrongUsage("--remote is a Spark Connect server: leave out --master")
-    folder = local_folder(source)
-    if folder is not None and not folder.is_dir():
-        raise WrongUsage(f"{source} is no folder")
     engine = remote or master or (PROCESSES if folder is not None and storage_format == PARQUET else "local[*]")
     if engine == PROCESSES:
         if folder is None or storage_format != PARQUET or settings:
             raise WrongUsage(f"without Spark only a folder with Parquet can be read, got {source}")
-        return folder, read_sweep(folder)
+        return read_sweep(folder)
 
     def log(line: str) -> None:
         console.print(line, markup=False, soft_wrap=True)
 
-    found = read_with_spark(source, master=engine, storage_format=storage_format, settings=settings, log=log)
-    return folder, found
+    return read_with_spark(source, master=engine, storage_format=storage_format, settings=settings, log=log)
 
 
-def write_page(sweep: FinishedSweep, page: Path) -> None:
+def page_of(sweep: FinishedSweep) -> str:
+    """Return the page for the browser."""
+    from spark_sim.report.html import render_html
+
+    return render_html(sweep.results, sweep.traces)
+
+
+def _write_exports(sweep: FinishedSweep, folder: Path, *, has_page: bool) -> Path | None:
+    """Replace all files of a sweep in a folder, which may have others; return the page."""
+    from spark_sim.pipeline.folder import EXPORTS, REPORT
+    from spark_sim.pipeline.suites import exports as files_of
+    from spark_sim.pipeline.tables.publishing import open_results
+
+    with open_results(folder, EXPORTS, has_others=True) as opened, opened.replace(EXPORTS.names) as new:
+        for name, text in files_of(sweep).items():
+            (new / name).write_text(text, encoding="utf-8")
+        if has_page:
+            (new / REPORT).write_text(page_of(sweep), encoding="utf-8")
+    return folder / REPORT if has_page else None
+
+
+def _write_page(sweep: FinishedSweep, page: Path) -> None:
     """Write the page for the browser.
 
     Raises:
         CommandFailed: The file cannot be written; the message names the option for another one.
     """
-    from spark_sim.report.html import write_html
+    from spark_sim.pipeline.folder import is_page
+    from spark_sim.pipeline.tables.publishing import write_page
 
     try:
-        write_html(sweep.results, page, sweep.traces)
+        write_page(page, page_of(sweep), is_page)
     except OSError as error:
         why = error.strerror or error
         raise CommandFailed(f"cannot write {page}: {why}; `report DIR --html FILE` writes it elsewhere") from error

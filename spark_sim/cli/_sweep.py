@@ -174,7 +174,7 @@ def sweep(
         suite = _slice(suite, part) if part else suite
     from rich.console import Console
 
-    from spark_sim.cli._report import write_page
+    from spark_sim.cli._report import page_of
     from spark_sim.pipeline.folder import REPORT
     from spark_sim.pipeline.sweep import PROCESSES, local_folder
     from spark_sim.report.console import print_judgement
@@ -190,13 +190,12 @@ def sweep(
     if settings and engine == PROCESSES:
         raise WrongUsage(f"--conf is a setting of Spark, and --master {PROCESSES} has none")
     how = {"master": engine, "storage_format": storage_format, "settings": settings, "fresh": fresh}
+    how |= {"page": page_of} if renderer.has_page else {}
     found = _run_sweep(suite, out, console, **how)
     folder, where = local_folder(out), f"Results in {out}"
     if folder is not None:
         where = f"Results in {folder / suite.main_file}"
         if renderer.has_page:
-            with one_line_errors():
-                write_page(found, folder / REPORT)
             where += f", tables in {folder}, page for the browser {folder / REPORT}"
     if as_json:
         click.echo(suite.files[suite.main_file](found.results), nl=False)

@@ -2,89 +2,103 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
-from spark_sim.pipeline.suites import GUIDE, HISTORY, MATRIX, ResultFolderError
-from spark_sim.pipeline.tables.local import LocalTables
-from spark_sim.pipeline.tables.schema import TABLES, UNITS
+from spark_sim.pipeline.spark.executor import FILE_FORMATS
+from spark_sim.pipeline.suites import GUIDE, HISTORY, MATRIX
+from spark_sim.pipeline.tables.parquet import is_file_of
+from spark_sim.pipeline.tables.publishing import (
+    IsOwn,
+    OpenFolder,
+    ResultFolderError,
+    Results,
+    begins_with,
+    open_results,
+    page_titled,
+)
+from spark_sim.pipeline.tables.schema import TABLES, UNITS, Table
 
+PARQUET: Final = "parquet"
 REPORT: Final = "report.html"
-_EXPORTS: Final = (MATRIX, GUIDE, HISTORY, REPORT)
-
-
-def _draft_name(name: str) -> str:
-    return f".{name}.unfinished"
-
-
-_WRITTEN_FILES: Final = (*_EXPORTS, *map(_draft_name, _EXPORTS))
-OWN_FILES: Final = frozenset({*_WRITTEN_FILES, UNITS.name, *TABLES})
+is_page: Final = page_titled("Upgrade sweep · streams-assignor")
+_EXPORTS: Final[Mapping[str, IsOwn]] = {
+    GUIDE: begins_with(b"[\n{", "from", "to", "verdict", "bounces", "via", "way"),
+    REPORT: is_page,
+    MATRIX: begins_with(b"[\n{", "from", "to", "plan", "verdict"),
+    HISTORY: begins_with(b"[\n {", "bug", "course", "affected", "found"),
+}
+_DRAFTS: Final = {f".{name}.unfinished": is_own for name, is_own in _EXPORTS.items()}
+"""Files that a killed command has begun to write beside the exports."""
+EXPORTS: Final = Results("export", {**_DRAFTS, **_EXPORTS}, {})
+_LOCAL_DRAFT: Final = re.compile(r"\.[0-9a-f]{32}")
+_BEGINNING: Final = 65_536
+_FIRST_BYTES: Final = {".parquet": b"PAR1", ".orc": b"ORC", ".avro": b"Obj\x01", ".json": b"{", ".crc": b"crc\0"}
+"""Of the files that Spark writes, by suffix."""
 
 
 @contextmanager
-def open_folder(folder: Path, *, fresh: bool = False) -> Iterator[None]:
+def open_folder(folder: Path, *, fresh: bool = False, storage_format: str = PARQUET) -> Iterator[OpenFolder]:
     """Open the folder of a new sweep, or of one to resume; no other sweep can open it meanwhile.
 
     Args:
-        folder: Created if it does not exist; removed if nothing was written into it.
+        folder: Created if it does not exist; then removed if nothing was written into it.
         fresh: First remove the results of an earlier sweep (and nothing else).
+        storage_format: The format of the tables. If it has a log, only Spark changes what is in their folders.
 
     Raises:
         ResultFolderError: The folder holds something else, or cannot be written to.
     """
+    has_log = storage_format not in FILE_FORMATS
+    results = Results(
+        "sweep",
+        EXPORTS.files,
+        {UNITS.name: UNITS, **TABLES},
+        (lambda _table, _path, _file: True) if has_log else is_own_in_table,
+    )
+    with open_results(folder, results) as opened:
+        if fresh:
+            opened.remove(EXPORTS.names if has_log else results.names)
+        _require_tables(folder)
+        yield opened
+
+
+def is_own_in_table(table: Table, path: str, file: IO[bytes]) -> bool:
+    """Whether a file below the folder of a table belongs to it, finished or not, written with Spark or without."""
+    *parents, name = path.split("/")
+    suffix = Path(name).suffix
+    if suffix == ".parquet" and "_temporary" not in parents:
+        return is_file_of(table, file)
+    head = file.read(_BEGINNING)
+    if not head:
+        return name == "_SUCCESS" or name.startswith("part-") or bool(_LOCAL_DRAFT.fullmatch(name))
+    if _LOCAL_DRAFT.fullmatch(name):
+        return b"PAR1".startswith(head[:4])
+    if "_temporary" in parents or suffix == ".crc":
+        return suffix in _FIRST_BYTES and _FIRST_BYTES[suffix].startswith(head[: len(_FIRST_BYTES[suffix])])
+    return suffix in _FIRST_BYTES and _has_columns(table, suffix, head, file)
+
+
+def _has_columns(table: Table, suffix: str, head: bytes, file: IO[bytes]) -> bool:
+    names = [each.name for each in table.columns if not each.is_nullable]
+    if suffix == ".orc":
+        return {*names} <= _orc_columns(file)
+    if suffix == ".json":
+        names = names[:1]  # a value may be longer than the beginning
+    return head.startswith(_FIRST_BYTES[suffix]) and all(f'"{name}"'.encode() in head for name in names)
+
+
+def _orc_columns(file: IO[bytes]) -> set[str]:
+    import pyarrow as pa
+    from pyarrow import orc
+
     try:
-        _require_own_folder(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        with _locked(folder):
-            if fresh:
-                LocalTables(folder).clear()
-                remove_exports(folder)
-            _require_tables(folder)
-            LocalTables(folder).remove_uncommitted()
-            try:
-                yield
-            finally:
-                with suppress(OSError):
-                    folder.rmdir()  # if it is empty
-    except BlockingIOError:
-        raise ResultFolderError(f"another sweep is writing to {folder}") from None
-    except OSError as error:
-        raise ResultFolderError(f"cannot write to {folder}: {error.strerror or error}") from error
-
-
-def remove_exports(folder: Path) -> None:
-    """Remove the files that are exports of tables."""
-    for name in _WRITTEN_FILES:
-        (folder / name).unlink(missing_ok=True)
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write a file as a whole or not at all."""
-    draft = path.with_name(_draft_name(path.name))
-    try:
-        with draft.open("w", encoding="utf-8") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-        draft.replace(path)
-    finally:
-        with suppress(FileNotFoundError):
-            draft.unlink()
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Exclude other sweeps; the lock ends with the process, however that ends."""
-    lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-    finally:
-        os.close(lock)
+        return {*orc.ORCFile(file).schema.names}
+    except (pa.ArrowException, OSError):
+        return set()
 
 
 def _require_tables(folder: Path) -> None:
@@ -94,10 +108,3 @@ def _require_tables(folder: Path) -> None:
             raise ResultFolderError(
                 f"{folder} holds another sweep ({name} without tables): take another --out, or --fresh to begin anew"
             )
-
-
-def _require_own_folder(folder: Path) -> None:
-    if folder.exists() and not folder.is_dir():
-        raise ResultFolderError(f"{folder} is a file; --out wants a folder")
-    if folder.exists() and (foreign := sorted({path.name for path in folder.iterdir()} - OWN_FILES)):
-        raise ResultFolderError(f"{folder} holds something else ({foreign[0]}): take another --out")

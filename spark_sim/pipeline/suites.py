@@ -23,6 +23,7 @@ from spark_sim.pipeline.equivalence import deviation_class, merge_results, upgra
 from spark_sim.pipeline.operator_deviations import possible_deviations
 from spark_sim.pipeline.tables.engine import TableStore
 from spark_sim.pipeline.tables.local import LocalTables
+from spark_sim.pipeline.tables.publishing import ResultFolderError
 from spark_sim.pipeline.tables.rows import (
     BROKER_SUITE,
     REGRESSION_SUITE,
@@ -46,10 +47,6 @@ from upgrade.releases import resolve_release
 MATRIX: Final = "matrix.json"
 GUIDE: Final = "guide.json"
 HISTORY: Final = "history.json"
-
-
-class ResultFolderError(Exception):
-    """A folder that cannot hold, or does not hold, the results of a sweep; the message contains the remedy."""
 
 
 def _itself(cell: Hashable) -> tuple[Hashable, ...]:

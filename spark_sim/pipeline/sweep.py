@@ -29,27 +29,27 @@ from urllib.parse import unquote, urlsplit
 from attrs import frozen
 
 from spark_sim.pipeline._local import local_engine
-from spark_sim.pipeline.folder import open_folder, remove_exports, write_atomically
+from spark_sim.pipeline.folder import EXPORTS, PARQUET, REPORT, open_folder
 from spark_sim.pipeline.spark.executor import spark_engine
 from spark_sim.pipeline.spark.session import failure_reason
 from spark_sim.pipeline.suites import (
     FinishedSweep,
-    ResultFolderError,
     Suite,
     counterexample_of,
     finished_sweep,
     read_store,
     table_rows,
 )
-from spark_sim.pipeline.tables.engine import SweepEngine
+from spark_sim.pipeline.tables.engine import SweepEngine, TableStore
+from spark_sim.pipeline.tables.publishing import OpenFolder, ResultFolderError
 from spark_sim.pipeline.tables.rows import TablesError
+from spark_sim.pipeline.tables.schema import TABLES
 from spark_sim.pipeline.work_units import WorkUnit, cut_into_tasks, digest_of, unit_key
 from spark_sim.pipeline.worker import Log, UnitTask
 from spark_sim.search.cell_result import CellResult
 
 PROCESSES: Final = "processes"
 """Instead of a Spark master: a pool of processes on this machine, without Spark and Java."""
-PARQUET: Final = "parquet"
 NO_SETTINGS: Final[Mapping[str, str]] = MappingProxyType({})
 TASKS_PER_CORE: Final = 2
 """Tasks of a batch for each core, at first: a commit costs Spark a third of a second, so batches grow."""
@@ -61,6 +61,9 @@ BATCHES_IN_FLIGHT: Final = 2
 TICK_SECONDS: Final = 0.2
 MAX_REPORT_SHARE: Final = 0.05
 """Of the time: what progress may take, as drawing thousands of cells takes longer than a batch of small units."""
+
+
+Page = Callable[[FinishedSweep], str]
 
 
 class SweepError(Exception):
@@ -116,10 +119,11 @@ def run_sweep(
     storage_format: str = PARQUET,
     settings: Mapping[str, str] = NO_SETTINGS,
     fresh: bool = False,
+    page: Page | None = None,
     on_progress: Callable[[Progress], None] = _ignore,
     log: Log = _ignore,
 ) -> FinishedSweep:
-    """Run a sweep, or resume one.
+    """Run a sweep, or resume one. New results replace those in a local folder as a whole or not at all.
 
     Args:
         suite: What is swept.
@@ -129,6 +133,7 @@ def run_sweep(
         storage_format: The format of the tables, as Spark's DataFrame writer knows it.
         settings: Settings of Spark, such as the address of a storage.
         fresh: Remove the results of an earlier sweep first.
+        page: Returns the page for the browser, which is an export, too.
         on_progress: Called several times a second, less often if that would take a twentieth of the time.
         log: Called with lines for the user.
 
@@ -144,10 +149,11 @@ def run_sweep(
     if master == PROCESSES and (folder is None or storage_format != PARQUET):
         raise ResultFolderError(f"--master {PROCESSES} writes Parquet into a folder of this machine, got {out}")
     with ExitStack() as stack:
+        opened = None
         if folder is not None:
-            stack.enter_context(open_folder(folder, fresh=fresh))
+            opened = stack.enter_context(open_folder(folder, fresh=fresh, storage_format=storage_format))
         engine = stack.enter_context(_engine(master, out, folder, storage_format, log, settings))
-        return sweep_with(engine, suite, folder, str(out), fresh=fresh, on_progress=on_progress, log=log)
+        return sweep_with(engine, suite, opened, str(out), fresh=fresh, page=page, on_progress=on_progress, log=log)
 
 
 def read_with_spark(
@@ -185,34 +191,28 @@ def _engine(
 def sweep_with(
     engine: SweepEngine,
     suite: Suite,
-    folder: Path | None,
+    folder: OpenFolder | None,
     out: str,
     *,
     fresh: bool = False,
+    page: Page | None = None,
     on_progress: Callable[[Progress], None] = _ignore,
     log: Log = _ignore,
 ) -> FinishedSweep:
     """Run a sweep with an engine; ``folder`` gets the exports."""
     try:
-        if fresh:
-            engine.store.clear()
+        engine.store.prepare(fresh=fresh)
         work = _Work(suite, {unit_key(unit): unit for unit in suite.units})
         _require_own_tables(engine, work, out)
         work.commit((row["unit_key"], row["result"]) for row in engine.store.units(["result"], work.units))
         if work.pending:
-            if folder is not None:
-                remove_exports(folder)
             if work.committed:
                 log(f"resuming {out}: {len(work.committed)} of {len(work.units)} units are finished")
             _run_tasks(engine, work, on_progress)
             engine.refuse_earlier_driver()
-        finished = _write_tables(engine, work)
+        return _write_tables(engine.store, work) if folder is None else _publish(engine.store, work, folder, page)
     except TablesError as error:
         raise ResultFolderError(str(error)) from error
-    if folder is not None:
-        for name, text_of in suite.files.items():
-            write_atomically(folder / name, text_of(finished.results))
-    return finished
 
 
 class _Work:
@@ -321,9 +321,30 @@ def seconds_left(done_cost: float, left_costs: Iterable[float], cores: int, seco
     return (sum(costliest) - begun) * seconds / (done_cost + begun)
 
 
-def _write_tables(engine: SweepEngine, work: _Work) -> FinishedSweep:
+def _publish(store: TableStore, work: _Work, folder: OpenFolder, page: Page | None) -> FinishedSweep:
+    """Make tables and exports, and put them into a local folder as a whole.
+
+    Tables of a format with a log stay where they are: Spark replaces each.
+    """
+    is_movable = store.within(folder.path) is not None
+    with folder.replace((*TABLES, *EXPORTS.names) if is_movable else EXPORTS.names) as new:
+        finished = _write_tables(store, work, store.within(new))
+        for name, text in _exports(work.suite, finished, page):
+            (new / name).write_text(text, encoding="utf-8")
+    return finished
+
+
+def _exports(suite: Suite, finished: FinishedSweep, page: Page | None) -> Iterator[tuple[str, str]]:
+    for name, text_of in suite.files.items():
+        yield name, text_of(finished.results)
+    if page:
+        yield REPORT, page(finished)
+
+
+def _write_tables(store: TableStore, work: _Work, target: TableStore | None = None) -> FinishedSweep:
     """Make the tables of the units, and read the results from them."""
     violating = [key for key, each in work.committed.items() if counterexample_of(each)]
-    traces = {row["unit_key"]: row["trace"] for row in engine.store.units(["trace"], violating)}
-    engine.store.write(table_rows(work.suite, work.units, work.committed, traces))
-    return finished_sweep(engine.store)
+    traces = {row["unit_key"]: row["trace"] for row in store.units(["trace"], violating)}
+    target = target or store
+    target.write(table_rows(work.suite, work.units, work.committed, traces), store)
+    return finished_sweep(target)

@@ -7,7 +7,6 @@ except for the names of releases, so each result is stored once, with placeholde
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 from attrs import asdict
@@ -16,7 +15,6 @@ from spark_sim.advice.upgrade_guide import GuideEntry, Pair, derive_guide, guide
 from spark_sim.model.events import GroupEvent
 from spark_sim.model.scenario import Scenario, ScenarioError
 from spark_sim.pipeline.equivalence import upgrade_class
-from spark_sim.pipeline.folder import write_atomically
 from spark_sim.pipeline.operator_deviations import DEVIATION_DESCRIPTIONS
 from spark_sim.pipeline.traces import TraceStep, group_steps, recast_rows, trace, trace_rows
 from spark_sim.report._terminal import PLANS, MatrixGrid, judge
@@ -36,11 +34,6 @@ MAX_TRACED_RESULTS: Final = 400
 
 StoredTraces = Iterable[tuple[Upgrade, str, Sequence[Mapping[str, Any]]]]
 """The upgrade, the scenario and the trace of counterexamples, as the tables have them."""
-
-
-def write_html(results: Sequence[UpgradeResult], file: Path, traces: StoredTraces = ()) -> None:
-    """Write the page."""
-    write_atomically(file, render_html(results, traces))
 
 
 def render_html(results: Sequence[UpgradeResult], traces: StoredTraces = ()) -> str:

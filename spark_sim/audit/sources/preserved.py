@@ -12,6 +12,7 @@ from attrs import frozen
 
 from assignor.audit.log_segment import LogRecord, SegmentReader
 from spark_sim.audit.sources._source import Source, SourceError
+from spark_sim.pipeline.tables.parquet import open_parquet
 
 RECORDS_FOLDER: Final = "records"
 SINK_LOG: Final = "_spark_metadata"
@@ -84,11 +85,9 @@ def _committed_files(folder: Path) -> Iterator[str]:
 
 def _batches(files: tuple[Path, ...], columns: tuple[str, ...], partition: int | None = None) -> Iterator[Any]:
     """Yield batches of columns, without row groups that cannot have a partition."""
-    import pyarrow.parquet as pq
-
     for file in files:
         try:
-            with pq.ParquetFile(file) as opened:
+            with open_parquet(file) as opened:
                 _require_columns(file, opened.schema_arrow)
                 for group in range(opened.num_row_groups):
                     if partition is None or _may_have(opened.metadata.row_group(group), partition):

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from spark_sim.pipeline.folder import PARQUET
 from spark_sim.pipeline.spark.executor import engine_of
 from spark_sim.pipeline.spark.session import ship_packages
 from spark_sim.pipeline.suites import SUITES, Suite
-from spark_sim.pipeline.sweep import PARQUET, sweep_with
+from spark_sim.pipeline.sweep import sweep_with
 from spark_sim.pipeline.tables.schema import TABLES
 
 if TYPE_CHECKING:

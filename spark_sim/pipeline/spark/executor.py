@@ -11,15 +11,17 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from spark_sim.pipeline.spark.session import error_line, interrupt_without_cancelling, spark_errors, spark_session
-from spark_sim.pipeline.suites import ResultFolderError
 from spark_sim.pipeline.tables.engine import SweepEngine, TableStore
+from spark_sim.pipeline.tables.parquet import VERIFY_IN_SPARK
+from spark_sim.pipeline.tables.publishing import ResultFolderError
 from spark_sim.pipeline.tables.rows import KindRows, Row, TablesError
 from spark_sim.pipeline.tables.schema import RUNS, TABLES, UNITS, UPGRADES, Table
 from spark_sim.pipeline.worker import Log, UnitTask, row_chunks
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 FILE_FORMATS: Final = frozenset({"avro", "json", "orc", "parquet"})
+_PART: Final = r"/part-[^/]+$"
 MAX_CONCURRENT_JOBS: Final = 8
 """Batches that run at the same time: a few more than needed, because the first are small while executors register."""
 MAX_LOOKING_SHARE: Final = 0.01
@@ -116,6 +119,7 @@ class SparkTables(TableStore):
 
         try:
             reader = self.spark.read if opens_files else self.spark.read.schema(table.ddl())
+            reader = reader.options(**VERIFY_IN_SPARK)
             found = reader.format(self.storage_format).load(f"{self.out}/{table.name}{part}")
             names = found.columns  # over Spark Connect only this asks the server
         except AnalysisException as error:
@@ -192,11 +196,16 @@ class SparkTables(TableStore):
         rows = [] if found is None else found.select("sweep_id", "sweep").distinct().collect()
         return {row["sweep_id"]: row["sweep"] for row in rows}
 
-    def write(self, rows: KindRows) -> None:
+    def within(self, folder: Path) -> SparkTables | None:
+        """Return the tables in a local folder."""
+        return evolve(self, out=folder.absolute().as_uri()) if self.storage_format in FILE_FORMATS else None
+
+    def write(self, rows: KindRows, units: TableStore) -> None:
         """Replace the tables."""
+        assert isinstance(units, SparkTables)
         self._clear(UPGRADES)
         for name, table in TABLES.items():
-            self._save(self._runs(rows) if table is RUNS else self._of_rows(table, rows.tables[name]), table)
+            self._save(units._runs(rows) if table is RUNS else self._of_rows(table, rows.tables[name]), table)
 
     def _runs(self, rows: KindRows) -> DataFrame:
         """Join the runs of units, each once, to their kinds."""
@@ -234,11 +243,32 @@ class SparkTables(TableStore):
         found = self.frame(TABLES[table])
         return 0 if found is None else found.count()
 
-    def clear(self) -> None:
-        """Empty the tables that are there; what is no table of a sweep is an error and stays."""
+    def prepare(self, *, fresh: bool) -> None:
+        """Refuse what is no table of a sweep; empty the tables that are there, if ``fresh``."""
         tables = [UPGRADES, UNITS, *(table for table in TABLES.values() if table is not UPGRADES)]
+        for table in tables:
+            self._require_own_files(table)
         for table in [table for table in tables if self.frame(table) is not None]:
-            self._clear(table)
+            if fresh:
+                self._clear(table)
+
+    def _require_own_files(self, table: Table) -> None:
+        """Refuse files below the folder of a table that Spark did not write: replacing the table would remove them.
+
+        Names that begin with a dot or an underscore do not show in any list of Spark.
+        """
+        if self.storage_format not in FILE_FORMATS:
+            return
+        files = self.spark.read.format("binaryFile").option("recursiveFileLookup", "true")
+        try:
+            names = files.load(f"{self.out}/{table.name}").select("path")
+            foreign = names.where(~names["path"].rlike(_PART)).limit(1).collect()
+        except spark_errors() as error:
+            if "PATH_NOT_FOUND" in str(error):
+                return
+            raise
+        if foreign:
+            raise TablesError(f"{foreign[0]['path']} is no part of a table of a sweep: take another --out")
 
     def _clear(self, table: Table) -> None:
         if (found := self.frame(table)) is not None:

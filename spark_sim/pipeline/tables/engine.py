@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Executor
+from pathlib import Path
 
 from spark_sim.pipeline.tables.rows import KindRows, Row
 from spark_sim.pipeline.worker import UnitTask
@@ -22,8 +23,12 @@ class TableStore(ABC):
         """Return ``sweep`` by ``sweep_id`` of all committed units."""
 
     @abstractmethod
-    def write(self, rows: KindRows) -> None:
-        """Replace all tables but ``units``; ``upgrades`` is written last, so its presence means "finished"."""
+    def within(self, folder: Path) -> TableStore | None:
+        """Return the tables in a local folder; None if they cannot be moved from there, as a format has a log."""
+
+    @abstractmethod
+    def write(self, rows: KindRows, units: TableStore) -> None:
+        """Replace all tables but ``units``, of which there are others; ``upgrades`` is written last: it is finished."""
 
     @abstractmethod
     def read(self, table: str) -> list[Row]:
@@ -34,8 +39,12 @@ class TableStore(ABC):
         """Return the number of rows of a table."""
 
     @abstractmethod
-    def clear(self) -> None:
-        """Remove all tables."""
+    def prepare(self, *, fresh: bool) -> None:
+        """Prepare for a sweep, which will replace the tables; ``fresh``: empty all of them.
+
+        Raises:
+            TablesError: Something else is stored there.
+        """
 
 
 class SweepEngine(ABC):

@@ -8,7 +8,7 @@ Every file is written under a name with a leading dot, which all readers skip, a
 
 from __future__ import annotations
 
-import shutil
+import re
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -17,6 +17,7 @@ from uuid import uuid4
 from attrs import frozen
 
 from spark_sim.pipeline.tables.engine import TableStore
+from spark_sim.pipeline.tables.parquet import open_parquet, parquet_writer
 from spark_sim.pipeline.tables.rows import KindRows, Row, TablesError
 from spark_sim.pipeline.tables.schema import RUNS, TABLES, UNITS, Table
 from spark_sim.pipeline.worker import UnitTask, row_chunks
@@ -24,6 +25,7 @@ from spark_sim.pipeline.worker import UnitTask, row_chunks
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_DRAFT: Final = re.compile(r"\.[0-9a-f]{32}")
 ROWS_PER_GROUP: Final = 1_000
 """Rows that are in memory while the table of runs is written."""
 
@@ -48,25 +50,15 @@ class LocalTables(TableStore):
         batches = self._batches(UNITS, ["sweep_id", "sweep"])
         return {row["sweep_id"]: row["sweep"] for batch in batches for row in batch.to_pylist()}
 
-    def write(self, rows: KindRows) -> None:
-        """Replace the tables."""
-        shutil.rmtree(self.folder / "upgrades", ignore_errors=True)
-        for name, table in TABLES.items():
-            shutil.rmtree(self.folder / name, ignore_errors=True)
-            chunks = self._run_rows(rows) if table is RUNS else iter([rows.tables[name]])
-            write_parquet(self.folder / name / "part-0.parquet", table, chunks)
+    def within(self, folder: Path) -> LocalTables:
+        """Return the tables in another folder."""
+        return LocalTables(folder)
 
-    def _run_rows(self, rows: KindRows) -> Iterator[list[Row]]:
-        kinds: dict[str, list[str]] = {}
-        for key, kind_id in rows.units:
-            kinds.setdefault(key, []).append(kind_id)
-        chunk: list[Row] = []
-        for unit in self.units(["runs"], kinds):
-            chunk += ({"kind_id": kind, **run} for kind in kinds[unit["unit_key"]] for run in unit["runs"])
-            if len(chunk) >= ROWS_PER_GROUP:
-                yield chunk
-                chunk = []
-        yield chunk
+    def write(self, rows: KindRows, units: TableStore) -> None:
+        """Write the tables."""
+        for name, table in TABLES.items():
+            chunks = _run_rows(rows, units) if table is RUNS else iter([rows.tables[name]])
+            write_parquet(self.folder / name / "part-0.parquet", table, chunks)
 
     def read(self, table: str) -> list[Row]:
         """Return the rows of a table."""
@@ -76,15 +68,11 @@ class LocalTables(TableStore):
         """Count the rows of a table."""
         return sum(batch.num_rows for batch in self._batches(TABLES[table], [TABLES[table].columns[0].name]))
 
-    def clear(self) -> None:
-        """Remove the tables."""
-        for name in (UNITS.name, *TABLES):
-            shutil.rmtree(self.folder / name, ignore_errors=True)
-
-    def remove_uncommitted(self) -> None:
+    def prepare(self, *, fresh: bool) -> None:  # noqa: ARG002  # opening the folder has removed them
         """Remove files that a killed sweep did not finish."""
         for file in (self.folder / UNITS.name).glob("*/.*"):
-            file.unlink(missing_ok=True)
+            if _DRAFT.fullmatch(file.name):
+                file.unlink(missing_ok=True)
 
     def _batches(self, table: Table, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Yield what is stored of a table.
@@ -92,29 +80,38 @@ class LocalTables(TableStore):
         Raises:
             TablesError: A file is damaged, or lacks a column.
         """
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
         names = columns or [column.name for column in table.columns]
         for file in sorted((self.folder / table.name).rglob("[!._]*.parquet")):
             try:
-                with pq.ParquetFile(file) as opened:
+                with open_parquet(file) as opened:
                     if lacking := [name for name in names if name not in opened.schema_arrow.names]:
                         raise TablesError(f"{file} lacks the column {lacking[0]}: it is no table of a sweep")
                     yield from opened.iter_batches(batch_size=ROWS_PER_GROUP, columns=names)
-            except (pa.ArrowException, OSError) as error:
+            except OSError as error:
                 raise TablesError(f"{file} cannot be read: {str(error).splitlines()[0]}") from None
+
+
+def _run_rows(rows: KindRows, units: TableStore) -> Iterator[list[Row]]:
+    kinds: dict[str, list[str]] = {}
+    for key, kind_id in rows.units:
+        kinds.setdefault(key, []).append(kind_id)
+    chunk: list[Row] = []
+    for unit in units.units(["runs"], kinds):
+        chunk += ({"kind_id": kind, **run} for kind in kinds[unit["unit_key"]] for run in unit["runs"])
+        if len(chunk) >= ROWS_PER_GROUP:
+            yield chunk
+            chunk = []
+    yield chunk
 
 
 def write_parquet(file: Path, table: Table, chunks: Iterator[list[Row]]) -> None:
     """Write rows into a file, as a whole or not at all."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     file.parent.mkdir(parents=True, exist_ok=True)
     draft, schema = file.with_name(f".{uuid4().hex}"), table.arrow()
     try:
-        with pq.ParquetWriter(draft, schema) as writer:
+        with parquet_writer(draft, table) as writer:
             for rows in chunks:
                 writer.write_table(pa.Table.from_pylist(rows, schema=schema))
         draft.replace(file)

@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from assignor.audit.tables import AUDIT_TABLES
+from spark_sim.audit.job import RESULTS
 from spark_sim.audit.records import read_records
 from spark_sim.audit.sources import SourceError, segments_source
 from spark_sim.audit.storage import StorageError, list_files, open_storage, upload
@@ -39,6 +40,11 @@ def s3():
 @pytest.fixture(params=["file", pytest.param("s3", marks=[pytest.mark.java, pytest.mark.slow])])
 def storage(request, tmp_path):
     return request.getfixturevalue("s3") if request.param == "s3" else tmp_path.as_uri()
+
+
+def content(folder):
+    """Return the bytes of each file below a folder."""
+    return {str(each.relative_to(folder)): each.read_bytes() for each in folder.rglob("*") if each.is_file()}
 
 
 def copied(storage):
@@ -116,11 +122,11 @@ def test_a_storage_that_cannot_be_written_is_one_line(tmp_path):
     (tmp_path / "file").write_text("")
 
     with pytest.raises(StorageError, match="cannot be written"):
-        upload(SEGMENTS, (tmp_path / "file" / "below").as_uri(), ())
+        upload(SEGMENTS, (tmp_path / "file" / "below").as_uri(), RESULTS)
 
 
-def test_an_upload_that_fails_leaves_no_summary_and_is_repaired_by_the_same_audit(tmp_path, monkeypatch):
-    """It left the tables of two audits beside each other, and the summary of one of them."""
+def test_an_upload_that_fails_leaves_the_earlier_audit_as_it_was(tmp_path, monkeypatch):
+    """It left the tables of two audits beside each other, later no summary."""
     import pyarrow.fs
 
     command = ["--segments", SEGMENTS, "--out", (tmp_path / "results").as_uri()]
@@ -133,13 +139,14 @@ def test_an_upload_that_fails_leaves_no_summary_and_is_repaired_by_the_same_audi
         copy_files(source, *rest)
 
     assert audit(*command).exit_code == 0
+    before = content(tmp_path / "results")
     with monkeypatch.context() as patch:
         patch.setattr(pyarrow.fs, "copy_files", fail_at_the_third)
         failed = audit(*command)
 
     assert failed.exit_code == 2
     assert "cannot be written: no space left" in failed.stderr
-    assert not (tmp_path / "results" / "audit.json").exists()
+    assert content(tmp_path / "results") == before
     assert audit(*command).exit_code == 0
     assert {each.name for each in (tmp_path / "results").iterdir()} == {*AUDIT_TABLES, "audit.json", "report.html"}
 

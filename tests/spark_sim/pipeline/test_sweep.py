@@ -17,12 +17,13 @@ from spark_sim.packed import FaultBudget
 from spark_sim.pipeline import _runs, sweep, worker
 from spark_sim.pipeline._runs import Run, run_scenarios
 from spark_sim.pipeline.equivalence import merge_results, representatives
-from spark_sim.pipeline.folder import open_folder, write_atomically
+from spark_sim.pipeline.folder import is_page, open_folder
 from spark_sim.pipeline.spark import executor
 from spark_sim.pipeline.suites import ResultFolderError, read_sweep, upgrade_suite
 from spark_sim.pipeline.sweep import PROCESSES, SweepError, run_sweep
 from spark_sim.pipeline.tables.engine import SweepEngine
 from spark_sim.pipeline.tables.local import LocalTables
+from spark_sim.pipeline.tables.publishing import write_page
 from spark_sim.pipeline.tables.schema import RUN_COLUMNS, TABLES, UNITS
 from spark_sim.pipeline.work_units import SampleUnit, SweepConfig
 from spark_sim.pipeline.worker import DETERMINISTIC, REPEAT_EVERY, compute_unit
@@ -310,11 +311,12 @@ def test_a_folder_with_something_else_is_left_alone_even_if_fresh_is_asked_for(t
 
 
 def test_exports_without_their_tables_are_left_alone(tmp_path):
-    (tmp_path / "matrix.json").write_text("[]")
+    ours = '[\n{"from": "1.1", "to": "2.0", "plan": "offline", "verdict": "safe"}\n]\n'
+    (tmp_path / "matrix.json").write_text(ours)
 
     with pytest.raises(ResultFolderError, match=r"matrix\.json without tables"), open_folder(tmp_path):
         pass
-    assert "[]" == (tmp_path / "matrix.json").read_text()
+    assert ours == (tmp_path / "matrix.json").read_text()
 
 
 def test_two_sweeps_cannot_write_to_one_folder_at_the_same_time(tmp_path):
@@ -336,19 +338,23 @@ def test_a_sweep_that_did_not_begin_leaves_no_folder(tmp_path):
 def test_a_file_in_place_of_the_folder_is_one_clear_error(tmp_path):
     (tmp_path / "file").write_text("")
 
-    with pytest.raises(ResultFolderError, match="is a file"), open_folder(tmp_path / "file"):
+    with pytest.raises(ResultFolderError, match="got the file"), open_folder(tmp_path / "file"):
         pass
-    with pytest.raises(ResultFolderError, match="cannot write"), open_folder(tmp_path / "file/below"):
+    with (
+        pytest.raises(ResultFolderError, match=r"cannot write .*Not a directory"),
+        open_folder(tmp_path / "file/below"),
+    ):
         pass
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path):
-    (tmp_path / "page").write_text("old")
+    page = "<title>Upgrade sweep · streams-assignor</title>"
+    (tmp_path / "page").write_text(page)
 
     with pytest.raises(UnicodeEncodeError):
-        write_atomically(tmp_path / "page", "new \udc80")
+        write_page(tmp_path / "page", "new \udc80", is_page)
 
-    assert [("page", "old")] == [(path.name, path.read_text()) for path in tmp_path.iterdir()]
+    assert [("page", page)] == [(path.name, path.read_text()) for path in tmp_path.iterdir()]
 
 
 def test_a_uri_needs_spark():
