@@ -49,7 +49,7 @@ def open_parquet(file: Path | IO[bytes]) -> Iterator[pq.ParquetFile]:
             if found.num_rows != sum(found.row_group(place).num_rows for place in range(found.num_row_groups)):
                 raise DamagedParquet("its footer counts other rows than its row groups")
             yield opened
-    except pa.ArrowException as error:
+    except (pa.ArrowException, UnicodeDecodeError) as error:  # names of columns are text
         raise DamagedParquet(str(error)) from error
 
 
