@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from assignor.audit.tables import AUDIT_TABLES
+from spark_sim.audit import storage as storage_module
 from spark_sim.audit.job import RESULTS
 from spark_sim.audit.records import read_records
 from spark_sim.audit.sources import SourceError, segments_source
@@ -149,6 +150,49 @@ def test_an_upload_that_fails_leaves_the_earlier_audit_as_it_was(tmp_path, monke
     assert content(tmp_path / "results") == before
     assert audit(*command).exit_code == 0
     assert {each.name for each in (tmp_path / "results").iterdir()} == {*AUDIT_TABLES, "audit.json", "report.html"}
+
+
+@pytest.mark.parametrize(
+    ("path", "given"),
+    [
+        ("audit.json", b'{"auditReportVersion": 2}'),
+        ("tasks/todo.txt", b"mine"),
+        ("report.html", b"<title>mine</title>"),
+        ("notes.txt", b"mine"),
+        (f".draft-{'0' * 32}/notes.txt", b"mine"),
+    ],
+)
+def test_what_no_audit_wrote_is_refused_at_a_uri_and_named(tmp_path, path, given):
+    """A file named audit.json made a location that of an audit, whose tables were removed."""
+    command = ["--segments", SEGMENTS, "--out", (tmp_path / "results").as_uri()]
+    assert audit(*command).exit_code == 0
+    (tmp_path / "results" / path).parent.mkdir(exist_ok=True)
+    (tmp_path / "results" / path).write_bytes(given)
+    before = content(tmp_path / "results")
+    refused = audit(*command)
+
+    assert refused.exit_code == 2
+    assert f"has other files, or damaged ones ({path})" in refused.stderr
+    assert content(tmp_path / "results") == before
+
+
+def test_of_two_uploads_the_later_one_goes_on_and_the_other_one_fails(tmp_path, monkeypatch):
+    """Without a lock their files were mixed."""
+    out, other = (tmp_path / "results").as_uri(), tmp_path / "other"
+    assert audit("--segments", SEGMENTS, "--out", other, "--no-commits").exit_code == 0
+    check = storage_module._require_whole
+
+    def later_upload(*arguments):
+        monkeypatch.setattr(storage_module, "_require_whole", check)
+        upload(other, out, RESULTS)
+        check(*arguments)
+
+    monkeypatch.setattr(storage_module, "_require_whole", later_upload)
+    first = audit("--segments", SEGMENTS, "--out", out)
+
+    assert first.exit_code == 2
+    assert "another run has removed" in first.stderr
+    assert content(tmp_path / "results") == content(other)
 
 
 def test_what_is_no_segment_beside_segments_does_not_count(tmp_path):

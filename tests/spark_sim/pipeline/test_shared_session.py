@@ -6,6 +6,7 @@ import sys
 import time
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from spark_sim.pipeline import sweep
@@ -124,6 +125,42 @@ def test_fresh_leaves_what_is_no_table_of_a_sweep(spark, tmp_path):
 
     assert 3 == spark.read.parquet(f"{uri}/kinds").count()
     assert len(PAIR.units) == spark.read.parquet(f"{uri}/units").count()
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+def test_files_that_no_sweep_wrote_are_left_and_named(spark, tmp_path, fresh):
+    """Spark removed them with the table that it replaced."""
+    uri = (tmp_path / "out").as_uri()
+    sweep_to(spark, uri)
+    (tmp_path / "out" / "runs" / "events.out.tfevents").write_text("mine")
+    with pytest.raises(ResultFolderError, match=r"runs/events\.out\.tfevents is no part of a table of a sweep"):
+        sweep_to(spark, uri, fresh=fresh)
+
+    assert len(PAIR.units) == spark.read.parquet(f"{uri}/units").count()
+    assert "mine" == (tmp_path / "out" / "runs" / "events.out.tfevents").read_text()
+
+
+def test_a_foreign_table_is_left_without_fresh_too(spark, tmp_path):
+    uri = (tmp_path / "out").as_uri()
+    spark.range(3).write.parquet(f"{uri}/runs")
+    with pytest.raises(ResultFolderError, match="runs lacks the column kind_id: it is no table of a sweep"):
+        sweep_to(spark, uri)
+
+    assert 3 == spark.read.parquet(f"{uri}/runs").count()
+
+
+def test_a_damaged_page_is_an_error_of_spark_and_never_another_table(spark, tmp_path):
+    uri = (tmp_path / "out").as_uri()
+    sweep_to(spark, uri)
+    (file,) = (tmp_path / "out" / "kinds").glob("part-*.parquet")
+    whole = bytearray(file.read_bytes())
+    column = pq.read_metadata(file).row_group(0).column(0)
+    whole[column.data_page_offset + column.total_compressed_size - 2] ^= 1
+    file.write_bytes(whole)
+    (file.parent / f".{file.name}.crc").unlink()  # Hadoop's own checksum, which object stores do not have
+
+    with pytest.raises(ResultFolderError, match="CRC|checksum"), engine_of(spark, uri, "parquet") as engine:
+        engine.store.read("kinds")
 
 
 def test_a_uri_that_spark_cannot_use_is_one_clear_error(spark):
