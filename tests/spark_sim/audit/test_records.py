@@ -15,12 +15,13 @@ from attrs import frozen
 import spark_sim
 from assignor.audit.log_segment import LogRecord, SegmentReader
 from spark_sim.audit import follow
-from spark_sim.audit.follow import Lag, check_checkpoint, report_lag
+from spark_sim.audit.follow import Lag, check_checkpoint, open_preserved, report_lag
 from spark_sim.audit.job import run_audit
 from spark_sim.audit.partition_audit import AuditFilter
 from spark_sim.audit.records import MARKER, RECORDS, read_records, record_row
 from spark_sim.audit.sources import SourceError, live_source, preserved_source, segments_source
 from spark_sim.audit.sources.live import LivePartition
+from spark_sim.pipeline.tables.publishing import ResultFolderError
 
 SEGMENTS = Path(__file__).parent / "segments"
 
@@ -161,6 +162,49 @@ def test_records_without_their_checkpoint_are_not_continued(tmp_path):
 
     with pytest.raises(SourceError, match="has records, but no checkpoint"):
         check_checkpoint(tmp_path)
+
+
+def preserved(folder):
+    """Write what Spark writes for --follow: a checkpoint, the log of the sink, and records."""
+    for name, text in {
+        "checkpoint/metadata": '{"id":"1"}',
+        "checkpoint/.metadata.crc": "crc",
+        "checkpoint/offsets/0": 'v1\n{"batchWatermarkMs":0}\n{"0": 5, "1": 3}',
+        "checkpoint/commits/0": "v1\n{}",
+        "records/_spark_metadata/0": "v1\n",
+    }.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    pq.write_table(pa.table({name: [1] for name in follow._KEPT_COLUMNS}), folder / "records" / "part-0.parquet")
+
+
+@pytest.mark.parametrize(
+    ("path", "given"),
+    [
+        ("checkpoint/offsets/0", 'v1\n{}\n{"orders": {"0": 5}}'),
+        ("checkpoint/offsets/1", 'v1\n{}\n{"logOffset": 3}'),
+        ("checkpoint/model.pt", "mine"),
+        ("records/thesis.tex", "mine"),
+    ],
+)
+def test_follow_refuses_the_checkpoint_and_the_records_of_something_else(tmp_path, path, given):
+    """Spark removes old files of a checkpoint, whosever they are."""
+    preserved(tmp_path)
+    with open_preserved(tmp_path):
+        pass
+    (tmp_path / path).write_text(given)
+
+    with pytest.raises(SourceError, match=f"{path.split('/')[0]} is of something else"), open_preserved(tmp_path):
+        pytest.fail("it was opened")
+
+
+def test_two_jobs_cannot_follow_into_one_folder(tmp_path):
+    with (
+        open_preserved(tmp_path),
+        pytest.raises(ResultFolderError, match="another audit is writing to"),
+        open_preserved(tmp_path),
+    ):
+        pass
 
 
 def test_lag_is_reported_at_first_and_when_the_job_has_caught_up():

@@ -159,7 +159,7 @@ def test_a_damaged_page_is_an_error_of_spark_and_never_another_table(spark, tmp_
     file.write_bytes(whole)
     (file.parent / f".{file.name}.crc").unlink()  # Hadoop's own checksum, which object stores do not have
 
-    with pytest.raises(ResultFolderError, match="CRC|checksum"), engine_of(spark, uri, "parquet") as engine:
+    with pytest.raises(ResultFolderError, match=r"CRC|checksum"), engine_of(spark, uri, "parquet") as engine:
         engine.store.read("kinds")
 
 
