@@ -128,7 +128,7 @@ def foreign_paths(folder: Path, results: Results, names: Sequence[str] | None = 
         for each in os.scandir(folder)
         if (names is None or each.name in names) and not (each.name == _OF_FILE_SYSTEMS and _is_folder(each))
     )
-    return [path for each in found for path in ([] if _is_draft(each) else _foreign(each, each.name, results))]
+    return [path for each in found for path in ([] if _is_draft(each, results) else _foreign(each, each.name, results))]
 
 
 def _foreign(entry: os.DirEntry[str], path: str, results: Results) -> Iterator[str]:
@@ -152,13 +152,19 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
     return entry.is_dir(follow_symlinks=False)
 
 
-def _is_draft(entry: os.DirEntry[str]) -> bool:
-    """Whether it is a draft of ours: empty, or with our mark, which a killed command may have written in part."""
+def _is_draft(entry: os.DirEntry[str], results: Results) -> bool:
+    """Whether it is a draft of ours: with our mark, which a killed command may have written in part, or only results.
+
+    Workers of a killed command may write into a draft that has been removed.
+    """
     if not is_draft_name(entry.name) or not _is_folder(entry):
         return False
     mark = Path(entry.path, DRAFT_MARK)
     if not mark.is_file():
-        return not any(os.scandir(entry.path))
+        content = [*os.scandir(entry.path)]
+        return all(
+            each.name == _NEW and _is_folder(each) and not foreign_paths(Path(each), results) for each in content
+        )
     text = mark.read_text(encoding="utf-8", errors="replace")
     return text.startswith(DRAFT_START) or DRAFT_START.startswith(text)
 
@@ -214,7 +220,7 @@ class OpenFolder:
 
     def finish_drafts(self) -> None:
         """Complete or undo what killed commands have begun to publish, and remove their drafts."""
-        for draft in [Path(each.path) for each in os.scandir(self.path) if _is_draft(each)]:
+        for draft in [Path(each.path) for each in os.scandir(self.path) if _is_draft(each, self.results)]:
             kept = next((draft / name for name in (_READY, _OLD) if (draft / name).is_dir()), None)
             for name in json.loads((draft / DRAFT_MARK).read_text(encoding="utf-8"))["names"] if kept else ():
                 if (kept / name).exists():

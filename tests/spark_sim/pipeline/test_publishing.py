@@ -81,6 +81,7 @@ TENSORBOARD = ("runs/events.out.tfevents", b"\x18\x00")
         ("upgrades", "a file in place of a table"),
         (".draft-mine/notes", "mine"),
         (f"{draft_name()}/notes", "mine"),
+        (f"{draft_name()}/new/notes", "mine"),
     ],
 )
 def test_a_sweep_refuses_what_no_sweep_wrote_and_names_it(tmp_path, path, given, fresh):
@@ -361,5 +362,6 @@ def test_the_draft_of_a_killed_command_is_removed(tmp_path):
         put(tmp_path / (draft := draft_name()) / "draft.json", draft_mark(AUDIT.names)[: {"a": 0, "b": 9}.get(name)])
         put(tmp_path / draft / "new" / "tasks" / "unfinished.parquet", "PAR1")
     (tmp_path / draft_name()).mkdir()
+    put_table(tmp_path / draft_name() / "new" / "tasks" / "of-a-late-worker.parquet", AUDIT.tables["tasks"])
     with open_results(tmp_path, AUDIT):
         assert list(tmp_path.iterdir()) == []
