@@ -23,7 +23,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Any, Final
 from uuid import uuid4
 
 from attrs import frozen
@@ -221,11 +221,20 @@ class OpenFolder:
     def finish_drafts(self) -> None:
         """Complete or undo what killed commands have begun to publish, and remove their drafts."""
         for draft in [Path(each.path) for each in os.scandir(self.path) if _is_draft(each, self.results)]:
-            kept = next((draft / name for name in (_READY, _OLD) if (draft / name).is_dir()), None)
-            for name in json.loads((draft / DRAFT_MARK).read_text(encoding="utf-8"))["names"] if kept else ():
-                if (kept / name).exists():
+            if kept := next((draft / name for name in (_READY, _OLD) if (draft / name).is_dir()), None):
+                present = {each.name for each in os.scandir(kept)}
+                for name in (name for name in _marked_names(draft / DRAFT_MARK) if name in present):
                     (kept / name).rename(self.path / name)
             _remove_draft(draft)
+
+
+def _marked_names(mark: Path) -> list[Any]:
+    try:
+        return list(json.loads(mark.read_text(encoding="utf-8"))["names"])
+    except (ValueError, LookupError, TypeError) as error:
+        raise ResultFolderError(
+            f"expected the names of results in {mark}, got {type(error).__name__}: {error}"
+        ) from None
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+from contextlib import suppress
 from io import BytesIO
 
 import pyarrow as pa
@@ -355,6 +356,19 @@ def test_a_kill_at_any_step_leaves_the_old_the_new_or_no_results_and_the_same_co
         if not killed:
             break
     assert seen == {before, "new", "none"}
+
+
+@pytest.mark.parametrize("names", ['["../mine"]', '[["mine"]]', "7", '"mine'])
+def test_a_draft_names_nothing_outside_the_folder(tmp_path, names):
+    """A copied folder may have any content."""
+    put(tmp_path / "mine")
+    draft = tmp_path / "out" / draft_name()
+    put(draft / "draft.json", draft_mark(()).replace("[]", names))
+    (draft / "old").mkdir()
+    with suppress(ResultFolderError), open_results(tmp_path / "out", AUDIT):
+        pass
+
+    assert b"x" == (tmp_path / "mine").read_bytes()
 
 
 def test_the_draft_of_a_killed_command_is_removed(tmp_path):
