@@ -23,7 +23,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Final
 from uuid import uuid4
 
 from attrs import frozen
@@ -228,13 +228,12 @@ class OpenFolder:
             _remove_draft(draft)
 
 
-def _marked_names(mark: Path) -> list[Any]:
+def _marked_names(mark: Path) -> list[str]:
     try:
-        return list(json.loads(mark.read_text(encoding="utf-8"))["names"])
+        return [str(name) for name in json.loads(mark.read_text(encoding="utf-8"))["names"]]
     except (ValueError, LookupError, TypeError) as error:
-        raise ResultFolderError(
-            f"expected the names of results in {mark}, got {type(error).__name__}: {error}"
-        ) from None
+        why = f"{type(error).__name__}: {error}"
+        raise ResultFolderError(f"expected the names of results in {mark}, got {why}") from None
 
 
 @contextmanager
