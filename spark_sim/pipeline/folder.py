@@ -73,8 +73,8 @@ def is_own_in_table(table: Table, path: str, file: IO[bytes]) -> bool:
     if suffix == ".parquet" and "_temporary" not in parents:
         return is_file_of(table, file)
     head = file.read(_BEGINNING)
-    if not head:
-        return name == "_SUCCESS" or name.startswith("part-") or bool(_LOCAL_DRAFT.fullmatch(name))
+    if not head:  # as of a killed worker
+        return name.lstrip("._").startswith(("SUCCESS", "part-")) or bool(_LOCAL_DRAFT.fullmatch(name))
     if _LOCAL_DRAFT.fullmatch(name):
         return b"PAR1".startswith(head[:4])
     if "_temporary" in parents or suffix == ".crc":

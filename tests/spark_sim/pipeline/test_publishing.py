@@ -163,6 +163,8 @@ def test_a_table_without_the_mark_is_known_by_its_columns_and_one_with_it_may_la
         ("._SUCCESS.crc", b"crc\x00\x00\x00\x02\x00"),
         (".part-00000.snappy.parquet.crc", b"crc\x00\x00"),
         ("batch=b1/_temporary/0/_temporary/attempt_1/part-00000.snappy.parquet", b"PAR1 unfinished"),
+        ("batch=b1/_temporary/0/_temporary/attempt_1/.part-00000.snappy.parquet.crc", b""),
+        ("batch=b1/_temporary/0/_temporary/attempt_1/.part-00000.snappy.parquet.crc", b"crc"),
         (f"batch=b1/.{'0' * 32}", b"PAR1 unfinished"),
         (f"batch=b1/.{'0' * 32}", b""),
         ("part-00000.json", b'{"unit_key":"x","sweep_id":"y"'),
