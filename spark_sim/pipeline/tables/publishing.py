@@ -37,6 +37,8 @@ DRAFT_START: Final = '{"schema": "streams-assignor/draft", "version": 1, '
 _NEW, _READY, _OLD = "new", "ready", "old"
 _OF_FILE_SYSTEMS: Final = "lost+found"
 """A folder at the top of a volume, which is never touched."""
+_MAY_BE_EMPTY: Final = re.compile(r"/(batch=[^/]*|_temporary(/.*)?)$")
+"""Folders that a killed writer of a table may have created and no more."""
 _BEGINNING: Final = 65_536
 _MOST_NAMES: Final = 5
 
@@ -142,7 +144,10 @@ def _foreign(entry: os.DirEntry[str], path: str, results: Results) -> Iterator[s
                 if not results.owns(path, file):
                     yield path
     elif "/" in path or path in results.tables:
-        for each in os.scandir(entry.path):
+        entries = [*os.scandir(entry.path)]
+        if not entries and "/" in path and not _MAY_BE_EMPTY.search(path):
+            yield f"{path}/"
+        for each in entries:
             yield from _foreign(each, f"{path}/{each.name}", results)
     else:
         yield f"{path}/"

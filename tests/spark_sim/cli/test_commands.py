@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from spark_sim.cli._replay import replay
 from spark_sim.cli._report import report
 from spark_sim.cli._sweep import PRESET_NAMES, sweep
+from spark_sim.pipeline.folder import open_folder
 from spark_sim.pipeline.presets import PRESETS
 from spark_sim.pipeline.suites import FinishedSweep
 from spark_sim.pipeline.sweep import SweepError
@@ -410,6 +411,32 @@ def test_a_page_that_cannot_be_written_is_one_line_that_says_where_else(tmp_path
     assert f"Error: cannot write {page}: Not a directory; `report DIR --html FILE` writes it elsewhere" == only_line(
         result.stderr
     )
+
+
+def test_report_replaces_only_files_of_its_own_and_waits_for_no_sweep(tmp_path):
+    """It replaced any file with the name of a page or an export, also in the middle of a sweep."""
+    out, others = tmp_path / "out", tmp_path / "others"
+    assert 0 == run(sweep, "--from", "1.1", "--to", "2.0", "--plan", "offline", *SMALL, "--out", out).exit_code
+    others.mkdir()
+    (others / "matrix.json").write_text("[[1, 0], [0, 1]]")
+    (others / "notes.txt").write_text("mine")
+    (tmp_path / "thesis.html").write_text("<title>Thesis</title>")
+    into_file = run(report, out, "--html", tmp_path / "thesis.html")
+    into_folder = run(report, out, "--exports", others)
+    with open_folder(out):
+        meanwhile = run(report, out)
+
+    assert [2, 2, 2] == [each.exit_code for each in (into_file, into_folder, meanwhile)]
+    assert f"expected no file or an earlier page, got {tmp_path / 'thesis.html'}" in only_line(into_file.stderr)
+    assert "has other files, or damaged ones (matrix.json)" in only_line(into_folder.stderr)
+    assert "another sweep is writing to" in only_line(meanwhile.stderr)
+    assert "<title>Thesis</title>" == (tmp_path / "thesis.html").read_text()
+    assert {"matrix.json": "[[1, 0], [0, 1]]", "notes.txt": "mine"} == {
+        each.name: each.read_text() for each in others.iterdir()
+    }
+    (others / "matrix.json").unlink()
+    assert 0 == run(report, out, "--exports", others).exit_code
+    assert {"matrix.json", "guide.json", "report.html", "notes.txt"} == {each.name for each in others.iterdir()}
 
 
 def test_report_of_a_folder_without_a_sweep_is_one_line_and_status_2(tmp_path):

@@ -121,6 +121,17 @@ def test_an_audit_refuses_what_no_audit_wrote_and_names_it(tmp_path, path, given
     assert content(tmp_path) == before
 
 
+def test_an_empty_folder_in_a_table_is_refused_unless_a_killed_writer_leaves_such(tmp_path):
+    for name in ("batch=1", "batch=2/_temporary/0"):
+        (tmp_path / "units" / name).mkdir(parents=True)
+    with open_folder(tmp_path):
+        pass
+    (tmp_path / "units" / "mine").mkdir()
+
+    with pytest.raises(ResultFolderError, match=r"\(units/mine/\)"), open_folder(tmp_path):
+        pytest.fail("it was opened")
+
+
 def test_a_file_of_another_table_is_refused(tmp_path):
     put_table(tmp_path / "kinds" / "part-0.parquet", RUNS)
 
