@@ -274,3 +274,16 @@ def test_a_public_module_is_used_outside_its_folder(graph):
             unused.append(module)
 
     assert [] == sorted(unused)
+
+
+def test_processes_are_started_only_where_it_is_known_how_they_end():
+    """The workers of a killed audit stayed: each of these modules ends its children however their parent ends."""
+    starters = {"multiprocessing", "concurrent.futures.process", "subprocess"}
+    found = {str(path) for path in TREE if starters & imported_modules((ROOT / path).read_text())}
+    pools = {str(path) for path in TREE if "ProcessPoolExecutor" in (ROOT / path).read_text()}
+
+    assert found | pools == {
+        "assignor/demo/_member_process.py",  # the member stops when its standard input ends
+        "spark_sim/pipeline/spark/java.py",  # asks `java` for its version, for at most a minute
+        "spark_sim/worker_pool.py",  # the worker exits when its parent does
+    }

@@ -8,8 +8,6 @@ from __future__ import annotations
 import pickle
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -20,6 +18,7 @@ from spark_sim.conformance.bounces import MOST_JOINS, Bounce
 from spark_sim.conformance.excerpt import ExcerptVerdict, judge_excerpt
 from spark_sim.pipeline.tables.parquet import parquet_writer
 from spark_sim.pipeline.tables.schema import Table, columns_of
+from spark_sim.worker_pool import WorkerPool
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -83,7 +82,7 @@ def compare_in_processes(bounces: Sequence[Bounce], processes: int) -> list[Row]
     waiting = sorted(bounces, key=_JOINS, reverse=True)
     if processes == 1 or len(waiting) <= 1:
         return _in_order(map(compare_bounce, waiting))
-    with ProcessPoolExecutor(min(processes, len(waiting)), get_context("spawn")) as pool:
+    with WorkerPool(min(processes, len(waiting))) as pool:
         return _in_order(pool.map(compare_bounce, waiting))
 
 

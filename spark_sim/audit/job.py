@@ -6,9 +6,8 @@ import json
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, as_completed
 from contextlib import contextmanager
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,6 +27,7 @@ from spark_sim.audit.sources.live import NO_RECORD
 from spark_sim.audit.storage import is_uri, require_own, upload
 from spark_sim.pipeline.tables.parquet import parquet_writer
 from spark_sim.pipeline.tables.publishing import Results, begins_with, open_results, page_titled
+from spark_sim.worker_pool import WorkerPool
 
 SUMMARY_FILE: Final = "audit.json"
 REPORT_FILE: Final = "report.html"
@@ -151,17 +151,13 @@ def _summaries(
             yield audit_partition(each, kept, draft)
             on_partition(done, len(partitions))
         return
-    with ProcessPoolExecutor(min(processes, len(partitions)), get_context("spawn")) as pool:
+    with WorkerPool(min(processes, len(partitions))) as pool:
         futures: list[Future[PartitionSummary]] = [
             pool.submit(audit_partition, each, kept, draft) for each in partitions
         ]
-        try:
-            for done, future in enumerate(as_completed(futures), start=1):
-                yield future.result()
-                on_partition(done, len(partitions))
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
+        for done, future in enumerate(as_completed(futures), start=1):
+            yield future.result()
+            on_partition(done, len(partitions))
 
 
 def _audit(source: Source, summaries: list[PartitionSummary]) -> Audit:

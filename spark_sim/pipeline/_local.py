@@ -1,24 +1,17 @@
-"""Local processes that compute work units.
-
-They ignore Ctrl-C, which the driver handles, and exit when the driver exits.
-"""
+"""Local processes that compute work units."""
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import signal
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from spark_sim.pipeline.tables.engine import SweepEngine
 from spark_sim.pipeline.tables.local import LocalTables, commit_task
 from spark_sim.pipeline.worker import UnitTask
+from spark_sim.worker_pool import WorkerPool
 
 
 class LocalEngine(SweepEngine):
@@ -26,9 +19,9 @@ class LocalEngine(SweepEngine):
 
     one_task_per_batch = True
 
-    def __init__(self, folder: Path, pool: Executor) -> None:
+    def __init__(self, folder: Path, pool: WorkerPool) -> None:
         self.store = LocalTables(folder)
-        self.pool = pool
+        self.pool: WorkerPool = pool
         self.compute = partial(_commit_batch, folder)
 
     def cores(self) -> int:
@@ -39,18 +32,14 @@ class LocalEngine(SweepEngine):
         """Do nothing: the folder is locked."""
 
     def cancel(self) -> None:
-        """Terminate the processes of the pool, which then fails all its futures.
-
-        No future is cancelled, because Python 3.11's pool fails on cancelled futures when its processes are gone.
-        """
-        for child in multiprocessing.active_children():
-            child.terminate()
+        """Terminate the processes of the pool, which then fails all its futures."""
+        self.pool.terminate()
 
 
 @contextmanager
 def local_engine(folder: Path) -> Iterator[LocalEngine]:
     """Provide a process for each core of this machine; they start with the first task."""
-    with worker_pool(_available_cores()) as pool:
+    with WorkerPool(_available_cores()) as pool:
         yield LocalEngine(folder, pool)
 
 
@@ -60,32 +49,3 @@ def _available_cores() -> int:
 
 def _commit_batch(folder: Path, tasks: Sequence[UnitTask]) -> list[tuple[str, str]]:
     return [found for task in tasks for found in commit_task(task, folder)]
-
-
-def worker_pool(count: int) -> Executor:
-    """Return a pool of so many processes."""
-    return _SigintFreePool(count, multiprocessing.get_context("spawn"), _exit_with_parent)
-
-
-class _SigintFreePool(ProcessPoolExecutor):
-    """Starts its processes in ``submit`` while SIGINT is blocked; they inherit that, so they never receive it."""
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Submit a call; a SIGINT of this moment is delivered at its end."""
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        try:
-            return super().submit(fn, *args, **kwargs)
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _exit_with_parent() -> None:
-    """Exit when the driver is killed; otherwise the worker would wait for its next task for ever."""
-    driver = multiprocessing.parent_process()
-
-    def watch() -> None:
-        if driver is not None:
-            driver.join()
-            os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()

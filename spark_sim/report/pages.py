@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from jinja2 import Template
+
+_CONTENT_SECURITY_POLICY: Final = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'unsafe-inline'",
+        "style-src 'unsafe-inline'",
+        "img-src data:",
+        "base-uri 'none'",
+        "form-action 'none'",
+    )
+)
+"""A page loads nothing and sends nothing, whatever its data has become part of."""
 
 
 def page_template(package: str) -> Template:
@@ -15,5 +27,6 @@ def page_template(package: str) -> Template:
     environment = Environment(
         loader=PackageLoader(package), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+    environment.globals["content_security_policy"] = _CONTENT_SECURITY_POLICY
     environment.policies["json.dumps_kwargs"] = {}
     return environment.get_template("report.html.j2")

@@ -3,6 +3,8 @@
 import gzip
 import json
 import signal
+import subprocess
+import sys
 from pathlib import Path
 from random import Random
 
@@ -24,6 +26,7 @@ from tests.assignor.audit.segments import Pair, batch, message_set
 from tests.assignor.audit.test_history import hostile
 
 REAL = Path(__file__).parent / "segments"
+ROOT = Path(__file__).parents[3]
 
 
 def run(*arguments):
@@ -336,3 +339,26 @@ def test_ctrl_c_of_follow_interrupts_no_call_of_spark():
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is before
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from spark_sim.audit.job import run_audit
+from spark_sim.audit.partition_audit import AuditFilter
+from spark_sim.audit.sources import segments_source
+
+if __name__ == "__main__":
+    source, out = segments_source(sys.argv[1]), Path(sys.argv[2])
+    run_audit(source, out, AuditFilter(), processes=2, on_partition=lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+"""
+
+
+@pytest.mark.slow
+def test_its_workers_end_when_it_is_killed(made_up, tmp_path):
+    """They waited for their next partition for ever. They hold its output open, so a reader of it notices."""
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED, made_up, tmp_path / "out"], cwd=ROOT, stdout=subprocess.PIPE, timeout=120
+    )
+
+    assert -signal.SIGKILL == killed.returncode

@@ -10,6 +10,7 @@ from attrs import evolve
 from spark_sim.model.scenario import Scenario
 from spark_sim.model.simulation import Simulation
 from spark_sim.report.html import page_data, render_html
+from spark_sim.report.pages import page_template
 from spark_sim.search.cell_result import UpgradeResult
 from spark_sim.search.release_roles import ROLES
 from tests.spark_sim.made_up import EXAMPLE, MATRIX, everything
@@ -118,6 +119,16 @@ def test_runs_that_upgrades_share_are_counted_once(text):
 def test_all_releases_make_a_light_page(text_of_all):
     assert 78 * 79 * 3 == len(everything())
     assert len(text_of_all.encode()) < MOST_BYTES
+
+
+@pytest.mark.parametrize("package", ["spark_sim.report", "spark_sim.audit"])
+def test_every_page_forbids_itself_to_load_or_send_anything(package):
+    """That of a sweep had no such policy."""
+    source = page_template(package).environment.loader.get_source(None, "report.html.j2")[0]
+    head, _, _ = source.partition("<title>")
+
+    assert 'http-equiv="Content-Security-Policy" content="{{ content_security_policy }}"' in head
+    assert "default-src 'none'" in page_template(package).environment.globals["content_security_policy"]
 
 
 # -- in a browser ----------------------------------------------------------------------------------------------------
