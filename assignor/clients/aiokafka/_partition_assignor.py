@@ -26,6 +26,7 @@ from typing import Any, ClassVar, Final
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import KafkaError
 
+from assignor.clients._lifetimes import forbid_after_fork
 from assignor.clients._settings_check import check_heartbeat, check_login, hide_secrets
 from assignor.clients.adapter import ClientAdapter, ClusterMetadata, partition_counts
 from assignor.clients.aiokafka import _private_api
@@ -73,6 +74,7 @@ class StreamsPartitionAssignor(ClientAdapter):
         hide_secrets(login)  # in the logs of aiokafka
         self.warn_of_reset(_private_api.auto_offset_reset(consumer))
         self.consumer = consumer
+        forbid_after_fork(consumer, "this AIOKafkaConsumer")
         self.session.timeout_seconds = _private_api.session_seconds(consumer)
         consumer.start = self._raising_failure(consumer.start, self._before_start)
         consumer.getone = self._getone(consumer.getone)

@@ -28,6 +28,7 @@ from kafka.future import Future
 from assignor.clients._session import Session
 from assignor.clients.adapter import MemberGeneration
 from assignor.clients.confluent._errors import as_fatal_error, as_kafka_error, is_retriable
+from assignor.clients.confluent._fetcher import RecordFetcher
 from assignor.clients.confluent._membership import NOT_POLLED, Call, Membership
 from assignor.clients.confluent._record_buffer import Offsets
 from assignor.clients.kafka_python import StreamsPartitionAssignor
@@ -49,8 +50,7 @@ class ClassicMembership(Membership):
     Args:
         settings: those of the kafka-python consumer.
         assignor_factory: returns the assignor with the given listener.
-        listener: called on the user's thread, which runs ``callbacks``.
-        has_tasks: whether the user's thread owns any task.
+        fetcher: called on the user's thread, which runs ``callbacks``; it knows the tasks that this thread owns.
         parts: see ``Membership``.
     """
 
@@ -58,18 +58,16 @@ class ClassicMembership(Membership):
         self,
         settings: Mapping[str, Any],
         assignor_factory: Callable[[TaskRebalanceListener], MemberAssignor],
-        listener: TaskRebalanceListener,
-        *,
-        has_tasks: Callable[[], bool],
+        fetcher: RecordFetcher,
         **parts: Any,
     ) -> None:
         super().__init__(settings["group_id"], **parts)
         self.leave_count = 0
         """How often the member has left because the user did not poll."""
-        self.adapter = assignor_factory(_UserThreadListener(self, listener))
+        self.adapter = assignor_factory(_UserThreadListener(self, fetcher))
         self.adapter.membership = self
         self._settings = settings
-        self._has_tasks = has_tasks
+        self._fetcher = fetcher
         self._client: Any = None
         self._consumer: Any = None
         self._callbacks_discarded = False
@@ -176,7 +174,7 @@ class ClassicMembership(Membership):
 
     def _can_leave(self) -> bool:
         """Whether to leave now: a member with tasks first waits for the end of a join, which blocks commits."""
-        waits = self.adapter.joining and self._has_tasks()
+        waits = self.adapter.joining and self._fetcher.has_tasks()
         return self._stop_deadline_passed() if waits else self._stopping.is_set()
 
     # -- on the I/O thread ----------------------------------------------------------------------------------------
@@ -216,17 +214,31 @@ class ClassicMembership(Membership):
 
     def _run_and_wake(self, call: Call, done: Future) -> None:
         """Run a call, and complete its future; on the user's thread."""
+        begun = self._fetcher.begun_calls
         try:
             call()
+        except BaseException:
+            if self._fetcher.begun_calls == begun:  # a signal handler came before: the partitions change nevertheless
+                call()
+            raise
         finally:
+            try:
+                self._wake(done)
+            except BaseException:
+                self._wake(done)
+                raise
+
+    def _wake(self, done: Future) -> None:
+        """Complete the future of a call that has ended; twice is as once."""
+        with self._lock:
+            waited = done in self._pending
+        if waited:
+            self._complete(done)
             with self._lock:
-                waited = done in self._pending
                 self._pending.discard(done)
-            if waited:
-                self._complete(done)
 
     def _complete(self, done: Future) -> None:
-        self.adapter.call_soon(partial(done.success, None))
+        self.adapter.call_soon(partial(_succeed, done))
 
 
 class MemberAssignor(StreamsPartitionAssignor):
@@ -300,6 +312,11 @@ class _PausingListener(ConsumerRebalanceListener):  # type: ignore[misc]  # kafk
 
 def _raise_failure(error: Exception) -> None:
     raise error
+
+
+def _succeed(done: Future) -> None:
+    if not done.is_done:
+        done.success(None)
 
 
 def _no_op(*_: object) -> None:

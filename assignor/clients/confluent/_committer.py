@@ -157,7 +157,12 @@ class Committer:
         for each in commits:
             for offsets in each.offsets:
                 merged.update(offsets)
-        self._send(merged, lambda error: self._answered(commits, error), lambda: self._in_flight is commits)
+        try:
+            self._send(merged, lambda error: self._answered(commits, error), lambda: self._in_flight is commits)
+        except BaseException:  # of a signal handler: nothing may wait for an answer that may not come
+            self._in_flight = None
+            self._buffer.not_committed(merged)
+            raise
 
     def _answered(self, commits: list[_Commits], error: BaseException | None) -> None:
         if self._in_flight is not commits:

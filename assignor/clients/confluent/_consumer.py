@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import time
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from threading import RLock, get_ident
 from types import TracebackType
 from typing import Any, Final, Self
@@ -14,6 +16,8 @@ from uuid import UUID
 import kafka
 from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 
+from assignor.clients._interrupts import has_begun
+from assignor.clients._lifetimes import forbid_after_fork, warn_unless_closed
 from assignor.clients._session import MAX_DOUBT_SESSIONS, now
 from assignor.clients.adapter import ClientAdapter
 from assignor.clients.confluent._classic_membership import ClassicMembership, MemberAssignor
@@ -93,17 +97,19 @@ class StreamsConsumer:
         self._on_commit = settings.on_commit
         self._auto_commit_interval = settings.auto_commit_interval_seconds is not None
         self._error_cb = settings.fetcher_settings.get("error_cb")
-        reading = {**settings.fetcher_settings, "error_cb": self._on_error}
+        # The thread of the membership refers to neither of both: otherwise it would keep a consumer that is dropped.
+        user: Any = weakref.proxy(self)
         self._fetcher = RecordFetcher(
-            reading,
+            {**settings.fetcher_settings, "error_cb": lambda error: user._on_error(error)},
             check_listener(listener),
-            before_revocation=self._commit_before_revocation,
-            finish_commits=self._finish_commits,
+            before_revocation=lambda: user._commit_before_revocation(),
+            finish_commits=lambda *, lost: user._finish_commits(lost=lost),
         )
+        fetcher: Any = weakref.proxy(self._fetcher)
         common = {
             "buffer": self._fetcher.buffer,
-            "poll_watchdog": PollWatchdog(self._fetcher.progress, settings.max_poll_seconds),
-            "periodic_call": (settings.auto_commit_interval_seconds, self._auto_commit_now)
+            "poll_watchdog": PollWatchdog(lambda: fetcher.progress(), settings.max_poll_seconds),
+            "periodic_call": (settings.auto_commit_interval_seconds, lambda: user._auto_commit_now())
             if settings.auto_commit_interval_seconds
             else None,
         }
@@ -114,7 +120,7 @@ class StreamsConsumer:
             self._membership = new_streams_membership(
                 settings,
                 topology,
-                self._fetcher,
+                fetcher,
                 process_id=process_id,
                 observer=observer,
                 without_effect=[name for name, value in without_effect.items() if value],
@@ -147,8 +153,7 @@ class StreamsConsumer:
             self._membership = ClassicMembership(
                 settings.member_settings,
                 new_assignor,
-                self._fetcher,
-                has_tasks=self._fetcher.has_tasks,
+                fetcher,
                 **common,
             )
         self._callbacks = self._membership.callbacks
@@ -160,6 +165,9 @@ class StreamsConsumer:
         self._lock = RLock()  # one thread at a time: `close` may be another one
         self._in_callback = self._closing = self._closed = False
         self._polling_thread = get_ident()
+        name = f"StreamsConsumer of group {self._group}"
+        forbid_after_fork(self, name)
+        self._note_closed = warn_unless_closed(self, name, partial(_abandon, self._membership, self._admin))
         self._membership.start()
 
     def __repr__(self) -> str:
@@ -191,15 +199,19 @@ class StreamsConsumer:
         """Return up to ``num_messages`` records; fewer when ``timeout`` seconds are over."""
         found: list[Message] = []
         deadline = _deadline(timeout)
-        while True:
-            with self._lock:
-                if found and (self._callbacks or self._closing or not self._may_return()):
+        try:
+            while True:
+                with self._lock:
+                    if found and (self._callbacks or self._closing or not self._may_return()):
+                        return found
+                    # Never both: a callback would commit records that this call has not returned yet.
+                    if found or self._run_callbacks():
+                        self._fetcher.consume(num_messages - len(found), _remaining(deadline), found)
+                if len(found) >= num_messages or time.monotonic() >= deadline:
                     return found
-                # Never both: a callback would commit records that this call has not returned yet.
-                if found or self._run_callbacks():
-                    found += self._fetcher.consume(num_messages - len(found), _remaining(deadline))
-            if len(found) >= num_messages or time.monotonic() >= deadline:
-                return found
+        except BaseException:  # of a signal handler, or of librdkafka
+            self._fetcher.buffer.put_back(found)
+            raise
 
     def __iter__(self) -> Iterator[tuple[TaskId, Message]]:
         """Yield each record with its task until the consumer is closed; ``KafkaException`` for an error."""
@@ -235,8 +247,7 @@ class StreamsConsumer:
         self._check_open()
         self._in_callback, self._polling_thread = True, get_ident()
         try:
-            while self._callbacks:
-                self._callbacks.popleft()()
+            self._run_queued()
         finally:
             self._in_callback = False
             if self._closing:
@@ -252,6 +263,18 @@ class StreamsConsumer:
             )
         self._fetcher.idle(WAIT_SECONDS / 5)
         return False
+
+    def _run_queued(self) -> None:
+        """Run the queued callbacks; one of them may poll, and so run those behind it."""
+        while self._callbacks:
+            callback = self._callbacks[0]
+            try:
+                self._callbacks.popleft()
+                callback()
+            except BaseException as error:
+                if not has_begun(callback, error.__traceback__):  # a signal handler came before: the group waits for it
+                    callback()
+                raise
 
     def _may_return(self) -> bool:
         """Whether the member certainly owns the tasks, if it has any: otherwise there may be messages about errors."""
@@ -474,6 +497,7 @@ class StreamsConsumer:
             while self._callbacks:  # `on_commit` for each of them
                 self._callbacks.popleft()()
             self._fetcher.close()
+            self._note_closed()
             if self._admin:
                 self._admin.close()
             self._callbacks.clear()
@@ -485,6 +509,14 @@ class StreamsConsumer:
     def _check_open(self) -> None:
         if self._closed and not self._in_callback:
             raise ConsumerClosedError("Consumer closed")
+
+
+def _abandon(membership: Membership, admin: KafkaPythonAdmin | None) -> None:
+    """Leave the group without the user's thread, when the consumer is gone."""
+    membership.stop()
+    membership.discard_callbacks()
+    if admin:
+        admin.close()
 
 
 def _deadline(timeout: float) -> float:

@@ -6,6 +6,7 @@ It has the group id only to look up committed offsets. Everything here runs on t
 from __future__ import annotations
 
 import time
+import weakref
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from types import MappingProxyType
@@ -38,9 +39,6 @@ _RESETS: Final[Mapping[str, int]] = MappingProxyType(
 )
 """Where to start without a committed offset, by the value of ``auto.offset.reset``."""
 
-_GROUP_ERRORS: Final = frozenset({KafkaError.GROUP_AUTHORIZATION_FAILED})
-"""Errors of the group, which the member receives too and raises as ``FatalError``."""
-
 _QUEUE_LIMIT: Final = "queued.min.messages"
 _DEFAULT_QUEUE_LIMIT: Final = 100_000
 
@@ -53,7 +51,8 @@ def partition_key(partition: TopicPartition) -> PartitionKey:
 class RecordFetcher(TaskRebalanceListener):
     """Reads the partitions of the assigned tasks, and calls the user's ``listener``.
 
-    The listener is called before the first record of a task, and before its partitions are unassigned.
+    The listener is called before the first record of a task, and before its partitions are unassigned. A signal handler
+    may raise at any point (``_interrupts``), so a step that must not be left half done is done again: twice is as once.
     """
 
     def __init__(
@@ -68,8 +67,13 @@ class RecordFetcher(TaskRebalanceListener):
         """The task that reads each assigned partition."""
         self.fetch_count = 0
         """Number of calls that asked for records."""
+        self.begun_calls = 0
+        """Number of calls about changed tasks that have begun."""
         self.consumer: Final = new_consumer(config)
-        self.buffer: Final = RecordBuffer(int(config.get(_QUEUE_LIMIT, _DEFAULT_QUEUE_LIMIT)), self._positions)
+        this = weakref.proxy(self)
+        self.buffer: Final = RecordBuffer(
+            int(config.get(_QUEUE_LIMIT, _DEFAULT_QUEUE_LIMIT)), lambda: this._positions()
+        )
         """Records that are fetched but not returned yet."""
         self._listener = listener
         self._before_revocation = before_revocation
@@ -82,49 +86,73 @@ class RecordFetcher(TaskRebalanceListener):
 
     def on_tasks_assigned(self, tasks: PartitionsByTask) -> None:
         """Call the user's listener, which may ``seek``, then read the partitions."""
-        new = {(topic, number): task for task, partitions in tasks.items() for topic, number in partitions}
-        self.tasks.update(new)
-        self._unpositioned.update(dict.fromkeys(new))
+        self.begun_calls += 1
         try:
+            self._add(tasks)
             require_synchronous(self._listener.on_tasks_assigned(tasks))
         finally:
+            self._add(tasks)
             self._assign_positions()
 
     def on_tasks_revoked(self, tasks: PartitionsByTask) -> None:
         """Call the user's listener, which may still commit, then stop reading."""
+        self.begun_calls += 1
         try:
             self._before_revocation()
             require_synchronous(self._listener.on_tasks_revoked(tasks))
         finally:
-            self._finish_commits(lost=False)
-            self._unassign(tasks)
+            try:
+                self._finish_commits(lost=False)
+            finally:
+                try:
+                    self._unassign(tasks)
+                except BaseException:
+                    self._unassign(tasks)
+                    raise
 
     def on_tasks_lost(self, tasks: PartitionsByTask) -> None:
         """Stop reading, then call the user's listener."""
-        self._finish_commits(lost=True)
-        self._unassign(tasks)
-        require_synchronous(self._listener.on_tasks_lost(tasks))
+        self.begun_calls += 1
+        try:
+            self._finish_commits(lost=True)
+            self._unassign(tasks)
+        except BaseException:
+            self._unassign(tasks)
+            raise
+        finally:
+            require_synchronous(self._listener.on_tasks_lost(tasks))
 
     def on_standby_tasks_added(self, tasks: PartitionsByTask) -> None:
         """Call the user's listener."""
+        self.begun_calls += 1
         require_synchronous(self._listener.on_standby_tasks_added(tasks))
 
     def on_standby_tasks_removed(self, tasks: PartitionsByTask) -> None:
         """Call the user's listener."""
+        self.begun_calls += 1
         require_synchronous(self._listener.on_standby_tasks_removed(tasks))
 
     def offset_sums(self) -> OffsetSums:
         """Return the sums of the user's listener; the only method that is not called on the user's thread."""
         return require_synchronous(self._listener.offset_sums())
 
+    def _add(self, tasks: PartitionsByTask) -> None:
+        """Own the partitions of these tasks, unless that is so."""
+        new = {(topic, number): task for task, partitions in tasks.items() for topic, number in partitions}
+        owned = {**self.tasks, **new}
+        unpositioned = {**self._unpositioned, **dict.fromkeys(new.keys() - self.tasks.keys())}
+        self.tasks, self._unpositioned = owned, unpositioned
+
     def _unassign(self, tasks: PartitionsByTask) -> None:
+        """Stop to read the partitions of these tasks, unless that is so."""
         gone = {name for name, task in self.tasks.items() if task in tasks}
-        self.tasks = {name: task for name, task in self.tasks.items() if name not in gone}
         self.buffer.forget(gone)
-        read = gone - self._unpositioned.keys()
-        for name in gone:
-            self._unpositioned.pop(name, None)
-        self.consumer.incremental_unassign([TopicPartition(*name) for name in read])
+        read = [TopicPartition(*name) for name in gone - self._unpositioned.keys()]
+        kept = {name: task for name, task in self.tasks.items() if name not in gone}
+        unpositioned = {name: offset for name, offset in self._unpositioned.items() if name not in gone}
+        # With the next call of C one step: no signal handler comes between them.
+        self.tasks, self._unpositioned = kept, unpositioned
+        self.consumer.incremental_unassign(read)
 
     def _assign_positions(self) -> None:
         """Start to read at the committed offsets; unknown ones are looked up again at the next `fetch`.
@@ -140,8 +168,11 @@ class RecordFetcher(TaskRebalanceListener):
         placed = {name: offset for name, offset in self._unpositioned.items() if offset is not None}
         if not placed:
             return
-        self._unpositioned = {name: None for name in self._unpositioned if name not in placed}
-        self.consumer.incremental_assign([TopicPartition(*name, offset) for name, offset in placed.items()])
+        read = [TopicPartition(*name, offset) for name, offset in placed.items()]
+        remaining: dict[PartitionKey, int | None] = {name: None for name in self._unpositioned if name not in placed}
+        # With the next call of C one step: no signal handler comes between them.
+        self._unpositioned = remaining
+        self.consumer.incremental_assign(read)
         if paused := [TopicPartition(*name) for name in self.buffer.paused & placed.keys()]:
             self.consumer.pause(paused)
 
@@ -153,21 +184,21 @@ class RecordFetcher(TaskRebalanceListener):
         self._assign_remaining()
         if self.buffer.ready:
             return
-        found = _without_group_errors(self.consumer.consume(self.buffer.batch_size, 0))
-        if not found and (message := self.consumer.poll(min(seconds, WAIT_SECONDS))) is not None:
-            found = _without_group_errors([message])
-        if found:
-            self.buffer.fill(found)
+        buffer, consumer = self.buffer, self.consumer
+        if buffer.receive(consumer.consume, buffer.batch_size, 0) or buffer.receive_one(
+            consumer.poll, min(seconds, WAIT_SECONDS)
+        ):
+            buffer.fill()
+            buffer.fit_batch()
 
-    def consume(self, number: int, seconds: float) -> list[Message]:
-        """Return at most ``number`` records: those fetched already, otherwise those of the next ``WAIT_SECONDS``."""
+    def consume(self, number: int, seconds: float, into: list[Message]) -> None:
+        """Append at most ``number`` records: those fetched already, otherwise those of the next ``WAIT_SECONDS``."""
         self.fetch_count += 1
         self._assign_remaining()
-        if self.buffer.ready:
-            return self.buffer.take(number)
-        found = _without_group_errors(self.consumer.consume(number, min(seconds, WAIT_SECONDS)))
-        self.buffer.returned(found)
-        return found
+        buffer = self.buffer
+        if not buffer.ready and buffer.receive(self.consumer.consume, number, min(seconds, WAIT_SECONDS)):
+            buffer.fill()
+        buffer.take(number, into)
 
     def _assign_remaining(self) -> None:
         if self._unpositioned:
@@ -244,8 +275,3 @@ def new_consumer(config: Mapping[str, Any]) -> Consumer:
         if error.args[0].code() == KafkaError._INVALID_ARG and (hint := closest_keys(config)):
             raise ConfigException(f"{error.args[0].str()}: {hint}") from error
         raise
-
-
-def _without_group_errors(messages: list[Message]) -> list[Message]:
-    """Return the messages without errors of the group."""
-    return [each for each in messages if (error := each.error()) is None or error.code() not in _GROUP_ERRORS]

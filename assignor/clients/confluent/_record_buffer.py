@@ -3,16 +3,22 @@
 A call of librdkafka costs several times what taking a record from a list does, so records are fetched in batches. A
 batch is small: what librdkafka has queued for itself stays bounded by its own settings, and this is next to nothing
 beside it.
+
+A signal handler may raise at any point (``_interrupts``). No record is lost then: each is moved from one place to the
+next by one call of C, and what belongs together is assigned together.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from itertools import chain, islice
+from operator import is_not
 from threading import RLock
-from typing import Final
+from typing import Any, Final
 
-from confluent_kafka import Message
+from confluent_kafka import KafkaError, Message
 
 PartitionKey = tuple[str, int]
 """Topic and partition number."""
@@ -23,6 +29,11 @@ Offsets = dict[PartitionKey, tuple[int, str]]
 _BATCH_RECORDS: Final = 500
 _BATCH_BYTES: Final = 1_000_000
 _FIRST_BATCH: Final = 16
+_GROUP_ERRORS: Final = frozenset({KafkaError.GROUP_AUTHORIZATION_FAILED})
+"""Errors of the group, which the member receives too and raises as ``FatalError``."""
+
+_IS_MESSAGE: Final[Any] = partial(is_not, None)
+"""A function of C. The message itself counts as false if it has no value."""
 
 
 class RecordBuffer:
@@ -52,23 +63,41 @@ class RecordBuffer:
         self._counted = 0  # how many of `_batch` are in `_offsets`
         self._offsets: Offsets | None = None  # None as long as nothing has asked for them
         self._changed: set[PartitionKey] = set()
+        self._received: deque[Message] = deque()  # not in `_batch` yet
         self._paused: dict[PartitionKey, list[Message]] = {}
 
-    def fill(self, messages: list[Message]) -> None:
-        """Take a batch of at least one record; the last batch must have been returned."""
-        self._rebase(messages)
-        self.ready.extend(messages)
-        size = sum(map(len, messages)) // len(messages) + 1
-        self.batch_size = max(1, min(self._most_records, _BATCH_BYTES // size))
+    def receive(self, read: Callable[[int, float], Iterable[Message]], number: int, seconds: float) -> bool:
+        """Take what a call of librdkafka returns; return whether there is anything."""
+        self._received.extend(chain.from_iterable(map(read, (number,), (seconds,))))
+        return bool(self._received)
 
-    def returned(self, messages: list[Message]) -> None:
-        """Note records that go to the user without being buffered."""
-        if self._offsets is not None:
-            self._rebase(list(messages))
+    def receive_one(self, poll: Callable[[float], Message | None], seconds: float) -> bool:
+        """Take the message that a call of librdkafka may return; return whether there is anything."""
+        self._received.extend(filter(_IS_MESSAGE, map(poll, (seconds,))))
+        return bool(self._received)
 
-    def take(self, number: int) -> list[Message]:
-        """Return the next records, at most so many."""
-        return [self.ready.popleft() for _ in range(min(number, len(self.ready)))]
+    def fill(self) -> None:
+        """Make the received records the next batch; the last one must have been returned."""
+        self._replace(self._pending(), self._paused)
+
+    def fit_batch(self) -> None:
+        """Make the next batch as large as the records of this one let it be."""
+        if self._batch:
+            size = sum(map(len, self._batch)) // len(self._batch) + 1
+            self.batch_size = max(1, min(self._most_records, _BATCH_BYTES // size))
+
+    def take(self, number: int, into: list[Message]) -> None:
+        """Append the next records, at most so many."""
+        into.extend(islice(iter(self.ready.popleft, None), min(number, len(self.ready))))
+
+    def put_back(self, messages: list[Message]) -> None:
+        """Return these records again, the last ones that were returned: they are not to be committed."""
+        with self.lock:
+            self.before_change()
+            first = _first_offsets(messages)
+            if self._offsets is not None:
+                self._offsets.update((name, (first[name], "")) for name in first.keys() & self._offsets.keys())
+            self._store([*messages, *self._pending()], self._paused)
 
     # -- offsets ------------------------------------------------------------------------------------------------------
 
@@ -111,10 +140,7 @@ class RecordBuffer:
 
     def overlaid(self, positions: dict[PartitionKey, int]) -> dict[PartitionKey, int]:
         """Return positions of librdkafka without the records that were not returned."""
-        first: dict[PartitionKey, int] = {}
-        for message in (*self.ready, *(message for held in self._paused.values() for message in held)):
-            if message.error() is None and (offset := message.offset()) is not None:
-                first.setdefault(message_partition(message), offset)
+        first = _first_offsets([*self.ready, *(message for held in self._paused.values() for message in held)])
         return {name: first.get(name, offset) for name, offset in positions.items()}
 
     def _count(self, end: int) -> Offsets:
@@ -128,28 +154,19 @@ class RecordBuffer:
             self._offsets.update(found)
         return found
 
-    def _rebase(self, batch: Sequence[Message]) -> None:
-        with self.lock:
-            self.before_change()
-            if self._offsets is not None:
-                self._changed.update(self._count(self.end))
-            self._batch, self._counted = batch, 0
-
     # -- partitions ---------------------------------------------------------------------------------------------------
 
     def discard(self, names: set[PartitionKey]) -> None:
         """Drop the records of these partitions that were not returned."""
-        self._replace([message for message in self.ready if message_partition(message) not in names])
-        for name in names & self._paused.keys():
-            self._paused[name] = []
+        paused = {name: [] if name in names else held for name, held in self._paused.items()}
+        self._replace(self._without(names), paused)
 
     def forget(self, names: set[PartitionKey]) -> None:
         """Drop all about partitions that are not assigned any more."""
-        self.discard(names)
+        self._replace(self._without(names), {name: held for name, held in self._paused.items() if name not in names})
         with self.lock:
             self._changed -= names
             for name in names:
-                self._paused.pop(name, None)
                 if self._offsets is not None:
                     self._offsets.pop(name, None)
 
@@ -160,24 +177,56 @@ class RecordBuffer:
 
     def pause(self, names: set[PartitionKey]) -> None:
         """Set the records of these partitions aside."""
-        for name in names:
-            self._paused.setdefault(name, [])
+        paused = {name: [*self._paused.get(name, ())] for name in self._paused.keys() | names}
         kept: list[Message] = []
-        for message in self.ready:
-            self._paused.get(message_partition(message), kept).append(message)
-        self._replace(kept)
+        for message in self._pending():
+            paused.get(message_partition(message), kept).append(message)
+        self._replace(kept, paused)
 
     def resume(self, names: set[PartitionKey]) -> None:
         """Return the records of these partitions next."""
-        held = [message for name in sorted(names) for message in self._paused.pop(name, [])]
-        self._replace([*held, *self.ready])
+        held = [message for name in sorted(names) for message in self._paused.get(name, ())]
+        paused = {name: messages for name, messages in self._paused.items() if name not in names}
+        self._replace([*held, *self._pending()], paused)
 
-    def _replace(self, ready: list[Message]) -> None:
-        self._rebase(ready)
-        self.ready.clear()
-        self.ready.extend(ready)
+    def _pending(self) -> list[Message]:
+        """Return what was not returned, without errors of the group."""
+        return [*self.ready, *filter(_is_for_user, self._received)]
+
+    def _without(self, names: set[PartitionKey]) -> list[Message]:
+        return [message for message in self._pending() if message_partition(message) not in names]
+
+    def _replace(self, ready: list[Message], paused: dict[PartitionKey, list[Message]]) -> None:
+        """Make these the batch, of which nothing was returned, and the records of paused partitions; all or nothing."""
+        with self.lock:
+            self.before_change()
+            if self._offsets is not None:
+                self._changed.update(self._count(self.end))
+            self._store(ready, paused)
+
+    def _store(self, ready: list[Message], paused: dict[PartitionKey, list[Message]]) -> None:
+        received: deque[Message] = deque()
+        try:
+            self.ready.clear()
+        finally:
+            try:
+                self.ready.extend(ready)
+            finally:
+                self._batch, self._counted, self._paused, self._received = ready, 0, paused, received
 
 
 def message_partition(message: Message) -> PartitionKey:
     """Return the partition of a record; an error message may have none."""
     return message.topic() or "", message.partition() or 0
+
+
+def _is_for_user(message: Message) -> bool:
+    return (error := message.error()) is None or error.code() not in _GROUP_ERRORS
+
+
+def _first_offsets(messages: Iterable[Message]) -> dict[PartitionKey, int]:
+    first: dict[PartitionKey, int] = {}
+    for message in messages:
+        if message.error() is None and (offset := message.offset()) is not None:
+            first.setdefault(message_partition(message), offset)
+    return first

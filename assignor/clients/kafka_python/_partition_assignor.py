@@ -24,6 +24,7 @@ from typing import Any, ClassVar, Final
 import kafka
 from kafka import KafkaConsumer
 
+from assignor.clients._lifetimes import forbid_after_fork, warn_unless_closed
 from assignor.clients._settings_check import check_login, hide_secrets
 from assignor.clients.adapter import (
     ClientAdapter,
@@ -85,6 +86,9 @@ class StreamsPartitionAssignor(ClientAdapter, _private_api.AbstractPartitionAssi
         consumer.config.update(hide_secrets(consumer.config))
         self.warn_of_reset(consumer.config["auto_offset_reset"])
         self.consumer = consumer
+        name = f"KafkaConsumer of group {consumer.config['group_id']}"
+        forbid_after_fork(consumer, name)
+        self._note_closed = warn_unless_closed(consumer, name)
         self._commit_connection = CommitConnection(consumer)
         self.session.timeout_seconds = _private_api.session_seconds(consumer)
         _private_api.hook_session(
@@ -102,6 +106,11 @@ class StreamsPartitionAssignor(ClientAdapter, _private_api.AbstractPartitionAssi
             on_join_complete=self.on_join_complete,
             on_close=lambda: self.on_close(lost=self.is_generation_lost),
         )
+
+    async def on_close(self, *, lost: bool = False) -> None:
+        """The consumer is closed; see ``ClientAdapter``."""
+        self._note_closed()
+        await super().on_close(lost=lost)
 
     def identity(self) -> dict[str, str]:
         """Return the process id, and once bound the consumer's ``group_id`` and ``client_id``."""

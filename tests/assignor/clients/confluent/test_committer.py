@@ -6,6 +6,7 @@ from typing import Any
 
 import kafka
 import pytest
+from confluent_kafka import KafkaError
 
 from assignor.clients.confluent._committer import Answered, Committer
 from assignor.clients.confluent._record_buffer import Offsets, RecordBuffer
@@ -62,11 +63,13 @@ class Group:
         """Fetch a batch, and return all of it."""
         messages = [Record(*record) for record in records]
         self.fetch(*messages)
-        self.buffer.take(len(messages))
+        self.buffer.take(len(messages), [])
         return messages
 
     def fetch(self, *messages: Record) -> None:
-        self.buffer.fill(list(messages))  # type: ignore[arg-type]
+        self.buffer.receive(lambda *_: messages, len(messages), 0)  # type: ignore[arg-type,return-value]
+        self.buffer.fill()
+        self.buffer.fit_batch()
 
 
 def storing(answers: list[Any]) -> Answered:
@@ -161,8 +164,10 @@ def test_a_commit_looks_at_each_returned_record_once_and_at_no_other(group: Grou
     """`commit()` walked everything that was buffered: 123 records per second."""
     messages = [Record(0, offset) for offset in range(500)]
     group.fetch(*messages)
+    for message in messages:
+        message.looked_at = 0
     for _ in range(100):
-        group.buffer.take(1)
+        group.buffer.take(1, [])
         group.committer.commit_returned()
         group.answer(None)
 
@@ -174,9 +179,9 @@ def test_a_commit_has_the_records_returned_when_it_was_called(group: Group) -> N
     """The request is made later, when the user has received more."""
     group.committer.commit({("data", 9): (1, "")})
     group.fetch(*(Record(0, offset) for offset in range(4)))
-    group.buffer.take(2)
+    group.buffer.take(2, [])
     group.committer.commit_returned()
-    group.buffer.take(2)
+    group.buffer.take(2, [])
     group.read((0, 4))
     group.answer(None)
 
@@ -293,8 +298,8 @@ def test_a_synchronous_commit_without_an_answer_times_out(group: Group) -> None:
 
 
 def test_errors_are_no_records(group: Group) -> None:
-    group.fetch(Record(0, 5), Record(0, 6, error="end"))
-    group.buffer.take(2)
+    group.fetch(Record(0, 5), Record(0, 6, error=KafkaError(KafkaError._PARTITION_EOF)))
+    group.buffer.take(2, [])
 
     assert {("data", 0): (6, "")} == group.committer.uncommitted()
 
@@ -309,7 +314,7 @@ def test_a_batch_of_large_records_is_small() -> None:
     group = Group()
     group.fetch(Large(0, 0))
     assert 2 == group.buffer.batch_size
-    group.buffer.take(1)
+    group.buffer.take(1, [])
     group.read((0, 1))
     assert 500 == group.buffer.batch_size
     assert 7 == RecordBuffer(7, dict).batch_size

@@ -583,6 +583,30 @@ def test_attempts_during_an_outage_leave_nothing_behind(caplog: pytest.LogCaptur
     assert descriptors() <= files
 
 
+def test_a_consumer_that_is_dropped_without_close_frees_its_threads_and_sockets(cluster: MockCluster) -> None:
+    """Seven threads and 22 descriptors stayed, also where the listener refers to its consumer."""
+    threads, sockets = {*threading.enumerate()}, descriptors()
+
+    def use_and_drop() -> None:
+        listener = Listener()
+        settings = {**cluster.confluent_settings(), "group.id": "dropped", "log_level": 0}
+        listener.consumer = consumer = StreamsConsumer(  # type: ignore[attr-defined]
+            settings, TOPOLOGY, listener=listener, admin=False
+        )
+        poll_until(all_shared(consumer), consumer)
+
+    use_and_drop()
+    with pytest.warns(ResourceWarning, match="unclosed StreamsConsumer of group dropped"):
+        gc.collect()
+    for thread in {*threading.enumerate()} - threads:
+        thread.join(SECONDS)
+    deadline = time.monotonic() + SECONDS
+    while descriptors() > sockets:
+        assert time.monotonic() < deadline, "descriptors stay"
+
+    assert threads >= {*threading.enumerate()}
+
+
 @pytest.mark.parametrize("waits", [0.0, 0.3])
 def test_close_interrupts_the_search_for_a_broker(caplog: pytest.LogCaptureFixture, waits: float) -> None:
     """It went on for half a minute."""

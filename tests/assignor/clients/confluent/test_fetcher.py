@@ -104,7 +104,7 @@ def test_one_partition_does_not_wait_for_another() -> None:
 
     reading.on_tasks_assigned(TASKS)
     assert {("data", 0): 7} == consumer.reads
-    reading.consume(1, 0)
+    reading.consume(1, 0, [])
     assert {("data", 0): 7, ("data", 1): 8} == consumer.reads
 
 

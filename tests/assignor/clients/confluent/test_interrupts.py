@@ -1,0 +1,248 @@
+"""A signal handler raises, wherever Python may run one: no record is lost but the one in hand, and no callback."""
+
+import dis
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+from confluent_kafka import Message, TopicPartition
+
+import assignor.clients.confluent
+from assignor import Subtopology, Topology
+from assignor.clients._interrupts import has_begun
+from assignor.clients.confluent import StreamsConsumer
+from assignor.clients.confluent._classic_membership import ClassicMembership
+from assignor.rebalance_listener import NoOpListener
+from subscription_codec import TaskId
+from subscription_codec import TopicPartition as Partition
+
+OURS = str(Path(assignor.clients.confluent.__file__).parent)
+HANDLERS_RUN_AFTER = {"CALL", "CALL_FUNCTION_EX", "CALL_KW", "JUMP_BACKWARD"}
+NAMES = [("orders", 0), ("orders", 1)]
+TASKS = {TaskId(0, number): frozenset({Partition(topic, number)}) for topic, number in NAMES}
+EACH = 6
+EVERY_RECORD = sorted((number, offset) for _, number in NAMES for offset in range(EACH))
+
+
+class Interrupted(Exception):
+    """What the handler raises."""
+
+
+class Interrupt:
+    """Raises at the n-th place where Python may run a signal handler while this folder's code runs."""
+
+    def __init__(self, number: int) -> None:
+        self.number, self.seen = number, 0
+        self._opcodes: dict[FrameType, str] = {}
+
+    def __enter__(self) -> "Interrupt":
+        self._before = sys.gettrace()
+        sys.settrace(self._on_call)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.settrace(self._before)
+
+    @property
+    def has_raised(self) -> bool:
+        return self.seen > self.number
+
+    def _pass(self) -> None:
+        self.seen += 1
+        if self.seen == self.number + 1:
+            raise Interrupted
+
+    def _on_call(self, frame: FrameType, _event: str, _: object) -> Any:
+        if not frame.f_code.co_filename.startswith(OURS):
+            return None
+        frame.f_trace_opcodes = True
+        self._pass()
+        return self._on_opcode
+
+    def _on_opcode(self, frame: FrameType, event: str, _: object) -> Any:
+        if event == "opcode":
+            before = self._opcodes.get(frame)
+            self._opcodes[frame] = dis.opname[frame.f_code.co_code[frame.f_lasti]]
+            if before in HANDLERS_RUN_AFTER:
+                self._pass()
+        return self._on_opcode
+
+
+class Librdkafka:
+    """As much of a ``Consumer`` as is asked for; each of its calls is one step, as one of C is."""
+
+    def __init__(self) -> None:
+        self.at: dict[tuple[str, int], int] = {}
+
+    def committed(self, partitions: list[TopicPartition], **_: float) -> list[TopicPartition]:
+        return [TopicPartition(each.topic, each.partition, 0) for each in partitions]
+
+    def incremental_assign(self, partitions: Iterable[TopicPartition]) -> None:
+        names = {(each.topic, each.partition): each.offset for each in partitions}
+        assert not names.keys() & self.at.keys(), "librdkafka refuses what it has"
+        self.at.update(names)
+
+    def incremental_unassign(self, partitions: Iterable[TopicPartition]) -> None:
+        for each in partitions:
+            del self.at[(each.topic, each.partition)]
+
+    def consume(self, number: int, _timeout: float) -> list[Message]:
+        found = [self._next(name) for name in [*self.at] * number if self.at[name] < EACH]
+        return found[:number] if len(found) <= number else self._give_back(found, number)
+
+    def _give_back(self, found: list[Message], number: int) -> list[Message]:
+        for message in found[number:]:
+            name = message.topic() or "", message.partition() or 0
+            self.at[name] = min(self.at[name], message.offset() or 0)
+        return found[:number]
+
+    def _next(self, name: tuple[str, int]) -> Message:
+        self.at[name] += 1
+        return Message(topic=name[0], partition=name[1], offset=self.at[name] - 1, value=b"")
+
+    def poll(self, _timeout: float) -> Message | None:
+        return next(iter(self.consume(1, 0)), None)
+
+    def position(self, partitions: list[TopicPartition]) -> list[TopicPartition]:
+        return [
+            TopicPartition(each.topic, each.partition, self.at.get((each.topic, each.partition), -1001))
+            for each in partitions
+        ]
+
+    def close(self) -> None:
+        """Nothing to do."""
+
+
+class Listener(NoOpListener):
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def on_tasks_assigned(self, _: Any) -> None:
+        self.calls.append("assigned")
+
+    def on_tasks_revoked(self, _: Any) -> None:
+        self.calls.append("revoked")
+
+
+@pytest.fixture(name="consumer")
+def fixture_consumer(monkeypatch: pytest.MonkeyPatch) -> Iterator[StreamsConsumer]:
+    """A consumer without a group: the tests are its group."""
+    monkeypatch.setattr(ClassicMembership, "start", lambda _: None)
+    config = {"bootstrap.servers": "127.0.0.1:1", "group.id": "billing", "log_level": 0, "error_cb": lambda _: None}
+    consumer = StreamsConsumer(config, Topology.of(Subtopology(sources=["orders"])), admin=False)
+    yield consumer
+    consumer._fetcher.close()
+
+
+def rebalance(consumer: StreamsConsumer, call: Callable[[], object]) -> Any:
+    """Queue a call of the listener as the member does; return what tells the member that it has ended."""
+    membership: Any = consumer._membership
+    done = object()
+    ended: list[object] = []
+    membership._pending.add(done)
+    membership._complete = ended.append
+    membership.callbacks.append(partial(membership._run_and_wake, call, done))
+    return ended
+
+
+def begin(consumer: StreamsConsumer) -> None:
+    consumer._session.begin(consumer._session.now())
+
+
+def poll_one(consumer: StreamsConsumer) -> list[Message]:
+    return [message] if (message := consumer.poll(0)) is not None else []
+
+
+def every_interrupt(attempt: Callable[[Interrupt], None]) -> int:
+    """Make the attempt with the interrupt at the first place, the second, until it is over before; return how many."""
+    number = 0
+    while True:
+        interrupt = Interrupt(number)
+        attempt(interrupt)
+        if not interrupt.has_raised:
+            return number
+        number += 1
+
+
+READS = [(poll_one, 1), (lambda consumer: consumer.consume(4, 0), 0), (lambda consumer: consumer.consume(50, 0), 0)]
+
+
+@pytest.mark.parametrize(("read", "may_lose"), READS, ids=["poll", "consume", "consume-all"])
+def test_an_exception_of_a_signal_handler_loses_at_most_the_record_in_hand(
+    consumer: StreamsConsumer, read: Callable[[StreamsConsumer], list[Message]], may_lose: int
+) -> None:
+    """Up to 500 records were lost, and the next commit passed over them."""
+    fetcher: Any = consumer._fetcher
+
+    def attempt(interrupt: Interrupt) -> None:
+        librdkafka = fetcher.consumer = Librdkafka()
+        fetcher.on_tasks_assigned(TASKS)
+        begin(consumer)
+        found: list[Message] = []
+        with interrupt:
+            while sum(librdkafka.at.values()) < EACH * len(NAMES) or fetcher.buffer.ready or fetcher.buffer._received:
+                try:
+                    found += read(consumer)
+                except Interrupted:
+                    for (_, number), (offset, _) in consumer._committer.uncommitted().items():
+                        assert offset <= may_lose + sum(message.partition() == number for message in found)
+        fetcher.on_tasks_revoked(TASKS)
+        places = sorted((message.partition(), message.offset()) for message in found)
+        assert may_lose >= len(EVERY_RECORD) - len(places)
+        assert sorted({*EVERY_RECORD} & {*places}) == places
+
+    assert every_interrupt(attempt) > 50
+
+
+def test_an_exception_of_a_signal_handler_leaves_no_rebalance_half_done(consumer: StreamsConsumer) -> None:
+    """A callback that was taken from the queue and not called yet was lost, and the group waited for it."""
+    fetcher: Any = consumer._fetcher
+    listener = fetcher._listener = Listener()
+
+    def attempt(interrupt: Interrupt) -> None:
+        librdkafka = fetcher.consumer = Librdkafka()
+        listener.calls.clear()
+        begin(consumer)
+        with interrupt:
+            for call, reads in ((fetcher.on_tasks_assigned, NAMES), (fetcher.on_tasks_revoked, [])):
+                ended = rebalance(consumer, partial(call, TASKS))
+                while not ended:
+                    try:
+                        consumer.poll(0)
+                    except Interrupted:
+                        continue
+                try:
+                    consumer.poll(0)
+                except Interrupted:
+                    consumer.poll(0)
+                assert (sorted(reads), sorted(reads)) == (sorted(fetcher.tasks), sorted(librdkafka.at))
+        assert {*listener.calls} <= {"assigned", "revoked"}
+        assert not fetcher.buffer.ready
+
+    assert every_interrupt(attempt) > 50
+
+
+def test_a_call_has_begun_when_its_first_line_has() -> None:
+    def call(_: object) -> None:
+        raise Interrupted
+
+    def trace_of(called: Callable[[], object], handler: Any = None) -> Any:
+        try:
+            sys.settrace(handler)
+            called()
+        except Interrupted as error:
+            return error.__traceback__
+        finally:
+            sys.settrace(None)
+
+    def raise_at_once(*_: object) -> None:
+        raise Interrupted
+
+    failing = partial(call, None)
+    assert has_begun(failing, trace_of(failing))
+    assert not has_begun(failing, trace_of(failing, raise_at_once))
+    assert not has_begun(failing, trace_of(raise_at_once))
