@@ -79,15 +79,14 @@ def bounce(
 
 
 def _run_bounce(settings: BounceSettings, as_json: bool) -> BounceSummary:
-    from rich.console import Console
-
     from assignor.cli._member import MEMBER_COMMAND
     from assignor.clients.mock_cluster import MockClusterError
     from assignor.demo import render
     from assignor.demo.load_generator import LoadGeneratorError
     from assignor.demo.runner import Bounce, BounceError
+    from assignor.formats.console import SafeConsole
 
-    console, problem = Console(quiet=as_json), None
+    console, problem = SafeConsole(quiet=as_json), None
     with render.live_display(console) as on_change, Bounce(settings, MEMBER_COMMAND, on_change) as bounced:
         try:
             bounced.run()

@@ -10,10 +10,11 @@ from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
 from rich import box
-from rich.console import Console, Group
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from assignor.formats.console import SafeConsole
 from assignor.formats.jsonl import BadLine, error_object
 from assignor.formats.metadata_json import DecodeOptions, decode_or_error, parse_hex
 from assignor.formats.text import printable
@@ -70,7 +71,7 @@ def _decode_field(kind: str, given: object, reading: DecodeOptions) -> dict[str,
 
 def print_capture(name: str, found: Iterable[Generation]) -> None:
     """Print the tables of a capture."""
-    Console(highlight=False).print(Text(printable(name)), render_capture(found))
+    SafeConsole(highlight=False).print(Text(printable(name)), render_capture(found))
 
 
 def render_capture(found: Iterable[Generation]) -> Group:

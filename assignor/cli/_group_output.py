@@ -87,10 +87,10 @@ class TableOutput:
     """Tables; when watching, a terminal redraws them, and other output shows only the changes."""
 
     def __init__(self, everything: bool) -> None:
-        from rich.console import Console
+        from assignor.formats.console import SafeConsole
 
         self._everything = everything
-        self._console = Console(highlight=False)
+        self._console = SafeConsole(highlight=False)
 
     def show(self, groups: Sequence[InspectedGroup]) -> None:
         self._console.print(self._render(groups))

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from assignor.formats.text import sanitize
+from assignor.formats.text import SafeStream, sanitize
 
 
 class LazyCommand(NamedTuple):
@@ -82,6 +82,7 @@ def run_script(cli: click.Command) -> None:
     """Run the console script and exit; a usage error is one line on standard error."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # some terminals lack some characters
+    sys.stdout, sys.stderr = (SafeStream(each) if each else each for each in (sys.stdout, sys.stderr))
     try:
         status = cli.main(prog_name="streams-assignor", standalone_mode=False)
     except click.ClickException as error:

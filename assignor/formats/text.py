@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import IO, Any, Final
 
+_CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""What terminals obey: control characters except tab and newline, and those that change the direction of text."""
 _MAX_MESSAGE_LENGTH: Final = 2_000
 """Characters. A message may repeat user input, and that may be a whole file by mistake."""
 _COMMAND: Final = "streams-assignor "
@@ -17,6 +19,35 @@ _LABEL: Final = re.compile(r" *(\d+\. |- |[a-z][a-z ]*: +)?")
 def printable(text: str) -> str:
     """Escape control characters and bytes that are not text: a blob must not control the terminal."""
     return text if text.isprintable() else text.encode("unicode_escape").decode("ascii")
+
+
+def without_controls(text: str) -> str:
+    r"""Escape what a terminal would obey, as JSON escapes it, so that a document stays one.
+
+    >>> print(without_controls("orders\x1b[31m\n"), end="")
+    orders\u001b[31m
+    """
+    return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+class SafeStream:
+    """Standard output or standard error to which text from outside cannot send a control character.
+
+    It has no ``buffer``, which would be a way around.
+    """
+
+    def __init__(self, stream: IO[str]) -> None:
+        self.stream: Final = stream
+        """What this one writes to; for those that send control characters on purpose."""
+
+    def write(self, text: str) -> int:
+        """Write the text with escapes."""
+        return self.stream.write(without_controls(text))
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "buffer":
+            raise AttributeError(name)
+        return getattr(self.stream, name)
 
 
 def truncate(message: str) -> str:

@@ -262,12 +262,12 @@ def _say(line: str) -> None:
 
 
 def _run(source: Source, out: str, kept: Any, processes: int, master: str) -> Audit:
-    from rich.console import Console
     from rich.progress import Progress
 
+    from assignor.formats.console import SafeConsole
     from spark_sim.audit.job import results_folder, run_audit
 
-    with results_folder(out) as folder, Progress(console=Console(stderr=True), transient=True) as progress:
+    with results_folder(out) as folder, Progress(console=SafeConsole(stderr=True), transient=True) as progress:
         task = progress.add_task("partitions", total=len(source.partitions))
         return run_audit(
             source,

@@ -36,9 +36,9 @@ def problems(group: dict[str, Any]) -> list[dict[str, Any]]:
 
 def show(found: Audit, out: str) -> None:
     """Print the summary of an audit whose results are in ``out``."""
-    from rich.console import Console
+    from assignor.formats.console import SafeConsole
 
-    console = Console()
+    console = SafeConsole()
     rebalances = sum(group["generations"] for group in found.groups)
     interval = f"{_time(found.first_time)} to {_time(found.last_time)} UTC"
     console.print(f"{len(found.groups)} groups, {rebalances} rebalances, {interval}", highlight=False)

@@ -111,12 +111,11 @@ def replay(scenario: str, summary: bool, verbose: bool, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(result.as_json(), ensure_ascii=False))
     else:
-        from rich.console import Console
-
+        from assignor.formats.console import SafeConsole
         from spark_sim.report.console import print_judgement, print_trace
         from spark_sim.report.judgement import Judgement
 
-        console = Console(highlight=False)
+        console = SafeConsole(highlight=False)
         judgement = Judgement(result.verdict == SAFE, f"{result.verdict}: {result.summary}")
         print_judgement(console, judgement)
         if not summary:

@@ -12,8 +12,7 @@ from spark_sim.cli._exit_status import CommandFailed, WrongUsage, one_line_error
 from spark_sim.cli._spark_options import REMOTE, SETTINGS, STORAGE_FORMAT
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
+    from assignor.formats.console import SafeConsole
     from spark_sim.pipeline.suites import FinishedSweep
 
 
@@ -42,14 +41,13 @@ def report(source: str, html: Path | None, exports: Path | None, **how: Any) -> 
       streams-assignor report sweep-results --html upgrades.html
       streams-assignor report s3a://bucket/sweep --exports sweep-results
     """  # noqa: D301  # \b is the character by which click leaves lines alone
-    from rich.console import Console
-
+    from assignor.formats.console import SafeConsole
     from spark_sim.pipeline.folder import REPORT
     from spark_sim.pipeline.sweep import local_folder
     from spark_sim.pipeline.tables.publishing import locked
     from spark_sim.report.renderers import RENDERERS
 
-    console = Console(highlight=False)
+    console = SafeConsole(highlight=False)
     with one_line_errors():
         folder = local_folder(source)
         if folder is not None and not folder.is_dir():
@@ -75,7 +73,7 @@ def report(source: str, html: Path | None, exports: Path | None, **how: Any) -> 
 def _read(
     source: str,
     folder: Path | None,
-    console: Console,
+    console: SafeConsole,
     *,
     master: str | None,
     remote: str | None,

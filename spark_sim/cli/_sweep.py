@@ -15,8 +15,7 @@ from upgrade.plans import MATRICES, Plan, Upgrade
 from upgrade.releases import resolve_release
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
+    from assignor.formats.console import SafeConsole
     from spark_sim.pipeline.suites import FinishedSweep, Suite
     from spark_sim.pipeline.work_units import SweepConfig
 
@@ -172,8 +171,7 @@ def sweep(
     with one_line_errors():
         suite = _suite(preset, brokers=brokers, faults=faults, **chosen)
         suite = _slice(suite, part) if part else suite
-    from rich.console import Console
-
+    from assignor.formats.console import SafeConsole
     from spark_sim.cli._report import page_of
     from spark_sim.pipeline.folder import REPORT
     from spark_sim.pipeline.sweep import PROCESSES, local_folder
@@ -185,7 +183,7 @@ def sweep(
     if preset:
         _confirm_cost(suite, preset, yes=yes)
     renderer = RENDERERS[suite.kind]
-    console = Console(stderr=as_json, highlight=False)
+    console = SafeConsole(stderr=as_json, highlight=False)
     engine = remote or master or ("local[*]" if renderer.has_page else PROCESSES)
     if settings and engine == PROCESSES:
         raise WrongUsage(f"--conf is a setting of Spark, and --master {PROCESSES} has none")
@@ -339,7 +337,7 @@ def _upgrades(origin: str, target: str, plan: str | None, upgrade_from: str | No
     return upgrades_between(origin, target, plan, upgrade_from)
 
 
-def _run_sweep(suite: Suite, out: str, console: Console, **how: Any) -> FinishedSweep:
+def _run_sweep(suite: Suite, out: str, console: SafeConsole, **how: Any) -> FinishedSweep:
     from spark_sim.pipeline.sweep import SweepError, run_sweep
     from spark_sim.report.progress import show_progress
     from spark_sim.report.renderers import RENDERERS

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-
+from assignor.formats.console import SafeConsole
 from assignor.formats.text import count, format_seconds
 from upgrade import Upgrade
 from upgrade.verdict import Verdict
@@ -29,7 +28,7 @@ def estimate_impact(
     from spark_sim.advice import impact
 
     group = impact.GroupProfile(members, impact.workload_with(tasks, standbys, static=static), session_timeout)
-    with Console(stderr=True).status(
+    with SafeConsole(stderr=True).status(
         f"exploring every schedule, then playing the plan with {count(members, 'member')} ..."
     ):
         return impact.estimate_impact(hops, group)

@@ -1,0 +1,120 @@
+"""No control character of a text from outside reaches the terminal, whatever command prints it and however."""
+
+import io
+import json
+import logging
+import re
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from assignor.cli.lazy_group import run_script
+from assignor.formats.console import SafeConsole
+from assignor.formats.text import SafeStream
+from spark_sim.cli.main import cli
+
+ROOT = Path(__file__).parents[3]
+EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m\r\x08\u202e"
+CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]")
+TOPOLOGY = """Topologies:
+   Sub-topology: 0
+    Source: KSTREAM-SOURCE-0000000000 (topics: [{evil}orders])
+      --> sums
+    Processor: sums (stores: [{evil}sums])
+      --> none
+      <-- KSTREAM-SOURCE-0000000000
+"""
+
+
+class Terminal(io.StringIO):
+    encoding = "utf-8"
+    errors = "strict"
+
+    def isatty(self) -> bool:
+        return True
+
+
+def printed(monkeypatch: pytest.MonkeyPatch, command: click.Command, *arguments: object) -> str:
+    """What a command prints on a terminal."""
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stdout", terminal)
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(sys, "argv", ["streams-assignor", *map(str, arguments)])
+    with pytest.raises(SystemExit):
+        run_script(command)
+    return terminal.getvalue()
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_plan_escapes_what_topologies_have(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, form: str) -> None:
+    """It cleared the screen and set the title of the window."""
+    before, after = tmp_path / "before.txt", tmp_path / "after.txt"
+    before.write_text(TOPOLOGY.replace("{evil}", EVIL[:-4]))
+    after.write_text(TOPOLOGY.replace("{evil}", "new-"))
+
+    found = printed(monkeypatch, cli, "plan", "2.8", "4.0", "-o", form, "--topologies", before, after)
+
+    assert not CONTROLS.search(found)
+    assert "owned" in found
+
+
+@click.command
+def noisy() -> None:
+    click.echo(EVIL)
+    click.echo(EVIL, err=True)
+    print(EVIL)
+    logging.getLogger("noisy").addHandler(logging.StreamHandler())
+    logging.getLogger("noisy").error(EVIL)
+    console = SafeConsole(width=500)
+    table = Table(EVIL, title=Text(EVIL))
+    table.add_row(EVIL)
+    console.print(table, EVIL, Text(EVIL), markup=False)
+    with console.status(EVIL):
+        print(EVIL)
+    raise click.ClickException(EVIL)
+
+
+def test_every_way_to_print_is_safe(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+
+    found = printed(monkeypatch, noisy)
+
+    assert not CONTROLS.search(found)
+    assert 10 <= found.count("owned")
+
+
+def test_styles_and_live_displays_still_reach_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+
+    @click.command
+    def coloured() -> None:
+        console = SafeConsole(width=80)
+        with console.status("waiting"):
+            print("beside it")
+        console.print("red", style="red")
+
+    found = printed(monkeypatch, coloured)
+
+    assert "\x1b[31mred\x1b[0m" in found
+    assert r"\u001b" not in found
+
+
+def test_json_with_control_characters_stays_json() -> None:
+    terminal = Terminal()
+    SafeStream(terminal).write(json.dumps({"name": EVIL}, ensure_ascii=False))
+
+    assert {"name": EVIL} == json.loads(terminal.getvalue())
+    assert not CONTROLS.search(terminal.getvalue())
+
+
+def test_no_command_has_another_console() -> None:
+    paths = [path for package in ("assignor", "spark_sim", "upgrade") for path in ROOT.glob(f"{package}/**/*.py")]
+    others = [path.name for path in paths if re.search(r"(?<!Safe)\bConsole\(", path.read_text())]
+
+    assert issubclass(SafeConsole, Console)
+    assert [] == others
