@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Final, NoReturn
-from weakref import WeakKeyDictionary, finalize
+from weakref import WeakKeyDictionary, WeakMethod, finalize
 
 from assignor.errors import StreamsAssignorError
 
@@ -37,6 +37,16 @@ def warn_unless_closed(client: Any, name: str, abandon: Callable[[], object] = l
     ``abandon`` is called, which must not refer to the object.
     """
     return finalize(client, _abandon, os.getpid(), name, abandon).detach
+
+
+def weakly(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that calls a method while its object exists, and does not keep the object."""
+    found = WeakMethod(method)
+
+    def call(*arguments: Any, **named: Any) -> Any:
+        return None if (alive := found()) is None else alive(*arguments, **named)
+
+    return call
 
 
 def _abandon(process: int, name: str, abandon: Callable[[], object]) -> None:

@@ -17,7 +17,7 @@ import kafka
 from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 
 from assignor.clients._interrupts import has_begun
-from assignor.clients._lifetimes import forbid_after_fork, warn_unless_closed
+from assignor.clients._lifetimes import forbid_after_fork, warn_unless_closed, weakly
 from assignor.clients._session import MAX_DOUBT_SESSIONS, now
 from assignor.clients.adapter import ClientAdapter
 from assignor.clients.confluent._classic_membership import ClassicMembership, MemberAssignor
@@ -98,18 +98,17 @@ class StreamsConsumer:
         self._auto_commit_interval = settings.auto_commit_interval_seconds is not None
         self._error_cb = settings.fetcher_settings.get("error_cb")
         # The thread of the membership refers to neither of both: otherwise it would keep a consumer that is dropped.
-        user: Any = weakref.proxy(self)
         self._fetcher = RecordFetcher(
-            {**settings.fetcher_settings, "error_cb": lambda error: user._on_error(error)},
+            {**settings.fetcher_settings, "error_cb": weakly(self._on_error)},
             check_listener(listener),
-            before_revocation=lambda: user._commit_before_revocation(),
-            finish_commits=lambda *, lost: user._finish_commits(lost=lost),
+            before_revocation=weakly(self._commit_before_revocation),
+            finish_commits=weakly(self._finish_commits),
         )
         fetcher: Any = weakref.proxy(self._fetcher)
         common = {
             "buffer": self._fetcher.buffer,
-            "poll_watchdog": PollWatchdog(lambda: fetcher.progress(), settings.max_poll_seconds),
-            "periodic_call": (settings.auto_commit_interval_seconds, lambda: user._auto_commit_now())
+            "poll_watchdog": PollWatchdog(weakly(self._fetcher.progress), settings.max_poll_seconds),
+            "periodic_call": (settings.auto_commit_interval_seconds, weakly(self._auto_commit_now))
             if settings.auto_commit_interval_seconds
             else None,
         }

@@ -6,7 +6,6 @@ It has the group id only to look up committed offsets. Everything here runs on t
 from __future__ import annotations
 
 import time
-import weakref
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from types import MappingProxyType
@@ -23,6 +22,7 @@ from confluent_kafka import (
     TopicPartition,
 )
 
+from assignor.clients._lifetimes import weakly
 from assignor.clients.confluent._errors import kafka_exception
 from assignor.clients.confluent._record_buffer import PartitionKey, RecordBuffer, message_partition
 from assignor.clients.confluent._settings import RESET, closest_keys
@@ -70,10 +70,7 @@ class RecordFetcher(TaskRebalanceListener):
         self.begun_calls = 0
         """Number of calls about changed tasks that have begun."""
         self.consumer: Final = new_consumer(config)
-        this = weakref.proxy(self)
-        self.buffer: Final = RecordBuffer(
-            int(config.get(_QUEUE_LIMIT, _DEFAULT_QUEUE_LIMIT)), lambda: this._positions()
-        )
+        self.buffer: Final = RecordBuffer(int(config.get(_QUEUE_LIMIT, _DEFAULT_QUEUE_LIMIT)), weakly(self._positions))
         """Records that are fetched but not returned yet."""
         self._listener = listener
         self._before_revocation = before_revocation

@@ -60,6 +60,7 @@ class StreamsPartitionAssignor(ClientAdapter, _private_api.AbstractPartitionAssi
     joining = True
     """Whether a join is under way."""
     _asked_at = float("-inf")
+    _note_closed: Callable[[], object] = staticmethod(lambda: None)
 
     def supported_protocols(self) -> list[_private_api.RebalanceProtocol]:
         """Return COOPERATIVE if this member keeps its partitions while it rejoins (KIP-429), otherwise EAGER."""
