@@ -172,7 +172,7 @@ def test_an_unknown_key_of_the_command_config_is_rejected(run, tmp_path):
 
     done = run("app", *BROKER, "--command-config", str(file))
     assert 2 == done.exit_code
-    assert "'ssl.what' is not supported here" in done.stderr
+    assert "key 1 of the file, which begins with ssl., is not supported here" in done.stderr
     assert "secret" not in done.stderr
 
 

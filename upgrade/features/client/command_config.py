@@ -8,15 +8,16 @@ from __future__ import annotations
 import logging
 import re
 import ssl
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, Self
 
 from attrs import field, frozen
 
 from upgrade.config_types import parse_bootstrap_servers
-from upgrade.errors import ConfigException, quote_input
+from upgrade.errors import ConfigException
 from upgrade.redaction import redact
 
 _log = logging.getLogger(__name__)
@@ -80,6 +81,11 @@ _LOGIN_KEYS: Final = {
 _LOGIN_MODULES: Final = ("PlainLoginModule", "ScramLoginModule", "Krb5LoginModule")
 _PASSWORD_MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 _STORES: Final = ("ssl.truststore", "ssl.keystore")
+_SECURITY_PREFIXES: Final = ("security.", "sasl.", "ssl.")
+_SIMILAR: Final = 0.85
+_MOST_COMPARED: Final = 100
+_LONGEST_COMPARED: Final = 60
+_MOST_SHOWN: Final = 10
 
 
 @frozen
@@ -113,29 +119,45 @@ class CommandConfig:
         keys are ignored with a warning, as in Java.
 
         Raises:
-            ConfigException: A value is invalid, or a security key is unknown; the message names the key.
+            ConfigException: A value is invalid, and the message names the key; or a security key is unknown, and the
+                message names its place.
         """
         rest = dict(given)
+        numbers = {key: number for number, key in enumerate(given, start=1)}
         brokers, controllers = (_parse(key, rest.pop(key, None), _parse_servers) for key in _BOOTSTRAP_KEYS)
         limit = _parse("default.api.timeout.ms", rest.pop("default.api.timeout.ms", None), _parse_milliseconds)
         settings = _parse_jaas(rest.pop("sasl.jaas.config", None))
-        unknown = []
         for store in _STORES:
             if f"{store}.location" in rest and f"{store}.type" not in rest:
                 raise ConfigException(f"{store}.location needs {store}.type=PEM; without it, Kafka takes it for JKS")
-        for key, value in rest.items():
-            if key in _KEYS:
-                name, reader = _KEYS[key]
-                found = _parse(key, value, reader)
-                settings |= {name: found} if name else {}
-            elif key.startswith(("security.", "sasl.", "ssl.")):
-                raise ConfigException(f"{quote_input(key)} is not supported here; supported are {', '.join(_known())}")
-            else:
-                unknown.append(key)
-        if unknown:
-            _log.warning("ignored, not supported here: %s", quote_input(unknown))
+        for key in [key for key in rest if key in _KEYS]:
+            name, reader = _KEYS[key]
+            found = _parse(key, rest.pop(key), reader)
+            settings |= {name: found} if name else {}
+        _refuse_unknown(rest, numbers)
         _apply_java_defaults(settings)
         return cls(settings, limit / 1000 if limit else None, brokers, controllers)
+
+
+def _refuse_unknown(unknown: Iterable[str], numbers: Mapping[str, int]) -> None:
+    """Refuse unknown keys about security, also misspelt ones, and warn of others.
+
+    A key is named by its place: what is not known to be a key may be a password, in a line that has gone wrong.
+    """
+    places = []
+    for key in unknown:
+        place, close = f"key {numbers[key]} of the file", None
+        if len(places) < _MOST_COMPARED and len(key) <= _LONGEST_COMPARED:
+            close = next(iter(get_close_matches(key, _known(), 1, _SIMILAR)), None)
+        place += f" (did you mean {close}?)" if close else ""
+        about = next((start for start in _SECURITY_PREFIXES if key.startswith(start)), None)
+        if about or (close and close.startswith(_SECURITY_PREFIXES)):
+            begins = f", which begins with {about}," if about else ""
+            raise ConfigException(f"{place}{begins} is not supported here; supported are {', '.join(_known())}")
+        places.append(place)
+    if places:
+        more = f" and {len(places) - _MOST_SHOWN} more" if len(places) > _MOST_SHOWN else ""
+        _log.warning("ignored, not supported here: %s%s", ", ".join(places[:_MOST_SHOWN]), more)
 
 
 def _apply_java_defaults(settings: dict[str, Any]) -> None:
