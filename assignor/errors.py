@@ -8,6 +8,7 @@ has changed.
 from typing import Final
 
 from subscription_codec import StreamsAssignorError
+from upgrade.redaction import hide
 
 __all__ = ["PARTITION_COUNT_MISMATCH", "FatalError", "MissingExtraError", "StreamsAssignorError", "UsageError"]
 
@@ -32,7 +33,7 @@ class FatalError(StreamsAssignorError):
     """Identifies the error; ``kafka_exception`` unless several errors have that exception."""
 
     def __init__(self, message: str, kafka_exception: str = "TaskAssignmentException", *, code: str = "") -> None:
-        super().__init__(message)
+        super().__init__(hide(message))  # it may repeat the text of a broker's error
         self.kafka_exception = kafka_exception
         self.code = code or kafka_exception
 

@@ -1,6 +1,7 @@
-"""Keeps passwords and tokens out of ``repr`` and out of the logs of the client libraries.
+"""Keeps passwords and tokens out of ``repr``, out of errors and out of the logs of the client libraries.
 
-kafka-python 3.0.12 and aiokafka 0.14.0 log their requests at DEBUG, with passwords and tokens.
+kafka-python 3.0.12 and aiokafka 0.14.0 log their requests at DEBUG, with passwords and tokens. A broker, or its
+authenticator, may repeat a password in the text of an error, which they raise and log.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ _PAYLOAD_LOGGERS: Final = (
     "kafka.net.transport",
     "aiokafka.conn",
 )
+_LIBRARIES: Final = ("kafka.", "aiokafka")
+_HIDDEN: Final = "[hidden]"
 
 
 class _Secret(str):
@@ -24,11 +27,11 @@ class _Secret(str):
     __slots__ = ()
 
     def __repr__(self) -> str:
-        return "'[hidden]'"
+        return f"'{_HIDDEN}'"
 
 
 class _RedactionFilter(logging.Filter):
-    """Drops log records that contain a secret."""
+    """Drops log records that contain a secret, and hides the secret in those that report an error."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -36,7 +39,11 @@ class _RedactionFilter(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         message = record.getMessage()
-        return not any(secret in message for secret in self.secrets)
+        hidden = hide(message)
+        if hidden == message:
+            return True
+        record.msg, record.args = hidden, None
+        return record.levelno >= logging.WARNING
 
 
 _REDACTION_FILTER: Final = _RedactionFilter()
@@ -55,9 +62,22 @@ def redact(text: str) -> str:
     if len(text) >= _MIN_LENGTH:
         with _LOCK:
             _REDACTION_FILTER.secrets |= _spellings(text)
-        for name in _PAYLOAD_LOGGERS:
+        known = [name for name in logging.root.manager.loggerDict if name.startswith(_LIBRARIES)]
+        for name in {*_PAYLOAD_LOGGERS, *known}:
             logging.getLogger(name).addFilter(_REDACTION_FILTER)
     return _Secret(text)
+
+
+def hide(text: str) -> str:
+    """Return a text from outside without the secrets that `redact` knows.
+
+    >>> _ = redact("hunter2")
+    >>> hide("wrong password hunter2")
+    'wrong password [hidden]'
+    """
+    for secret in sorted(_REDACTION_FILTER.secrets, key=len, reverse=True):
+        text = text.replace(secret, _HIDDEN)
+    return text
 
 
 def stop_redacting(text: str) -> None:

@@ -15,12 +15,16 @@ from assignor.errors import FatalError, StreamsAssignorError
 from assignor.protocol.internal_topics import TopicAdmin, create_internal_topics
 from assignor.streams_assignor import StreamsAssignor
 from subscription_codec import TopicPartition
+from upgrade.redaction import hide
 
 log = logging.getLogger(__name__)
 
 
 class LookupFailed(StreamsAssignorError):
     """The cluster did not answer an admin in time. The leader assigns without the result, and asks again later."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(hide(message))
 
 
 class Admin(TopicAdmin, Protocol):

@@ -5,6 +5,7 @@ import logging
 import pytest
 
 from upgrade import redaction
+from upgrade.features.client.errors import ApiError, Unreachable
 from upgrade.redaction import redact, stop_redacting
 
 
@@ -49,3 +50,16 @@ def test_what_is_forgotten_is_hidden_no_longer(caplog: pytest.LogCaptureFixture)
     logging.getLogger("kafka.net.connection").debug("an old token")
 
     assert ["an old token"] == caplog.messages
+
+
+def test_an_error_that_repeats_it_is_reported_without_it(caplog: pytest.LogCaptureFixture) -> None:
+    """A broker's authenticator wrote the password into the text of its error."""
+    logging.getLogger("kafka.some.module").setLevel(logging.WARNING)
+    redact("hunter2-hunter2")
+    redact("hunter2")
+    logging.getLogger("kafka.some.module").error("Connection failed: %s", "wrong password hunter2-hunter2")
+
+    assert ["Connection failed: wrong password [hidden]"] == caplog.messages
+    assert "a:1: no [hidden]" == str(Unreachable("a:1: no hunter2"))
+    refused = ApiError(58, "SASL_AUTHENTICATION_FAILED", "no hunter2 here")
+    assert ("no [hidden] here", "no [hidden] here") == (refused.message, str(refused))

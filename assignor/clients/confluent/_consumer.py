@@ -18,6 +18,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 
 from assignor.clients._interrupts import has_begun
 from assignor.clients._lifetimes import forbid_after_fork, warn_unless_closed, weakly
+from assignor.clients._repeated_errors import limit_repeated_errors
 from assignor.clients._session import MAX_DOUBT_SESSIONS, now
 from assignor.clients.adapter import ClientAdapter
 from assignor.clients.confluent._classic_membership import ClassicMembership, MemberAssignor
@@ -41,6 +42,7 @@ from assignor.task_assignor import TaskAssignor
 from assignor.topology import Topology
 from subscription_codec import TaskId
 from upgrade import OURS, Release
+from upgrade.redaction import hide
 
 log = logging.getLogger(__name__)
 
@@ -90,6 +92,7 @@ class StreamsConsumer:
         observer: Observer | None = None,
     ) -> None:
         check_topology(topology)
+        limit_repeated_errors()
         settings = ConsumerSettings.of(config)
         self._group = settings.group_id
         self._instance_id = settings.streams_config.group_instance_id
@@ -254,13 +257,13 @@ class StreamsConsumer:
         self._check_open()
         if self._may_return():
             return True
+        self._fetcher.idle(WAIT_SECONDS / 5)  # also before the error: a loop that goes on after it would spin
         if self._session.doubt_is_excessive():
             raise kafka_exception(
                 KafkaError._TIMED_OUT,
                 f"group {self._group}: no heartbeat was answered for {MAX_DOUBT_SESSIONS} session timeouts of "
                 f"{self._session.timeout_seconds:g} s after the member may have been removed, so no record is returned",
             )
-        self._fetcher.idle(WAIT_SECONDS / 5)
         return False
 
     def _run_queued(self) -> None:
@@ -286,7 +289,7 @@ class StreamsConsumer:
         if self._error_cb:
             self._error_cb(error)
         else:
-            log.error("group %s: %s", self._group, error.str())
+            log.error("group %s: %s", self._group, hide(error.str()))
 
     # -- committing ---------------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ It has the group id only to look up committed offsets. Everything here runs on t
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -23,6 +24,7 @@ from confluent_kafka import (
 )
 
 from assignor.clients._lifetimes import weakly
+from assignor.clients._repeated_errors import LIBRDKAFKA
 from assignor.clients.confluent._errors import kafka_exception
 from assignor.clients.confluent._record_buffer import PartitionKey, RecordBuffer, message_partition
 from assignor.clients.confluent._settings import RESET, closest_keys
@@ -267,7 +269,7 @@ class RecordFetcher(TaskRebalanceListener):
 def new_consumer(config: Mapping[str, Any]) -> Consumer:
     """Return librdkafka's consumer; ``ConfigException`` for a key that is a misspelt one of this product."""
     try:
-        return Consumer(dict(config))
+        return Consumer({"logger": logging.getLogger(LIBRDKAFKA), **config})
     except KafkaException as error:
         if error.args[0].code() == KafkaError._INVALID_ARG and (hint := closest_keys(config)):
             raise ConfigException(f"{error.args[0].str()}: {hint}") from error

@@ -26,6 +26,7 @@ from assignor.inspect.described_group import (
 )
 from upgrade.features.client.errors import Unreachable
 from upgrade.features.client.node_address import node_address
+from upgrade.redaction import hide
 
 with naming_the_extra("confluent"):
     from confluent_kafka import KafkaError, KafkaException
@@ -159,7 +160,7 @@ class _RecordingAdminClient(AdminClient):
 def _error_text(error: Any) -> str:
     """Return the text of an error of confluent-kafka, alone or in an exception, or that the time is over."""
     found = error if isinstance(error, KafkaError) else next(iter(error.args), None)
-    return found.str() if isinstance(found, KafkaError) else "no answer in time"
+    return hide(found.str()) if isinstance(found, KafkaError) else "no answer in time"
 
 
 def _listed_group(found: Any) -> DescribedGroup:
@@ -186,7 +187,7 @@ def _visible(group: DescribedGroup) -> DescribedGroup:
 def _described_group(found: Any) -> DescribedGroup:
     return DescribedGroup(
         name=found.id,
-        error="" if found.error is None else f"{found.error.name()}: {found.error.str()}",
+        error="" if found.error is None else f"{found.error.name()}: {hide(found.error.str())}",
         state=found.state,
         protocol_type=found.protocol_type,
         protocol=found.protocol,

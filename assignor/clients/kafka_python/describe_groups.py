@@ -38,6 +38,7 @@ from assignor.inspect import (
 from assignor.inspect.described_group import CLASSIC, CONSUMER, DEAD, EMPTY, STREAMS
 from upgrade.features.client.connection import Deadline
 from upgrade.features.client.errors import ApiError, ClusterError, Unreachable
+from upgrade.redaction import hide
 
 _MAX_RESPONSE_BYTES: Final = 100 * 2**20
 """The largest request that a broker accepts. kafka-python's own limit is below the size of a large group."""
@@ -266,4 +267,4 @@ def _described_group(found: Any) -> DescribedGroup:
 
 def _error_text(answer: Any) -> str:
     error = for_code(answer.error_code)
-    return f"{error.message}: {getattr(answer, 'error_message', None) or error.description}"
+    return hide(f"{error.message}: {getattr(answer, 'error_message', None) or error.description}")

@@ -1,11 +1,15 @@
 """What a leader looks up before it assigns, against an admin that remembers what it was asked."""
 
+import pytest
+
 from assignor.clients.leader_lookup import LookupFailed, snapshot_cluster
 from assignor.cluster import ClusterSnapshot
+from assignor.errors import FatalError
 from assignor.streams_assignor import StreamsAssignor
 from assignor.topology import Subtopology, Topology
 from subscription_codec import TopicPartition
 from upgrade import StreamsConfig, release_named
+from upgrade.redaction import redact
 
 TOPOLOGY = Topology.of(
     Subtopology(sources=["orders"], repartition_sinks=["by-customer"]),
@@ -116,3 +120,10 @@ def test_a_failed_lookup_is_logged(caplog):
         "could not look up offsets of changelogs (ends): the leader assigns without lags",
         "could not look up racks of replicas (racks): the leader assigns without them",
     ] == [record.getMessage() for record in caplog.records]
+
+
+@pytest.mark.parametrize("kind", [FatalError, LookupFailed])
+def test_an_error_hides_a_password_that_a_broker_has_repeated(kind: type[Exception]) -> None:
+    redact("hunter2-of-the-lookup")
+
+    assert "KafkaError: no [hidden]" in str(kind("KafkaError: no hunter2-of-the-lookup"))

@@ -144,7 +144,7 @@ def _refuse_unknown(unknown: Iterable[str], numbers: Mapping[str, int]) -> None:
 
     A key is named by its place: what is not known to be a key may be a password, in a line that has gone wrong.
     """
-    places = []
+    places: list[str] = []
     for key in unknown:
         place, close = f"key {numbers[key]} of the file", None
         if len(places) < _MOST_COMPARED and len(key) <= _LONGEST_COMPARED:

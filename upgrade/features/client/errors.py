@@ -7,12 +7,16 @@ from types import MappingProxyType
 from typing import Final
 
 from upgrade.errors import UpgradeError
+from upgrade.redaction import hide
 
 _JAVA_PACKAGE: Final = "org.apache.kafka.common.errors"
 
 
 class ClusterError(UpgradeError):
-    """Base class: a call to a cluster failed."""
+    """Base class: a call to a cluster failed. A secret of this process that the text repeats is hidden."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(hide(message))
 
 
 class Unreachable(ClusterError):
@@ -34,7 +38,7 @@ class ApiError(ClusterError):
         super().__init__(message)
         self.code = code
         self.name = name
-        self.message = message
+        self.message = hide(message)
 
     @property
     def java_text(self) -> str:
