@@ -67,7 +67,7 @@ class RepeatedErrors(logging.Filter):
                 self._kinds[kind] = _Repeats(now, _FIRST_SECONDS, 0, now)
                 return True
             if now - before.written_at < before.interval:
-                self._kinds[kind] = before._replace(left_out=before.left_out + 1, seen_at=now)
+                self._kinds[kind] = _Repeats(before.written_at, before.interval, before.left_out + 1, now)
                 return False
             self._kinds[kind] = _Repeats(now, min(2 * before.interval, _MOST_SECONDS), 0, now)
         record.msg, record.args = f"{message} ({before.left_out} more of these were left out)", None

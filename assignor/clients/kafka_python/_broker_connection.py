@@ -14,6 +14,7 @@ from upgrade.features.client.errors import ApiError, Unreachable
 from upgrade.features.client.node_address import node_address
 
 _RECEIVE_BYTES = 1 << 16
+_MOST_RESPONSE_BYTES = 100_000_000  # as kafka-python; and the brokers' socket.request.max.bytes
 
 
 class BrokerConnection(Connection):
@@ -64,12 +65,14 @@ class BrokerConnection(Connection):
 def exchange(socket: Any, request: bytes) -> bytes:
     """Send a request, and return the response, from its correlation id on."""
     socket.sendall(request)
-    received = b""
+    received = bytearray()
     while len(received) < 4 or len(received) < 4 + int.from_bytes(received[:4]):
+        if int.from_bytes(received[:4]) > _MOST_RESPONSE_BYTES:
+            raise ConnectionError(f"expected a response of at most {_MOST_RESPONSE_BYTES} bytes, got another prefix")
         if not (more := socket.recv(_RECEIVE_BYTES)):
             raise ConnectionError("closed by the broker")
         received += more
-    return received[4:]
+    return bytes(received[4:])
 
 
 def connect_to_any(

@@ -186,6 +186,11 @@ class StreamsPartitionAssignor(ClientAdapter, _private_api.AbstractPartitionAssi
     # -- for a caller that uses the consumer as a member only ---------------------------------------------------------
 
     @staticmethod
+    def prepare_client(client: Any) -> None:
+        """Limit the memory of a consumer's connections; ``client`` is its ``kafka_client``."""
+        _private_api.read_in_parts(client)
+
+    @staticmethod
     def interrupt_bootstrap(client: Any) -> None:
         """Make a consumer whose constructor waits for a broker fail; ``client`` is its ``kafka_client``."""
         _private_api.interrupt_bootstrap(client)

@@ -33,6 +33,7 @@ from assignor.clients._library_names import instances_have, missing_names, unsup
 from assignor.clients.hooks import AsyncCall, run_after, run_before
 from assignor.clients.kafka_python import _offset_commit
 from assignor.clients.kafka_python._commit_queue import CommitQueue
+from upgrade.features.client.connection import reading_in_parts
 
 try:
     from kafka.net.backend.selector import NetworkSelector
@@ -67,6 +68,7 @@ __all__ = [
     "interrupt_bootstrap",
     "is_generation_lost",
     "leave_group",
+    "read_in_parts",
     "request_rejoin",
     "send_commit",
     "send_heartbeat",
@@ -416,6 +418,14 @@ def _clear_offset_fetch_futures(coordinator: Any) -> None:
     started 79 s back.
     """
     coordinator._offset_fetch_futures.clear()
+
+
+def read_in_parts(client: Any) -> None:
+    """Give the connections that this client will make a limit of memory; ``client`` is what ``kafka_client`` returned.
+
+    See docs/upstream/kafka-python.md.
+    """
+    client._manager._build_transport = reading_in_parts(client._manager._build_transport)
 
 
 def interrupt_bootstrap(client: Any) -> None:

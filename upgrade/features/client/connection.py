@@ -9,7 +9,7 @@ of kafka-python are used only here.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from importlib.util import find_spec
 from typing import Any, Final, Self
 
@@ -35,6 +35,7 @@ _CONNECTION_ERRORS: Final = (
     OSError,
     ValueError,
 )  # OSError: no server listens, or a certificate file is missing
+_BYTES_AT_A_TIME: Final = 1 << 20
 _CONTROLLER_ENDPOINT_TYPE: Final = 2  # DescribeCluster's endpoint type
 # A broker sends an error and closes; kafka-python (3.0.12) mostly reports only that the connection was closed.
 _SASL_HINT: Final = " during the login with SASL: are the mechanism, the name and the password right?"
@@ -99,6 +100,7 @@ class Connection:
         try:
             # A manager without bootstrap accepts any server; a selector without a thread runs in the waiting thread.
             self._manager = KafkaConnectionManager(self._net, **{**settings, "bootstrap_servers": [server]})
+            self._manager._build_transport = reading_in_parts(self._manager._build_transport)
             (node,) = self._manager.cluster.bootstrap_brokers()
             self._connection = self._manager.get_connection(
                 node.node_id, timeout_ms=_milliseconds(deadline), refresh_metadata_on_err=False
@@ -196,6 +198,41 @@ class Connection:
 
     def _wait(self, future: Any, deadline: Deadline) -> Any:
         return self._net.run(self._manager.wait_for, future, _milliseconds(deadline))
+
+
+class _SocketInParts:
+    """A socket that seems to be empty after each megabyte.
+
+    kafka-python (3.0.12) reads whatever a peer sends without a pause before it looks at any of it, so a peer that is no
+    broker filled the memory. What it looks at then has a limit: a frame of more than 100 MB is refused.
+    """
+
+    def __init__(self, socket: Any) -> None:
+        self._socket = socket
+        self._left = _BYTES_AT_A_TIME
+
+    def recv(self, size: int) -> bytes:
+        has_more = getattr(self._socket, "pending", int)  # of TLS: nothing would wake the reader for it
+        if self._left <= 0 and not has_more():
+            self._left = _BYTES_AT_A_TIME
+            raise BlockingIOError
+        found: bytes = self._socket.recv(size)
+        self._left -= len(found)
+        return found
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._socket, name)
+
+
+def reading_in_parts(build: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+    """Return what a ``KafkaConnectionManager`` makes its connections with, so that they have a limit of memory."""
+
+    async def build_transport(*arguments: Any, **settings: Any) -> Any:
+        transport = await build(*arguments, **settings)
+        transport._sock = _SocketInParts(transport._sock)
+        return transport
+
+    return build_transport
 
 
 def _feature_update_key(feature: str, update: FeatureUpdate) -> dict[str, Any]:

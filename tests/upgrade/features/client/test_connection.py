@@ -3,6 +3,7 @@
 import logging
 import socket
 import time
+from contextlib import suppress
 from threading import Thread
 
 import pytest
@@ -305,3 +306,45 @@ def test_a_deadline_ends_and_can_be_shared():
     while time.monotonic() == time.monotonic():  # until the clock moves
         pass
     assert deadline.remaining < before
+
+
+def test_a_peer_that_sends_without_end_is_refused_at_its_first_prefix():
+    """kafka-python (3.0.12) read 1.7 GB of it before it looked at the length of 2 GB."""
+    sent = []
+
+    def send_without_end(listener):
+        with listener.accept()[0] as peer:
+            peer.recv(4096)
+            with suppress(OSError):
+                peer.sendall(b"\x7f\xff\xff\xff")
+                while len(sent) < 1000:
+                    peer.sendall(bytes(1 << 20))
+                    sent.append(1)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        sender = Thread(target=send_without_end, args=(listener,))
+        sender.start()
+        with pytest.raises(Unreachable, match=r"Invalid frame length|disconnected"):
+            Connection(f"127.0.0.1:{listener.getsockname()[1]}", {}, Deadline(60))
+        sender.join()
+
+    assert len(sent) < 100
+
+
+def test_a_socket_in_parts_seems_empty_only_where_nothing_waits_in_it():
+    class Tls:
+        waiting = 5
+
+        def pending(self):
+            return self.waiting
+
+        def recv(self, size):
+            return bytes(size)
+
+    tls = Tls()
+    parts = module._SocketInParts(tls)
+    assert 1 << 20 == len(parts.recv(1 << 20)) == len(parts.recv(1 << 20))
+    tls.waiting = 0
+    with pytest.raises(BlockingIOError):
+        parts.recv(1)
+    assert b"\0" == parts.recv(1)
