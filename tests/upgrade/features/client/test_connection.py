@@ -348,3 +348,13 @@ def test_a_socket_in_parts_seems_empty_only_where_nothing_waits_in_it():
     with pytest.raises(BlockingIOError):
         parts.recv(1)
     assert b"\0" == parts.recv(1)
+
+
+def test_a_port_at_which_nothing_listens_is_a_sentence():
+    """It was ``KafkaConnectionError: 111 ECONNREFUSED``."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        address = f"127.0.0.1:{listener.getsockname()[1]}"
+
+    with pytest.raises(Unreachable) as refused:
+        Connection(address, {}, Deadline(60))
+    assert f"{address}: connection refused: does a broker listen there?" == str(refused.value)
