@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -40,6 +40,9 @@ _RESETS: Final[Mapping[str, int]] = MappingProxyType(
     {"earliest": OFFSET_BEGINNING, "latest": OFFSET_END, "error": OFFSET_INVALID}  # librdkafka reports the last one
 )
 """Where to start without a committed offset, by the value of ``auto.offset.reset``."""
+
+_MANY_PARTITIONS: Final = 100
+"""With more partitions it takes longer to ask for the position of each than to look at each record of a batch."""
 
 _QUEUE_LIMIT: Final = "queued.min.messages"
 _DEFAULT_QUEUE_LIMIT: Final = 100_000
@@ -80,6 +83,7 @@ class RecordFetcher(TaskRebalanceListener):
         self._reset = _RESETS[config[RESET]]
         # Assigned, but not read yet: the offset to start at, None as long as it is unknown.
         self._unpositioned: dict[PartitionKey, int | None] = {}
+        self._places: dict[PartitionKey, int] = {}  # where to read, if no later position is known
 
     # -- TaskRebalanceListener ----------------------------------------------------------------------------------------
 
@@ -169,8 +173,9 @@ class RecordFetcher(TaskRebalanceListener):
             return
         read = [TopicPartition(*name, offset) for name, offset in placed.items()]
         remaining: dict[PartitionKey, int | None] = {name: None for name in self._unpositioned if name not in placed}
+        places = {**self._places, **placed}
         # With the next call of C one step: no signal handler comes between them.
-        self._unpositioned = remaining
+        self._unpositioned, self._places = remaining, places
         self.consumer.incremental_assign(read)
         if paused := [TopicPartition(*name) for name in self.buffer.paused & placed.keys()]:
             self.consumer.pause(paused)
@@ -183,11 +188,12 @@ class RecordFetcher(TaskRebalanceListener):
         self._assign_remaining()
         if self.buffer.ready:
             return
-        buffer, consumer = self.buffer, self.consumer
-        if buffer.receive(consumer.consume, buffer.batch_size, 0) or buffer.receive_one(
-            consumer.poll, min(seconds, WAIT_SECONDS)
-        ):
-            buffer.fill()
+        buffer = self.buffer
+        with self._nothing_lost():
+            found = buffer.receive(self.consumer.consume, buffer.batch_size, 0)
+        # A plain consumer loses the one record of an interrupted poll, too.
+        if found or buffer.receive_one(self.consumer.poll, min(seconds, WAIT_SECONDS)):
+            self._fill()
             buffer.fit_batch()
 
     def consume(self, number: int, seconds: float, into: list[Message]) -> None:
@@ -195,9 +201,34 @@ class RecordFetcher(TaskRebalanceListener):
         self.fetch_count += 1
         self._assign_remaining()
         buffer = self.buffer
-        if not buffer.ready and buffer.receive(self.consumer.consume, number, min(seconds, WAIT_SECONDS)):
-            buffer.fill()
+        if not buffer.ready:
+            with self._nothing_lost():
+                buffer.receive(self.consumer.consume, number, min(seconds, WAIT_SECONDS))
+            self._fill()
         buffer.take(number, into)
+
+    def _fill(self) -> None:
+        self.buffer.fill()
+        if len(self.tasks) > _MANY_PARTITIONS:
+            self._places.update(self.buffer.ends())
+
+    @contextmanager
+    def _nothing_lost(self) -> Iterator[None]:
+        """Read again what librdkafka drops in a call that a signal handler ends: the call itself runs the handler."""
+        before = self._positions() if len(self.tasks) <= _MANY_PARTITIONS else {}
+        received = self.buffer.received
+        try:
+            yield
+        except BaseException:
+            if self.buffer.received == received:
+                self._go_back(before)
+            raise
+
+    def _go_back(self, before: Mapping[PartitionKey, int]) -> None:
+        self._places.update((name, offset) for name, offset in before.items() if offset >= 0)
+        for name, offset in self._positions().items():
+            if offset >= 0 and offset != self._places[name]:  # negative: nothing was read since it was placed
+                self.consumer.seek(TopicPartition(*name, self._places[name]))
 
     def _assign_remaining(self) -> None:
         if self._unpositioned:
@@ -239,6 +270,7 @@ class RecordFetcher(TaskRebalanceListener):
         if name in self._unpositioned:
             self._unpositioned[name] = partition.offset
             return
+        self._places[name] = partition.offset
         self.consumer.seek(partition)
         self.buffer.discard({name})
 

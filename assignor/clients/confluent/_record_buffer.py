@@ -76,9 +76,22 @@ class RecordBuffer:
         self._received.extend(filter(_IS_MESSAGE, map(poll, (seconds,))))
         return bool(self._received)
 
+    @property
+    def received(self) -> int:
+        """How many records were received and are not in the batch yet."""
+        return len(self._received)
+
     def fill(self) -> None:
         """Make the received records the next batch; the last one must have been returned."""
         self._replace(self._pending(), self._paused)
+
+    def ends(self) -> dict[PartitionKey, int]:
+        """Return the offset after the last record of each partition in this batch."""
+        return {
+            message_partition(message): offset + 1
+            for message in self.ready
+            if message.error() is None and (offset := message.offset()) is not None
+        }
 
     def fit_batch(self) -> None:
         """Make the next batch as large as the records of this one let it be."""

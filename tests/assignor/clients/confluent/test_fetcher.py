@@ -63,6 +63,9 @@ class Consumer:
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
         self.paused.update(map(partition_key, partitions))
 
+    def position(self, partitions: list[TopicPartition]) -> list[TopicPartition]:
+        return partitions
+
     def consume(self, _number: int, _timeout: float) -> list[Any]:
         return []
 

@@ -3,6 +3,7 @@
 import dis
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -14,7 +15,7 @@ from confluent_kafka import Message, TopicPartition
 import assignor.clients.confluent
 from assignor import Subtopology, Topology
 from assignor.clients._interrupts import has_begun
-from assignor.clients.confluent import StreamsConsumer
+from assignor.clients.confluent import StreamsConsumer, _fetcher
 from assignor.clients.confluent._classic_membership import ClassicMembership
 from assignor.rebalance_listener import NoOpListener
 from subscription_codec import TaskId
@@ -113,8 +114,24 @@ class Librdkafka:
             for each in partitions
         ]
 
+    def seek(self, partition: TopicPartition) -> None:
+        self.at[partition.topic, partition.partition] = partition.offset
+
     def close(self) -> None:
         """Nothing to do."""
+
+
+class Dropping(Librdkafka):
+    """Runs the signal handler at the end of every other call, as it does, and drops the records of that call."""
+
+    calls = 0
+
+    def consume(self, number: int, _timeout: float) -> list[Message]:
+        found = super().consume(number, 0)
+        self.calls += 1
+        if self.calls % 2:
+            raise Interrupted
+        return found
 
 
 class Listener(NoOpListener):
@@ -196,6 +213,29 @@ def test_an_exception_of_a_signal_handler_loses_at_most_the_record_in_hand(
         assert sorted({*EVERY_RECORD} & {*places}) == places
 
     assert every_interrupt(attempt) > 50
+
+
+@pytest.mark.parametrize("many", [100, 0], ids=["asks-for-positions", "looks-at-records"])
+@pytest.mark.parametrize("read", [poll_one, lambda consumer: consumer.consume(4, 0)], ids=["poll", "consume"])
+def test_what_librdkafka_drops_in_an_interrupted_call_is_read_again(
+    consumer: StreamsConsumer,
+    monkeypatch: pytest.MonkeyPatch,
+    read: Callable[[StreamsConsumer], list[Message]],
+    many: int,
+) -> None:
+    """It was a batch of up to 500 records each time."""
+    fetcher: Any = consumer._fetcher
+    monkeypatch.setattr(_fetcher, "_MANY_PARTITIONS", many)
+    librdkafka = fetcher.consumer = Dropping()
+    fetcher.on_tasks_assigned(TASKS)
+    begin(consumer)
+
+    found: list[Message] = []
+    while len(found) < len(EVERY_RECORD):
+        with suppress(Interrupted):
+            found += read(consumer)
+    assert EVERY_RECORD == sorted((message.partition(), message.offset()) for message in found)
+    assert librdkafka.calls >= 2
 
 
 def test_an_exception_of_a_signal_handler_leaves_no_rebalance_half_done(consumer: StreamsConsumer) -> None:
