@@ -1,7 +1,7 @@
-"""Consumers that a child process inherits, and consumers that nobody closes.
+"""Consumers that a child process inherits, and consumers that are dropped without ``close``.
 
-The child of ``os.fork`` has the sockets of its parent and none of its threads: a call of the consumer would wait for
-ever, or speak in the parent's name to its brokers.
+The child of ``os.fork`` has the sockets of its parent and none of its threads: a call of the consumer would block
+without limit, or talk to the brokers as the parent.
 """
 
 from __future__ import annotations
