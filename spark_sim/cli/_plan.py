@@ -131,7 +131,8 @@ def plan(
 
     With --explored, or any option about your group, the documented plan is checked against every schedule of a group of
     up to five members. It is also simulated in the whole group: how often it rebalances, and how long a task has no
-    owner. Exit status 1 if a property is violated; a safe plan is named if there is one.
+    owner. Exit status 1 if a property is violated; a safe plan is named if there is one. Of more than 20 members or 200
+    tasks a sample is simulated: 20 members, and as many tasks per member.
 
     With --to-protocol the plan leads from the classic to the streams protocol (KIP-1071), or back. Exit status 1 if
     something blocks it. With --group it looks at the live group and its brokers first.
