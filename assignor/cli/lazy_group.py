@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import click
 
 from assignor.formats.text import sanitize
+from subscription_codec import StreamsAssignorError
 
 
 class LazyCommand(NamedTuple):
@@ -70,9 +71,14 @@ class LazyGroup(click.Group):
             raise click.UsageError(f"{error.message} Did you mean {names}?", ctx) from None
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; click itself would report a closed pipe (head, less) as a failure."""
+        """Run a command; what is wrong with its input is wrong usage.
+
+        click itself would report a closed pipe (head, less) as a failure.
+        """
         try:
             return super().invoke(ctx)
+        except StreamsAssignorError as error:
+            raise click.UsageError(str(error)) from error
         except BrokenPipeError:
             _discard_output()
             return 141

@@ -14,7 +14,7 @@ from attrs import define, field, frozen
 
 from assignor.audit.group_history import GroupHistory
 from assignor.audit.history import PartitionHistory
-from assignor.audit.log_segment import SegmentReader
+from assignor.audit.log_segment import MAX_BATCH_BYTES, SegmentReader
 from assignor.audit.tables import COMMITS, FINDINGS, GENERATIONS, MEMBERS, TASKS, Row
 from spark_sim.audit._schema import TABLES
 from spark_sim.audit.sources import PartitionSource, new_reader
@@ -46,6 +46,8 @@ class AuditFilter:
     """Milliseconds since 1970, like ``until``; rows that overlap the interval are kept."""
     until: int | None = None
     reads_commits: bool = True
+    max_batch_bytes: int = MAX_BATCH_BYTES
+    """A batch that has more bytes uncompressed is skipped and counted."""
     finds_bounces: bool = False
     """Whether rolling bounces are collected, for ``conformance``."""
 
@@ -87,7 +89,8 @@ class PartitionSummary:
 
 def audit_partition(source: PartitionSource, kept: AuditFilter, out: Path) -> PartitionSummary:
     """Write the rows of a partition below ``out``, and return its summary."""
-    reader, history = new_reader(), PartitionHistory(reads_commits=kept.reads_commits)
+    reader = new_reader(kept.max_batch_bytes)
+    history = PartitionHistory(reads_commits=kept.reads_commits)
     summary, finders = PartitionSummary(), None
     if kept.finds_bounces:
         finders = BounceFinders(kept.keeps_group, RecordFile(out / f"bounces-{source.partition}"))

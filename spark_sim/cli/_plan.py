@@ -33,6 +33,7 @@ from upgrade.brokers.planner import advise_brokers, advise_persistent_metadata
 from upgrade.brokers.protocol_versions import MetadataMode, broker_release, version_named
 from upgrade.brokers.steps import BrokerAdvice
 from upgrade.hazards import TopologyChange
+from upgrade.input_values import read_text
 from upgrade.releases import ResolvedRelease, resolve_release
 from upgrade.verdict import (
     UNKNOWN_TOPOLOGY,
@@ -223,8 +224,8 @@ def _topology_facts(without: str | None, topology: Path | None) -> TopologyFacts
     if topology is None:
         return evolve(UNKNOWN_TOPOLOGY, absent=absent)
     try:
-        found = facts_of_topology(topology.read_text(encoding="utf-8"), str(topology))
-    except (OSError, UnicodeDecodeError) as error:
+        found = facts_of_topology(read_text(topology), str(topology))
+    except OSError as error:
         raise click.UsageError(f"cannot read {topology}: {error}") from error
     except UpgradeError as error:
         raise click.UsageError(f"{topology}: {error}") from error
