@@ -33,7 +33,7 @@ from upgrade.brokers.planner import advise_brokers, advise_persistent_metadata
 from upgrade.brokers.protocol_versions import MetadataMode, broker_release, version_named
 from upgrade.brokers.steps import BrokerAdvice
 from upgrade.hazards import TopologyChange
-from upgrade.input_values import read_text
+from upgrade.input_values import InvalidInput, read_text
 from upgrade.releases import ResolvedRelease, resolve_release
 from upgrade.verdict import (
     UNKNOWN_TOPOLOGY,
@@ -224,9 +224,11 @@ def _topology_facts(without: str | None, topology: Path | None) -> TopologyFacts
     if topology is None:
         return evolve(UNKNOWN_TOPOLOGY, absent=absent)
     try:
-        found = facts_of_topology(read_text(topology), str(topology))
-    except OSError as error:
+        text = read_text(topology)
+    except (OSError, InvalidInput) as error:
         raise click.UsageError(f"cannot read {topology}: {error}") from error
+    try:
+        found = facts_of_topology(text, str(topology))
     except UpgradeError as error:
         raise click.UsageError(f"{topology}: {error}") from error
     if shown := sorted(each.value for each in absent & (found.absent | found.present)):

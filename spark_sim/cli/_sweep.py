@@ -11,7 +11,6 @@ from click.core import ParameterSource
 
 from spark_sim.cli._exit_status import CommandFailed, WrongUsage, exit_unless, one_line_errors
 from spark_sim.cli._spark_options import REMOTE, SETTINGS, STORAGE_FORMAT
-from upgrade.errors import quote_input
 from upgrade.input_values import InvalidInput, parse_number
 from upgrade.plans import MATRICES, Plan, Upgrade
 from upgrade.releases import resolve_release
@@ -237,7 +236,7 @@ def _slice(suite: Suite, part: str) -> Suite:
         slices = parse_number(count, least=1)
         found = suite.slice(parse_number(number, least=1, most=slices), slices)
     except InvalidInput:
-        raise WrongUsage(f"expected --slice K/N with K from 1 to N, got {quote_input(part)}") from None
+        raise WrongUsage(f"expected --slice K/N with K from 1 to N, got {part[:40]}") from None
     if not found.units:
         raise WrongUsage(f"--slice {part} has none of the {len(suite.units):,} work units")
     return found

@@ -188,6 +188,8 @@ def dump_source(file: Path) -> Source:
         SourceError: The file is not a dump.
     """
     partitions = sorted({partition for partition, _ in read_dump(file)})
+    if not partitions:
+        raise SourceError(f"expected JSON lines with records, found none in {file}")
     return Source(str(file), tuple(FilePartition(each, (file,), is_dump=True) for each in partitions))
 
 

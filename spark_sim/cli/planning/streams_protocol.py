@@ -13,7 +13,7 @@ from assignor.cli.params import BOOTSTRAP_SERVERS, COMMAND_CONFIG, cluster_setti
 from spark_sim.cli.planning._preflight import observe
 from upgrade import UpgradeError
 from upgrade.features.client.command_config import parse_properties
-from upgrade.input_values import read_text
+from upgrade.input_values import InvalidInput, read_text
 from upgrade.releases import ResolvedRelease, release_named
 from upgrade.streams_protocol import (
     SURVIVALS,
@@ -193,5 +193,5 @@ def _read_settings(path: Path | None) -> dict[str, str] | None:
 def _read(path: Path, encoding: str) -> str:
     try:
         return read_text(path, encoding)
-    except OSError as error:
+    except (OSError, InvalidInput) as error:
         raise UpgradeError(f"cannot read {path}: {error}") from error
