@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from attrs import define, field, frozen
 
-from assignor.audit.group_history import GroupHistory
+from assignor.audit.group_history import GroupSummary
 from assignor.audit.history import PartitionHistory
 from assignor.audit.log_segment import MAX_BATCH_BYTES, SegmentReader
 from assignor.audit.tables import COMMITS, FINDINGS, GENERATIONS, MEMBERS, TASKS, Row
@@ -111,9 +111,10 @@ def audit_partition(source: PartitionSource, kept: AuditFilter, out: Path) -> Pa
     summary.counts = history.counts + reader.counts
     summary.problems = reader.problems + history.problems
     summary.first_time, summary.last_time = history.first_time, history.last_time
+    causes: dict[tuple[tuple[str, int], ...], dict[str, int]] = {}
     summary.groups = [
-        _group_summary(group, kept_rows[group.group])
-        for name, group in history.groups.items()
+        _group_summary(group, kept_rows.get(group.group, _KeptRows()), causes)
+        for name, group in history.summaries()
         if kept.keeps_group(name)
     ]
     return summary
@@ -151,7 +152,11 @@ class _KeptRows:
             self.findings.append({name: value for name, value in row.items() if name != "group"})
 
 
-def _group_summary(group: GroupHistory, kept: _KeptRows) -> dict[str, Any]:
+def _group_summary(
+    group: GroupSummary, kept: _KeptRows, known: dict[tuple[tuple[str, int], ...], dict[str, int]]
+) -> dict[str, Any]:
+    """Return the summary of a group; ``known`` has the counts of causes, of which most groups have the same."""
+    causes = tuple(kept.causes.most_common())
     return {
         "group": group.group,
         "type": group.type,
@@ -159,7 +164,7 @@ def _group_summary(group: GroupHistory, kept: _KeptRows) -> dict[str, Any]:
         "members": group.members,
         "last_state": group.state,
         "last_time": group.last_time,
-        "causes": dict(kept.causes.most_common()),
+        "causes": known.setdefault(causes, dict(causes)),
         "findings": kept.findings,
     }
 
