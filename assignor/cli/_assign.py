@@ -137,7 +137,7 @@ def _parse_input(line: str) -> _AssignmentInput:
         acceptable_recovery_lag=given.get("acceptableLag", defaults.acceptable_recovery_lag),
         max_warmup_replicas=given.get("warmups", defaults.max_warmup_replicas),
         num_standby_replicas=given.get("standbys", defaults.num_standby_replicas),
-        rack_aware_assignment_tags=[_text_in(each, "tags") for each in _field(given, "tags", list, [])],
+        rack_aware_assignment_tags=tuple(_text_in(each, "tags") for each in _field(given, "tags", list, [])),
         rack_aware_assignment_strategy=given.get("strategy", "none"),
         rack_aware_traffic_cost=given.get("trafficCost"),
         rack_aware_non_overlap_cost=given.get("nonOverlapCost"),

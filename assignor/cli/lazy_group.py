@@ -32,6 +32,9 @@ class LazyCommand(NamedTuple):
     section: str = "Commands"
     """The heading under which ``--help`` lists it."""
 
+    limits: str = ""
+    """What the command refuses or leaves out because it is too large, and how it grows."""
+
 
 class LazyGroup(click.Group):
     """A group that imports a command only to run it or to print its own help."""
@@ -44,8 +47,17 @@ class LazyGroup(click.Group):
         return sorted(self._lazy_commands)
 
     def get_command(self, _ctx: click.Context, name: str) -> click.Command | None:
-        command = self._lazy_commands.get(name)
-        return command and command.load()
+        lazy = self._lazy_commands.get(name)
+        if lazy is None:
+            return None
+        command = lazy.load()
+        command.epilog = f"Limits: {lazy.limits}" if lazy.limits else None
+        return command
+
+    @property
+    def limits(self) -> Mapping[str, str]:
+        """The limits of each command."""
+        return {name: command.limits for name, command in self._lazy_commands.items()}
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands by section; sections come in the order of their first commands in the table."""

@@ -211,7 +211,8 @@ def _measure_hop(hop: Upgrade, group: GroupProfile) -> Iterator[MeasuredHop]:
             _scale_to_session_timeout(sum(simulation.gaps_ms), group),
             _scale_to_session_timeout(sum(simulation.unowned_ms.values()), group),
             _scale_to_session_timeout(max(simulation.unowned_ms.values(), default=0), group),
-            *map(max, zip(*sizes, strict=True)),
+            max(member for member, _ in sizes),
+            max(group for _, group in sizes),
             f"{broken.property} ({broken.text})" if broken else None,
             str(scenario) if broken else None,
         )

@@ -96,7 +96,7 @@ def _name(path: Path) -> str:
 
 def _text(path: Path) -> str:
     if path == _STDIN:
-        given = read_all(sys.stdin.buffer, "stdin", MAX_CAPTURE_BYTES)
+        given: bytes = read_all(sys.stdin.buffer, "stdin", MAX_CAPTURE_BYTES)
     else:
         given = read_input(path, MAX_CAPTURE_BYTES)
     return given.decode("utf-8", "replace")
