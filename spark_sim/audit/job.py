@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
@@ -161,6 +161,7 @@ def _summaries(
             yield audit_partition(each, kept, draft)
             on_partition(done, len(partitions))
         return
+    others = {each.pid for each in active_children()}
     with ProcessPoolExecutor(min(processes, len(partitions)), get_context("spawn")) as pool:
         futures: list[Future[PartitionSummary]] = [
             pool.submit(audit_partition, each, kept, draft) for each in partitions
@@ -170,6 +171,9 @@ def _summaries(
                 yield future.result()
                 on_partition(done, len(partitions))
         except BaseException:
+            for worker in active_children():  # Ctrl-C does not wait for the partitions that are being read
+                if worker.pid not in others:
+                    worker.terminate()
             pool.shutdown(cancel_futures=True)
             raise
 
