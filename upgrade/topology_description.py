@@ -9,6 +9,7 @@ from typing import Final
 from attrs import evolve, frozen
 
 from upgrade.errors import UpgradeError, quote_input
+from upgrade.input_values import parse_number
 
 _SUBTOPOLOGY: Final = re.compile(r"\s*Sub-topology:\s*(\d+)(.*)")
 _NODE: Final = re.compile(r"\s*(Source|Processor|Sink): (\S+)(?: \((topics?|stores): (.*?)\))?\s*$")
@@ -51,7 +52,7 @@ def _nodes(text: str) -> Iterator[DescribedNode]:
     is_inside, subtopology, node = False, None, None
     for line in text.splitlines():
         if header := _SUBTOPOLOGY.match(line):
-            is_inside, subtopology = True, None if "global store" in header[2] else int(header[1])
+            is_inside, subtopology = True, None if "global store" in header[2] else parse_number(header[1])
         elif is_inside and (match := _NODE.match(line)):
             if node:
                 yield node

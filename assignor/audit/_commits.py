@@ -39,6 +39,11 @@ class CommitSums:
     _last_offsets: dict[TopicPartition, int] = field(factory=dict)
     _sums: dict[TopicPartition, _Sum] = field(factory=dict)
 
+    @property
+    def has_offsets(self) -> bool:
+        """Whether a partition has a committed offset that is not deleted."""
+        return bool(self._last_offsets)
+
     def add(self, partition: TopicPartition, record: int, time: int, offset: int) -> None:
         """Add a commit of an offset."""
         found = self._sum(partition, record, time, offset)

@@ -7,8 +7,11 @@ import zlib
 from collections.abc import Callable, Mapping
 from typing import Final
 
-MAX_BATCH_BYTES: Final = 1 << 28
-"""The most bytes of an uncompressed batch that are read; a broker's largest batch is far below."""
+MAX_BATCH_BYTES: Final = 10 * 1_048_588
+"""The most bytes of an uncompressed batch that are read by default.
+
+It is ten times the default of ``max.message.bytes``, which limits a batch as it is written: compressed.
+"""
 _XERIAL_MAGIC: Final = b"\x82SNAPPY\x00"
 _XERIAL_HEADER_BYTES: Final = 16
 _GZIP_OR_ZLIB: Final = 47
@@ -20,15 +23,16 @@ class BadCompression(ValueError):
     """The compressed bytes of a batch are damaged, or the batch is too large."""
 
 
-def decompress(codec: int, payload: bytes) -> bytes:
+def decompress(codec: int, payload: bytes, limit: int = MAX_BATCH_BYTES) -> bytes:
     """Return the uncompressed bytes of a batch.
 
     Args:
         codec: The lowest three bits of the attributes of the batch.
         payload: The bytes after the header of the batch.
+        limit: The most bytes of the result.
 
     Raises:
-        BadCompression: The bytes are damaged, the codec is unknown, or the result exceeds ``MAX_BATCH_BYTES``.
+        BadCompression: The bytes are damaged, the codec is unknown, or the result exceeds the limit.
     """
     if codec == 0:
         return payload
@@ -36,74 +40,73 @@ def decompress(codec: int, payload: bytes) -> bytes:
         raise BadCompression(f"compression {codec} is not known; known are {', '.join(map(str, _CODECS))}")
     name, read = _CODECS[codec]
     try:
-        return read(payload)
+        return read(payload, limit)
     except BadCompression:
         raise
     except (OSError, ValueError, zlib.error, IndexError) as error:
         raise BadCompression(f"{name}: {str(error).splitlines()[0] if str(error) else type(error).__name__}") from None
 
 
-def _gzip(payload: bytes) -> bytes:
+def _gzip(payload: bytes, limit: int) -> bytes:
     stream = zlib.decompressobj(_GZIP_OR_ZLIB)
-    raw = stream.decompress(payload, MAX_BATCH_BYTES)
-    _check_size(len(raw) + bool(stream.unconsumed_tail))
+    raw = stream.decompress(payload, limit)
+    _check_size(len(raw) + bool(stream.unconsumed_tail), limit)
     if not stream.eof:
         raise BadCompression("gzip: the bytes end before the stream does")
     return raw
 
 
-def _snappy(payload: bytes) -> bytes:
+def _snappy(payload: bytes, limit: int) -> bytes:
     """Java's library writes frames: a header, then chunks with an int32 length each. Others write one raw chunk."""
     import pyarrow as pa
 
     codec = pa.Codec("snappy")
     if not payload.startswith(_XERIAL_MAGIC):
-        return bytes(codec.decompress(payload, _snappy_size(payload), asbytes=True))
+        return bytes(codec.decompress(payload, _snappy_size(payload, limit), asbytes=True))
     out, at = bytearray(), _XERIAL_HEADER_BYTES
     while at < len(payload):
         size = int.from_bytes(payload[at : at + 4], "big")
         chunk = payload[at + 4 : at + 4 + size]
         if len(chunk) < size or not size:
             raise BadCompression(f"snappy: a chunk of {size} bytes, but {len(chunk)} are left")
-        out += codec.decompress(chunk, _snappy_size(chunk), asbytes=True)
-        _check_size(len(out))
+        out += codec.decompress(chunk, _snappy_size(chunk, limit, len(out)), asbytes=True)
         at += 4 + size
     return bytes(out)
 
 
-def _snappy_size(chunk: bytes) -> int:
-    """Read the uncompressed size, a varint in front of the chunk."""
+def _snappy_size(chunk: bytes, limit: int, before: int = 0) -> int:
+    """Read the uncompressed size, a varint in front of the chunk; ``before`` is that of the chunks before it."""
     size = 0
     for index in range(5):
         size |= (chunk[index] & 0x7F) << 7 * index
         if chunk[index] < 0x80:
             break
-    _check_size(size)
+    _check_size(before + size, limit)
     if size > _SNAPPY_RATIO * len(chunk):
         raise BadCompression(f"snappy: a chunk of {len(chunk)} bytes cannot have {size} bytes uncompressed")
     return size
 
 
-def _streamed(name: str) -> Callable[[bytes], bytes]:
-    def read(payload: bytes) -> bytes:
+def _streamed(name: str) -> Callable[[bytes, int], bytes]:
+    def read(payload: bytes, limit: int) -> bytes:
         import pyarrow as pa
 
         with pa.CompressedInputStream(pa.BufferReader(payload), name) as stream:
             out = io.BytesIO()
-            while chunk := stream.read(1 << 20):
+            while chunk := stream.read(min(1 << 20, limit + 1)):
                 out.write(chunk)
-                _check_size(out.tell())
+                _check_size(out.tell(), limit)
         return out.getvalue()
 
     return read
 
 
-def _check_size(size: int) -> None:
-    if size > MAX_BATCH_BYTES:
-        raise BadCompression(f"the batch has more than {MAX_BATCH_BYTES} bytes uncompressed")
+def _check_size(size: int, limit: int) -> None:
+    if size > limit:
+        raise BadCompression(f"the batch has more than {limit} bytes uncompressed; --max-batch-bytes raises the limit")
 
 
-_CODECS: Final[Mapping[int, tuple[str, Callable[[bytes], bytes]]]] = {
+_CODECS: Final[Mapping[int, tuple[str, Callable[[bytes, int], bytes]]]] = {
     1: ("gzip", _gzip),
     2: ("snappy", _snappy),
     3: ("lz4", _streamed("lz4")),

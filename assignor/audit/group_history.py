@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from attrs import define, evolve, field
 
@@ -20,6 +20,17 @@ from subscription_codec.coordinator import RecordType
 
 TableRow = tuple[str, Row]
 """The name of a table, and a row of it."""
+
+
+class GroupSummary(NamedTuple):
+    """What remains of a group whose history is complete."""
+
+    group: str
+    type: str
+    members: int
+    """In the last generation."""
+    state: str
+    last_time: int
 
 
 @define
@@ -49,6 +60,16 @@ class GroupHistory:
     def __attrs_post_init__(self) -> None:
         self._commits, self._members = CommitSums(self.group), MemberLifetimes(self.group)
         self._tasks, self._findings = TaskIntervals(self.group), GroupFindings(self.group)
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether nothing is left of the group: it is deleted, or never was more than offsets, and has no offset."""
+        return self.state == DEAD and not self._commits.has_offsets
+
+    @property
+    def summary(self) -> GroupSummary:
+        """What remains of the group."""
+        return GroupSummary(self.group, self.type, self.members, self.state, self.last_time)
 
     def on_topic_id(self, topic_id: str, name: str) -> None:
         """Take the id of a topic: records of groups that are not classic have no name."""

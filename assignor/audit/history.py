@@ -1,6 +1,8 @@
 """The histories of all groups of a partition of ``__consumer_offsets``: records in, rows out.
 
-A group is in one partition. Memory is that of the open groups: what is complete is a row, and is not kept.
+A group is in one partition. What is complete is a row, and is not kept. A group of which nothing is left is complete
+too; its summary remains, about 300 bytes. One that comes back under the same name begins anew, unless it is among the
+last ``MOST_GONE`` that went: a conversion to another type deletes a group for a moment.
 """
 
 from __future__ import annotations
@@ -11,12 +13,19 @@ from typing import Any, Final
 
 from attrs import define, field
 
-from assignor.audit.group_history import GroupHistory, TableRow
+from assignor.audit.group_history import GroupHistory, GroupSummary, TableRow
 from assignor.audit.log_segment import LogRecord
 from assignor.audit.record_columns import RecordColumns
 from assignor.audit.tables import valid_text
 from subscription_codec import DecodeError
-from subscription_codec.coordinator import RECORD_TYPES, RecordKey, decode_key, decode_value, record_type_number
+from subscription_codec.coordinator import (
+    RECORD_TYPES,
+    RecordKey,
+    RecordType,
+    decode_key,
+    decode_value,
+    record_type_number,
+)
 
 OFFSET_COMMITS: Final = frozenset({0, 1})
 """The types of offset commits."""
@@ -25,6 +34,7 @@ _COMMIT_MARKER: Final = 1
 _MOST_OPEN: Final = 100_000
 """Commits of open transactions that are kept at most; later ones are counted and dropped."""
 _MOST_PROBLEMS: Final = 100
+MOST_GONE: Final = 1_000
 
 _Commit = tuple[str, str, int, int, int, int | None]
 _Target = tuple[GroupHistory, str, int]
@@ -43,8 +53,12 @@ class PartitionHistory:
     on_group_metadata: Callable[[str, int, dict[str, Any] | None], None] | None = None
     """Called with the group, the time and the value of each ``GroupMetadata`` record; None is a tombstone."""
     groups: dict[str, GroupHistory] = field(factory=dict)
+    complete: dict[str, GroupSummary] = field(factory=dict)
+    """By name, the groups of which nothing is left, but for the last ones."""
     first_time: int | None = None
     last_time: int = 0
+    _gone: dict[str, None] = field(factory=dict)
+    """The names of groups of which nothing is left and which are kept, the last one last."""
     _targets: dict[bytes, _Target] = field(factory=dict)
     """By the key of commits."""
     _transactions: dict[int, list[_Commit]] = field(factory=dict)
@@ -84,7 +98,7 @@ class PartitionHistory:
         self.last_time = max(self.last_time, *block.times)
         rows = zip(block.keys, block.key_ends, block.values, block.value_ends, block.are_commits, strict=True)
         for index, (at, end, value, value_end, is_commit) in enumerate(rows):
-            if not is_commit:
+            if not is_commit or value < 0:
                 yield from self._read_one(block.record(index))
                 continue
             key, offset = bytes(data[at:end]), block.offsets[index]
@@ -92,34 +106,51 @@ class PartitionHistory:
             target = targets.get(key)
             if target is None:
                 try:
-                    target = self._target(key, bytes(data[value:value_end]) if value >= 0 else None)
+                    target = self._target(key, bytes(data[value:value_end]))
                 except DecodeError as error:
                     self._undecodable(offset, error)
                     continue
             group, topic, partition = target
-            committed = None
-            if value < 0:
-                self.counts["tombstones"] += 1
-            else:
-                committed = int.from_bytes(data[value + 2 : value + 10], "big", signed=True)
+            committed = int.from_bytes(data[value + 2 : value + 10], "big", signed=True)
             group.on_commit(topic, partition, offset, block.times[index], committed)
 
-    def _target(self, key: bytes, value: bytes | None) -> _Target:
+    def _target(self, key: bytes, value: bytes) -> _Target:
         """Return the group and the partition of a commit's key; ``value`` is that of its first commit."""
         decoded = decode_key(key)
         group, topic = self._group(decoded.group), decoded.fields["topic"]
-        _learn_topic(group, topic, {} if value is None else decode_value(decoded.type, value).fields)
+        _learn_topic(group, topic, decode_value(decoded.type, value).fields)
         target = self._targets[key] = (group, topic, decoded.fields["partition"])
         return target
 
     def close(self) -> Iterator[TableRow]:
         """Yield what is open at the end."""
-        for group in self.groups.values():
-            yield from group.close(self.last_time)
+        for name, group in self.groups.items():
+            yield from group.close(group.last_time if name in self._gone else self.last_time)
+
+    def summaries(self) -> Iterator[tuple[str, GroupSummary]]:
+        """Yield the name and the summary of each group that ever was."""
+        yield from self.complete.items()
+        yield from ((name, group.summary) for name, group in self.groups.items())
+
+    def _complete_if_gone(self, name: str) -> Iterator[TableRow]:
+        """Complete the group that went first, if there are more of them than are kept."""
+        group = self.groups.get(name)
+        if group is None or not group.is_gone:
+            return
+        self._gone.pop(name, None)
+        self._gone[name] = None
+        if len(self._gone) > MOST_GONE:
+            first = next(iter(self._gone))
+            del self._gone[first]
+            complete = self.groups.pop(first)
+            yield from complete.close(complete.last_time)
+            self.complete[first] = complete.summary
 
     def _group(self, name: str) -> GroupHistory:
+        self._gone.pop(name, None)
         found = self.groups.get(name)
         if found is None:
+            self.complete.pop(name, None)
             found = self.groups[name] = GroupHistory(valid_text(name))
         return found
 
@@ -132,15 +163,28 @@ class PartitionHistory:
             return ()
         key = decode_key(record.key)
         value = None if record.value is None else decode_value(kind, record.value).fields
-        if number in OFFSET_COMMITS:
+        if number == _GROUP_METADATA and self.on_group_metadata is not None:
+            self.on_group_metadata(valid_text(key.group), record.timestamp, value)
+        if value is not None:
+            return self._take(kind, key, value, record)
+        self._targets.pop(record.key or b"", None)
+        if (complete := self.complete.get(key.group)) is not None:
+            last_time = max(complete.last_time, record.timestamp)
+            self.complete[key.group] = complete._replace(last_time=last_time)
+            return ()
+        return [*self._take(kind, key, None, record), *self._complete_if_gone(key.group)]
+
+    def _take(
+        self, kind: RecordType, key: RecordKey, value: dict[str, Any] | None, record: LogRecord
+    ) -> Iterable[TableRow]:
+        if kind.number in OFFSET_COMMITS:
             self._commit(record, key, value)
             return ()
-        if number == _GROUP_METADATA:
-            if self.on_group_metadata is not None:
-                self.on_group_metadata(valid_text(key.group), record.timestamp, value)
+        group = self._group(key.group)
+        if kind.number == _GROUP_METADATA:
             size = len(record.key or b"") + len(record.value or b"")
-            return self._group(key.group).on_classic_metadata(record.offset, record.timestamp, value, size)
-        return self._group(key.group).on_record(kind, key.fields, value, record.offset, record.timestamp)
+            return group.on_classic_metadata(record.offset, record.timestamp, value, size)
+        return group.on_record(kind, key.fields, value, record.offset, record.timestamp)
 
     def _commit(self, record: LogRecord, key: RecordKey, value: dict[str, Any] | None) -> None:
         offset = None if value is None else value["offset"]

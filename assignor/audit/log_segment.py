@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 
 from attrs import define, field, frozen
 
+from assignor.audit._compression import MAX_BATCH_BYTES as MAX_BATCH_BYTES
 from assignor.audit._compression import decompress
 
 LOG_OVERHEAD: Final = 12
@@ -31,12 +32,14 @@ _APPEND_TIME: Final = 0x08
 _TRANSACTIONAL: Final = 0x10
 _CONTROL: Final = 0x20
 _SMALLEST_RECORD: Final = 7
+_SMALLEST_LEGACY: Final = LOG_OVERHEAD + 14
+"""A message of format 0 with neither key nor value: checksum, format, attributes and two lengths."""
 _MAX_PROBLEMS: Final = 100
 NO_TIMESTAMP: Final = -1
 SegmentBytes = bytes | memoryview | mmap
 MAX_TIMESTAMP: Final = 253_402_300_799_999
 """The last millisecond of the year 9999; a larger timestamp, or a negative one, is none."""
-_MAX_OFFSET: Final = (1 << 63) - 1
+MAX_OFFSET: Final = (1 << 63) - 1
 
 
 class LogRecord(NamedTuple):
@@ -91,6 +94,8 @@ class SegmentReader:
     """One sentence for each damaged place, the first hundred."""
     checksum: Callable[[SegmentBytes], int | None] = lambda _: None
     """CRC-32C; None: it is not verified."""
+    max_batch_bytes: int = MAX_BATCH_BYTES
+    """The most bytes of an uncompressed batch; a larger one is damaged, or is one that is meant to fill the memory."""
 
     def records(self, data: SegmentBytes, source: str = "segment") -> Iterator[LogRecord]:
         """Yield the records of a segment, in the order of their offsets."""
@@ -138,9 +143,9 @@ class SegmentReader:
             if self.checksum(data[at + _CHECKED_AT : following]) not in (None, stored):
                 self.counts["checksum_mismatches"] += 1
                 self._report(f"{source}: the checksum of the batch at offset {base_offset} does not match")
-            yield _read_batch(data, at, following, base_offset)
+            yield _read_batch(data, at, following, base_offset, self.max_batch_bytes)
         elif magic in (0, 1):
-            yield from _legacy_records(bytes(data[at:following]), base_offset)
+            yield from _legacy_records(bytes(data[at:following]), base_offset, self.max_batch_bytes)
         else:
             raise ValueError(f"record format {magic}; known are 0 to 2")
 
@@ -162,11 +167,11 @@ def _integer(data: SegmentBytes, at: int, size: int) -> int:
     return int.from_bytes(data[at : at + size], "big", signed=True)
 
 
-def _read_batch(data: SegmentBytes, at: int, following: int, base_offset: int) -> RecordBatch:
+def _read_batch(data: SegmentBytes, at: int, following: int, base_offset: int, max_bytes: int) -> RecordBatch:
     if following - at < _HEADER_BYTES:
         raise ValueError(f"{following - at} bytes; the header of a batch has {_HEADER_BYTES}")
     attributes = _integer(data, at + 21, 2)
-    payload = decompress(attributes & _COMPRESSION, bytes(data[at + _HEADER_BYTES : following]))
+    payload = decompress(attributes & _COMPRESSION, bytes(data[at + _HEADER_BYTES : following]), max_bytes)
     count = _integer(data, at + 57, 4)
     if not 0 <= count * _SMALLEST_RECORD <= len(payload):
         raise ValueError(f"{count} records, but {len(payload)} bytes")
@@ -202,7 +207,7 @@ def batch_records(batch: RecordBatch) -> Iterator[LogRecord]:
 
 
 def _known_offset(offset: int) -> int:
-    if not 0 <= offset <= _MAX_OFFSET:
+    if not 0 <= offset <= MAX_OFFSET:
         raise ValueError(f"a record with the offset {offset}")
     return offset
 
@@ -231,14 +236,14 @@ def _sized(data: bytes, at: int) -> tuple[bytes | None, int]:
     return data[at : at + size], at + size
 
 
-def _legacy_records(message: bytes, base_offset: int) -> Iterator[LogRecord]:
+def _legacy_records(message: bytes, base_offset: int, max_bytes: int) -> Iterator[LogRecord]:
     """Yield the records of one message of format 0 or 1: itself, or those in it if it is compressed."""
     attributes, timestamp, key, value = _legacy_message(message)
     codec = attributes & _COMPRESSION
     if not codec:
         yield LogRecord(_known_offset(base_offset), known_time(timestamp), key, value)
         return
-    inner = decompress(codec, value or b"")
+    inner = decompress(codec, value or b"", max_bytes)
     found: list[tuple[int, int, bytes | None, bytes | None]] = []
     at = 0
     while len(inner) - at >= LOG_OVERHEAD:
@@ -255,6 +260,8 @@ def _legacy_records(message: bytes, base_offset: int) -> Iterator[LogRecord]:
 
 
 def _legacy_message(message: bytes) -> tuple[int, int, bytes | None, bytes | None]:
+    if len(message) < _SMALLEST_LEGACY:
+        raise ValueError(f"a message of {len(message)} bytes; the smallest one has {_SMALLEST_LEGACY}")
     if zlib.crc32(message[_MAGIC_AT:]) != int.from_bytes(message[LOG_OVERHEAD:_MAGIC_AT], "big"):
         raise ValueError("its checksum does not match")
     at, timestamp = LOG_OVERHEAD + 6, NO_TIMESTAMP

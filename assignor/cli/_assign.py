@@ -137,7 +137,7 @@ def _parse_input(line: str) -> _AssignmentInput:
         acceptable_recovery_lag=given.get("acceptableLag", defaults.acceptable_recovery_lag),
         max_warmup_replicas=given.get("warmups", defaults.max_warmup_replicas),
         num_standby_replicas=given.get("standbys", defaults.num_standby_replicas),
-        rack_aware_assignment_tags=_field(given, "tags", list, []),
+        rack_aware_assignment_tags=tuple(_text_in(each, "tags") for each in _field(given, "tags", list, [])),
         rack_aware_assignment_strategy=given.get("strategy", "none"),
         rack_aware_traffic_cost=given.get("trafficCost"),
         rack_aware_non_overlap_cost=given.get("nonOverlapCost"),
@@ -227,6 +227,12 @@ def _int_rows(given: Mapping[str, Any], key: str, how_many: int, *, required: bo
         if not isinstance(row, list) or len(row) != how_many or {int} != set(map(type, row)):
             raise BadLine(f"expected {key!r} to hold lists of {how_many} numbers, got {row!r}")
     return rows
+
+
+def _text_in(value: Any, key: str) -> str:
+    if not isinstance(value, str):
+        raise BadLine(f"expected {key!r} to hold text, got {value!r}")
+    return value
 
 
 def _field(given: Mapping[str, Any], key: str, kind: type, default: Any = None) -> Any:

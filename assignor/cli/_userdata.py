@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import chain
 from typing import Any, Final, TextIO
 
@@ -26,6 +27,7 @@ from assignor.formats.metadata_json import (
 from assignor.formats.text import format_table, printable
 from subscription_codec import LATEST_SUPPORTED_VERSION, AnnotatedField, CodecError, EncodeError, Subscription
 from subscription_codec.quirks import imitate_release
+from upgrade.input_values import MAX_CAPTURE_BYTES, read_all, read_lines
 
 _ENCODINGS: Final = {"hex": parse_hex, "base64": parse_base64}
 _LINE_FORMATS: Final = 'lines of {"kind": ..., "hex": ...}, or of hex or base64 with --kind'
@@ -179,7 +181,7 @@ def _decode_file(file: TextIO, convert: Callable[[str], dict[str, Any]], reading
     from assignor.cli import _captures  # imports rich, which lines do not need
 
     try:
-        found = _captures.parse_capture("".join([first, *lines]), reading)
+        found = _captures.parse_capture(first + _rest(file), reading)
     except _captures.InvalidCapture as error:
         raise click.UsageError(f"{file.name}: expected {_captures.EXPECTED} or {_LINE_FORMATS}; {error}") from error
     rows = [row for generation in found for row in generation.rows]
@@ -192,9 +194,20 @@ def _decode_file(file: TextIO, convert: Callable[[str], dict[str, Any]], reading
 
 
 def _read_lines(file: TextIO) -> Iterator[str]:
-    """Read a file; its errors are reported with its name, unlike those of the output."""
+    with _named_errors(file):
+        yield from read_lines(file, MAX_CAPTURE_BYTES)
+
+
+def _rest(file: TextIO) -> str:
+    with _named_errors(file):
+        return read_all(file, file.name, MAX_CAPTURE_BYTES)
+
+
+@contextmanager
+def _named_errors(file: TextIO) -> Iterator[None]:
+    """Report the errors of a file with its name, unlike those of the output."""
     try:
-        yield from file
+        yield
     except OSError as error:
         raise click.FileError(file.name, error.strerror) from error
 

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import click
 
 from assignor.formats.text import SafeStream, sanitize
+from subscription_codec import StreamsAssignorError
 
 
 class LazyCommand(NamedTuple):
@@ -31,6 +32,9 @@ class LazyCommand(NamedTuple):
     section: str = "Commands"
     """The heading under which ``--help`` lists it."""
 
+    limits: str = ""
+    """What the command refuses or leaves out because it is too large, and how it grows."""
+
 
 class LazyGroup(click.Group):
     """A group that imports a command only to run it or to print its own help."""
@@ -43,8 +47,17 @@ class LazyGroup(click.Group):
         return sorted(self._lazy_commands)
 
     def get_command(self, _ctx: click.Context, name: str) -> click.Command | None:
-        command = self._lazy_commands.get(name)
-        return command and command.load()
+        lazy = self._lazy_commands.get(name)
+        if lazy is None:
+            return None
+        command = lazy.load()
+        command.epilog = f"Limits: {lazy.limits}" if lazy.limits else None
+        return command
+
+    @property
+    def limits(self) -> Mapping[str, str]:
+        """The limits of each command."""
+        return {name: command.limits for name, command in self._lazy_commands.items()}
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands by section; sections come in the order of their first commands in the table."""
@@ -70,9 +83,14 @@ class LazyGroup(click.Group):
             raise click.UsageError(f"{error.message} Did you mean {names}?", ctx) from None
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; click itself would report a closed pipe (head, less) as a failure."""
+        """Run a command; what is wrong with its input is wrong usage.
+
+        click itself would report a closed pipe (head, less) as a failure.
+        """
         try:
             return super().invoke(ctx)
+        except StreamsAssignorError as error:
+            raise click.UsageError(str(error)) from error
         except BrokenPipeError:
             _discard_output()
             return 141

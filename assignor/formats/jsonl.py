@@ -10,6 +10,7 @@ from typing import Any
 
 from assignor.formats.text import truncate
 from subscription_codec import DecodeError, StreamsAssignorError
+from upgrade.input_values import InvalidInput, parse_json, read_lines
 
 Result = dict[str, Any]
 
@@ -19,18 +20,22 @@ class BadLine(StreamsAssignorError, ValueError):
 
 
 def stdin_lines() -> Iterator[str]:
-    """Iterate over standard input; bytes that are not text are replaced."""
+    """Iterate over standard input; bytes that are not text are replaced.
+
+    Raises:
+        InvalidInput: A line is longer than any message.
+    """
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="replace")  # such bytes then appear in an error message
     # sys.stdin is None if the shell closed it.
-    return iter(getattr(sys, "stdin", None) or ())
+    return read_lines(sys.stdin) if sys.stdin else iter(())
 
 
 def json_object(line: str) -> Result:
     """Parse a line that is a JSON object; ``BadLine`` if it is not."""
     try:
-        given = json.loads(line)
-    except (ValueError, RecursionError):
+        given = parse_json(line)
+    except InvalidInput:
         given = None
     if not isinstance(given, dict):
         raise BadLine(f"expected a JSON object, got {line.strip()[:40]!r}")

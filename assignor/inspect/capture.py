@@ -15,6 +15,7 @@ from typing import Any, Final, NoReturn, TypeVar
 from attrs import frozen
 
 from assignor.protocol import PROTOCOL_NAME
+from upgrade.input_values import InvalidInput, parse_json
 
 _T = TypeVar("_T")
 _MISSING: Final = object()
@@ -156,13 +157,9 @@ class JsonNode:
     def parse(cls, text: str) -> JsonNode:
         """Parse a file; ``InvalidCapture`` if it is not JSON."""
         try:
-            return cls("", json.loads(text))
-        except json.JSONDecodeError as error:
-            got = _preview(text[error.pos : error.pos + 20]) if text[error.pos :].strip() else "the end of the file"
-            where = f"line {error.lineno} column {error.colno}"
-            raise InvalidCapture(f"expected JSON ({error.msg}) at {where}, got {got}") from None
-        except (ValueError, RecursionError) as error:  # a number too long, or brackets too deep
-            raise InvalidCapture(f"expected JSON: {error}") from None
+            return cls("", parse_json(text))
+        except InvalidInput as error:
+            raise InvalidCapture(str(error)) from None
 
     def __contains__(self, key: str) -> bool:
         return isinstance(self._value, Mapping) and key in self._value

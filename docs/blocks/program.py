@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import click
 
+from assignor.cli.lazy_group import LazyGroup
 from assignor.observability.event_fields import EVENT_FIELDS
 from blocks.markdown import table
 from spark_sim.cli.main import cli
@@ -48,8 +49,15 @@ def events() -> str:
     return table(("`event`", "further keys", "means"), rows)
 
 
+def limits() -> str:
+    """List the limits of each command, as its help has them."""
+    found = cast(LazyGroup, cli).limits
+    return table(("command", "limits"), [(f"`{name}`", text[:1].upper() + text[1:]) for name, text in found.items()])
+
+
 BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
     "columns": lambda: "\n\n".join(each.markdown() for each in TABLES.values()),
     "events": events,
+    "limits": limits,
     **{f"options of {command}": partial(options, *command.split()) for command in COMMANDS},
 }

@@ -1,12 +1,15 @@
 """Impact of an upgrade plan on a given group: every hop is explored, and then its restarts are simulated and measured.
 
 Groups of up to five members are explored exactly, with one crash and one rebalance timeout in each schedule; of larger
-groups five members are explored, and the result says so. The measured simulation has the whole group, with its tasks
-and standbys, restarted in the order A, B, C, ... without faults: rebalances, task movements, time without an owner.
+groups five members are explored, and the result says so. The measured simulation has the group with its tasks and
+standbys, restarted in the order A, B, C, ... without faults: rebalances, task movements, time without an owner. It
+takes time with the square of the members, so a group of more than ``MAX_PLAYED_MEMBERS`` members or
+``MAX_PLAYED_TASKS`` tasks is played as a sample, a smaller group with as many tasks per member; the result says so.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
@@ -24,6 +27,8 @@ from spark_sim.search.records import UPGRADE_MATRIX
 from spark_sim.search.sampling import member_names
 from upgrade.plans import Plan, Upgrade, all_plans
 
+MAX_PLAYED_MEMBERS: Final = 20
+MAX_PLAYED_TASKS: Final = 200
 RESTART_MODES: Final = {
     "": "each member is back only after its session has timed out",
     "fast": "each member is back before its session has timed out",
@@ -44,6 +49,23 @@ class GroupProfile:
     members: int = 3
     workload: Workload = DEFAULT_WORKLOAD
     session_timeout_s: float = SESSION_TIMEOUT_MS / 1000
+
+    @property
+    def tasks(self) -> int:
+        """The number of its tasks."""
+        return len(self.workload.partitions_by_task)
+
+    @property
+    def played(self) -> GroupProfile:
+        """The group that is played in full: this one, or a smaller sample with as many tasks per member.
+
+        >>> sample = GroupProfile(100, workload_with(1_000, 0, static=False)).played
+        >>> sample.members, sample.tasks
+        (20, 200)
+        """
+        members = min(self.members, MAX_PLAYED_MEMBERS)
+        tasks = min(math.ceil(self.tasks * members / self.members), MAX_PLAYED_TASKS)
+        return evolve(self, members=members, workload=evolve(self.workload, partitions=tasks))
 
 
 @frozen
@@ -97,7 +119,9 @@ class MeasuredHop:
     longest_s: float
     """The time without an owner of the task that has the most, all its gaps together."""
     member_bytes: int
+    """The most that one member sent and received in a generation; of a sample, in the first one of the whole group."""
     group_bytes: int
+    """The same of all members together."""
     violation: str | None = None
     example: str | None = None
 
@@ -130,9 +154,11 @@ class Impact:
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values for JSON."""
+        played = self.group.played
         return {
             "members": self.group.members,
-            "tasks": len(self.group.workload.partitions_by_task),
+            "tasks": self.group.tasks,
+            "sample": {"members": played.members, "tasks": played.tasks} if played != self.group else None,
             "explored": [each.as_json() for each in self.explored_hops],
             "measured": [asdict(each) for each in self.measured_hops],
             "assumed": [*ASSUMPTIONS, *([STATIC_MEMBERSHIP_ASSUMPTION] if self.group.workload.static else [])],
@@ -165,10 +191,13 @@ def _safe_alternative(hop: Upgrade) -> UpgradePath:
 
 
 def _measure_hop(hop: Upgrade, group: GroupProfile) -> Iterator[MeasuredHop]:
+    played = group.played
+    whole_sizes = [_first_generation_bytes(each, group) for each in _instances(hop)] if played != group else []
     for mode, how in _restart_modes(hop).items():
-        scenario = _scenario(hop, group, mode)
+        scenario = _scenario(hop, played, mode)
         simulation = MeasuredSimulation(scenario)
         simulation.run()
+        sizes = whole_sizes or [(simulation.member_bytes, simulation.group_bytes)]
         broken = next(iter(simulation.violations), None)
         yield MeasuredHop(
             hop.origin.name,
@@ -182,11 +211,25 @@ def _measure_hop(hop: Upgrade, group: GroupProfile) -> Iterator[MeasuredHop]:
             _scale_to_session_timeout(sum(simulation.gaps_ms), group),
             _scale_to_session_timeout(sum(simulation.unowned_ms.values()), group),
             _scale_to_session_timeout(max(simulation.unowned_ms.values(), default=0), group),
-            simulation.member_bytes,
-            simulation.group_bytes,
+            max(member for member, _ in sizes),
+            max(group for _, group in sizes),
             f"{broken.property} ({broken.text})" if broken else None,
             str(scenario) if broken else None,
         )
+
+
+def _instances(hop: Upgrade) -> list[Instance]:
+    """Return what the members run as, one after the other."""
+    if hop.plan is Plan.OFFLINE:
+        return [Instance(hop.origin), Instance(hop.target)]
+    return [Instance(hop.origin), *(Instance(each.release, each.upgrade_from) for each in hop.rounds)]
+
+
+def _first_generation_bytes(instance: Instance, group: GroupProfile) -> tuple[int, int]:
+    """Return the most bytes of a member, and those of all members, as a group of one instance starts."""
+    members = tuple((name, instance) for name in member_names(group.members))
+    simulation = MeasuredSimulation(Scenario(members, (), group.workload)).begin()
+    return simulation.member_bytes, simulation.group_bytes
 
 
 def _scale_to_session_timeout(simulated_ms: int, group: GroupProfile) -> float:
@@ -208,11 +251,11 @@ def _restart_modes(hop: Upgrade) -> dict[str, str]:
 
 def _scenario(hop: Upgrade, group: GroupProfile, mode: str) -> Scenario:
     names = member_names(group.members)
-    members = tuple((name, Instance(hop.origin)) for name in names)
+    origin, *rounds = _instances(hop)
+    members = tuple((name, origin) for name in names)
     if hop.plan is Plan.OFFLINE:
-        steps: list[Step] = [make_step("stop", *names), make_step("start", *names, instance=Instance(hop.target))]
+        steps: list[Step] = [make_step("stop", *names), make_step("start", *names, instance=rounds[0])]
     else:
-        rounds = [Instance(each.release, each.upgrade_from) for each in hop.rounds]
         steps = [make_step("bounce", name, instance=instance, mode=mode) for instance in rounds for name in names]
     return Scenario(members, tuple(steps), group.workload)
 

@@ -147,9 +147,10 @@ def group_data(out: Path, most_rebalances: int = MOST_REBALANCES) -> Iterator[Gr
     }
     for names in _batches(groups):
         files = set().union(*(groups[name].files for name in names))
-        slices = {view.table: _slices(_read(view, files, names, limits[view.table])) for view in _VIEWS}
+        read = {view.table: _read(view, files, names, limits[view.table]) for view in _VIEWS}
+        places = {table: (rows, _places(rows)) for table, rows in read.items() if rows is not None}
         for name in names:
-            tables = {table: _columns(of[name]) for table, of in slices.items() if name in of}
+            tables = {table: _columns(rows.slice(*of[name])) for table, (rows, of) in places.items() if name in of}
             yield GroupData(name, tables, groups[name].rows)
 
 
@@ -228,19 +229,22 @@ def _shown_rows(view: _View, parts: list[pa.Table], limit: int) -> pa.Table:
 
     table = view.fold(pa.concat_tables(parts))
     table = table.sort_by([(name, "ascending") for name in ("group", *view.order)])
-    slices = list(_slices(table).values())
-    if all(each.num_rows <= limit for each in slices):
+    places = list(_places(table).values())
+    if all(rows <= limit for _, rows in places):
         return table
-    return pa.concat_tables([each.slice(max(0, each.num_rows - limit)) for each in slices]).combine_chunks()
+    shown = (table.slice(begin + max(0, rows - limit), min(rows, limit)) for begin, rows in places)
+    return pa.concat_tables(shown).combine_chunks()
 
 
-def _slices(table: pa.Table | None) -> dict[str, pa.Table]:
-    """Return the rows of each group of a table that is sorted by group."""
-    found: dict[str, pa.Table] = {}
+def _places(table: pa.Table) -> dict[str, tuple[int, int]]:
+    """Return the first row and the number of rows of each group in a table that is sorted by group.
+
+    A slice takes kilobytes: a table of many groups is not cut before a group is written.
+    """
+    found: dict[str, tuple[int, int]] = {}
     begin = 0
-    for each in [] if table is None else table.column("group").value_counts().to_pylist():
-        assert table is not None
-        found[each["values"]] = table.slice(begin, each["counts"])
+    for each in table.column("group").value_counts().to_pylist():
+        found[each["values"]] = (begin, each["counts"])
         begin += each["counts"]
     return found
 

@@ -112,7 +112,8 @@ def run_audit(
             write_conformance(rows, draft)
             audit = evolve(audit, conformance=conformance_summary(rows))
         _write_empty_tables(draft)
-        (draft / SUMMARY_FILE).write_text(json.dumps(audit.as_json(), indent=1), encoding="utf-8")
+        with (draft / SUMMARY_FILE).open("w", encoding="utf-8") as file:
+            json.dump(audit.as_json(), file, indent=1)  # piece by piece: as one text it takes 2 KB for each group
         write_report(audit, draft, rows)
     return audit
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from attrs import define, field, frozen
 
-from assignor.audit.group_history import GroupHistory
+from assignor.audit.group_history import GroupSummary
 from assignor.audit.history import PartitionHistory
-from assignor.audit.log_segment import SegmentReader
+from assignor.audit.log_segment import MAX_BATCH_BYTES, SegmentReader
 from assignor.audit.tables import COMMITS, FINDINGS, GENERATIONS, MEMBERS, TASKS, Row
 from spark_sim.audit._schema import TABLES
 from spark_sim.audit.sources import PartitionSource, new_reader
@@ -47,6 +47,8 @@ class AuditFilter:
     """Milliseconds since 1970, like ``until``; rows that overlap the interval are kept."""
     until: int | None = None
     reads_commits: bool = True
+    max_batch_bytes: int = MAX_BATCH_BYTES
+    """A batch that has more bytes uncompressed is skipped and counted."""
     finds_bounces: bool = False
     """Whether rolling bounces are collected, for ``conformance``."""
 
@@ -88,7 +90,8 @@ class PartitionSummary:
 
 def audit_partition(source: PartitionSource, kept: AuditFilter, out: Path) -> PartitionSummary:
     """Write the rows of a partition below ``out``, and return its summary."""
-    reader, history = new_reader(), PartitionHistory(reads_commits=kept.reads_commits)
+    reader = new_reader(kept.max_batch_bytes)
+    history = PartitionHistory(reads_commits=kept.reads_commits)
     summary, finders = PartitionSummary(), None
     if kept.finds_bounces:
         finders = BounceFinders(kept.keeps_group, RecordFile(out / f"bounces-{source.partition}"))
@@ -109,9 +112,10 @@ def audit_partition(source: PartitionSource, kept: AuditFilter, out: Path) -> Pa
     summary.counts = history.counts + reader.counts
     summary.problems = reader.problems + history.problems
     summary.first_time, summary.last_time = history.first_time, history.last_time
+    causes: dict[tuple[tuple[str, int], ...], dict[str, int]] = {}
     summary.groups = [
-        _group_summary(group, kept_rows[group.group])
-        for name, group in history.groups.items()
+        _group_summary(group, kept_rows.get(group.group, _KeptRows()), causes)
+        for name, group in history.summaries()
         if kept.keeps_group(name)
     ]
     return summary
@@ -149,7 +153,11 @@ class _KeptRows:
             self.findings.append({name: value for name, value in row.items() if name != "group"})
 
 
-def _group_summary(group: GroupHistory, kept: _KeptRows) -> dict[str, Any]:
+def _group_summary(
+    group: GroupSummary, kept: _KeptRows, known: dict[tuple[tuple[str, int], ...], dict[str, int]]
+) -> dict[str, Any]:
+    """Return the summary of a group; ``known`` has the counts of causes, of which most groups have the same."""
+    causes = tuple(kept.causes.most_common())
     return {
         "group": group.group,
         "type": group.type,
@@ -157,7 +165,7 @@ def _group_summary(group: GroupHistory, kept: _KeptRows) -> dict[str, Any]:
         "members": group.members,
         "last_state": group.state,
         "last_time": group.last_time,
-        "causes": dict(kept.causes.most_common()),
+        "causes": known.setdefault(causes, dict(causes)),
         "findings": kept.findings,
     }
 

@@ -14,10 +14,13 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from click.core import ParameterSource
 
+from assignor.audit.log_segment import MAX_BATCH_BYTES, MAX_TIMESTAMP
 from assignor.cli.params import BOOTSTRAP_SERVERS, COMMAND_CONFIG, Duration, cluster_settings
 from assignor.formats.text import sanitize
 from spark_sim.cli._audit_output import problems, show
 from spark_sim.cli._exit_status import CommandFailed, WrongUsage, exit_unless, one_line_errors
+from upgrade.errors import quote_input
+from upgrade.input_values import parse_number
 
 if TYPE_CHECKING:
     from assignor.clients.confluent.offsets_topic import OffsetsTopic
@@ -38,14 +41,14 @@ class Moment(click.ParamType[int]):
         """Return milliseconds since 1970."""
         if isinstance(value, int):
             return value
-        if value.isdigit() and len(value) > 4:
-            return int(value)
         try:
+            if value.isdigit() and len(value) > 4:
+                return parse_number(value, most=MAX_TIMESTAMP)
             moment = datetime.fromisoformat(value)
-        except ValueError:
+            return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
+        except (ValueError, OverflowError):  # no date, or one that has another year in UTC
             expected = "a time such as 2026-11-22T14:30, or milliseconds since 1970"
-            self.fail(f"expected {expected}, got {value!r}", param, ctx)
-        return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
+            self.fail(f"expected {expected}, got {quote_input(value)}", param, ctx)
 
 
 class LocalPath(click.Path):
@@ -82,6 +85,15 @@ _LOCAL_PATH: Final = LocalPath(path_type=Path)
 )
 @click.option(
     "--commits/--no-commits", default=True, show_default=True, help="Read offset commits, which most records are."
+)
+@click.option(
+    "--max-batch-bytes",
+    type=click.IntRange(1, 1 << 30),
+    default=MAX_BATCH_BYTES,
+    show_default=True,
+    metavar="BYTES",
+    help="Skip and count batches that have more bytes uncompressed. The default is ten times that of "
+    "max.message.bytes, which limits them compressed.",
 )
 @click.option("--processes", type=click.IntRange(1), help="Partitions that are read at a time. Default: the cores.")
 @click.option(
@@ -125,6 +137,7 @@ def audit(
     out: str,
     *,
     commits: bool,
+    max_batch_bytes: int,
     processes: int | None,
     follow: bool,
     interval: float,
@@ -176,7 +189,14 @@ def audit(
         return
     if since is not None and until is not None and since > until:
         raise WrongUsage("--since is later than --until")
-    kept = AuditFilter(groups=groups, since=since, until=until, reads_commits=commits, finds_bounces=conform)
+    kept = AuditFilter(
+        groups=groups,
+        since=since,
+        until=until,
+        reads_commits=commits,
+        max_batch_bytes=max_batch_bytes,
+        finds_bounces=conform,
+    )
     with one_line_errors():
         source = _file_source(segments, dump, records) or _live_source(context, bootstrap_servers, command_config)
         found = _run(source, out, kept, processes or os.cpu_count() or 1, master)

@@ -12,6 +12,7 @@ import click
 
 from assignor.formats.text import format_table, printable
 from spark_sim.cli._exit_status import WrongUsage
+from upgrade.input_values import MAX_CAPTURE_BYTES, InvalidInput, read_all, read_input
 
 if TYPE_CHECKING:
     from spark_sim.conformance.result import GenerationReplay, MemberReplay
@@ -77,6 +78,8 @@ def _verdict_on(path: Path) -> ConformanceVerdict | str:
         return judge(Capture.parse(_text(path)))
     except InvalidCapture as error:
         return f"{shown} is not a capture: {error}"
+    except InvalidInput as error:
+        return f"{shown} is not read: {error}"
     except OSError as error:
         return f"{shown} cannot be read: expected a file, got: {error.strerror or error}"
 
@@ -92,7 +95,10 @@ def _name(path: Path) -> str:
 
 
 def _text(path: Path) -> str:
-    given = sys.stdin.buffer.read() if path == _STDIN else path.read_bytes()
+    if path == _STDIN:
+        given: bytes = read_all(sys.stdin.buffer, "stdin", MAX_CAPTURE_BYTES)
+    else:
+        given = read_input(path, MAX_CAPTURE_BYTES)
     return given.decode("utf-8", "replace")
 
 

@@ -33,6 +33,7 @@ from upgrade.brokers.planner import advise_brokers, advise_persistent_metadata
 from upgrade.brokers.protocol_versions import MetadataMode, broker_release, version_named
 from upgrade.brokers.steps import BrokerAdvice
 from upgrade.hazards import TopologyChange
+from upgrade.input_values import InvalidInput, read_text
 from upgrade.releases import ResolvedRelease, resolve_release
 from upgrade.verdict import (
     UNKNOWN_TOPOLOGY,
@@ -131,7 +132,8 @@ def plan(
 
     With --explored, or any option about your group, the documented plan is checked against every schedule of a group of
     up to five members. It is also simulated in the whole group: how often it rebalances, and how long a task has no
-    owner. Exit status 1 if a property is violated; a safe plan is named if there is one.
+    owner. Exit status 1 if a property is violated; a safe plan is named if there is one. Of more than 20 members or 200
+    tasks a sample is simulated: 20 members, and as many tasks per member.
 
     With --to-protocol the plan leads from the classic to the streams protocol (KIP-1071), or back. Exit status 1 if
     something blocks it. With --group it looks at the live group and its brokers first.
@@ -222,9 +224,11 @@ def _topology_facts(without: str | None, topology: Path | None) -> TopologyFacts
     if topology is None:
         return evolve(UNKNOWN_TOPOLOGY, absent=absent)
     try:
-        found = facts_of_topology(topology.read_text(encoding="utf-8"), str(topology))
-    except (OSError, UnicodeDecodeError) as error:
+        text = read_text(topology)
+    except (OSError, InvalidInput) as error:
         raise click.UsageError(f"cannot read {topology}: {error}") from error
+    try:
+        found = facts_of_topology(text, str(topology))
     except UpgradeError as error:
         raise click.UsageError(f"{topology}: {error}") from error
     if shown := sorted(each.value for each in absent & (found.absent | found.present)):

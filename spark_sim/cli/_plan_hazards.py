@@ -7,8 +7,9 @@ from pathlib import Path
 
 import click
 
-from upgrade import Advice, Release
+from upgrade import Advice, Release, UpgradeError
 from upgrade.hazards import TopologyChange, compare_topologies, parse_subtopologies, static_downgrade
+from upgrade.input_values import read_text
 from upgrade.planner import PlanStep
 
 topologies_option = click.option(
@@ -26,7 +27,10 @@ def compare_topology_files(old: Path, new: Path) -> TopologyChange:
     Raises:
         UpgradeError: One of them is no description of a topology.
     """
-    texts = (parse_subtopologies(path.read_text(errors="replace"), str(path)) for path in (old, new))
+    try:
+        texts = [parse_subtopologies(read_text(path, errors="replace"), str(path)) for path in (old, new)]
+    except OSError as error:
+        raise UpgradeError(f"cannot read {error.filename}: {error.strerror or error}") from error
     return compare_topologies(*texts)
 
 

@@ -123,13 +123,17 @@ def _write_page(sweep: FinishedSweep, page: Path) -> None:
     """Write the page for the browser.
 
     Raises:
+        WrongUsage: The table of counterexamples has something else.
         CommandFailed: The file cannot be written; the message names the option for another one.
     """
+    from spark_sim.model.scenario import ScenarioError
     from spark_sim.pipeline.folder import is_page
     from spark_sim.pipeline.tables.publishing import write_page
 
     try:
         write_page(page, page_of(sweep), is_page)
+    except ScenarioError as error:
+        raise WrongUsage(f"the table of counterexamples is damaged: {error}") from error
     except OSError as error:
         why = error.strerror or error
         raise CommandFailed(f"cannot write {page}: {why}; `report DIR --html FILE` writes it elsewhere") from error

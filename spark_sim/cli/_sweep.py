@@ -11,6 +11,7 @@ from click.core import ParameterSource
 
 from spark_sim.cli._exit_status import CommandFailed, WrongUsage, exit_unless, one_line_errors
 from spark_sim.cli._spark_options import REMOTE, SETTINGS, STORAGE_FORMAT
+from upgrade.input_values import InvalidInput, parse_number
 from upgrade.plans import MATRICES, Plan, Upgrade
 from upgrade.releases import resolve_release
 
@@ -228,9 +229,11 @@ def _can_ask() -> bool:
 
 def _slice(suite: Suite, part: str) -> Suite:
     number, _, count = part.partition("/")
-    if not (number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):
-        raise WrongUsage(f"expected --slice K/N with K from 1 to N, got {part}")
-    found = suite.slice(int(number), int(count))
+    try:
+        slices = parse_number(count, least=1)
+        found = suite.slice(parse_number(number, least=1, most=slices), slices)
+    except InvalidInput:
+        raise WrongUsage(f"expected --slice K/N with K from 1 to N, got {part[:40]}") from None
     if not found.units:
         raise WrongUsage(f"--slice {part} has none of the {len(suite.units):,} work units")
     return found

@@ -56,15 +56,49 @@ def _load_sweep() -> click.Command:
 
 
 COMMANDS: Final = {
-    "plan": LazyCommand(_load_plan, "The steps of a safe upgrade from one release to another.", assignor_cli.PLAN),
-    "release": LazyCommand(_load_release, "What is known about one release.", assignor_cli.PLAN),
+    "plan": LazyCommand(
+        _load_plan,
+        "The steps of a safe upgrade from one release to another.",
+        assignor_cli.PLAN,
+        "1,000 members and 10,000 tasks, of which 20 and 200 are played; five members are explored. A file has at most "
+        "16 MiB, and each of --topologies 2,500 sub-topologies.",
+    ),
+    "release": LazyCommand(
+        _load_release, "What is known about one release.", assignor_cli.PLAN, "none; it reads neither file nor network."
+    ),
     **assignor_cli.COMMANDS,
-    "audit": LazyCommand(_load_audit, "The history of every group, from __consumer_offsets.", assignor_cli.INSPECT),
-    "replay": LazyCommand(_load_replay, "One simulated scenario, explained step by step.", assignor_cli.SIMULATE),
-    "sweep": LazyCommand(_load_sweep, "Every way an upgrade can go, simulated on Spark.", assignor_cli.SIMULATE),
-    "report": LazyCommand(_load_report, "Tables and pictures of a finished sweep.", assignor_cli.SIMULATE),
+    "audit": LazyCommand(
+        _load_audit,
+        "The history of every group, from __consumer_offsets.",
+        assignor_cli.INSPECT,
+        "a batch expands to at most --max-batch-bytes, a line of a dump has at most 64 MiB, and the page shows a "
+        "million rebalances. Each process takes up to 64 KiB for each group of its partition that is not gone. The "
+        "main process takes 2 KB for each group that ever was, also if it is deleted: a million need 2.2 GB.",
+    ),
+    "replay": LazyCommand(
+        _load_replay,
+        "One simulated scenario, explained step by step.",
+        assignor_cli.SIMULATE,
+        "10,000 partitions of a topic, 100 threads and standbys. More than 20 rebalances after one step count as "
+        "endless. Time grows with the square of the members.",
+    ),
+    "sweep": LazyCommand(
+        _load_sweep,
+        "Every way an upgrade can go, simulated on Spark.",
+        assignor_cli.SIMULATE,
+        "1,000 members; five and fewer are explored, more are sampled. A preset predicts its time and asks.",
+    ),
+    "report": LazyCommand(
+        _load_report,
+        "Tables and pictures of a finished sweep.",
+        assignor_cli.SIMULATE,
+        "none of its own; the results of a sweep are in memory as a whole.",
+    ),
     "conform": LazyCommand(
-        _load_conform, "Compare captures of real groups with simulated members.", assignor_cli.SIMULATE
+        _load_conform,
+        "Compare captures of real groups with simulated members.",
+        assignor_cli.SIMULATE,
+        "a capture has at most 256 MiB. Time and memory grow with its members and generations.",
     ),
 }
 """All commands by name, in the order of ``--help``."""

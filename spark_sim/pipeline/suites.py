@@ -339,5 +339,6 @@ def read_store(store: TableStore, where: str) -> FinishedSweep:
     """
     try:
         return finished_sweep(store)
-    except (TablesError, UpgradeError, ScenarioError, LookupError, TypeError, ValueError) as error:
-        raise ResultFolderError(f"{where} cannot be read: {str(error).splitlines()[0]}") from None
+    except (TablesError, UpgradeError, ScenarioError, LookupError, TypeError, ValueError, RecursionError) as error:
+        why = (str(error).splitlines() or [type(error).__name__])[0]
+        raise ResultFolderError(f"{where} cannot be read: {why}") from None

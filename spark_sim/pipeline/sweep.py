@@ -47,6 +47,7 @@ from spark_sim.pipeline.tables.schema import TABLES
 from spark_sim.pipeline.work_units import WorkUnit, cut_into_tasks, digest_of, unit_key
 from spark_sim.pipeline.worker import Log, UnitTask
 from spark_sim.search.cell_result import CellResult
+from upgrade.input_values import parse_json
 
 PROCESSES: Final = "processes"
 """Instead of a Spark master: a pool of processes on this machine, without Spark and Java."""
@@ -233,7 +234,12 @@ class _Work:
         """Take over results as they are stored."""
         for key, text in results:
             unit = self.units[key]
-            self.committed[key] = found = unit.result_type.from_plain(unit.cell, json.loads(text))
+            try:
+                found = unit.result_type.from_plain(unit.cell, parse_json(text))
+            except (ValueError, TypeError, LookupError, AttributeError) as error:
+                why = f"{error}; --fresh begins anew"
+                raise ResultFolderError(f"the table of units is damaged at {key}: {why}") from None
+            self.committed[key] = found
             self.runs += found.runs
 
     def tasks(self) -> list[tuple[float, UnitTask]]:

@@ -8,13 +8,18 @@ names (``KSTREAM-AGGREGATE-STATE-STORE-0000000002``) contain a count of the oper
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
+from heapq import heappop, heappush
 from typing import Any, Final
 
 from attrs import frozen
 
+from upgrade.errors import UpgradeError
 from upgrade.topology_description import DescribedNode, parse_topology_description
 
+MAX_SUBTOPOLOGIES: Final = 2_500
+"""The most of a topology: each may have something in common with each of another one."""
 _GENERATED: Final = re.compile(r"-\d{10}(?:-|$)")
 
 
@@ -92,12 +97,14 @@ def parse_subtopologies(text: str, name: str = "the text") -> tuple[DescribedSub
     """Read the subtopologies of a ``Topology#describe()`` text; ``name`` is its name in the error.
 
     Raises:
-        UpgradeError: It is no such text.
+        UpgradeError: It is no such text, or has more than ``MAX_SUBTOPOLOGIES``.
     """
     by_number: dict[int, list[DescribedNode]] = {}
     for node in parse_topology_description(text, name):
         if node.subtopology is not None:
             by_number.setdefault(node.subtopology, []).append(node)
+    if len(by_number) > MAX_SUBTOPOLOGIES:
+        raise UpgradeError(f"{name}: expected at most {MAX_SUBTOPOLOGIES:,} sub-topologies, got {len(by_number):,}")
     return tuple(_subtopology(number, nodes) for number, nodes in by_number.items())
 
 
@@ -119,14 +126,15 @@ def compare_topologies(
     the same number.
     """
     pairs = _counterparts(before, after)
+    paired = [{each.number for each in side} for side in zip(*pairs, strict=True)] or [set[int](), set[int]()]
     renumbered = {old.number: new.number for old, new in pairs if old.number != new.number}
     old_stores, new_stores = (frozenset().union(*(each.stores for each in side)) for side in (before, after))
     produced = frozenset().union(*(each.sinks for each in before))
     read = [frozenset().union(*(each.sources for each in side)) for side in (before, after)]
     return TopologyChange(
         dict(sorted(renumbered.items())),
-        tuple(each.number for each in before if each not in {old for old, _ in pairs}),
-        tuple(each.number for each in after if each not in {new for _, new in pairs}),
+        tuple(each.number for each in before if each.number not in paired[0]),
+        tuple(each.number for each in after if each.number not in paired[1]),
         tuple(sorted(old_stores - new_stores)),
         tuple(sorted(new_stores - old_stores)),
         tuple(sorted(name for old, new in pairs if old.number != new.number for name in old.stores & new.stores)),
@@ -134,30 +142,59 @@ def compare_topologies(
     )
 
 
-def _counterparts(
-    before: tuple[DescribedSubtopology, ...], after: tuple[DescribedSubtopology, ...]
-) -> list[tuple[DescribedSubtopology, DescribedSubtopology]]:
-    """Pair subtopologies that have something in common, the most alike first."""
-
-    def likeness(old: DescribedSubtopology, new: DescribedSubtopology) -> int:
-        same = 2 * len(old.stores & new.stores) + len(old.sources & new.sources) + len(old.sinks & new.sinks)
-        return 4 * same + len(_without_counts(old) & _without_counts(new))
-
-    scored = sorted(
-        ((likeness(old, new), old.number == new.number, -old.number, old, new) for old in before for new in after),
-        key=lambda row: row[:3],
-        reverse=True,
-    )
-    pairs: list[tuple[DescribedSubtopology, DescribedSubtopology]] = []
-    for alike, _, _, old, new in scored:
-        if alike and all(old is not one and new is not other for one, other in pairs):
-            pairs.append((old, new))
-    return pairs
+_Pair = tuple[DescribedSubtopology, DescribedSubtopology]
+_Mark = tuple[str, str]
+"""What two subtopologies may have in common: a kind and a name."""
 
 
-def _without_counts(one: DescribedSubtopology) -> set[str]:
-    """Return its names without the counts in generated ones, which change with every operator before them."""
-    return {_GENERATED.sub("-", name) for names in (one.sources, one.sinks, one.stores) for name in names}
+def _counterparts(before: tuple[DescribedSubtopology, ...], after: tuple[DescribedSubtopology, ...]) -> list[_Pair]:
+    """Pair subtopologies that have something in common, the most alike first.
+
+    Each old one proposes its candidates, the most alike first. The best of all proposals is taken next, so the pairs
+    come in the order of all pairs sorted, and only the candidates of one old one are sorted at a time.
+    """
+    by_mark: dict[_Mark, list[int]] = {}
+    for at, new in enumerate(after):
+        for mark in _marks(new):
+            by_mark.setdefault(mark, []).append(at)
+    proposals: list[tuple[int, bool, int, _Pair, Iterator[tuple[int, DescribedSubtopology]]]] = []
+
+    def propose(old: DescribedSubtopology, rest: Iterator[tuple[int, DescribedSubtopology]]) -> None:
+        if (best := next(rest, None)) is not None:
+            alike, new = best
+            heappush(proposals, (-alike, new.number != old.number, old.number, (old, new), rest))
+
+    for old in before:
+        propose(old, _candidates(old, after, by_mark))
+    pairs: dict[int, _Pair] = {}
+    while proposals:
+        *_, (old, new), rest = heappop(proposals)
+        if pairs.setdefault(new.number, (old, new))[0] is not old:
+            propose(old, rest)
+    return list(pairs.values())
+
+
+def _candidates(
+    old: DescribedSubtopology, after: tuple[DescribedSubtopology, ...], by_mark: Mapping[_Mark, list[int]]
+) -> Iterator[tuple[int, DescribedSubtopology]]:
+    """Yield the new ones that have something in common with an old one, and how much, the most alike first."""
+    likeness: Counter[int] = Counter()
+    for mark, weight in _marks(old).items():
+        for at in by_mark.get(mark, ()):
+            likeness[at] += weight
+    for at in sorted(likeness, key=lambda at: (-likeness[at], after[at].number != old.number, at)):
+        yield likeness[at], after[at]
+
+
+def _marks(one: DescribedSubtopology) -> dict[_Mark, int]:
+    """Return the marks of a subtopology with their weights.
+
+    Generated names count little without their counts, which change with every operator before them.
+    """
+    weights = {"store": 8, "source": 4, "sink": 4}
+    names = {"store": one.stores, "source": one.sources, "sink": one.sinks}
+    marks = {(kind, name): weights[kind] for kind, found in names.items() for name in found}
+    return marks | {("any", _GENERATED.sub("-", name)): 1 for found in names.values() for name in found}
 
 
 def _changelog(store: str) -> str:

@@ -26,6 +26,7 @@ from assignor.inspect.described_group import (
 )
 from upgrade.features.client.errors import Unreachable
 from upgrade.features.client.node_address import node_address
+from upgrade.input_values import InvalidInput, parse_number
 from upgrade.redaction import hide
 
 with naming_the_extra("confluent"):
@@ -138,8 +139,9 @@ class GroupLookup:
         resource = ConfigResource(ResourceType.TOPIC, OFFSETS_TOPIC)
         try:
             (answer,) = admin.describe_configs([resource], request_timeout=self.timeout_seconds).values()
-            return int(answer.result(self.timeout_seconds)[MAX_MESSAGE_BYTES_KEY].value)
-        except (KafkaException, TimeoutError):
+            configured = answer.result(self.timeout_seconds).get(MAX_MESSAGE_BYTES_KEY)
+            return parse_number(str(configured.value)) if configured else None
+        except (KafkaException, TimeoutError, InvalidInput):
             return None
 
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from kafka.errors import IncompatibleBrokerVersion, KafkaError, for_code
+from kafka.errors import IncompatibleBrokerVersion, for_code
 
 from assignor.clients.kafka_python import _private_api
 from assignor.clients.kafka_python._private_api import FindCoordinatorRequest
-from upgrade.features.client.connection import Connection, Deadline
+from upgrade.features.client.answer_check import check_answer
+from upgrade.features.client.connection import CONNECTION_ERRORS, Connection, Deadline
 from upgrade.features.client.errors import ApiError, Unreachable
 from upgrade.features.client.node_address import node_address
 
+MAX_RESPONSE_BYTES = 100 * 2**20
+"""The largest request that a broker accepts. kafka-python's own limit is below the size of a large group."""
 _RECEIVE_BYTES = 1 << 16
-_MOST_RESPONSE_BYTES = 100_000_000  # as kafka-python; and the brokers' socket.request.max.bytes
 
 
 class BrokerConnection(Connection):
@@ -35,10 +37,12 @@ class BrokerConnection(Connection):
             sent = self._connection.send_request(
                 request_type(**fields), request_timeout_ms=max(1, int(1000 * deadline.remaining))
             )
-            return self._wait(sent, deadline)
+            answer = self._wait(sent, deadline)
+            check_answer(answer)
+            return answer
         except IncompatibleBrokerVersion as error:
             raise Unreachable(f"{self._server} does not support {request_type.__name__}: {error}") from None
-        except (KafkaError, OSError, ValueError) as error:
+        except CONNECTION_ERRORS as error:
             raise Unreachable(f"{self._server}: {' '.join(str(error).split()) or type(error).__name__}") from None
 
     def versions_of(self, api_key: int) -> tuple[int, int] | None:
@@ -66,13 +70,17 @@ def exchange(socket: Any, request: bytes) -> bytes:
     """Send a request, and return the response, from its correlation id on."""
     socket.sendall(request)
     received = bytearray()
-    while len(received) < 4 or len(received) < 4 + int.from_bytes(received[:4]):
-        if int.from_bytes(received[:4]) > _MOST_RESPONSE_BYTES:
-            raise ConnectionError(f"expected a response of at most {_MOST_RESPONSE_BYTES} bytes, got another prefix")
+    while len(received) < 4 or len(received) < 4 + _size_of(received):
         if not (more := socket.recv(_RECEIVE_BYTES)):
             raise ConnectionError("closed by the broker")
         received += more
     return bytes(received[4:])
+
+
+def _size_of(received: bytearray) -> int:
+    if (size := int.from_bytes(received[:4])) > MAX_RESPONSE_BYTES:
+        raise ConnectionError(f"expected a response of at most {MAX_RESPONSE_BYTES:,} bytes, got one of {size:,}")
+    return size
 
 
 def connect_to_any(

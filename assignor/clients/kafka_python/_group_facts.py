@@ -15,6 +15,7 @@ from assignor.inspect import DescribedGroup, topics_of, with_topic_metadata
 from assignor.inspect.described_group import CONSUMER, MAX_MESSAGE_BYTES_KEY, OFFSETS_TOPIC, STREAMS
 from upgrade.features.client.connection import Deadline
 from upgrade.features.client.errors import ClusterError
+from upgrade.input_values import InvalidInput, parse_number
 
 _TOPIC_RESOURCE: Final = 2  # DescribeConfigs' types of resources
 _GROUP_RESOURCE: Final = 32
@@ -83,7 +84,10 @@ def _max_message_bytes(node: Node, deadline: Deadline) -> int | None:
         for result in _configs(node, _TOPIC_RESOURCE, [OFFSETS_TOPIC], [MAX_MESSAGE_BYTES_KEY], deadline)
         for each in result.configs
     ]
-    return int(values[0]) if values else None
+    try:
+        return parse_number(values[0] or "") if values else None
+    except InvalidInput:
+        return None
 
 
 def _group_configs(
@@ -94,11 +98,10 @@ def _group_configs(
     names = list(types)
     for start in range(0, len(names), _GROUPS_PER_REQUEST):
         for result in _configs(node, _GROUP_RESOURCE, names[start : start + _GROUPS_PER_REQUEST], None, deadline):
-            prefix = f"{types[result.resource_name]}."
-            yield (
-                result.resource_name,
-                {each.name: each.value or "" for each in result.configs if each.name.startswith(prefix)},
-            )
+            if (group_type := types.get(result.resource_name)) is not None:
+                prefix = f"{group_type}."
+                configs = {each.name: each.value or "" for each in result.configs if each.name.startswith(prefix)}
+                yield result.resource_name, configs
 
 
 def _configs(

@@ -15,6 +15,7 @@ from attrs import evolve, field, frozen
 from kafka.errors import for_code
 
 from assignor.clients.kafka_python._broker_connection import (
+    MAX_RESPONSE_BYTES,
     BrokerConnection,
     connect_to_any,
     find_coordinator,
@@ -39,9 +40,6 @@ from assignor.inspect.described_group import CLASSIC, CONSUMER, DEAD, EMPTY, STR
 from upgrade.features.client.connection import Deadline
 from upgrade.features.client.errors import ApiError, ClusterError, Unreachable
 from upgrade.redaction import hide
-
-_MAX_RESPONSE_BYTES: Final = 100 * 2**20
-"""The largest request that a broker accepts. kafka-python's own limit is below the size of a large group."""
 
 _GROUP_ID_NOT_FOUND: Final = 69
 _SINCE: Final[Mapping[str, str]] = {
@@ -149,7 +147,7 @@ class GroupLookup:
         return connect_to_any(servers, self._connect, deadline)
 
     def _connect(self, address: str, deadline: Deadline) -> BrokerConnection:
-        return BrokerConnection(address, {**self.settings, "receive_message_max_bytes": _MAX_RESPONSE_BYTES}, deadline)
+        return BrokerConnection(address, {**self.settings, "receive_message_max_bytes": MAX_RESPONSE_BYTES}, deadline)
 
 
 def _may_succeed(failure: ClusterError) -> bool:
@@ -158,7 +156,7 @@ def _may_succeed(failure: ClusterError) -> bool:
 
 
 def _describe(coordinator: BrokerConnection, name: str, deadline: Deadline) -> DescribedGroup:
-    (found,) = coordinator.send(DescribeGroupsRequest, deadline, groups=[name]).groups
+    found = _only(coordinator.send(DescribeGroupsRequest, deadline, groups=[name]).groups, coordinator)
     if found.error_code not in (0, _GROUP_ID_NOT_FOUND):
         raise_for_error(found)
     if found.error_code == 0 and found.group_state != DEAD:
@@ -172,6 +170,12 @@ def _describe(coordinator: BrokerConnection, name: str, deadline: Deadline) -> D
     raise NoSuchGroup(f"no group {name!r} at {coordinator.server}, its coordinator{_unsupported_types(coordinator)}")
 
 
+def _only(groups: Sequence[Any], coordinator: BrokerConnection) -> Any:
+    if len(groups) != 1:
+        raise Unreachable(f"{coordinator.server}: expected the description of one group, got {len(groups)}")
+    return groups[0]
+
+
 def _unsupported_types(node: BrokerConnection) -> str:
     """Name the types of groups that a broker cannot have; empty if it can have all."""
     missing = [text for group_type, text in _SINCE.items() if not node.supports(REQUESTS[group_type])]
@@ -182,7 +186,7 @@ def _describe_by_type(coordinator: BrokerConnection, listed: DescribedGroup, dea
     """Describe a listed group that is not classic; one of a type that is unknown here is returned as it was listed."""
     if listed.type not in REQUESTS:
         return evolve(listed, error="" if listed.state in (EMPTY, DEAD) else _unknown_type(listed.type))
-    (found,) = _send_described(coordinator, listed.type, [listed.name], deadline).groups
+    found = _only(_send_described(coordinator, listed.type, [listed.name], deadline).groups, coordinator)
     if found.error_code == _GROUP_ID_NOT_FOUND:
         raise NoSuchGroup(f"no group {listed.name!r} at {coordinator.server}, its coordinator")
     raise_for_error(found)

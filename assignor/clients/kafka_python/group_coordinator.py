@@ -20,6 +20,7 @@ from subscription_codec.streams_group import HEARTBEAT, decode_message, encode_m
 from upgrade.features.client.connection import Deadline
 from upgrade.features.client.errors import ApiError, ClusterError
 from upgrade.features.client.node_address import node_address
+from upgrade.input_values import InvalidInput, parse_number
 
 CommitIdentity = tuple[str, int, str]
 """Group, member epoch and member id."""
@@ -105,7 +106,10 @@ class GroupCoordinator:
         )
         answer = self._send(DescribeConfigsRequest, Deadline(seconds), resources=[resource])
         values = [each.value for result in answer.results if not result.error_code for each in result.configs]
-        return int(values[0]) if values and values[0] else None
+        try:
+            return parse_number(values[0]) if values and values[0] else None
+        except InvalidInput:
+            return None
 
     def forget(self) -> None:
         """Look the coordinator up again for the next request."""

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from assignor.inspect.broker_assigned import DescribedSubtopology, DescribedTopology
 from assignor.inspect.described_group import NOT_READY, DescribedGroup
 from subscription_codec import TaskId
+from upgrade.input_values import InvalidInput, parse_number
 
 
 class WrongCount(NamedTuple):
@@ -89,9 +90,10 @@ def task_id(subtopology: str, partition: int) -> TaskId:
     >>> str(task_id("1", 3)), str(task_id("left", 3))
     ('1_3', 'left__0_3')
     """
-    if subtopology.isdecimal():
-        return TaskId(int(subtopology), partition)
-    return TaskId(0, partition, subtopology)
+    try:
+        return TaskId(parse_number(subtopology), partition)
+    except InvalidInput:
+        return TaskId(0, partition, subtopology)
 
 
 def _tasks(group: DescribedGroup, stateful: bool) -> Iterator[TaskId]:

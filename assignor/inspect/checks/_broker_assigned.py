@@ -15,6 +15,7 @@ from assignor.inspect.check import GroupView, Match, names_of
 from assignor.inspect.described_group import ASSIGNING, RECONCILING, STABLE
 from assignor.inspect.member import InspectedMember, in_order
 from subscription_codec import TaskId
+from upgrade.input_values import InvalidInput, parse_number
 
 STANDBYS_KEY: Final = "streams.num.standby.replicas"
 """The setting of a group; Kafka Streams ignores its own ``num.standby.replicas`` with the streams protocol."""
@@ -100,7 +101,10 @@ def too_few_standbys(view: GroupView) -> Iterator[Match]:
 def _wanted_standbys(view: GroupView) -> int:
     broker = view.described_group.broker
     configured = (broker.configs or {}).get(STANDBYS_KEY, "") if broker else ""
-    return int(configured) if configured.isdecimal() else 0
+    try:
+        return parse_number(configured)
+    except InvalidInput:
+        return 0
 
 
 def without_end_point(view: GroupView) -> Iterator[Match]:

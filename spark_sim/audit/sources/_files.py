@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import gzip
-import json
 import mmap
+import os
 import re
+import stat
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from io import TextIOWrapper
 from pathlib import Path, PurePath, PurePosixPath
 from typing import Any, Final, TextIO, TypeVar
 
 from attrs import frozen
 
-from assignor.audit.log_segment import LOG_OVERHEAD, LogRecord, SegmentReader, known_time
+from assignor.audit.log_segment import LOG_OVERHEAD, MAX_OFFSET, LogRecord, SegmentReader, known_time
 from assignor.audit.record_columns import RecordColumns
 from spark_sim.audit.sources._scanner import compiled_kernel, scan_segment
 from spark_sim.audit.sources._source import Source, SourceError
 from spark_sim.audit.storage import is_uri, list_files, local_copy
+from upgrade.input_values import InvalidInput, open_input, parse_json, read_lines
 
 _FOLDER: Final = re.compile(r"__consumer_offsets-(\d+)")
 _SEGMENT: Final = re.compile(r"\d{20}\.log")
+_MAX_LINE: Final = 1 << 26
+"""Characters of a line of a dump: a record of 32 MiB; brokers accept 1 MiB by default."""
+_MAX_PARTITION: Final = (1 << 31) - 1
 P = TypeVar("P", bound=PurePath)
 
 
@@ -61,8 +67,12 @@ def _reading(file: Path) -> Iterator[None]:
 
 
 def _size(file: Path) -> int:
+    return _status(file).st_size
+
+
+def _status(file: Path) -> os.stat_result:
     with _reading(file):
-        return file.stat().st_size
+        return file.stat()
 
 
 def _segment_records(file: Path, reader: SegmentReader, reads_commits: bool) -> Iterator[LogRecord | RecordColumns]:
@@ -110,6 +120,8 @@ def segments_source(location: Path | str) -> Source:
         raise SourceError(f"expected a folder with __consumer_offsets-N folders, got {folder}, which is no folder")
     named = folder if _FOLDER.fullmatch(folder.name) else folder.resolve()  # "." and a link have no number
     files = [each for each in (*named.glob("*.log"), *named.glob("*/*.log")) if not each.is_dir()]
+    if odd := [each for each in files if not stat.S_ISREG(_status(each).st_mode)]:
+        raise SourceError(f"expected segments, got {odd[0]}, which is a pipe or a device and no file")
     found = _by_partition(files, folder)
     for segments in found.values():
         _check_no_copy(segments)
@@ -176,6 +188,8 @@ def dump_source(file: Path) -> Source:
         SourceError: The file is not a dump.
     """
     partitions = sorted({partition for partition, _ in read_dump(file)})
+    if not partitions:
+        raise SourceError(f"expected JSON lines with records, found none in {file}")
     return Source(str(file), tuple(FilePartition(each, (file,), is_dump=True) for each in partitions))
 
 
@@ -192,7 +206,7 @@ def read_dump(file: Path) -> Iterator[tuple[int, LogRecord]]:
         for number, line in enumerate(_text_lines(file, lines), start=1):
             if line.strip():
                 try:
-                    yield _dump_record(json.loads(line))
+                    yield _dump_record(parse_json(line))
                 except (ValueError, KeyError, TypeError) as error:
                     raise SourceError(
                         f"{file}, line {number}: expected partition, offset, timestamp, key and value (hexadecimal); "
@@ -202,23 +216,30 @@ def read_dump(file: Path) -> Iterator[tuple[int, LogRecord]]:
 
 def _text_lines(file: Path, lines: TextIO) -> Iterator[str]:
     try:
-        yield from lines
+        yield from read_lines(lines, _MAX_LINE)
+    except InvalidInput as error:
+        raise SourceError(f"{file}: {error}") from None
     except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
         raise SourceError(f"{file} is no dump: expected JSON lines, {type(error).__name__}: {error}") from None
 
 
 def _open_text(file: Path) -> TextIO:
     with _reading(file):
-        return gzip.open(file, "rt", encoding="utf-8") if file.suffix == ".gz" else file.open(encoding="utf-8")
+        opened: Any = open_input(file)
+        return TextIOWrapper(gzip.GzipFile(fileobj=opened) if file.suffix == ".gz" else opened, encoding="utf-8")
 
 
 def _dump_record(line: dict[str, Any]) -> tuple[int, LogRecord]:
-    key, value, offset = line["key"], line["value"], int(line["offset"])
-    if not 0 <= offset < 1 << 63:
-        raise ValueError(f"offset {offset}")
-    return int(line["partition"]), LogRecord(
+    key, value = line["key"], line["value"]
+    offset, partition, timestamp = line["offset"], line["partition"], line["timestamp"]
+    for name, number, most in (("offset", offset, MAX_OFFSET), ("partition", partition, _MAX_PARTITION)):
+        if type(number) is not int or not 0 <= number <= most:
+            raise ValueError(f"{name} {number!r}")
+    if type(timestamp) is not int:
+        raise ValueError(f"timestamp {timestamp!r}")
+    return partition, LogRecord(
         offset,
-        known_time(int(line["timestamp"])),
+        known_time(timestamp),
         None if key is None else bytes.fromhex(key),
         None if value is None else bytes.fromhex(value),
     )

@@ -6,7 +6,15 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, Final
 
-from assignor.audit.log_segment import LOG_OVERHEAD, MAX_TIMESTAMP, NO_TIMESTAMP, LogRecord, SegmentBytes, SegmentReader
+from assignor.audit.log_segment import (
+    LOG_OVERHEAD,
+    MAX_BATCH_BYTES,
+    MAX_TIMESTAMP,
+    NO_TIMESTAMP,
+    LogRecord,
+    SegmentBytes,
+    SegmentReader,
+)
 from assignor.audit.record_columns import RecordColumns
 
 ROWS: Final = 1 << 16
@@ -23,9 +31,9 @@ def compiled_kernel() -> Any:
     return _kernel
 
 
-def new_reader() -> SegmentReader:
+def new_reader(max_batch_bytes: int = MAX_BATCH_BYTES) -> SegmentReader:
     """Return a reader that verifies checksums if it can."""
-    return SegmentReader(checksum=_crc32c)
+    return SegmentReader(checksum=_crc32c, max_batch_bytes=max_batch_bytes)
 
 
 def _crc32c(data: SegmentBytes) -> int | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from assignor.formats.console import SafeConsole
@@ -47,7 +47,12 @@ def impact_lines(impact: Impact) -> Iterator[str]:
             if each["example"]:
                 yield f'   streams-assignor replay "{each["example"]}"'
             yield f"   instead: {each['instead']}"
-    yield f"played with {count(group['members'], 'member')} and {count(group['tasks'], 'task')}:"
+    whole = _size_text(group)
+    if group["sample"]:
+        yield f"played with {_size_text(group['sample'])}, a sample of {whole}:"
+        yield "   counts and times are those of the sample; metadata is that of the whole group as it starts"
+    else:
+        yield f"played with {whole}:"
     for hop in impact.measured_hops:
         yield f"   {hop.origin} to {hop.target}, {hop.how}:{' unsafe' if hop.violation else ''}"
         if hop.violation:
@@ -58,6 +63,10 @@ def impact_lines(impact: Impact) -> Iterator[str]:
         share = 100 * hop.group_bytes / group["broker_limit_bytes"]
         yield f"      metadata: {hop.group_bytes:,} bytes, {share:.2g} % of what a broker takes of a group by default"
     yield from (f"assumed: {text}" for text in group["assumed"])
+
+
+def _size_text(group: Mapping[str, int]) -> str:
+    return f"{count(group['members'], 'member')} and {count(group['tasks'], 'task')}"
 
 
 def _gaps_text(hop: MeasuredHop) -> str:

@@ -13,6 +13,7 @@ from assignor.cli.params import BOOTSTRAP_SERVERS, COMMAND_CONFIG, cluster_setti
 from spark_sim.cli.planning._preflight import observe
 from upgrade import UpgradeError
 from upgrade.features.client.command_config import parse_properties
+from upgrade.input_values import InvalidInput, read_text
 from upgrade.releases import ResolvedRelease, release_named
 from upgrade.streams_protocol import (
     SURVIVALS,
@@ -191,6 +192,6 @@ def _read_settings(path: Path | None) -> dict[str, str] | None:
 
 def _read(path: Path, encoding: str) -> str:
     try:
-        return path.read_text(encoding=encoding)
-    except (OSError, UnicodeDecodeError) as error:
+        return read_text(path, encoding)
+    except (OSError, InvalidInput) as error:
         raise UpgradeError(f"cannot read {path}: {error}") from error

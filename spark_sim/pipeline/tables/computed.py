@@ -27,7 +27,8 @@ from spark_sim.pipeline.tables.schema import RUNS, TABLES, UPGRADES, Table
 from spark_sim.pipeline.work_units import WorkUnit, cut_into_tasks, default_config, unit_key
 from spark_sim.pipeline.worker import UnitTask, unit_rows
 from spark_sim.search.sampling import MAX_MEMBERS
-from upgrade.errors import UpgradeError
+from upgrade.errors import UpgradeError, quote_input
+from upgrade.input_values import InvalidInput, parse_number
 from upgrade.plans import MATRICES, Plan
 
 OPTIONS: Final = ("matrix", "from", "to", "plan", "upgrade.from", "members", "table")
@@ -174,10 +175,11 @@ def _suite_maker(given: Mapping[str, str]) -> Callable[[], Suite]:
 
 def _members(given: Mapping[str, str]) -> int:
     text: Any = given.get("members", "3")
-    if not str(text).isdecimal() or not 1 <= int(text) <= MAX_MEMBERS:
+    try:
+        return parse_number(str(text), 1, MAX_MEMBERS)
+    except InvalidInput:
         explored = f"{MAX_EXPLORED_MEMBERS} and fewer are explored, more are sampled"
-        raise OptionError(f"expected members from 1 to {MAX_MEMBERS} ({explored}), got {text!r}")
-    return int(text)
+        raise OptionError(f"expected members from 1 to {MAX_MEMBERS} ({explored}), got {quote_input(text)}") from None
 
 
 def _one_of(name: str, value: str, known: Any) -> str:

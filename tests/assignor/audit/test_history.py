@@ -675,3 +675,67 @@ def test_group_metadata_is_handed_on_with_its_fields():
 
     assert (group, time, value["generation"]) == ("app", NOW, 1)
     assert end == ("app", NOW + 5, None)
+
+
+def life(group, *, tombstones=True):
+    """All records of a group that ran once: a generation, a commit, no members, and its tombstones."""
+    gone = [commit(0, None, group=group), deleted(group)] if tombstones else []
+    return [generation(1, alone(), group=group), commit(0, group=group), generation(2, group=group), *gone]
+
+
+def keeping(monkeypatch, number, *pairs):
+    monkeypatch.setattr(history_module, "MOST_GONE", number)
+    return Played(*pairs)
+
+
+def test_a_group_of_which_nothing_is_left_is_complete_and_not_kept(monkeypatch):
+    """Each group that ever was took 8 KB, also if it was deleted."""
+    names = [f"run-{number}" for number in range(5)]
+    pairs = [pair for name in names for pair in life(name)]
+    played, whole = keeping(monkeypatch, 2, *pairs), keeping(monkeypatch, 9, *pairs)
+
+    assert names[3:] == list(played.history.groups)
+    assert names[:3] == list(played.history.complete)
+    assert dict(whole.history.summaries()) == dict(played.history.summaries())
+    for table, rows in whole.rows.items():
+        assert sorted(map(repr, rows)) == sorted(map(repr, played.rows[table]))
+
+
+def test_a_group_with_an_offset_is_kept(monkeypatch):
+    pairs = [*life("a", tombstones=False), deleted("a")]
+
+    assert ["a"] == list(keeping(monkeypatch, 0, *pairs).history.groups)
+    assert ["a"] == list(keeping(monkeypatch, 0, *pairs, commit(0, None, group="a")).history.complete)
+
+
+def test_a_group_that_comes_back_begins_anew(monkeypatch):
+    played = keeping(monkeypatch, 0, *life("a"), *life("a", tombstones=False))
+
+    assert (["a"], []) == (list(played.history.groups), list(played.history.complete))
+    assert [1, 2, 1, 2] == [row["generation"] for row in played.rows["generations"]]
+
+
+def test_a_group_that_comes_back_soon_goes_on(monkeypatch):
+    played = keeping(monkeypatch, 1, *life("a"), *life("a", tombstones=False), *life("b"))
+
+    assert ["a", "b"] == list(played.history.groups)
+    assert 0 == len(played.history.complete)
+
+
+def test_a_tombstone_of_a_complete_group_does_not_bring_it_back(monkeypatch):
+    later = commit(7, None, 9_000, "a")
+    played = keeping(monkeypatch, 0, *life("a"), later)
+
+    assert NOW + 9_000 == played.history.complete["a"].last_time
+    assert not played.history.groups
+
+
+def test_commits_in_columns_follow_a_group_that_came_back(monkeypatch):
+    """The columns find the group of a commit by its key, and that must not be the group of before."""
+    monkeypatch.setattr(history_module, "MOST_GONE", 0)
+    pairs = [*life("a"), *life("a", tombstones=False), commit(0, 101, group="a")]
+    played, columns = Played(*pairs), Played(records=[columns_of(pairs)])
+
+    assert [100, 100, 101] == [row["last_offset"] for row in played.rows["commits"] if not row["deleted"]]
+    assert played.rows == columns.rows
+    assert played.history.counts == columns.history.counts

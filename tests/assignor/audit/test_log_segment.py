@@ -177,6 +177,12 @@ def resealed(message):
     return message[:12] + zlib.crc32(message[16:]).to_bytes(4, "big") + message[16:]
 
 
+def cut(magic, size):
+    """A message of a format, cut to so many bytes, with a right checksum and length."""
+    message = message_set(PAIRS[:1], magic)
+    return resealed(message[:8] + (size - 12).to_bytes(4, "big") + message[12:size])
+
+
 def legacy(change):
     """A message of format 0 (key ``a`` at 18) with other bytes and a right checksum."""
     message = bytearray(message_set(PAIRS[:1], 0))
@@ -190,10 +196,8 @@ def legacy(change):
     [
         (message_set(PAIRS[:1], 0)[:-1] + b"x", "checksum"),
         (legacy({20: 1}), "bytes at"),
-        (
-            resealed(message_set(PAIRS[:1], 0)[:8] + (8).to_bytes(4, "big") + message_set(PAIRS[:1], 0)[12:20]),
-            "ends at",
-        ),
+        (cut(0, 20), "a message of 20 bytes"),
+        (cut(1, 28), "ends at"),
         (legacy({17: GZIP}), "gzip"),
     ],
 )
@@ -217,9 +221,9 @@ def test_a_compressed_message_may_be_empty():
     assert read(wrapped(b""))[0] == []
 
 
-def wrapped(inner):
-    """A message of format 0 whose value is compressed with gzip."""
-    message = bytearray(message_set([Pair(None, compress(GZIP, inner))], 0))
+def wrapped(inner, magic=0):
+    """A message of format 0 or 1 whose value is compressed with gzip."""
+    message = bytearray(message_set([Pair(None, compress(GZIP, inner), NOW)], magic))
     message[17] = GZIP
     return resealed(bytes(message))
 
@@ -249,11 +253,33 @@ def test_damaged_compression_is_named(codec, payload, why):
 
 
 @pytest.mark.parametrize("codec", [GZIP, SNAPPY, LZ4, ZSTD])
-def test_a_bomb_is_not_unpacked(monkeypatch, codec):
-    monkeypatch.setattr(_compression, "MAX_BATCH_BYTES", 1000)
+def test_a_bomb_is_not_unpacked(codec):
+    with pytest.raises(_compression.BadCompression, match="more than 1000 bytes uncompressed; --max-batch-bytes"):
+        _compression.decompress(codec, compress(codec, bytes(5000)), 1000)
 
-    with pytest.raises(_compression.BadCompression, match="more than 1000 bytes"):
-        _compression.decompress(codec, compress(codec, bytes(5000)))
+
+@pytest.mark.parametrize("codec", [GZIP, SNAPPY, LZ4, ZSTD])
+def test_a_batch_of_exactly_the_limit_is_unpacked(codec):
+    assert bytes(1000) == _compression.decompress(codec, compress(codec, bytes(1000)), 1000)
+
+
+def test_the_reader_skips_and_counts_batches_above_its_limit():
+    reader = SegmentReader(max_batch_bytes=10)
+
+    assert [] == list(reader.records(batch(PAIRS, 0, GZIP) + message_set(PAIRS, 1, GZIP, 3)))
+    assert 2 == reader.counts["damaged_batches"]
+    assert all("more than 10 bytes uncompressed" in each for each in reader.problems)
+
+
+@pytest.mark.parametrize("size", range(1, 14))
+@pytest.mark.parametrize("magic", [0, 1])
+def test_a_compressed_message_with_a_short_message_inside_is_counted(magic, size):
+    """One of 1 to 4 bytes ended in an IndexError."""
+    inner = bytes(8) + size.to_bytes(4, "big") + bytes(size)
+    reader = SegmentReader()
+
+    assert [] == list(reader.records(wrapped(inner, magic)))
+    assert 1 == reader.counts["damaged_batches"]
 
 
 def test_any_damage_is_counted_and_raises_nothing():

@@ -211,3 +211,12 @@ def test_a_line_that_is_no_group_is_refused_in_its_place(line, message):
     assert second["followup"]
     assert 0 == run("--jsonl", stdin=text).exit_code
     assert "error" in json.loads(run("--explain", stdin=text).output)
+
+
+@pytest.mark.parametrize("tags", [[["zone"]], [{}], [1], [None]])
+def test_tags_that_are_no_text_are_refused(tags):
+    """A list among them ended the stream with a TypeError."""
+    refused, fine = results(run("--jsonl", stdin=lines([group(tags=tags), group()])))
+
+    assert refused["message"].startswith("expected 'tags' to hold text, got ")
+    assert "clients" in fine

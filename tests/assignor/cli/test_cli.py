@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 from assignor.cli.lazy_group import run_script
 from spark_sim.cli.main import COMMANDS, cli
+from upgrade.input_values import MAX_FILE_BYTES
 
 FUTURE = {"kind": "subscription", "hex": "0000000c0000000c"}
 SCRIPT = f"{sys.executable} -c 'from spark_sim.cli.main import main; main()'"
@@ -47,6 +48,15 @@ def test_every_command_has_help_with_an_example(name):
 
     assert 0 == result.exit_code
     assert "Example" in result.output
+    assert "  Limits: " in result.output
+
+
+def test_any_error_of_ours_is_one_line_of_wrong_usage():
+    """A line of more than 16 MiB ended in a traceback."""
+    result = run("assign", stdin="x" * (MAX_FILE_BYTES + 2))
+
+    assert 2 == result.exit_code
+    assert result.output.endswith("Error: expected lines of at most 16,777,216 characters, got a longer line 1\n")
 
 
 def test_help_groups_the_commands_by_purpose():

@@ -245,6 +245,32 @@ def test_a_terminal_shows_what_takes_so_long(monkeypatch):
     assert "exploring every schedule, then playing the plan with 2 members" in screen.getvalue()
 
 
+@pytest.mark.slow
+def test_a_large_group_is_played_as_a_sample_that_is_stated():
+    """100 members with 1,000 tasks did not finish in 15 minutes."""
+    arguments = ("2.2", "2.3", "--members", 100, "--tasks", 1_000)
+    lines = run(*arguments).output.splitlines()
+    plain = json.loads(run(*arguments, "--json").output)["group"]
+    sample = json.loads(run("2.2", "2.3", "--members", 20, "--tasks", 200, "--json").output)["group"]
+
+    assert "played with 20 members and 200 tasks, a sample of 100 members and 1,000 tasks:" in lines
+    assert (100, 1_000, {"members": 20, "tasks": 200}) == (plain["members"], plain["tasks"], plain["sample"])
+    assert sample["sample"] is None
+    for ours, whole in zip(plain["measured"], sample["measured"], strict=True):
+        assert ours["rebalances"] == whole["rebalances"]
+        assert ours["group_bytes"] > 100 * ours["member_bytes"] / 2, "the metadata is that of the whole group"
+
+
+@pytest.mark.parametrize(
+    ("members", "tasks", "played"),
+    [(20, 200, (20, 200)), (40, 20, (20, 10)), (1, 10_000, (1, 200)), (1_000, 1, (20, 1)), (21, 40, (20, 39))],
+)
+def test_a_sample_has_as_many_tasks_per_member_up_to_its_limits(members, tasks, played):
+    found = GroupProfile(members, workload_with(tasks, 0, static=False)).played
+
+    assert played == (found.members, found.tasks)
+
+
 # -- what is not played by itself, and what ``plan`` says of it --------------------------------------------------------
 
 ROUNDS = "bounce A>{0} B>{0} C>{0}"

@@ -116,7 +116,7 @@ def test_a_file_that_is_no_capture_does_not_take_the_others_with_it(tmp_path, di
     assert "wrong differs in generation 6, step by step:" in result.stdout
     assert "1 of 2 agree" == result.stdout.splitlines()[-1]
     assert [
-        f'Error: {broken} is not a capture: expected JSON (Expecting value) at line 2 column 18, got "}}]"',
+        f"Error: {broken} is not a capture: expected JSON (Expecting value) at line 2 column 18, got '}}]'",
         f"{tmp_path / 'nowhere.json'} cannot be read: expected a file, got: No such file or directory",
         f"{tmp_path} cannot be read: expected a file, got: Is a directory",
     ] == result.stderr.splitlines()
@@ -129,7 +129,7 @@ def test_json_has_a_line_for_a_file_that_is_no_capture(tmp_path):
 
     assert 2 == result.exit_code
     assert ["agrees", "unreadable", "agrees"] == [row["verdict"] for row in rows]
-    assert rows[1]["error"].endswith("at line 1 column 1, got the end of the file")
+    assert rows[1]["error"].endswith("at line 1 column 1, got the end")
 
 
 def test_inferred_steps_are_shown(tmp_path):

@@ -125,3 +125,41 @@ def test_tasks_and_repartition_topics_that_are_gone_or_new_have_a_line():
     assert any("are new" in line for line in gone)
     assert any("is read no more" in line for line in gone)
     assert any("its name is generated" in line for line in gone)
+
+
+def chain(number, offset=0):
+    """So many sub-topologies, each with a topic of its own and a store of a generated name."""
+    return "".join(
+        f"  Sub-topology: {each}\n    Source: KSTREAM-SOURCE-{each:010} (topics: [orders-{each}])\n"
+        f"    Processor: P{each} (stores: [KSTREAM-AGGREGATE-STATE-STORE-{each + offset:010}])\n"
+        for each in range(number)
+    )
+
+
+def test_thousands_of_subtopologies_are_compared():
+    """2,000 took a minute: each was compared with each, and each pair with all that were paired."""
+    found = compare_topologies(parse_subtopologies(chain(1_000)), parse_subtopologies(chain(1_000, 1_000)))
+
+    assert ({}, (), ()) == (dict(found.renumbered), found.removed, found.added)
+    assert 1_000 == len(found.orphaned)
+
+
+def test_more_subtopologies_than_any_topology_has_are_refused():
+    with pytest.raises(UpgradeError, match=r"old\.txt: expected at most 2,500 sub-topologies, got 2,501"):
+        parse_subtopologies(chain(2_501), "old.txt")
+
+
+def test_a_candidate_that_is_taken_leaves_the_next_one():
+    """Both old ones are most like the new 0; the one with more in common gets it, the other one its next choice."""
+    old = "Sub-topology: 0\n Source: a (topics: [x])\nSub-topology: 1\n Source: b (topics: [y, z])\n"
+    new = "Sub-topology: 0\n Source: a (topics: [x, y, z])\nSub-topology: 1\n Source: b (topics: [x])\n"
+    found = compare_topologies(parse_subtopologies(old), parse_subtopologies(new))
+
+    assert {0: 1, 1: 0} == dict(found.renumbered)
+
+
+@pytest.mark.parametrize("number", ["9" * 5_000, "2147483648"])
+def test_a_number_that_no_subtopology_has_is_refused(number):
+    """5,000 digits ended in a ValueError of Python."""
+    with pytest.raises(UpgradeError, match="expected a number from 0 to 2147483647, got '"):
+        parse_subtopologies(f"Sub-topology: {number}\n Source: a (topics: [x])\n")

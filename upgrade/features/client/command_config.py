@@ -18,6 +18,7 @@ from attrs import field, frozen
 
 from upgrade.config_types import parse_bootstrap_servers
 from upgrade.errors import ConfigException
+from upgrade.input_values import InvalidInput, parse_number, read_text
 from upgrade.redaction import redact
 
 _log = logging.getLogger(__name__)
@@ -26,10 +27,10 @@ _INT_MAX: Final = 2**31 - 1  # Java's int
 
 
 def _parse_milliseconds(text: str) -> int:
-    # Check the length first: int() raises its own error for thousands of digits.
-    if not (text.isdecimal() and len(text) <= 10 and int(text) <= _INT_MAX):
-        raise ValueError(f"expected a number of milliseconds, at most {_INT_MAX}")
-    return int(text)
+    try:
+        return parse_number(text)
+    except InvalidInput:  # its text contains the value
+        raise ValueError(f"expected a number of milliseconds, at most {_INT_MAX}") from None
 
 
 def _one_of(*words: str) -> Callable[[str], str]:
@@ -106,7 +107,7 @@ class CommandConfig:
     @classmethod
     def read(cls, path: Path) -> Self:
         """Read a properties file and load its certificates, to check them; ``OSError`` or ``ConfigException``."""
-        found = cls.of(dict(parse_properties(path.read_text(encoding="latin-1"))))
+        found = cls.of(dict(parse_properties(read_text(path, "latin-1"))))
         if found.settings.get("security_protocol", "").endswith("SSL"):
             _check_certificates(found.settings)
         return found
@@ -210,10 +211,14 @@ def _parse_jaas(jaas: str | None) -> dict[str, Any]:
     module, _, options = jaas.strip().removesuffix(";").partition(" ")
     if module.rpartition(".")[2] not in _LOGIN_MODULES:
         raise ConfigException(f"sasl.jaas.config: expected one of {', '.join(_LOGIN_MODULES)} as login module")
-    pairs = re.findall(r"""(\w+)\s*=\s*(?:"((?:\\.|[^"\\])*)"|([^\s"]+))""", options)
+    pairs = _LOGIN_OPTION.findall(options)
     found = {key: re.sub(r"\\(.)", r"\1", quoted) or bare for key, quoted, bare in pairs}
     login = {_LOGIN_KEYS[key]: value for key, value in found.items() if key in _LOGIN_KEYS}
     return {name: redact(value) if name.endswith("password") else value for name, value in login.items()}
+
+
+_LOGIN_OPTION: Final = re.compile(r"""\b(\w++)\s*+=\s*+(?:"((?:\\.|[^"\\])*+)"|([^\s"]++))""")
+"""Without backtracking: a name that nothing follows is looked at once."""
 
 
 def parse_properties(text: str) -> Iterator[tuple[str, str]]:
@@ -222,14 +227,15 @@ def parse_properties(text: str) -> Iterator[tuple[str, str]]:
     >>> list(parse_properties("a = 1\n# no\nb:two \\\n   lines\nc\\ d\te\\u0066"))
     [('a', '1'), ('b', 'two lines'), ('c d', 'ef')]
     """
-    lines = re.split(r"\r\n|\r|\n", text)
-    while lines:
-        line = lines.pop(0).lstrip(_BLANK)
+    lines = (line.lstrip(_BLANK) for line in re.split(r"\r\n|\r|\n", text))
+    for line in lines:
         if not line or line[0] in "#!":
             continue
-        while _continues(line) and lines:
-            line = line[:-1] + lines.pop(0).lstrip(_BLANK)
-        key, value = _ENTRY.fullmatch(line).groups()  # type: ignore[union-attr]  # it matches any line
+        parts = [line]
+        while _continues(parts[-1]) and (following := next(lines, None)) is not None:
+            parts[-1] = parts[-1][:-1]
+            parts.append(following)
+        key, value = _ENTRY.fullmatch("".join(parts)).groups()  # type: ignore[union-attr]  # it matches any line
         yield _unescape(key), _unescape(value)
 
 

@@ -8,6 +8,7 @@ of kafka-python are used only here.
 
 from __future__ import annotations
 
+import struct
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from importlib.util import find_spec
@@ -20,6 +21,7 @@ from kafka.net.manager import KafkaConnectionManager
 from kafka.protocol.admin import DescribeClusterRequest, UpdateFeaturesRequest
 from kafka.protocol.metadata import ApiVersionsRequest, MetadataRequest
 
+from upgrade.features.client.answer_check import check_answer
 from upgrade.features.client.errors import ApiError, OutcomeUnknown, Unreachable
 from upgrade.features.client.node_address import node_address
 from upgrade.features.model.dialects import Code
@@ -30,11 +32,13 @@ try:
 except ModuleNotFoundError:  # before 3.1
     from kafka.net.selector import NetworkSelector
 
-_CONNECTION_ERRORS: Final = (
+CONNECTION_ERRORS: Final = (
     KafkaError,
-    OSError,
+    OSError,  # no server listens, or a certificate file is missing
     ValueError,
-)  # OSError: no server listens, or a certificate file is missing
+    IndexError,  # kafka-python's decoders of an answer that ends early
+    struct.error,
+)
 _BYTES_AT_A_TIME: Final = 1 << 20
 _CONTROLLER_ENDPOINT_TYPE: Final = 2  # DescribeCluster's endpoint type
 # A broker sends an error and closes; kafka-python (3.0.12) mostly reports only that the connection was closed.
@@ -108,7 +112,7 @@ class Connection:
                 node.node_id, timeout_ms=_milliseconds(deadline), refresh_metadata_on_err=False
             )
             self._wait(self._connection.init_future, deadline)
-        except _CONNECTION_ERRORS as error:
+        except CONNECTION_ERRORS as error:
             self.close()
             raise Unreachable(f"{server}: {_reason(error, settings)}") from None
 
@@ -190,9 +194,10 @@ class Connection:
             request = request_class(min_version=min_version, **fields)
             sent = self._connection.send_request(request, request_timeout_ms=_milliseconds(deadline))
             answer = self._wait(sent, deadline)
+            check_answer(answer)
         except IncompatibleBrokerVersion:
             raise _unsupported(f"The node does not support version {min_version} of {name}") from None
-        except _CONNECTION_ERRORS as error:
+        except CONNECTION_ERRORS as error:
             raise error_if_lost(f"{self._server}: {_one_line(error)}") from None
         if refused := _error_of(answer):
             raise refused

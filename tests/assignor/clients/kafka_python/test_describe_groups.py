@@ -7,10 +7,11 @@ import pytest
 
 from assignor.clients.kafka_python import describe_groups
 from assignor.clients.kafka_python._describe_requests import REQUESTS, described_group
+from assignor.clients.kafka_python._group_facts import with_facts
 from assignor.clients.kafka_python.describe_groups import GroupLookup
-from assignor.inspect import Assigned, NoSuchGroup, topics_of
+from assignor.inspect import Assigned, BrokerGroup, DescribedGroup, NoSuchGroup, topics_of
 from subscription_codec import TaskId
-from upgrade.features.client.connection import ClusterNodes
+from upgrade.features.client.connection import ClusterNodes, Deadline
 from upgrade.features.client.errors import ApiError, Unreachable
 
 LOADING, NOT_AUTHORIZED, NOT_FOUND = 14, 30, 69
@@ -399,3 +400,37 @@ def test_a_member_of_kip_848_has_a_current_and_a_target_assignment():
         group.protocol,
         group.broker.authorized_operations,
     )
+
+
+ITSELF = Answer(coordinators=[Answer(error_code=0, host="a", port=1)])
+
+
+@pytest.mark.parametrize("groups", [[], [described("x"), described("y")]])
+def test_an_answer_without_the_group_is_an_error(cluster, groups):
+    """It ended in a ValueError of an assignment."""
+    broker(cluster, "a:1", FindCoordinator=[ITSELF], DescribeGroups=[Answer(groups=groups)])
+
+    with pytest.raises(Unreachable, match="a:1: expected the description of one group, got"):
+        GroupLookup("a:1", timeout_seconds=0.1).group("x")
+
+
+@pytest.mark.parametrize("value", [None, "", "many", "9" * 5_000])
+def test_a_limit_that_is_no_number_is_unknown(cluster, value):
+    configs = Answer(results=[Answer(error_code=0, resource_name="x", configs=[Answer(name="k", value=value)])])
+    broker(
+        cluster,
+        "a:1",
+        FindCoordinator=[ITSELF],
+        DescribeGroups=[of_class(described("x"))],
+        DescribeConfigs=[configs],
+    )
+
+    assert GroupLookup("a:1").group("x").max_message_bytes is None
+
+
+def test_settings_of_a_group_that_was_not_asked_for_are_left_out():
+    """It ended in a KeyError."""
+    configs = Answer(results=[Answer(error_code=0, resource_name="other", configs=[])])
+    group = DescribedGroup(name="x", state="Stable", type="streams", broker=BrokerGroup(epoch=1, assignment_epoch=1))
+
+    assert [group] == with_facts([group], Broker("a:1", DescribeConfigs=[configs]), Deadline(60))

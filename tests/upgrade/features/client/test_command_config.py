@@ -241,3 +241,24 @@ def test_two_escapes_that_are_one_character_are_one():
     text = r"a=\ud83d\ude00 \ude00"
 
     assert {"a": "\N{GRINNING FACE} \N{REPLACEMENT CHARACTER}"} == dict(parse_properties(text))
+
+
+@pytest.mark.parametrize("text", ["\n" * 2_000_000, "a\\\n" * 500_000, "\\" * 2_000_000, "a=" + "\\" * 1_000_001])
+def test_a_large_file_is_read(text):
+    """Each took minutes; a join or a search that begins anew at each character would still."""
+    assert len(list(parse_properties(text))) <= 1
+
+
+@pytest.mark.parametrize(
+    "options", ["a" * 500_000, "a = " * 200_000, 'a="' * 200_000, "a" + " " * 500_000, 'a="\\' * 200_000]
+)
+def test_a_large_line_of_login_options_is_read(options):
+    """60 KB of one word took two minutes."""
+    with pytest.raises(ConfigException, match="expected username and password for PLAIN"):
+        CommandConfig.of(
+            {
+                "security.protocol": "SASL_SSL",
+                "sasl.mechanism": "PLAIN",
+                "sasl.jaas.config": f"org.apache.kafka.common.security.plain.PlainLoginModule required {options};",
+            }
+        )

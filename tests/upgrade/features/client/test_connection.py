@@ -4,9 +4,12 @@ import logging
 import socket
 import time
 from contextlib import suppress
+from random import Random
 from threading import Thread
 
 import pytest
+from kafka.protocol.admin import ListGroupsResponse
+from kafka.protocol.metadata import FindCoordinatorResponse
 
 from tests.upgrade.features.client.server import (
     API_VERSIONS,
@@ -20,8 +23,9 @@ from tests.upgrade.features.client.server import (
     results,
 )
 from upgrade.features.client import connection as module
+from upgrade.features.client.answer_check import check_answer
 from upgrade.features.client.connection import ClusterNodes, Connection, Deadline
-from upgrade.features.client.errors import ApiError, OutcomeUnknown, Unreachable
+from upgrade.features.client.errors import ApiError, ClusterError, OutcomeUnknown, Unreachable
 from upgrade.features.model.rpc import FeatureMetadata, FeatureUpdate, Listener, UpgradeType
 
 NEW, OLD, CONTROLLER = "broker 4.3.1 features", "broker 3.9.2 features", "controller 4.3.1 features"
@@ -358,3 +362,42 @@ def test_a_port_at_which_nothing_listens_is_a_sentence():
     with pytest.raises(Unreachable) as refused:
         Connection(address, {}, Deadline(60))
     assert f"{address}: connection refused: does a broker listen there?" == str(refused.value)
+
+
+def group_id_of(name):
+    return ListGroupsResponse.ListedGroup(group_id=name, protocol_type="", group_state="Stable", group_type="classic")
+
+
+def test_an_answer_with_null_where_the_schema_has_a_value_is_an_error():
+    """kafka-python decodes null everywhere; a coordinator without a host ended in a TypeError."""
+    answer = FindCoordinatorResponse(version=2, host=None, port=1, node_id=1)
+
+    with pytest.raises(ValueError, match=r"expected a value in FindCoordinatorResponse\.host, got null"):
+        check_answer(answer)
+
+
+@pytest.mark.parametrize(
+    ("groups", "why"),
+    [(None, r"groups, got null"), ([None], r"expected no null in .*groups"), ([group_id_of(None)], "group_id")],
+)
+def test_null_inside_an_answer_is_an_error(groups, why):
+    with pytest.raises(ValueError, match=why):
+        check_answer(ListGroupsResponse(version=5, error_code=0, throttle_time_ms=0, groups=groups))
+
+
+def test_null_is_allowed_where_the_schema_allows_it():
+    check_answer(FindCoordinatorResponse(version=2, error_message=None, host="a", port=1, node_id=1))
+    check_answer(ListGroupsResponse(version=5, error_code=0, throttle_time_ms=0, groups=[group_id_of("g")]))
+
+
+@pytest.mark.slow
+def test_any_damage_of_an_answer_is_an_error_of_the_connection():
+    """300 answers with other bytes, or cut: each is read, or refused."""
+    random = Random(37)
+    whole = bytes.fromhex(recorded("broker 4.3.1 brokers").replace("PPPPPPPP", "00002384"))
+    for _ in range(300):
+        damaged = bytearray(whole[: random.randrange(len(whole))] if random.random() < 0.3 else whole)
+        for _ in range(random.choice((1, 1, 3, 9)) if damaged else 0):
+            damaged[random.randrange(len(damaged))] = random.choice((0, 127, 128, 255, random.randrange(256)))
+        with server(brokers=damaged.hex()) as to, connect(to) as connection, suppress(ClusterError):
+            connection.describe_brokers(Deadline(1))
