@@ -90,11 +90,12 @@ def test_a_group_in_the_middle_of_an_upgrade(application: Application, java_stre
         stuck = reported(broker, application.name, "--wait", "release=4.3.1", "--timeout", "2s")
         assert 124 == stuck.returncode
         name = by_release["2.0.0"]["name"]
-        assert f"1 of 2 members on 4.3.1; waiting for {name}; no rebalance is due" in stuck.stderr
+        assert "1 of 2 members on 4.3.1; waiting for " in stuck.stderr
+        assert f", {name}); no rebalance is due" in stuck.stderr
         old.stop()
-        done = reported(broker, application.name, "--wait", "release=4.3.1", "--timeout", "1m")
-        assert (0, True) == (done.returncode, "is on 4.3.1: 1 member on 4.3.1" in done.stdout), done
-        assert "send the same metadata" in done.stderr
+        done = reported(broker, application.name, "--wait", "release=4.3.1", "--members", "1", "--timeout", "2m")
+        assert (3, True) == (done.returncode, "may be on 4.3.1: 1 member on 4.3.1" in done.stdout), done
+        assert "the metadata of these members is that of 3.4.0 or newer" in done.stderr
         settle(python)
         assert {"11": 1} == reports(broker, application.name)["upgrade"]["used"]
     assert 0 == reported(broker, application.name, "--wait", "empty", "--timeout", "1m").returncode
@@ -121,7 +122,7 @@ def test_members_of_two_releases_and_a_python_member(
         assert {frozenset(each.tasks) for each in (*members, python)} == {
             frozenset(member["active"]) for member in found["members"]
         }
-        assert {"2.8.0 to 2.8.2", "3.4.0 to 4.3.1 or streams-assignor"} == {
+        assert {"2.8.0 to 2.8.2", "3.4.0 or newer, or streams-assignor"} == {
             member["releases"] for member in found["members"]
         }
         assert not [finding for finding in found["findings"] if finding["kind"] == "problem"]
