@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -25,12 +26,13 @@ from assignor.cli._group_wait import (
 )
 from assignor.cli._group_watch import Look, ProblemClock, error_text, look_until_decided, looks
 from assignor.cli.params import BOOTSTRAP_SERVERS, COMMAND_CONFIG, Duration, cluster_settings
-from assignor.formats.text import sanitize
+from assignor.formats.text import printable, sanitize
 from assignor.inspect import (
     LOOKUP_TIMEOUT_SECONDS,
     ClusterGroups,
     CrashLoopDetector,
     DescribedGroup,
+    NoSuchGroup,
     inspect_group,
 )
 from upgrade import UpgradeError
@@ -38,6 +40,7 @@ from upgrade.features.client.errors import ClusterError
 from upgrade.releases import resolve_release
 
 WATCH_SECONDS: Final = 1.0
+_NEAREST: Final = 3
 WAIT_SECONDS: Final = 600.0
 
 
@@ -50,6 +53,10 @@ class Lookup(Protocol):
 
     def groups(self) -> ClusterGroups:
         """Describe all groups, as far as brokers answer."""
+        ...
+
+    def names(self) -> Sequence[str]:
+        """List the names of the groups, as far as brokers answer."""
         ...
 
 
@@ -226,7 +233,7 @@ def group(
             if form != "table" and groups:
                 shown.show(groups)
             context.exit(result.status)
-    context.exit(_show(look, shown, interval=pause, check=check))
+    context.exit(_show(look, shown, partial(_nearest, lookup, name), interval=pause, check=check))
 
 
 def _condition(wanted: str, assume: str | None) -> Condition:
@@ -284,14 +291,29 @@ def _look(lookup: Lookup, name: str | None, detectors: dict[str, CrashLoopDetect
     return Look(groups=tuple(groups), failures=found.failures)
 
 
-def _show(look: Callable[[], Look], output: Output, *, interval: float, check: bool) -> int:
-    """Show groups once; return the exit status. With ``check``, look until it is clear which problems last."""
+def _nearest(lookup: Lookup, name: str | None, error: ClusterError) -> str:
+    """Name the groups with the most similar names, if there is no such group; empty if there are none."""
+    if name is None or not isinstance(error, NoSuchGroup):
+        return ""
+    with suppress(ClusterError):
+        if found := get_close_matches(name, lookup.names(), n=_NEAREST):
+            return f"; did you mean {' or '.join(map(printable, found))}?"
+    return ""
+
+
+def _show(
+    look: Callable[[], Look], output: Output, hint: Callable[[ClusterError], str], *, interval: float, check: bool
+) -> int:
+    """Show groups once; return the exit status. With ``check``, look until it is clear which problems last.
+
+    ``hint`` returns what may help with an error.
+    """
     if check:
         found, problems = look_until_decided(look, interval)
     else:
         found, problems = look(), ProblemClock()
     if found.error:
-        raise click.ClickException(error_text(found.error))
+        raise click.ClickException(error_text(found.error) + hint(found.error))
     output.show(found.groups)
     for failure in found.failures:
         _note(f"{failure}; its groups are not shown")

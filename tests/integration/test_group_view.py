@@ -24,7 +24,7 @@ from tests.integration.applications import PARTITIONS, TASKS, Application, settl
 from tests.integration.brokers import a_broker
 from tests.integration.clusters import NEWEST, OLDER, Cluster
 from tests.integration.kafka_jars import Unavailable, counting
-from tests.integration.subprocesses import TIMEOUT_SECONDS, JavaMember, JavaStreams, wait_until
+from tests.integration.subprocesses import TIMEOUT_SECONDS, JavaMember, JavaStreams, Subprocess, wait_until
 from tests.matrix import with_matrix
 from tests.peers_required import not_applicable
 
@@ -271,7 +271,7 @@ def test_no_broker_answers() -> None:
     done = reported("127.0.0.1:1", "app", "--timeout", "2")
 
     assert (1, "") == (done.returncode, done.stdout)
-    assert done.stderr.startswith("Error: 127.0.0.1:1: ")
+    assert "Error: 127.0.0.1:1: connection refused: does a broker listen at 127.0.0.1:1?\n" == done.stderr
 
 
 def check_that_both_clients_see_the_same(broker: str, name: str) -> None:
@@ -323,3 +323,39 @@ def test_a_picture_shows_the_tasks(application: Application, broker: str) -> Non
 
     assert f"{application.name}  Stable  stream" in shown
     assert "active 0_0–5" in shown
+
+
+@pytest.mark.parametrize("flags", [("--watch",), ("--wait", "stable", "--members", "1", "--session-timeout", "6s")])
+def test_a_coordinator_that_restarts_is_reported_and_looked_at_again(flags: tuple[str, ...], tmp_path: Path) -> None:
+    """It was silent for ever after one line."""
+    try:
+        cluster = Cluster(tmp_path)
+        with cluster:
+            cluster.start(1, settings={"group.initial.rebalance.delay.ms": "0"})
+            with plain(cluster.brokers, "restarted", **{"session.timeout.ms": "45000"}):
+                waits = "--wait" in flags
+                if waits:
+                    cluster.stop(1)
+                script = "from spark_sim.cli.main import main; main()"
+                arguments = [
+                    "group",
+                    "restarted",
+                    "--bootstrap-servers",
+                    cluster.brokers,
+                    "--timeout",
+                    "4m" if waits else "2s",
+                ]
+                with Subprocess("group", [sys.executable, "-c", script, *arguments, *flags]) as command:
+                    if not waits:
+                        wait_until(lambda: shows(command, "Stable with 1 member"), command)
+                        cluster.stop(1)
+                    wait_until(lambda: shows(command, "connection refused: does a broker listen at"), command)
+                    cluster.start(1, settings={"group.initial.rebalance.delay.ms": "0"})
+                    again = "restarted is stable: 1 member" if waits else "the brokers answer again"
+                    wait_until(lambda: shows(command, again))
+    except Unavailable as missing:
+        pytest.skip(f"no real broker: {missing}")
+
+
+def shows(command: Subprocess, text: str) -> bool:
+    return any(text in line for line in command.lines)

@@ -31,6 +31,7 @@ class Lookup:
     """A fake client: returns each answer once, and then always the last one; an exception is raised."""
 
     answers = (GOOD,)
+    known = ()
 
     def __init__(self, bootstrap, settings, seconds):
         self.to = (bootstrap, dict(settings), seconds)
@@ -44,6 +45,11 @@ class Lookup:
         if isinstance(answer, BaseException):
             raise answer
         return answer
+
+    def names(self):
+        if isinstance(self.known, Exception):
+            raise self.known
+        return self.known
 
     def groups(self):
         answer = self.group(None)
@@ -136,6 +142,20 @@ def test_an_error_of_the_cluster_is_one_line(run, lookup, error, output):
     done = run("app", *BROKER)
 
     assert (1, "", output) == (done.exit_code, done.stdout, done.stderr)
+
+
+@pytest.mark.parametrize(
+    ("known", "hint"),
+    [
+        (("billing", "payments"), ""),
+        (("application", "apps", "ap\x1b"), "; did you mean apps or ap\\x1b?"),
+        (Unreachable("a:1: no answer"), ""),
+    ],
+)
+def test_a_group_that_does_not_exist_names_the_nearest(run, lookup, known, hint):
+    lookup.answers, lookup.known = (NoSuchGroup("no group 'app' at a:1"),), known
+
+    assert (1, f"Error: no group 'app' at a:1{hint}\n") == ((done := run("app", *BROKER)).exit_code, done.stderr)
 
 
 @pytest.mark.parametrize(
@@ -477,7 +497,7 @@ def test_a_release_newer_than_the_table_may_be_assumed(run, lookup):
     assert 3 == done.exit_code
     assert "app may be on 4.9.0: all 2 members on 4.9.0" in done.stdout
     assert "note: 4.9 is newer than this version knows (4.3.1); it is assumed to behave like 4.3.1" in done.stderr
-    assert "take --assume 4.3" in run("app", *BROKER, "--wait", "release=4.9").stderr
+    assert "--assume 4.3 treats it like 4.3.1" in run("app", *BROKER, "--wait", "release=4.9").stderr
 
 
 # -- after a restart -------------------------------------------------------------------------------------------------

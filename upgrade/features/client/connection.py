@@ -21,7 +21,7 @@ from kafka.net.selector import NetworkSelector
 from kafka.protocol.admin import DescribeClusterRequest, UpdateFeaturesRequest
 from kafka.protocol.metadata import ApiVersionsRequest, MetadataRequest
 
-from upgrade.features.client.errors import ApiError, OutcomeUnknown, Unreachable
+from upgrade.features.client.errors import ApiError, OutcomeUnknown, Unreachable, unreachable
 from upgrade.features.client.node_address import node_address
 from upgrade.features.model.dialects import Code
 from upgrade.features.model.rpc import FeatureMetadata, FeatureUpdate, Listener, UpgradeType
@@ -102,7 +102,7 @@ class Connection:
             self._wait(self._connection.init_future, deadline)
         except _CONNECTION_ERRORS as error:
             self.close()
-            raise Unreachable(f"{server}: {_one_line(error)}{_hint(settings, str(error))}") from None
+            raise unreachable(server, _one_line(error), _hint(settings, str(error))) from None
 
     def __enter__(self) -> Self:
         return self
