@@ -335,5 +335,4 @@ def _watch(look: Callable[[], Look], output: Output, title: str, *, interval: fl
 
 
 def _note(text: str) -> None:
-    if text:
-        click.echo(f"note: {sanitize(text)}", err=True)
+    click.echo(f"note: {sanitize(text)}", err=True)

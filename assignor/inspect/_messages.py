@@ -17,7 +17,7 @@ _GROUP_TYPES: Final[Mapping[str, str]] = {
     "share": "KIP-932, a share group: no partition is assigned for long, and there is no metadata",
 }
 _STATES: Final[Mapping[str, str]] = {
-    "Empty": "the group has no members, only committed offsets",
+    "Empty": "the group has no members; a description does not show whether it has committed offsets",
     "Dead": "the group is dead: the broker is about to delete it",
 }
 _ERROR_CODES: Final[Mapping[int, str]] = {

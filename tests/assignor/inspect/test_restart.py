@@ -224,6 +224,7 @@ def test_a_member_that_joins_again_and_again_is_a_problem():
         "app-b (10.0.0.1) joins again and again, at least 3 times in 10 min: does it fail after its start?"
     ] == loops(*lives(0, 1, 2, 3))
     assert [] == loops(*lives(0, 1, 2, 3), seconds=400.0), "a day of restarts is no loop"
+    assert [] == loops(*lives(0, 1, 1, 2), seconds=700.0), "what is long ago is forgotten"
 
 
 def test_a_loop_that_never_lets_the_group_settle_is_a_problem():

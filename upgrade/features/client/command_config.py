@@ -10,6 +10,7 @@ import re
 import ssl
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -21,6 +22,8 @@ from upgrade.redaction import redact
 
 _log = logging.getLogger(__name__)
 
+_SIMILAR: Final = 0.9
+"""How alike a key and its suggestion are, of 1: a typing error."""
 _INT_MAX: Final = 2**31 - 1  # Java's int
 
 
@@ -129,7 +132,9 @@ class CommandConfig:
                 found = _parse(key, value, reader)
                 settings |= {name: found} if name else {}
             elif key.startswith(("security.", "sasl.", "ssl.")):
-                raise ConfigException(f"{quote_input(key)} is not supported here; supported are {', '.join(_known())}")
+                raise ConfigException(
+                    f"{quote_input(key)} is not supported here{_suggestion(key)}; supported are {', '.join(_known())}"
+                )
             else:
                 unknown.append(key)
         if unknown:
@@ -168,6 +173,16 @@ def _config_errors_for(key: str, expected: str) -> Iterator[None]:
     except OSError as error:  # ssl.SSLError is one
         missing = None if isinstance(error, ssl.SSLError) else error.strerror
         raise ConfigException(f"{key}: {missing or f'expected {expected}'}") from None
+
+
+def _suggestion(key: str) -> str:
+    """Name the most similar key, if there is one.
+
+    >>> _suggestion("security.protocl")
+    ' (did you mean security.protocol?)'
+    """
+    found = get_close_matches(key, _known(), n=1, cutoff=_SIMILAR)
+    return f" (did you mean {found[0]}?)" if found else ""
 
 
 def _known() -> list[str]:

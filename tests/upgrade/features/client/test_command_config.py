@@ -186,6 +186,7 @@ def test_kerberos_has_a_service_name():
         ("bootstrap.controllers", "SECRET@a:1", "expected HOST:PORT"),
         ("ssl.truststore.type", "JKS", "expected PEM"),
         ("ssl.keystore.location", "/SECRET", "needs ssl.keystore.type=PEM"),
+        ("security.protocl", "SECRET", r"is not supported here \(did you mean security\.protocol\?\); supported are"),
         ("ssl.cipher.suites", "SECRET", "is not supported here; supported are client.id, default.api.timeout.ms"),
         ("sasl.jaas.config", "SECRET required;", "expected one of PlainLoginModule, ScramLoginModule"),
     ],
