@@ -106,7 +106,7 @@ def _checked_text(_context: click.Context, _parameter: click.Parameter, values: 
     "--wait",
     "wanted",
     metavar="stable|empty|release=RELEASE",
-    help="Return when the group is there: status 0, or 124 after --timeout.",
+    help="Return when the group is there, with status 0.",
 )
 @click.option(
     "--members", type=click.IntRange(1), metavar="NUMBER", help="With --wait: so many members have to be there."
@@ -175,16 +175,22 @@ def group(
     A duration is a number of seconds, or 90s, 10m, 1h30m.
 
     Exit status 0 on success; 1 if a group or a broker cannot be described (the group does not exist, no broker
-    answers, not authorized, still loading) or, with --check, if there is a problem; with --wait 124 after the timeout.
-    A problem that ends by itself while a group works counts only if it lasts 10 seconds.
+    answers, not authorized, still loading) or, with --check, if there is a problem. A problem that ends by itself while
+    a group works counts only if it lasts 10 seconds.
+
+    --wait ends with 0 if the group is there, 124 after the timeout, 3 if metadata does not show the release, and 1 if
+    it cannot be met, or it is not known how many members there have to be. The coordinator counts a stopped member
+    until its session times out: say which members you wait for, with --members, or --since and --restarted.
 
     \b
     Examples:
       export KAFKA_BOOTSTRAP_SERVERS=localhost:9092
       streams-assignor group billing
       streams-assignor group billing --watch --interval 5s
-      streams-assignor group billing --wait stable --timeout 10m  # each restart
-      streams-assignor group billing --wait release=4.3.1         # the last one
+      streams-assignor group billing -o json > before.json        # then restart pod-1
+      streams-assignor group billing --wait stable --since before.json --restarted pod-1
+      streams-assignor group billing --wait stable --members 12 --timeout 10m
+      streams-assignor group billing --wait release=2.8 --members 12
       streams-assignor group billing --wait empty && ./deploy     # offline
       streams-assignor group billing --command-config FILE -o yaml
       streams-assignor group list --check                         # monitoring

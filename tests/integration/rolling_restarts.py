@@ -54,6 +54,8 @@ class Run:
     session_seconds: int
     signal: signal.Signals
     pods: tuple[str, ...]
+    static: bool = False
+    """Whether the instances have a ``group.instance.id``: then they come back without a rebalance."""
 
 
 RUNS = tuple(
@@ -66,6 +68,7 @@ RUNS = tuple(
     )
 )
 """Twenty restarts."""
+STATIC_RUN = Run("3.9.2", 45, signal.SIGKILL, (*PODS, *PODS[:2]), static=True)
 
 
 @frozen
@@ -122,6 +125,7 @@ class Pods:
                 "session.timeout.ms": 1000 * seconds,
                 "heartbeat.interval.ms": min(3000, 1000 * seconds // 3),
                 "num.standby.replicas": 1,
+                **({"group.instance.id": pod} if self._run.static else {}),
             },
         )
 
@@ -206,12 +210,13 @@ def main() -> None:
     """Run all and print a line for each restart."""
     late: list[float] = []
     with a_broker() as broker:
-        for run in RUNS:
+        for run in (*RUNS, STATIC_RUN):
             with tempfile.TemporaryDirectory() as folder:
                 for each in roll(broker, run, Path(folder)):
                     late.append(each.late)
                     print(
-                        f"{run.release}  session {run.session_seconds} s  {run.signal.name}  {each.pod}: "
+                        f"{run.release}  session {run.session_seconds} s  {run.signal.name}  {each.pod}"
+                        f"{' (static)' if run.static else ''}: "
                         f"back after {each.back - each.started:.1f} s, wait ended {each.late:+.2f} s",
                         flush=True,
                     )

@@ -11,7 +11,7 @@ import pytest
 from tests.integration.applications import Application, settle
 from tests.integration.group_log import timed_generations
 from tests.integration.kafka_jars import Unavailable, counting
-from tests.integration.rolling_restarts import RUNS, Pods, Run, back, roll
+from tests.integration.rolling_restarts import RUNS, STATIC_RUN, Pods, Run, back, roll
 from tests.integration.subprocesses import TIMEOUT_SECONDS
 
 pytestmark = [pytest.mark.broker, pytest.mark.java, pytest.mark.slow]
@@ -21,8 +21,8 @@ QUICK = Run("3.9.2", 6, signal.SIGKILL, ("pod-1", "pod-2"))
 
 @pytest.mark.parametrize(
     "run",
-    [QUICK, *(pytest.param(each, marks=pytest.mark.exhaustive) for each in RUNS)],
-    ids=lambda run: f"{run.release}-{run.session_seconds}-{run.signal.name}",
+    [QUICK, *(pytest.param(each, marks=pytest.mark.exhaustive) for each in (*RUNS, STATIC_RUN))],
+    ids=lambda run: f"{run.release}-{run.session_seconds}-{run.signal.name}{'-static' if run.static else ''}",
 )
 def test_the_script_of_the_page_never_goes_on_before_the_instance_is_back(
     run: Run, broker: str, tmp_path: Path

@@ -88,7 +88,7 @@ def test_the_same_topology_in_the_same_release_is_nothing_to_do(topologies):
 
 
 def test_a_plan_for_a_release_that_was_assumed_says_so_first_and_was_not_checked():
-    for arguments in (("3.9", "4.9"), ("--brokers", "4.2", "4.9")):
+    for arguments in (("3.9", "4.9"), ("--brokers", "4.2", "4.9"), ("4.2", "4.9", "--to-protocol", "streams")):
         lines = run(*arguments, "--assume", "4.3").output.splitlines()
         assert " is assumed to behave like 4.3" in lines[0]
     last = run("3.9", "4.9", "--assume", "4.3").output.splitlines()[-1]
