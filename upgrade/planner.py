@@ -13,7 +13,17 @@ from attrs import fields, frozen
 from upgrade._messages import Message, MessageCode, MessageList
 from upgrade._warnings import hop_warnings
 from upgrade.errors import UpgradeError
-from upgrade.hazards import CheckedScope, Hazard, StepKind, WayBack, hazards_between, scope_of, source_of, way_back
+from upgrade.hazards import (
+    CheckedScope,
+    Hazard,
+    StepKind,
+    WayBack,
+    assumptions_of,
+    hazards_between,
+    scope_of,
+    source_of,
+    way_back,
+)
 from upgrade.plans import (
     RECORD_FORMAT_CHANGES,
     Obstacle,
@@ -71,11 +81,13 @@ class Advice:
     """What the upgrade meets beyond the metadata."""
     guidance: Guidance = NO_GUIDANCE
     """The verdict, and the conditions on which it depends."""
+    assumed: tuple[str, ...] = ()
+    """What was assumed of releases that the table lacks: the plan is none that was checked or that has sources."""
 
     @property
     def checked(self) -> CheckedScope:
         """What the plan was checked for, and what it was not."""
-        return scope_of(self.hazards)
+        return scope_of(self.hazards).assuming(self.assumed)
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values in the names of ``matrix.json``; ``via`` only if there is a bridge release."""
@@ -88,6 +100,7 @@ class Advice:
             "steps": [step.as_json() for step in self.steps],
             "warnings": [str(warning) for warning in self.warnings],
             "hazards": [hazard.as_json() for hazard in self.hazards],
+            "assumed": list(self.assumed),
             **self.checked.as_json(),
         }
         return plain | ({"via": self.via} if self.via else {})
@@ -127,6 +140,7 @@ def advise(
         tuple(hop.target.name for hop in hops[:-1]),
         tuple(dict.fromkeys(hazard for hop in hops for hazard in hazards_between(hop.origin, hop.target, hop.plan))),
         found,
+        assumptions_of(origin, target),
     )
 
 

@@ -42,6 +42,17 @@ class Release:
     behaviour: ReleaseBehaviour = field(repr=False)
     note: str = ""
     """What is special about it."""
+    assumed_like: str = ""
+    """The release whose behaviour was assumed, because the table lacks this one; empty if nothing was."""
+
+    @property
+    def spelling(self) -> str:
+        """A name that ``resolve_release`` reads without further arguments.
+
+        >>> resolve_release("4.9", assume="4.3").release.spelling
+        '4.9.0~4.3.1'
+        """
+        return f"{self.name}{ASSUMED}{self.assumed_like}" if self.assumed_like else self.name
 
     @property
     def supported_version(self) -> int:
@@ -209,6 +220,9 @@ NEWEST_OF_LINE: Final[Mapping[str, Release]] = {
 NEWEST: Final = max((release for release in _ALL_RELEASES if release.is_released), key=lambda release: release.number)
 """The newest release of Kafka that this version knows."""
 
+ASSUMED: Final = "~"
+"""Between a release and the one whose behaviour it is assumed to have, as in 4.9~4.3."""
+
 _ALIASES: Final = {"post-2.0": "simulated-4", "ours": "streams-assignor"}
 
 
@@ -225,7 +239,7 @@ def resolve_release(name: str, assume: str | None = None) -> ResolvedRelease:
     """Find a release by its name (``2.0.1``), its line (``2.0``: the newest of it) or a spelling of either.
 
     A patch release that the table lacks behaves like the newest known one of its line. ``assume`` names a known release
-    whose behaviour a newer, unknown line has.
+    whose behaviour a newer, unknown line has; ``4.9~4.3`` contains it.
 
     Raises:
         UnknownRelease: There is no such release; the message names the closest one.
@@ -238,6 +252,8 @@ def resolve_release(name: str, assume: str | None = None) -> ResolvedRelease:
     wanted = _ALIASES.get(name, name)
     if known := RELEASES.get(wanted):
         return ResolvedRelease(known)
+    if ASSUMED in name:
+        wanted, _, assume = name.partition(ASSUMED)
     spelling = parse_release_name(wanted)
     if spelling is None:
         raise UnknownRelease(f"unknown release {name!r}; {_known_releases(name)}")
@@ -253,11 +269,24 @@ def resolve_release(name: str, assume: str | None = None) -> ResolvedRelease:
     newer = f"newer than this version knows ({NEWEST})"
     if assume is None:
         hint = confluent_hint(spelling.number)
-        remedy = f"for Confluent Platform write {hint}" if hint else f"`plan` and `release` take --assume {NEWEST.line}"
+        remedy = f"for Confluent Platform write {hint}" if hint else f"--assume {NEWEST.line} treats it like {NEWEST}"
         raise UnknownRelease(f"unknown release {name!r}: {newer}; {remedy}")
     model = resolve_release(assume).release
     note = f"{spelling.number} is {newer}; it is assumed to behave like {model}"
     return ResolvedRelease(_like(model, number), (*notes, note))
+
+
+def with_assumption(name: str, assume: str | None) -> str:
+    """Return a spelling of a release that contains what it is assumed to behave like, if the table lacks it.
+
+    Raises:
+        UnknownRelease: There is no such release, with the assumption either.
+
+    >>> with_assumption("4.9", "4.3"), with_assumption("4.2", "4.3")
+    ('4.9.0~4.3.1', '4.2')
+    """
+    found = resolve_release(name, assume).release
+    return found.spelling if found.assumed_like else name
 
 
 def release_named(name: str) -> Release:
@@ -289,7 +318,7 @@ def _line_of(number: tuple[int, ...]) -> str:
 def _like(model: Release, number: tuple[int, ...]) -> Release:
     """Return a release that the table lacks, with the behaviour of one that it has; a line gets the patch 0."""
     name = ".".join(map(str, number))
-    return Release(f"{name}.0" if name == _line_of(number) else name, model.behaviour)
+    return Release(f"{name}.0" if name == _line_of(number) else name, model.behaviour, assumed_like=model.name)
 
 
 def _known_releases(name: str) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -12,14 +14,33 @@ from typing import Any, Final, Protocol
 import click
 
 from assignor.cli._group_output import OUTPUTS, Output
-from assignor.cli._group_wait import Condition, ConditionType, release_note, wait_for
+from assignor.cli._group_wait import (
+    EMPTY_CONDITION,
+    STABLE_CONDITION,
+    Condition,
+    RememberedState,
+    StateFile,
+    expected_members,
+    release_condition,
+    wait_for,
+)
 from assignor.cli._group_watch import Look, ProblemClock, error_text, look_until_decided, looks
 from assignor.cli.params import BOOTSTRAP_SERVERS, COMMAND_CONFIG, Duration, cluster_settings
-from assignor.formats.text import sanitize
-from assignor.inspect import LOOKUP_TIMEOUT_SECONDS, ClusterGroups, DescribedGroup, inspect_group
+from assignor.formats.text import printable, sanitize
+from assignor.inspect import (
+    LOOKUP_TIMEOUT_SECONDS,
+    ClusterGroups,
+    CrashLoopDetector,
+    DescribedGroup,
+    NoSuchGroup,
+    inspect_group,
+)
+from upgrade import UpgradeError
 from upgrade.features.client.errors import ClusterError
+from upgrade.releases import resolve_release
 
 WATCH_SECONDS: Final = 1.0
+_NEAREST: Final = 3
 WAIT_SECONDS: Final = 600.0
 
 
@@ -32,6 +53,10 @@ class Lookup(Protocol):
 
     def groups(self) -> ClusterGroups:
         """Describe all groups, as far as brokers answer."""
+        ...
+
+    def names(self) -> Sequence[str]:
+        """List the names of the groups, as far as brokers answer."""
         ...
 
 
@@ -79,10 +104,35 @@ def _checked_text(_context: click.Context, _parameter: click.Parameter, values: 
 @click.option("--watch", is_flag=True, help="Refresh and print changes and problems, until Ctrl-C.")
 @click.option(
     "--wait",
-    "condition",
-    type=ConditionType(),
+    "wanted",
     metavar="stable|empty|release=RELEASE",
-    help="Return when the group is there: status 0, or 124 after --timeout.",
+    help="Return when the group is there, with status 0.",
+)
+@click.option(
+    "--members", type=click.IntRange(1), metavar="NUMBER", help="With --wait: so many members have to be there."
+)
+@click.option(
+    "--since",
+    type=StateFile(),
+    metavar="FILE",
+    help="With --wait: the output of -o json before a restart. As many members have to be there, and a restarted one "
+    "has to be a new one.",
+)
+@click.option(
+    "--restarted",
+    multiple=True,
+    metavar="WHICH",
+    help="With --wait: this member has to be back, by host or the beginning of its client.id or group.instance.id. "
+    "Several times for several members.",
+)
+@click.option(
+    "--session-timeout",
+    type=Duration(1, 86_400),
+    metavar="DURATION",
+    help="With --wait: session.timeout.ms of the members. So long is a member counted that has failed.  [default: 45s]",
+)
+@click.option(
+    "--assume", metavar="RELEASE", help="With --wait: treat a release that is newer than this version like RELEASE."
 )
 @click.option("--interval", type=Duration(0.1, 3600), metavar="DURATION", help="Between looks.  [default: 1s]")
 @click.option(
@@ -107,7 +157,12 @@ def group(
     as_json: bool,
     check: bool,
     watch: bool,
-    condition: Condition | None,
+    wanted: str | None,
+    members: int | None,
+    since: RememberedState | None,
+    restarted: tuple[str, ...],
+    session_timeout: float | None,
+    assume: str | None,
     interval: float | None,
     timeout: float | None,
     client: str | None,
@@ -120,24 +175,39 @@ def group(
     A duration is a number of seconds, or 90s, 10m, 1h30m.
 
     Exit status 0 on success; 1 if a group or a broker cannot be described (the group does not exist, no broker
-    answers, not authorized, still loading) or, with --check, if there is a problem; with --wait 124 after the timeout.
-    A problem that ends by itself while a group works counts only if it lasts 10 seconds.
+    answers, not authorized, still loading) or, with --check, if there is a problem. A problem that ends by itself while
+    a group works counts only if it lasts 10 seconds.
+
+    --wait ends with 0 if the group is there, 124 after the timeout, 3 if metadata does not show the release, and 1 if
+    it cannot be met, or it is not known how many members there have to be. The coordinator counts a stopped member
+    until its session times out: say which members you wait for, with --members, or --since and --restarted.
 
     \b
     Examples:
       export KAFKA_BOOTSTRAP_SERVERS=localhost:9092
       streams-assignor group billing
       streams-assignor group billing --watch --interval 5s
-      streams-assignor group billing --wait stable --timeout 10m  # each restart
-      streams-assignor group billing --wait release=4.3.1         # the last one
+      streams-assignor group billing -o json > before.json        # then restart pod-1
+      streams-assignor group billing --wait stable --since before.json --restarted pod-1
+      streams-assignor group billing --wait stable --members 12 --timeout 10m
+      streams-assignor group billing --wait release=2.8 --members 12
       streams-assignor group billing --wait empty && ./deploy     # offline
       streams-assignor group billing --command-config FILE -o yaml
       streams-assignor group list --check                         # monitoring
     """  # noqa: D301 - click reads the backspace character
     name = _group_name(words, everything)
     form = _output_form(output, as_json)
+    condition = _condition(wanted, assume) if wanted is not None else None
     if condition and (watch or name is None):
         raise click.UsageError("expected --wait with the NAME of one group and without --watch")
+    for_members = members or since or restarted or session_timeout
+    if for_members and not (condition and condition.needs_members):
+        raise click.UsageError(
+            "expected --members, --since, --restarted and --session-timeout with --wait stable|release="
+        )
+    if assume is not None and not (condition and condition.release):
+        raise click.UsageError("expected --assume with --wait release=RELEASE")
+    expected = expected_members(name or "", members, restarted, since, session_timeout)
     servers, config = cluster_settings(context, bootstrap_servers, command_config)
     logging.getLogger("kafka").setLevel(logging.CRITICAL)  # errors arrive as exceptions
     seconds = config.timeout_seconds or LOOKUP_TIMEOUT_SECONDS
@@ -147,26 +217,43 @@ def group(
     else:
         limit, seconds = 0.0, timeout or seconds
     lookup = _load_lookup([client] if client else list(LOOKUP_LOADERS))(servers, config.settings, seconds)
-    look: Callable[[], Look] = partial(_look, lookup, name)
+    look: Callable[[], Look] = partial(_look, lookup, name, {})
     pause = WATCH_SECONDS if interval is None else interval
     shown = OUTPUTS[form](name is None)
     if watch:
         context.exit(_watch(look, shown, name or "groups", interval=pause, check=check))
     if condition:
-        found = wait_for(
+        result = wait_for(
             name or "",
             condition,
+            expected,
             look,
             timeout=limit,
             interval=pause,
             report=lambda line: click.echo(line, err=form != "table"),
         )
-        _note(release_note(condition, found))
-        if not (check and found.groups):  # an empty group may not exist
-            if form != "table" and found.groups:
-                shown.show(found.groups)
-            return
-    context.exit(_show(look, shown, interval=pause, check=check))
+        for text in result.notes:
+            _note(text)
+        groups = result.found.groups  # none if a group that has to be empty does not exist
+        if result.status or not (check and groups):
+            if form != "table" and groups:
+                shown.show(groups)
+            context.exit(result.status)
+    context.exit(_show(look, shown, partial(_nearest, lookup, name), interval=pause, check=check))
+
+
+def _condition(wanted: str, assume: str | None) -> Condition:
+    match wanted.partition("="):
+        case ("stable", "", ""):
+            return STABLE_CONDITION
+        case ("empty", "", ""):
+            return EMPTY_CONDITION
+        case ("release", "=", name) if name:
+            try:
+                return release_condition(name, resolve_release(name, assume))
+            except UpgradeError as error:
+                raise click.BadParameter(str(error), param_hint="--wait") from error
+    raise click.BadParameter(f"expected stable, empty or release=RELEASE, got {wanted!r}", param_hint="--wait")
 
 
 def _group_name(words: Sequence[str], everything: bool) -> str | None:
@@ -197,23 +284,42 @@ def _load_lookup(clients: Sequence[str]) -> LookupFactory:
     raise click.ClickException("; or ".join(missing))
 
 
-def _look(lookup: Lookup, name: str | None) -> Look:
+def _look(lookup: Lookup, name: str | None, detectors: dict[str, CrashLoopDetector]) -> Look:
     """Look once at a group, or at all; an error of the cluster is part of the result."""
     try:
         found = ClusterGroups(groups=(lookup.group(name),)) if name else lookup.groups()
     except ClusterError as error:
         return Look(error=error)
-    return Look(groups=tuple(map(inspect_group, found.groups)), failures=found.failures)
+    now = time.monotonic()
+    groups = [
+        detectors.setdefault(each.name, CrashLoopDetector()).update(inspect_group(each), now) for each in found.groups
+    ]
+    return Look(groups=tuple(groups), failures=found.failures)
 
 
-def _show(look: Callable[[], Look], output: Output, *, interval: float, check: bool) -> int:
-    """Show groups once; return the exit status. With ``check``, look until it is clear which problems last."""
+def _nearest(lookup: Lookup, name: str | None, error: ClusterError) -> str:
+    """Name the groups with the most similar names, if there is no such group; empty if there are none."""
+    if name is None or not isinstance(error, NoSuchGroup):
+        return ""
+    with suppress(ClusterError):
+        if found := get_close_matches(name, lookup.names(), n=_NEAREST):
+            return f"; did you mean {' or '.join(map(printable, found))}?"
+    return ""
+
+
+def _show(
+    look: Callable[[], Look], output: Output, hint: Callable[[ClusterError], str], *, interval: float, check: bool
+) -> int:
+    """Show groups once; return the exit status. With ``check``, look until it is clear which problems last.
+
+    ``hint`` returns what may help with an error.
+    """
     if check:
         found, problems = look_until_decided(look, interval)
     else:
         found, problems = look(), ProblemClock()
     if found.error:
-        raise click.ClickException(error_text(found.error))
+        raise click.ClickException(error_text(found.error) + hint(found.error))
     output.show(found.groups)
     for failure in found.failures:
         _note(f"{failure}; its groups are not shown")
@@ -235,5 +341,4 @@ def _watch(look: Callable[[], Look], output: Output, title: str, *, interval: fl
 
 
 def _note(text: str) -> None:
-    if text:
-        click.echo(f"note: {sanitize(text)}", err=True)
+    click.echo(f"note: {sanitize(text)}", err=True)

@@ -30,10 +30,14 @@ _SETTINGS: Final[Mapping[str, str]] = {
 
 
 def member_cell(group: InspectedGroup, member: InspectedMember, *, bad: bool) -> Text:
-    client = member.described.client_id.removeprefix(f"{group.described.name}-").removesuffix("-consumer")
-    static = "static" if member.described.group_instance_id else ""
-    place = " ".join(filter(None, (member.described.host.removeprefix("/"), static)))
-    return stacked((member.name, "bold red" if bad else "bold"), (shorten_uuids(client), ""), (place, "dim"))
+    """Name a member by instance id and client id, then host; by its UUID only beside them."""
+    raw = member.described
+    client = shorten_uuids(raw.client_id.removeprefix(f"{group.described.name}-").removesuffix("-consumer"))
+    beside = "static" if raw.group_instance_id else member.name if client else ""
+    place = " ".join(filter(None, (raw.host.removeprefix("/"), beside)))
+    names = [*filter(None, (raw.group_instance_id, client))] or [member.name]
+    style = "bold red" if bad else "bold"
+    return stacked((names[0], style), *((name, "") for name in names[1:]), (place, "dim"))
 
 
 def tasks_cell(group: InspectedGroup, member: InspectedMember) -> Text:

@@ -1,7 +1,11 @@
-"""``group NAME --wait``: returns when a group is stable, empty or on a release, as ``kubectl rollout status`` does."""
+"""``group NAME --wait``: returns when a group is stable, empty or on a release, as ``kubectl rollout status`` does.
+
+What is stable is no proof of a restart, so the number of members has to be known (``assignor.inspect.RestartTracker``).
+"""
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from typing import Any, Final
@@ -10,22 +14,33 @@ import click
 from attrs import frozen
 
 from assignor.cli._group_watch import Look, error_text, looks
-from assignor.formats.text import format_seconds, printable
+from assignor.formats.text import format_seconds, join_names, printable
 from assignor.inspect import (
+    DescribedGroup,
+    DescribedGroupMember,
+    ExpectedMembers,
     InspectedGroup,
     NoSuchGroup,
+    Restart,
+    RestartTracker,
     group_progress,
+    indistinguishable_releases,
+    inspect_group,
     is_empty,
     is_on_release,
     is_stable,
-    lines_with_same_metadata,
+    matches,
+    member_label,
     progress_text,
+    shows_releases,
+    upgrade_from_note,
 )
-from assignor.inspect.described_group import CLASSIC
-from upgrade import UpgradeError, release_named
+from assignor.inspect.described_group import CLASSIC, DEAD, STABLE
 from upgrade.features.client.errors import ApiError
-from upgrade.releases import Release
+from upgrade.release_names import parse_release_name
+from upgrade.releases import RELEASES, Release, ResolvedRelease
 
+CANNOT_TELL: Final = 3
 TIMED_OUT: Final = 124
 _REFUSALS: Final = frozenset(
     {29, 30, 31, 58}
@@ -47,79 +62,130 @@ class Condition:
 
     is_met: Callable[[InspectedGroup], bool]
     release: Release | None = None
+    wanted: frozenset[Release] = frozenset()
+    """The releases of the table that the user named: one, or a line."""
+
+    notes: tuple[str, ...] = ()
+    """What was assumed of the release."""
+
+    needs_members: bool = True
+    """Whether members have to be there."""
 
 
-class ConditionType(click.ParamType[Condition]):
-    """``stable``, ``empty`` or ``release=R``."""
+STABLE_CONDITION: Final = Condition("stable", is_stable)
+EMPTY_CONDITION: Final = Condition("empty", is_empty, needs_members=False)
 
-    name = "condition"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Condition:
-        """Read a condition; an unknown release is a usage error."""
-        match str(value).partition("="):
-            case ("stable", "", ""):
-                return Condition("stable", is_stable)
-            case ("empty", "", ""):
-                return Condition("empty", is_empty)
-            case ("release", "=", name) if name:
-                try:
-                    release = release_named(name)
-                except UpgradeError as error:
-                    self.fail(str(error), param, ctx)
-                return Condition(f"on {release.name}", lambda group: is_on_release(group, release), release)
-        return self.fail(f"expected stable, empty or release=RELEASE, got {value!r}", param, ctx)
+def release_condition(name: str, found: ResolvedRelease) -> Condition:
+    """Return the condition that all members may run a release; ``name`` is the spelling of the user."""
+    release, spelling = found.release, parse_release_name(name)
+    is_line = spelling is not None and spelling.number == release.line
+    wanted = {each for each in RELEASES.values() if each == release or (is_line and each.line == release.line)}
+    return Condition(
+        f"on {release.name}", lambda group: is_on_release(group, release), release, frozenset(wanted), found.notes
+    )
+
+
+@frozen
+class WaitResult:
+    """How a wait ended."""
+
+    found: Look
+    status: int = 0
+    notes: tuple[str, ...] = ()
+    """What the status does not say."""
+
+
+@frozen
+class _Step:
+    """A look, judged."""
+
+    found: Look
+    restart: Restart
+    is_met: bool
+    state: str
 
 
 def wait_for(
     name: str,
     condition: Condition,
+    expected: ExpectedMembers,
     look: Callable[[], Look],
     *,
     timeout: float,
     interval: float,
     report: Callable[[str], object],
-) -> Look:
+) -> WaitResult:
     """Look until the condition is met, and report each change on the way.
 
     Raises:
         WaitTimeout: ``timeout`` seconds are over; the message has the last state.
-        ClickException: the condition cannot be met: not authorized, or the group shows no releases.
+        ClickException: the condition cannot be met: not authorized, or the group shows no releases; or waiting longer
+            does not show whether it is.
     """
+    tracker = RestartTracker(expected)
     started, reported = time.monotonic(), ""
     for found in looks(look, interval):
-        if _is_met(condition, found):
-            state = _state(found, condition)
-            report(f"{printable(name)} is {condition.name}{f': {state}' if state else ''}")
-            return found
+        step = _judge(condition, expected, tracker, found)
+        if step.is_met and not step.restart.refusal:
+            result = _result(condition, step)
+            about = "may be" if result.status else "is"
+            report(f"{printable(name)} {about} {condition.name}{f': {step.state}' if step.state else ''}")
+            return result
         if impossible := _impossible(condition, found):
             raise click.ClickException(impossible)
-        state = _state(found, condition)
-        if state != reported:
-            reported = state
-            report(f"waiting for {printable(name)} to be {condition.name}: {state}")
+        if step.is_met:
+            raise click.ClickException(
+                f"cannot tell whether {printable(name)} is {condition.name}: {step.restart.refusal}"
+            )
+        if step.state != reported:
+            reported = step.state
+            report(f"waiting for {printable(name)} to be {condition.name}: {step.state}")
         if time.monotonic() - started + interval > timeout:
-            raise WaitTimeout(f"{printable(name)} is not {condition.name} after {format_seconds(timeout)}: {state}")
+            message = f"{printable(name)} is not {condition.name} after {format_seconds(timeout)}: {step.state}"
+            raise WaitTimeout(message)
     raise AssertionError("looks do not end")
 
 
-def release_note(condition: Condition, found: Look) -> str:
-    """Say that metadata does not show the release, if it is so; empty otherwise."""
-    if condition.release is None or not found.groups:
-        return ""
-    lines = lines_with_same_metadata(found.groups[0], condition.release)
-    if not lines:
-        return ""
-    others = lines[0] if len(lines) == 1 else f"{lines[0]} to {lines[-1]}"
-    return (
-        f"members of {others} send the same metadata as those of {condition.release.line}, so it does not show which "
-        "of these releases a member runs"
-    )
+def _judge(condition: Condition, expected: ExpectedMembers, tracker: RestartTracker, found: Look) -> _Step:
+    group = _described(found)
+    restart = tracker.update(group, time.monotonic()) if condition.needs_members and group else Restart()
+    if group and expected.is_unknown and _others(condition, group):
+        restart = Restart()  # no member that is still to come would show the release
+    if found.error:
+        met = condition is EMPTY_CONDITION and group is not None
+        return _Step(found, restart, met, error_text(found.error))
+    met = group is not None and condition.is_met(group) and not restart.missing
+    now_ms = int(1000 * time.time())
+    states = [progress_text(group_progress(each, condition.release), now_ms) for each in found.groups]
+    return _Step(found, restart, met, "; ".join((*states, *restart.missing)))
 
 
-def _is_met(condition: Condition, found: Look) -> bool:
-    if found.error:  # a group without members and committed offsets does not exist
-        return condition.name == "empty" and isinstance(found.error, NoSuchGroup)
-    return all(not each.described.error and condition.is_met(each) for each in found.groups)
+def _described(found: Look) -> InspectedGroup | None:
+    """Return the group; None if it is not described. One that does not exist has no members."""
+    if isinstance(found.error, NoSuchGroup):
+        return inspect_group(DescribedGroup(name="", state=DEAD))
+    return next((each for each in found.groups if not each.described.error), None)
+
+
+def _result(condition: Condition, step: _Step) -> WaitResult:
+    """Return the status of a condition that is met as far as a description shows, and what it does not show."""
+    notes = [*condition.notes, step.restart.assumed]
+    status = 0
+    if condition.release and step.found.groups:
+        group = step.found.groups[0]
+        if others := _others(condition, group):
+            status = CANNOT_TELL
+            notes.append(
+                f"the metadata of these members is that of {others}, and does not show which one a member runs"
+            )
+        notes.append(upgrade_from_note(group, condition.release))
+    return WaitResult(step.found, status, tuple(filter(None, notes)))
+
+
+def _others(condition: Condition, group: InspectedGroup) -> str:
+    """Return the releases of which one cannot be told from the wanted one; empty if it can, or none is wanted."""
+    return indistinguishable_releases(group, condition.wanted) if condition.release else ""
 
 
 def _impossible(condition: Condition, found: Look) -> str:
@@ -127,7 +193,7 @@ def _impossible(condition: Condition, found: Look) -> str:
         return error_text(found.error)
     for group in found.groups:
         raw = group.described
-        if condition.release and group.members and not group.is_streams and (raw.protocol or raw.type != CLASSIC):
+        if condition.release and not shows_releases(group):
             return (
                 f"expected a group of Kafka Streams, whose metadata shows releases, got {raw.name} with "
                 f"{f'assignor {raw.protocol}' if raw.type == CLASSIC else f'type {raw.type}'}"
@@ -135,8 +201,74 @@ def _impossible(condition: Condition, found: Look) -> str:
     return ""
 
 
-def _state(found: Look, condition: Condition) -> str:
-    if found.error:
-        return error_text(found.error)
-    now_ms = int(1000 * time.time())
-    return "; ".join(progress_text(group_progress(each, condition.release), now_ms) for each in found.groups)
+# -- the state before a restart ---------------------------------------------------------------------------------------
+
+
+class StateFile(click.Path):
+    """A file with the output of ``group NAME -o json``; the value is the document."""
+
+    name = "state"
+
+    def __init__(self) -> None:
+        super().__init__(exists=True, dir_okay=False, allow_dash=True)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Read the members of a stable group."""
+        path = str(super().convert(value, param, ctx))
+        try:
+            with click.open_file(path, encoding="utf-8") as file:
+                found = json.load(file)
+            return RememberedState(
+                found["group"],
+                found["state"],
+                tuple(
+                    DescribedGroupMember(
+                        **{key: each[key] for key in ("member_id", "client_id", "host", "group_instance_id")}
+                    )
+                    for each in found["members"]
+                ),
+            )
+        except (OSError, UnicodeDecodeError, json.JSONDecodeError, KeyError, TypeError, RecursionError) as error:
+            self.fail(f"expected the output of `group NAME -o json` in {path}: {_words(error)}", param, ctx)
+
+
+def _words(error: Exception) -> str:
+    return f"no key {error}" if isinstance(error, KeyError) else str(error)
+
+
+@frozen
+class RememberedState:
+    """A group before a restart."""
+
+    group: str
+    state: str
+    members: tuple[DescribedGroupMember, ...]
+
+
+def expected_members(
+    name: str,
+    number: int | None,
+    restarted: tuple[str, ...],
+    since: RememberedState | None,
+    session_timeout: float | None,
+) -> ExpectedMembers:
+    """Return which members a group has to have.
+
+    Raises:
+        UsageError: The remembered state is not one of that group, or does not have the restarted members.
+    """
+    if since:
+        if since.group != name:
+            raise click.UsageError(f"expected --since with the state of {name}, got that of {since.group}")
+        if since.state != STABLE:
+            raise click.UsageError(f"expected --since with the state of a stable group, got {since.state}")
+        for which in restarted:
+            if not any(matches(which, each) for each in since.members):
+                known = join_names(map(member_label, since.members)) if since.members else "none"
+                raise click.UsageError(f"--restarted {which} is none of the members of --since: {known}")
+    return ExpectedMembers(
+        number=number,
+        restarted=restarted,
+        before=since.members if since else None,
+        session_timeout_seconds=session_timeout,
+    )

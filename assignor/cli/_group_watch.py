@@ -6,6 +6,7 @@ A problem that ends by itself while a group works counts only if it lasts ``CONF
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
@@ -15,9 +16,12 @@ from assignor.inspect import (
     TRANSIENT,
     Finding,
     InspectedGroup,
+    InspectedMember,
     change_text,
     find_changes,
     finding_text,
+    is_hidden,
+    place_of,
 )
 from assignor.inspect.described_group import WITHOUT_METADATA
 from upgrade.features.client.errors import ApiError, ClusterError
@@ -25,6 +29,8 @@ from upgrade.features.client.errors import ApiError, ClusterError
 CONFIRM_SECONDS: Final = 10.0
 """How long a transient problem has to last until it counts: above the usual heartbeat interval of 3 s."""
 
+_MAX_DEPARTED: Final = 100
+_ANSWERS_AGAIN: Final = "the brokers answer again"
 _HINTS: Final = {
     "GROUP_AUTHORIZATION_FAILED": " (describing a group needs DESCRIBE on it)",
     "CLUSTER_AUTHORIZATION_FAILED": " (listing groups needs DESCRIBE on the cluster)",
@@ -93,7 +99,8 @@ class ChangeTracker:
     def __init__(self, several: bool) -> None:
         self.groups: Sequence[InspectedGroup] = ()
         self._several = several
-        self._last_decoded: dict[str, InspectedGroup] = {}  # each group at its last refresh with metadata
+        self._last_settled: dict[str, InspectedGroup] = {}  # each group at its last refresh that hid nothing
+        self._departed: dict[str, deque[InspectedMember]] = {}  # members of each group that have left
         self._failures: tuple[str, ...] = ()
         self._problems: set[tuple[str, str]] = set()
         self._last_error = ""
@@ -103,6 +110,7 @@ class ChangeTracker:
         if look.error:
             before, self._last_error = self._last_error, error_text(look.error)
             return [self._last_error] if before != self._last_error else []
+        back = [_ANSWERS_AGAIN] if self._last_error else []
         self._last_error = ""
         known = {each.described.name: each for each in self.groups}
         news = [
@@ -110,10 +118,10 @@ class ChangeTracker:
             for each in look.groups
             for text in self._changes(known.get(each.described.name), each)
         ]
-        self._last_decoded |= {each.described.name: each for each in look.groups if each.described.protocol}
-        self.groups = look.groups
+        self._remember(look.groups)
         gone = known.keys() - {each.described.name for each in look.groups}
         return [
+            *back,
             *news,
             *(f"{name}: gone" for name in sorted(gone)),
             *self._problem_news(look, set(problems)),
@@ -121,8 +129,30 @@ class ChangeTracker:
         ]
 
     def _changes(self, before: InspectedGroup | None, after: InspectedGroup) -> list[str]:
-        found = find_changes(before, after, self._last_decoded.get(after.described.name))
+        name = after.described.name
+        found = find_changes(before, after, self._last_settled.get(name), self._departed.get(name, ()))
         return list(map(change_text, found))
+
+    def _remember(self, groups: Sequence[InspectedGroup]) -> None:
+        """Keep what the next looks are compared with."""
+        self.groups = groups
+        for group in groups:
+            name = group.described.name
+            if is_hidden(group):
+                continue
+            if before := self._last_settled.get(name):
+                there = {each.described.member_id for each in group.members}
+                places = {place_of(each.described) for each in group.members}
+                kept = [*self._departed.get(name, ()), *before.members]
+                self._departed[name] = deque(
+                    (
+                        each
+                        for each in kept
+                        if each.described.member_id not in there and place_of(each.described) not in places
+                    ),
+                    maxlen=_MAX_DEPARTED,
+                )
+            self._last_settled[name] = group
 
     def _problem_news(self, look: Look, now: set[tuple[str, str]]) -> Iterator[str]:
         """Report problems that begin and end; while metadata is hidden, none ends."""

@@ -36,6 +36,10 @@ COMMAND_CONFIG: Final = click.option(
 )
 """With ``BOOTSTRAP_SERVERS``, what ``cluster_settings`` takes."""
 
+ASSUME: Final = click.option(
+    "--assume", metavar="RELEASE", help="Treat a line that is newer than this version like RELEASE."
+)
+
 _DURATION: Final = re.compile(r"((?P<h>[\d.]+)h)?((?P<m>[\d.]+)m)?((?P<s>[\d.]+)s?)?")
 _UNIT_SECONDS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0}
 

@@ -3,18 +3,21 @@
 Pure: ``assignor.clients`` describes groups, ``assignor.cli._group`` shows the result. Nothing here changes a group.
 """
 
-from assignor.inspect._diff import find_changes
+from assignor.inspect._diff import find_changes, is_hidden
 from assignor.inspect._group import InspectedGroup, inspect_group
 from assignor.inspect._messages import Change, change_text, finding_text, upgrade_text
 from assignor.inspect._progress import (
     Progress,
     group_progress,
+    indistinguishable_releases,
     is_empty,
     is_on_release,
     is_stable,
-    lines_with_same_metadata,
     progress_text,
+    shows_releases,
+    upgrade_from_note,
 )
+from assignor.inspect._restart import CrashLoopDetector, ExpectedMembers, Restart, RestartTracker, matches
 from assignor.inspect.broker_assigned import (
     Assigned,
     BrokerAssignment,
@@ -35,6 +38,7 @@ from assignor.inspect.described_group import (
     topics_of,
     with_topic_metadata,
 )
+from assignor.inspect.member import InspectedMember, member_label, place_of
 
 __all__ = [
     "DEFAULT_MAX_MESSAGE_BYTES",
@@ -45,27 +49,38 @@ __all__ = [
     "BrokerGroup",
     "Change",
     "ClusterGroups",
+    "CrashLoopDetector",
     "DescribedGroup",
     "DescribedGroupMember",
     "DescribedSubtopology",
     "DescribedTopology",
+    "ExpectedMembers",
     "Finding",
     "InspectedGroup",
+    "InspectedMember",
     "InternalTopic",
     "NoSuchGroup",
     "Progress",
+    "Restart",
+    "RestartTracker",
     "Severity",
     "change_text",
     "find_changes",
     "finding_text",
     "group_progress",
+    "indistinguishable_releases",
     "inspect_group",
     "is_empty",
+    "is_hidden",
     "is_on_release",
     "is_stable",
-    "lines_with_same_metadata",
+    "matches",
+    "member_label",
+    "place_of",
     "progress_text",
+    "shows_releases",
     "topics_of",
+    "upgrade_from_note",
     "upgrade_text",
     "with_topic_metadata",
 ]

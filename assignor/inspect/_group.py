@@ -138,6 +138,7 @@ class InspectedGroup:
         raw, sent, got = member.described, member.subscription, member.assignment
         return {
             "name": member.name,
+            "label": member.label,
             "member_id": raw.member_id,
             "client_id": raw.client_id,
             "host": raw.host,

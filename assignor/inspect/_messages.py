@@ -17,7 +17,7 @@ _GROUP_TYPES: Final[Mapping[str, str]] = {
     "share": "KIP-932, a share group: no partition is assigned for long, and there is no metadata",
 }
 _STATES: Final[Mapping[str, str]] = {
-    "Empty": "the group has no members, only committed offsets",
+    "Empty": "the group has no members; a description does not show whether it has committed offsets",
     "Dead": "the group is dead: the broker is about to delete it",
 }
 _ERROR_CODES: Final[Mapping[int, str]] = {
@@ -33,7 +33,8 @@ class Change:
     """One change of a group between two looks; ``diff.find_changes`` finds it."""
 
     code: str
-    """``first-seen``, ``state``, ``epoch``, ``joined``, ``left``, ``version``, ``upgrade`` or ``task``."""
+    """``first-seen``, ``state``, ``epoch``, ``replaced``, ``back``, ``joined``, ``left``, ``version``, ``upgrade`` or
+    ``task``."""
 
     parameters: Mapping[str, Any]
     """Keyword arguments of the code's template."""
@@ -222,6 +223,10 @@ def _moving(**things: Sequence[str]) -> str:
     return f"{_unowned(**things)} yet: a rebalance follows immediately"
 
 
+def _crash_loop(place: str, joins: int, minutes: int) -> str:
+    return f"{place} joins again and again, at least {joins} times in {minutes} min: does it fail after its start?"
+
+
 def _things(noun: str, names: Sequence[str]) -> str:
     return f"{noun}{'s' * (len(names) > 1)} {_verb(names, 'is', 'are')}"
 
@@ -262,10 +267,11 @@ TEMPLATES: Final[Mapping[str, Callable[..., str]]] = {
     "owned-twice": _owned_twice,
     "without-owner": _unowned,
     "moving": _moving,
+    "crash-loop": _crash_loop,
     "large": _metadata_size,
     "too-large": _metadata_size,
 }
-"""By code, the same codes as ``checks.CHECKS``."""
+"""By code: those of ``checks.CHECKS``, and ``crash-loop``, which takes several looks."""
 
 
 # -- the upgrade ---------------------------------------------------------------------------------------------------
@@ -290,8 +296,8 @@ def _stage_text(status: UpgradeStatus, common: int) -> str:
 
 def _waiting_text(status: UpgradeStatus, common: int) -> str:
     if common < EARLIEST_PROBEABLE_VERSION:
-        return f"waiting for {join_names(status.waiting_for)} (version {common}: {_old_version_reason(status)})"
-    return f"waiting for {_verb(status.waiting_for, '(supports', '(support')} {common})"
+        return f"waiting for {join_names(status.waiting_labels)} (version {common}: {_old_version_reason(status)})"
+    return f"waiting for {_verb(status.waiting_labels, '(supports', '(support')} {common})"
 
 
 def _old_version_reason(status: UpgradeStatus) -> str:
@@ -310,6 +316,8 @@ _CHANGES: Final[Mapping[str, Callable[..., str]]] = {
     "first-seen": lambda state, members: f"{state} with {count(members, 'member')}",
     "state": lambda before, after: f"{before} → {after}",
     "epoch": lambda before, after: f"epoch {before} → {after}",
+    "replaced": lambda members: f"replaced: {join_names(members)}",
+    "back": lambda members: f"back: {join_names(members)}",
     "joined": lambda members: f"joined: {join_names(members)}",
     "left": lambda members: f"left: {join_names(members)}",
     "version": lambda member, before, after: f"{member}: version {_versions(*before)} → {_versions(*after)}",

@@ -6,20 +6,21 @@ members are "on 3.4.0 to 4.3.1". With a wanted release, the members count that m
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Final
 
-from attrs import frozen
+from attrs import field, frozen
 
 from assignor.formats.text import count, format_seconds, join_names
 from assignor.inspect._group import InspectedGroup
-from assignor.inspect._release_detection import KAFKA_RELEASES, CandidateReleases
+from assignor.inspect._release_detection import KAFKA_RELEASES, CandidateReleases, format_ranges
 from assignor.inspect.broker_assigned.reconciliation import blocking_members
 from assignor.inspect.described_group import CLASSIC, DEAD, EMPTY, REBALANCING, STABLE, WITHOUT_METADATA
 from assignor.inspect.member import InspectedMember
 from assignor.inspect.upgrade_status import Stage
 from upgrade.releases import Release
+from upgrade.upgrade_from import PINNED_VERSIONS
 
 _SHOWN_NAMES: Final = 3
 
@@ -53,6 +54,9 @@ class Progress:
     waiting_for: tuple[str, ...]
     """Names of the members that do not run them; empty if no member shows a version."""
 
+    labels: Mapping[str, str] = field(hash=False)
+    """The names for people, by name."""
+
     next_rebalance: Rebalance | None
     next_rebalance_ms: int | None
     """Milliseconds since 1970; None unless it is a probing rebalance."""
@@ -85,6 +89,7 @@ def group_progress(group: InspectedGroup, release: Release | None = None) -> Pro
         problems=len(group.problems),
         releases=release.name if release and versions else _shared_releases(arrived),
         waiting_for=_names(each for each in group.members if versions and each not in arrived),
+        labels={each.name: each.label for each in group.members},
         next_rebalance=Rebalance.IMMEDIATE if immediate else Rebalance.PROBING if times else None,
         next_rebalance_ms=None if immediate else min(times, default=None),
         unconfirmed=blocking_members(group.reconciliations),
@@ -101,8 +106,8 @@ def _generation_of_code(member: InspectedMember) -> tuple[int, int]:
 
 
 def _may_run(member: InspectedMember, release: Release) -> bool:
-    candidates = member.subscription.candidate_releases
-    return release in (*candidates.unpinned, *candidates.pinned)
+    """Whether a member may run a release: one that the table lacks behaves like one that it has."""
+    return any(each.behaviour == release.behaviour for each in member.subscription.candidate_releases.releases)
 
 
 def _shared_releases(members: Iterable[InspectedMember]) -> str:
@@ -116,10 +121,36 @@ def _shared_releases(members: Iterable[InspectedMember]) -> str:
     return ""
 
 
-def lines_with_same_metadata(group: InspectedGroup, release: Release) -> tuple[str, ...]:
-    """Return the other release lines that every member may run as well as the given one, oldest first."""
-    shared = [each for each in KAFKA_RELEASES if all(_may_run(member, each) for member in group.members)]
-    return tuple(dict.fromkeys(each.line for each in shared if each.line != release.line)) if group.members else ()
+def indistinguishable_releases(group: InspectedGroup, wanted: Collection[Release]) -> str:
+    """Return the releases that every member may run, if some of them are not wanted; empty otherwise.
+
+    The newest release of the table cannot be told from newer ones.
+    """
+    shared = tuple(
+        each
+        for each in KAFKA_RELEASES
+        if all(each in member.subscription.candidate_releases.releases for member in group.members)
+    )
+    is_certain = {*shared} <= {*wanted} and KAFKA_RELEASES[-1] not in shared
+    return "" if is_certain or not group.members else format_ranges(shared)
+
+
+def upgrade_from_note(group: InspectedGroup, release: Release) -> str:
+    """Say what the metadata of members of a release shows of ``upgrade.from``; empty if all of it.
+
+    Most values change no byte. So a group that is on its release may have a second rolling bounce before it.
+    """
+    if pinned := [each.label for each in group.members if each.subscription.candidate_releases.certainly_pinned]:
+        return (
+            f"upgrade.from is still set for {join_names(pinned, limit=_SHOWN_NAMES)}: a bounce without it has to follow"
+        )
+    invisible = [value for value in release.upgrade_from if value not in PINNED_VERSIONS]
+    if not invisible:
+        return ""
+    return (
+        f"upgrade.from of {invisible[0]} or later changes no byte of the metadata, so it is not known whether it is "
+        "set: if this was the first of two bounces, the second one has to follow"
+    )
 
 
 # -- waiting ---------------------------------------------------------------------------------------------------------
@@ -133,6 +164,12 @@ def is_stable(group: InspectedGroup) -> bool:
     rebalance_follows = any(each.is_about_to_rejoin for each in group.members)
     in_last_step = group.upgrade_status.stage is Stage.LAST_STEP
     return group.described.state == STABLE and bool(group.members) and not rebalance_follows and not in_last_step
+
+
+def shows_releases(group: InspectedGroup) -> bool:
+    """Whether the metadata of the members shows releases, or may when the group is stable."""
+    raw = group.described
+    return not group.members or group.is_streams or (raw.type == CLASSIC and not raw.protocol)
 
 
 def is_empty(group: InspectedGroup) -> bool:
@@ -165,7 +202,7 @@ def _facts(progress: Progress, now_ms: int) -> tuple[str, ...]:
     return (
         f"rebalancing ({progress.state})" if progress.state in REBALANCING else _unless(STABLE, progress.state),
         _on_releases(progress) if progress.releases else f"{members}{_unversioned(progress)}",
-        _waiting_for(progress.waiting_for or progress.unconfirmed),
+        _waiting_for([progress.labels[each] for each in progress.waiting_for or progress.unconfirmed]),
         _next_rebalance(progress, now_ms),
     )
 
@@ -186,7 +223,7 @@ def _unversioned(progress: Progress) -> str:
     return f" ({', '.join(words)})" if words else ""
 
 
-def _waiting_for(names: tuple[str, ...]) -> str:
+def _waiting_for(names: Sequence[str]) -> str:
     return f"waiting for {join_names(names, limit=_SHOWN_NAMES)}" if names else ""
 
 

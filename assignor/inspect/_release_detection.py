@@ -14,11 +14,13 @@ from typing import Final
 from attrs import frozen
 
 from subscription_codec import EARLIEST_PROBEABLE_VERSION
-from upgrade.releases import RELEASES, Release
+from upgrade.releases import OURS, RELEASES, Release
 
 KAFKA_RELEASES: Final = tuple(release for release in RELEASES.values() if release.is_released)
-OWN_RELEASES: Final = tuple(RELEASES[name] for name in ("streams-assignor", "streams-assignor-3", "simulated-4"))
+_DEMONSTRATION_RELEASES: Final = tuple(RELEASES[name] for name in ("streams-assignor-3", "simulated-4"))
+"""Members that show how version probing works: of the metadata versions of 2.0 and 2.1, in a newer consumer."""
 
+_OR_NEWER: Final = "or newer"
 _FIRST_STREAMS_RELEASE: Final = "4.1.0"
 _FIRST_STATIC_STREAMS_RELEASE: Final = "4.4.0"
 
@@ -41,6 +43,11 @@ class CandidateReleases:
     def __str__(self) -> str:
         return self._text
 
+    @property
+    def releases(self) -> tuple[Release, ...]:
+        """With and without ``upgrade.from``."""
+        return self.unpinned + self.pinned
+
     @cached_property
     def _text(self) -> str:
         """Write the ranges of releases.
@@ -48,8 +55,8 @@ class CandidateReleases:
         >>> str(find_candidates(2, -1, consumer_protocol_version=0))
         '0.10.1.0 to 1.1.1, or 2.0.0 to 2.3.1 with upgrade.from'
         """
-        with_value = f"{_format_ranges(self.pinned)} with upgrade.from" if self.pinned else ""
-        return ", or ".join(filter(None, (_format_ranges(self.unpinned), with_value))) or "no known release"
+        with_value = f"{format_ranges(self.pinned)} with upgrade.from" if self.pinned else ""
+        return ", or ".join(filter(None, (format_ranges(self.unpinned), with_value))) or "no known release"
 
 
 @cache
@@ -64,9 +71,23 @@ def find_candidates(
         consumer_protocol_version: of the envelope.
         has_trailing_bytes: whether bytes follow the last field of version 1.
     """
+    wire = used_version, supported_version, consumer_protocol_version, has_trailing_bytes
+    found = _select_candidates((*KAFKA_RELEASES, OURS), *wire)
+    if found.unpinned or found.pinned:
+        return found
+    return _select_candidates(_DEMONSTRATION_RELEASES, *wire)  # meant only if no release that people run is
+
+
+def _select_candidates(
+    releases: Iterable[Release],
+    used_version: int,
+    supported_version: int,
+    consumer_protocol_version: int,
+    has_trailing_bytes: bool,
+) -> CandidateReleases:
     candidates = [
         release
-        for release in (*KAFKA_RELEASES, *OWN_RELEASES)
+        for release in releases
         if release.behaviour.consumer_protocol_version == consumer_protocol_version
         and (used_version != 1 or release.behaviour.version_1_tail == has_trailing_bytes)
     ]
@@ -89,14 +110,18 @@ def _pinned_versions(release: Release) -> set[int | None]:
 
 
 @cache
-def _format_ranges(releases: tuple[Release, ...]) -> str:
+def format_ranges(releases: tuple[Release, ...]) -> str:
     """Name the first and the last release of each run; releases of this project one by one.
 
-    >>> _format_ranges(tuple(RELEASES[name] for name in ("2.0.0", "2.0.1", "4.3.1", "streams-assignor")))
-    '2.0.0 to 2.0.1 or 4.3.1 or streams-assignor'
+    Releases newer than the table may have the metadata of its last one.
+
+    >>> format_ranges(tuple(RELEASES[name] for name in ("2.0.0", "2.0.1", "2.8.2", "streams-assignor")))
+    '2.0.0 to 2.0.1 or 2.8.2 or streams-assignor'
+    >>> format_ranges((*KAFKA_RELEASES[-2:], OURS))
+    '4.3.0 or newer, or streams-assignor'
     """
-    runs = groupby(releases, key=lambda release: _run_key(release, releases))
-    return " or ".join(_format_range(list(run)) for _, run in runs)
+    runs = [_format_range(list(run)) for _, run in groupby(releases, key=lambda each: _run_key(each, releases))]
+    return " or ".join(runs).replace(f"{_OR_NEWER} or ", f"{_OR_NEWER}, or ")
 
 
 def _run_key(release: Release, releases: Sequence[Release]) -> object:
@@ -107,6 +132,8 @@ def _run_key(release: Release, releases: Sequence[Release]) -> object:
 
 
 def _format_range(run: Sequence[Release]) -> str:
+    if run[-1] == KAFKA_RELEASES[-1]:
+        return f"{run[0].name} {_OR_NEWER}"
     return " to ".join(dict.fromkeys((run[0].name, run[-1].name)))
 
 

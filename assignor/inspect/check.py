@@ -53,7 +53,10 @@ class GroupView(NamedTuple):
 
 
 class Match(NamedTuple):
-    """What a check found: parameters of its template, and names of members."""
+    """What a check found: parameters of its template, and names of members.
+
+    ``checks.run_checks`` knows which parameters are names, and gives the template the names for people.
+    """
 
     parameters: Mapping[str, Any]
     members: Sequence[str] = ()

@@ -199,6 +199,14 @@ class InspectedMember:
     assignment: AssignmentSeen
 
     @property
+    def label(self) -> str:
+        """The name for people: instance id or client id, host, and the beginning of the UUID if it is not static.
+
+        It does not depend on the other members, so it is the same in every description.
+        """
+        return member_label(self.described)
+
+    @property
     def is_about_to_rejoin(self) -> bool:
         """Whether the member rejoins immediately: on request, to change its version, or to revoke partitions."""
         return will_rejoin(self.subscription, self.assignment)
@@ -281,6 +289,32 @@ def short_name(member_id: str) -> str:
         return member_id[:8]
     found = _UUID.findall(member_id)
     return str(found[-1]) if found else member_id
+
+
+def place_of(member: DescribedGroupMember) -> str:
+    """Return what a member keeps when its process is restarted: instance id or client id, and host.
+
+    A client id may contain the process id, which is new without a state directory.
+
+    >>> client = "app-a6cdcd8c-a8df-47ff-ba6a-d5ea8d10ca11-StreamThread-1-consumer"
+    >>> place_of(DescribedGroupMember(member_id="x", client_id=client, host="/10.0.0.1"))
+    'app-…-StreamThread-1 (10.0.0.1)'
+    """
+    client = member.group_instance_id or _UUID.sub("…", member.client_id.removesuffix("-consumer"))
+    return f"{client} ({host})" if (host := member.host.removeprefix("/")) else client
+
+
+def member_label(member: DescribedGroupMember, uuid: str = "") -> str:
+    """Name a member for people; ``uuid`` stands in the place of that in its member id.
+
+    >>> member_label(DescribedGroupMember(member_id="D0mU8HO4RSaQvoRUEoWQnQ", client_id="a-consumer", host="/10.0.0.1"))
+    'a (10.0.0.1, D0mU8HO4)'
+    """
+    own = short_name(member.member_id)
+    client = member.group_instance_id or shorten_uuids(member.client_id.removesuffix("-consumer")) or own
+    shown = uuid or ("" if member.group_instance_id or client == own else own)
+    beside = ", ".join(filter(None, (member.host.removeprefix("/"), shown)))
+    return f"{client} ({beside})" if beside else client
 
 
 def _known_to_broker(found: BrokerAssignment) -> SubscriptionSeen:

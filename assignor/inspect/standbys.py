@@ -53,8 +53,8 @@ def _active_with_state(members: Sequence[InspectedMember], replicas: Iterable[Ta
 
 
 def owners_by_task(members: Iterable[InspectedMember]) -> Mapping[TaskId, tuple[str, ...]]:
-    """Return the names of the members with each active task."""
-    return _group_owners((member.name, member.assignment.active) for member in members)
+    """Return the names for people of the members with each active task."""
+    return _group_owners((member.label, member.assignment.active) for member in members)
 
 
 def tasks_with_multiple_owners(members: Iterable[InspectedMember]) -> Iterator[tuple[TaskId, list[str]]]:

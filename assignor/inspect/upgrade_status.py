@@ -38,6 +38,9 @@ class UpgradeStatus:
     waiting_for: tuple[str, ...] = ()
     """Names of the members that support only `common` while others support more."""
 
+    waiting_labels: tuple[str, ...] = ()
+    """Their names for people."""
+
     pinned: bool = False
     """Whether all members that send a version below 3 certainly have ``upgrade.from`` set."""
 
@@ -53,11 +56,13 @@ def upgrade_status(members: Sequence[InspectedMember]) -> UpgradeStatus:
     readable = [member for member in members if member.name in used]
     supported = {member.name: member.subscription.readable_version or 0 for member in readable}
     common, best = min(supported.values()), max(supported.values())
+    lowest = [member for member in readable if supported[member.name] == common] if common < best else []
     return UpgradeStatus(
         stage=_stage({*used.values()}, common, best),
         used=dict(sorted(Counter(used.values()).items())),
         common=common,
-        waiting_for=tuple(name for name, version in supported.items() if version == common) if common < best else (),
+        waiting_for=tuple(member.name for member in lowest),
+        waiting_labels=tuple(member.label for member in lowest),
         pinned=all(
             member.subscription.candidate_releases.certainly_pinned
             for member in readable

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import gc
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -37,6 +37,15 @@ _INTERVALS: Final[Mapping[str, tuple[str, str]]] = {
 }
 
 
+def _matches(group: str, pattern: str) -> bool:
+    """Whether a name is meant: ``*`` is any text, and every other character is itself, as names of groups have any.
+
+    >>> _matches("billing[1]", "billing[*"), _matches("billing1", "billing[1]")
+    (True, False)
+    """
+    return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), group, re.DOTALL) is not None
+
+
 @frozen(kw_only=True)
 class AuditFilter:
     """Which rows an audit keeps. All records are read: the state before ``since`` matters."""
@@ -59,7 +68,7 @@ class AuditFilter:
 
     def keeps_group(self, group: str) -> bool:
         """Whether a group is asked for."""
-        return not self.groups or any(fnmatchcase(group, pattern) for pattern in self.groups)
+        return not self.groups or any(_matches(group, pattern) for pattern in self.groups)
 
     def keeps(self, table: str, row: Row) -> bool:
         """Whether a row is asked for."""

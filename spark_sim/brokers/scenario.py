@@ -91,7 +91,7 @@ class ClusterStep:
 
     def __str__(self) -> str:
         sign = "@" if self.adds_nodes else ">"
-        nodes = [name + (f"{sign}{release}" if release else "") for name, release in self.nodes]
+        nodes = [name + (f"{sign}{release.spelling}" if release else "") for name, release in self.nodes]
         levels = list(map(level_text, self.levels))
         match self.verb, self.mode:
             case "race", "":
@@ -136,7 +136,7 @@ class BrokerScenario:
     @property
     def head(self) -> str:
         """The part of the line before the first bar."""
-        words = [f"{name}@{release}" for name, release in self.nodes]
+        words = [f"{name}@{release.spelling}" for name, release in self.nodes]
         words += ["level", *map(level_text, self.levels)]
         words += ["dialect", DIALECT_NAMES[self.dialect]] if self.dialect is not KAFKA_4 else []
         words += ["watch", self.watched_feature] if self.watched_feature else []

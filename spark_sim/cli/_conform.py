@@ -9,10 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+from attrs import evolve
 
+from assignor.cli.params import ASSUME
 from assignor.formats.text import format_table, printable
 from spark_sim.cli._exit_status import WrongUsage
+from upgrade.errors import UpgradeError
 from upgrade.input_values import MAX_CAPTURE_BYTES, InvalidInput, read_all, read_input
+from upgrade.releases import resolve_release
 
 if TYPE_CHECKING:
     from spark_sim.conformance.result import GenerationReplay, MemberReplay
@@ -34,7 +38,8 @@ _STDIN: Final = Path("-")
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one line of JSON for each file.")
 @click.option("--verbose", "-v", is_flag=True, help="Show every generation, not only the first that differs.")
-def conform(files: Sequence[Path], *, as_json: bool, verbose: bool) -> None:
+@ASSUME
+def conform(files: Sequence[Path], *, as_json: bool, verbose: bool, assume: str | None) -> None:
     """Compare captures of real groups with simulated members of the same releases.
 
     A capture contains every generation of a group with all subscriptions and assignments. It is replayed twice. Step
@@ -55,11 +60,15 @@ def conform(files: Sequence[Path], *, as_json: bool, verbose: bool) -> None:
       streams-assignor conform --verbose my-group.json
       streams-assignor conform --json *.json | jq 'select(.verdict == "differs") | .step_by_step.differences[0]'
     """  # noqa: D301  # \b is the character by which click leaves lines alone
-    results = [(_name(path), _verdict_on(path)) for path in files]
+    assumed = list[str]()
+    results = [(_name(path), _verdict_on(path, assume, assumed)) for path in files]
+    assumptions = list(dict.fromkeys(assumed))
+    for text in assumptions:
+        click.echo(f"note: {text}", err=True)
     judged = [(name, result) for name, result in results if not isinstance(result, str)]
     if as_json:
         for name, result in results:
-            click.echo(json.dumps({"capture": name} | _as_json(result)))
+            click.echo(json.dumps({"capture": name} | _as_json(result) | {"assumed": assumptions}))
     elif judged:
         click.echo("\n".join(_text_lines(judged, verbose=verbose)))
     if wrong := [result for _, result in results if isinstance(result, str)]:
@@ -68,20 +77,47 @@ def conform(files: Sequence[Path], *, as_json: bool, verbose: bool) -> None:
         raise click.exceptions.Exit(1)
 
 
-def _verdict_on(path: Path) -> ConformanceVerdict | str:
-    """Return the verdict on a capture, or the error message of a file that is not a capture."""
+def _verdict_on(path: Path, assume: str | None, assumed: list[str]) -> ConformanceVerdict | str:
+    """Return the verdict on a capture, or the error message of a file that is not a capture; note what was assumed."""
     from assignor.inspect.capture import Capture, InvalidCapture
     from spark_sim.conformance.verdict import check_conformance as judge
 
     shown = _name(path) if path == _STDIN else path
     try:
-        return judge(Capture.parse(_text(path)))
+        capture = Capture.parse(_text(path))
+        renamed = {step: _assuming(step, assume, assumed) for step in capture.steps}
+        renamed |= {each.step: _assuming(each.step, assume, assumed) for each in capture.snapshots}
+        steps = tuple(renamed[step] for step in capture.steps)
+        return judge(
+            evolve(
+                capture,
+                steps=steps,
+                snapshots=tuple(evolve(each, step=renamed[each.step]) for each in capture.snapshots),
+            )
+        )
     except InvalidCapture as error:
         return f"{shown} is not a capture: {error}"
     except InvalidInput as error:
         return f"{shown} is not read: {error}"
     except OSError as error:
         return f"{shown} cannot be read: expected a file, got: {error.strerror or error}"
+
+
+def _assuming(step: str, assume: str | None, assumed: list[str]) -> str:
+    """Return a step whose release contains what it is assumed to behave like, if the table lacks it.
+
+    >>> _assuming("4.9,upgrade.from=3.9", "4.3", [])
+    '4.9.0~4.3.1,upgrade.from=3.9'
+    """
+    name, comma, settings = step.partition(",")
+    try:
+        release = resolve_release(name, assume).release
+    except UpgradeError:  # its place in the capture is part of the error that follows
+        return step
+    if not release.assumed_like:
+        return step
+    assumed.append(f"{release} is assumed to behave like {release.assumed_like}")
+    return f"{release.spelling}{comma}{settings}"
 
 
 def _as_json(result: ConformanceVerdict | str) -> dict[str, Any]:

@@ -16,7 +16,7 @@ import click
 from attrs import evolve
 from click.core import ParameterSource
 
-from assignor.cli.params import Seconds
+from assignor.cli.params import ASSUME, Seconds
 from assignor.formats.text import wrap_lines
 from spark_sim.cli._plan_hazards import (
     compare_topology_files,
@@ -30,7 +30,7 @@ from spark_sim.cli.planning.impact import estimate_impact, impact_lines
 from spark_sim.cli.planning.streams_protocol import ProtocolOptions, ProtocolPlan, plan_protocol, protocol_options
 from upgrade import Advice, Plan, Release, Upgrade, UpgradeError, advise
 from upgrade.brokers.planner import advise_brokers, advise_persistent_metadata
-from upgrade.brokers.protocol_versions import MetadataMode, broker_release, version_named
+from upgrade.brokers.protocol_versions import BrokerRelease, MetadataMode, broker_release, version_named
 from upgrade.brokers.steps import BrokerAdvice
 from upgrade.hazards import TopologyChange
 from upgrade.input_values import InvalidInput, read_text
@@ -98,7 +98,7 @@ GROUP_OPTIONS: Final = ("members", "tasks", "standbys", "static", "session_timeo
     help="The text of Topology#describe(), which shows all of these but second-thread.",
 )
 @protocol_options
-@click.option("--assume", metavar="RELEASE", help="Treat a line that is newer than this version like RELEASE.")
+@ASSUME
 @click.option(
     "-o",
     "--output",
@@ -181,9 +181,9 @@ def plan(
     try:
         if brokers:
             advice = (
-                advise_persistent_metadata(broker_release(from_release), broker_release(to_release))
+                advise_persistent_metadata(*_broker_releases(from_release, to_release, assume))
                 if persistent
-                else _advise_brokers(from_release, to_release, mode, level)
+                else _advise_brokers(*_broker_releases(from_release, to_release, assume), mode, level)
             )
             _print_broker_plan(advice, output=output)
         else:
@@ -249,10 +249,16 @@ def _print_group_plan(
     """Print the plan, and what a group of this size sees of it; `group` is None if its size is not given."""
     notes = [*origin.notes, *target.notes]
     if origin.release == target.release:
-        click.echo(_already_there(origin.release, notes, output=output))
+        _print_same_release(origin.release, notes, change, offline=offline, output=output)
         return
     advice = advise(origin.release, target.release, offline=offline, facts=facts)
     checked = advice.checked.with_topologies() if change else advice.checked
+    is_rolled_apart = change is not None and not change.is_compatible and advice.plan is not Plan.OFFLINE
+    if is_rolled_apart:
+        notes = [_DO_NOT_ROLL, *notes]
+        advice = evolve(
+            advice, guidance=evolve(advice.guidance, verdict=Verdict.UNSAFE, features=(), if_met=(), hops_features=())
+        )
     impact = estimate_impact(advice.guidance.hops, **group) if group else None
     if impact and not impact.safe:  # the simulation of this very group decides, and the verdict is on the first line
         advice = evolve(
@@ -267,7 +273,7 @@ def _print_group_plan(
         is_static = group is not None and group["static"] and not offline
         static = static_verdict_lines(origin.release, target.release) if is_static else ()
         parts = (
-            (_advice_text(advice, notes, static),),
+            (_advice_text(advice, notes[is_rolled_apart:], static, do_not_roll=is_rolled_apart),),
             change.lines() if change else (),
             impact_lines(impact) if impact else (),
             (str(checked),),
@@ -289,20 +295,33 @@ def _rendered(plain: Mapping[str, Any], output: str) -> str:
     return runbook(plain) if output == "markdown" else json.dumps(plain, indent=2)
 
 
-def _already_there(release: Release, notes: list[str], *, output: str) -> str:
-    """Return the plan from a release to itself."""
-    text = "already there"
+def _print_same_release(
+    release: Release, notes: list[str], change: TopologyChange | None, *, offline: bool, output: str
+) -> None:
+    """Print the plan from a release to itself: nothing, unless another topology must not be rolled."""
+    do_not_roll = change is not None and not change.is_compatible and not offline
+    verdict = Verdict.UNSAFE if do_not_roll else Verdict.SAFE
+    text = _DO_NOT_ROLL if do_not_roll else "already there"
     if output == "text":
-        return _with_warnings([f"{release} to {release}: {Verdict.SAFE.value}: {text}, nothing to do"], notes)
-    plain = {"from": release.name, "to": release.name, "verdict": Verdict.SAFE.value, "conditions": []}
-    nothing = {"plan": None, "upgrade_from": None, "steps": [], "warnings": [], "notes": [text, *notes]}
-    return _rendered(plain | nothing, output)
+        first = f"{release} to {release}: {verdict.value}: {text}{'' if do_not_roll else ', nothing to do'}"
+        lines = [_with_warnings([first], notes), *(["", *change.lines()] if change else [])]
+        _print_text("\n".join(lines))
+    else:
+        plain: dict[str, Any] = {"from": release.name, "to": release.name, "verdict": verdict.value, "conditions": []}
+        nothing = {"plan": None, "upgrade_from": None, "steps": [], "warnings": [], "notes": [text, *notes]}
+        click.echo(_rendered(plain | nothing | ({"topologies": change.as_json()} if change else {}), output))
+    if do_not_roll:
+        sys.exit(1)
 
 
-def _advise_brokers(origin: str, target: str, mode: str | None, level: str | None) -> BrokerAdvice:
+def _broker_releases(origin: str, target: str, assume: str | None) -> tuple[BrokerRelease, BrokerRelease]:
+    return broker_release(origin, assume), broker_release(target, assume)
+
+
+def _advise_brokers(origin: BrokerRelease, target: BrokerRelease, mode: str | None, level: str | None) -> BrokerAdvice:
     return advise_brokers(
-        broker_release(origin),
-        broker_release(target),
+        origin,
+        target,
         MetadataMode(mode) if mode else None,
         version_named(level) if level else None,
     )
@@ -323,9 +342,14 @@ def _title(hops: Sequence[Upgrade]) -> str:
     return f"{_NUMBERS[bounces]} rolling bounces, through {', '.join(str(hop.target) for hop in hops[:-1])}"
 
 
-def _verdict_text(advice: Advice) -> str:
+_DO_NOT_ROLL: Final = "do not roll: the topologies differ, see below"
+
+
+def _verdict_text(advice: Advice, *, do_not_roll: bool) -> str:
     """Return the verdict with its conditions, and the plan."""
     found, title = advice.guidance, _title(advice.guidance.hops)
+    if do_not_roll:
+        return f"{found.verdict.value}: {_DO_NOT_ROLL}"
     features = [each.words for each in found.features]
     if found.verdict in {Verdict.UNSAFE, Verdict.UNKNOWN, Verdict.ERROR}:
         why = f"the topology has {' and '.join(features)}" if features else "in a group of this size, see below"
@@ -341,8 +365,9 @@ def _verdict_text(advice: Advice) -> str:
     return f"{found.verdict.value}: {_title(found.if_met)}, {condition}; {otherwise}"
 
 
-def _advice_text(advice: Advice, notes: Iterable[str], static: Iterable[str]) -> str:
-    lines = [f"{advice.origin} to {advice.target}: {_verdict_text(advice)}", *static, ""]
+def _advice_text(advice: Advice, notes: Iterable[str], static: Iterable[str], *, do_not_roll: bool = False) -> str:
+    verdict = f"{advice.origin} to {advice.target}: {_verdict_text(advice, do_not_roll=do_not_roll)}"
+    lines = ["; ".join((verdict, *advice.assumed)), *static, ""]
     for number, step in enumerate(advice.steps, 1):
         lines += [f"{number}. {step.do}", f"   why:        {step.why}", f"   if skipped: {step.if_skipped}"]
         lines += [*way_back_lines(step), ""]
@@ -356,7 +381,8 @@ _MODES = {MetadataMode.ZOOKEEPER: "with ZooKeeper", MetadataMode.KRAFT: "in KRaf
 
 def _brokers_text(advice: BrokerAdvice) -> str:
     rolls = f"{advice.rolls} {'roll' if advice.rolls == 1 else 'rolls'}" if advice.is_possible else "no way"
-    lines = [f"brokers {_MODES[advice.mode]}, {advice.origin} to {advice.target}: {rolls}", ""]
+    way = f"brokers {_MODES[advice.mode]}, {advice.origin} to {advice.target}: {rolls}"
+    lines = ["; ".join((way, *advice.assumed)), ""]
     for number, step in enumerate(advice.steps, 1):
         lines += [
             f"{number}. {step.do}",

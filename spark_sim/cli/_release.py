@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from assignor.cli.params import ASSUME
 from assignor.formats.text import format_table
 from spark_sim.regressions.known_bugs import BUGS, KnownBug
 from spark_sim.regressions.mutants import mutants_registered
@@ -19,7 +20,7 @@ from upgrade.releases import Release, ResolvedRelease, resolve_release
 
 @click.command()
 @click.argument("name", metavar="NAME")
-@click.option("--assume", metavar="RELEASE", help="Treat a line that is newer than this version like RELEASE.")
+@ASSUME
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of text.")
 def release(name: str, assume: str | None, as_json: bool) -> None:
     """Print what is known about the release NAME of Kafka Streams.

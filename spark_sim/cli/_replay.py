@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from assignor.cli.params import ASSUME
 from spark_sim.cli._exit_status import exit_unless, one_line_errors
+from upgrade.releases import ASSUMED, with_assumption
 
 if TYPE_CHECKING:
     from spark_sim.pipeline.traces import Trace
 
 SAFE: Final = "safe"
+_RELEASE: Final = re.compile(r"(?:(?<=[@>])|(?<=\bgroup ))\d[^\s,|]*")
 REMARKS: Final = frozenset({"remark"})
 """The kinds of events that only ``--verbose`` prints."""
 GROUP_EVENT_STYLES: Final = {
@@ -60,8 +64,9 @@ STREAMS_GROUP_EVENT_STYLES: Final = {
 @click.argument("scenario")
 @click.option("--summary", is_flag=True, help="Print the verdict alone, with its reason.")
 @click.option("-v", "--verbose", is_flag=True, help="Also print remarks: what is wasteful or slow, not unsafe.")
+@ASSUME
 @click.option("--json", "as_json", is_flag=True, help="Print the whole run as one JSON object.")
-def replay(scenario: str, summary: bool, verbose: bool, as_json: bool) -> None:
+def replay(scenario: str, summary: bool, verbose: bool, assume: str | None, as_json: bool) -> None:
     """Run one SCENARIO again and explain it step by step. The verdict is the first and the last line.
 
     A scenario is one line: members in joining order, then steps. Exit status 1 if a property is violated, 0 if none.
@@ -107,7 +112,7 @@ def replay(scenario: str, summary: bool, verbose: bool, as_json: bool) -> None:
       streams-assignor replay "A@4.3.1 B@4.3.1 group 4.3.1 tasks=4 standbys=1 | start A | settle | start B | settle"
     """  # noqa: D301  # \b is the character by which click leaves lines alone
     with one_line_errors():
-        result, styles = _trace(scenario)
+        result, styles = _trace(_assuming(scenario, assume))
     if as_json:
         click.echo(json.dumps(result.as_json(), ensure_ascii=False))
     else:
@@ -123,6 +128,20 @@ def replay(scenario: str, summary: bool, verbose: bool, as_json: bool) -> None:
             print_trace(console, result.steps, styles, frozenset() if verbose else REMARKS)
             print_judgement(console, judgement)
     exit_unless(result.verdict == SAFE)
+
+
+def _assuming(scenario: str, assume: str | None) -> str:
+    """Return a scenario whose releases contain what they are assumed to behave like, if the table lacks them.
+
+    >>> _assuming("A@4.9 B@2.0 | bounce A>4.9,upgrade.from=2.4", "4.3")
+    'A@4.9.0~4.3.1 B@2.0 | bounce A>4.9.0~4.3.1,upgrade.from=2.4'
+    """
+    if assume is None:
+        return scenario
+    found = _RELEASE.sub(lambda match: with_assumption(match[0], assume), scenario)
+    for release in sorted({match[0] for match in _RELEASE.finditer(found) if ASSUMED in match[0]}):
+        click.echo(f"note: {release.replace(ASSUMED, ' is assumed to behave like ')}", err=True)
+    return found
 
 
 def _trace(scenario: str) -> tuple[Trace[Any], Mapping[str, str]]:

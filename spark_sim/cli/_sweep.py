@@ -9,11 +9,13 @@ import click
 from attrs import evolve
 from click.core import ParameterSource
 
+from assignor.cli.params import ASSUME
 from spark_sim.cli._exit_status import CommandFailed, WrongUsage, exit_unless, one_line_errors
 from spark_sim.cli._spark_options import REMOTE, SETTINGS, STORAGE_FORMAT
+from upgrade.brokers.protocol_versions import broker_release
 from upgrade.input_values import InvalidInput, parse_number
 from upgrade.plans import MATRICES, Plan, Upgrade
-from upgrade.releases import resolve_release
+from upgrade.releases import resolve_release, with_assumption
 
 if TYPE_CHECKING:
     from assignor.formats.console import SafeConsole
@@ -59,6 +61,7 @@ REGRESSION_OPTIONS: Final = HOW_TO_RUN | {"matrix"}
 )
 @click.option("--from", "origin", metavar="RELEASE", help="Or one upgrade: the release that runs now.")
 @click.option("--to", "target", metavar="RELEASE", help="The release after the upgrade.")
+@ASSUME
 @click.option("--plan", type=click.Choice([plan.value for plan in Plan]), help="One plan only; without it, all three.")
 @click.option("--upgrade-from", metavar="VERSION", help="upgrade.from of the (first) bounce, right or wrong.")
 @click.option("--members", type=click.IntRange(1, 1_000), default=3, show_default=True, help="Members of the group.")
@@ -269,15 +272,32 @@ def _leave_out(unused: set[str], why: str) -> None:
 
 
 def _broker_suite(
-    given: set[str], faults: int, *, origin: str | None, target: str | None, members: int, **_of_groups: Any
+    given: set[str],
+    faults: int,
+    *,
+    origin: str | None,
+    target: str | None,
+    assume: str | None,
+    members: int,
+    **_of_groups: Any,
 ) -> Suite:
-    if given & GROUP_OPTIONS or bool(origin) != bool(target):
+    if given & GROUP_OPTIONS or bool(origin) != bool(target) or (assume and not origin):
         raise WrongUsage(
-            "with --brokers say --from RELEASE and --to RELEASE, or neither of them, and no other part of a group"
+            "with --brokers say --from RELEASE and --to RELEASE (and --assume), or neither of them, and no other part "
+            "of a group"
         )
     from spark_sim.pipeline.suites import broker_suite
 
-    return broker_suite([(origin, target)] if origin and target else (), nodes=members, faults=faults)
+    if not (origin and target):
+        return broker_suite((), nodes=members, faults=faults)
+    ends = [broker_release(name, assume) for name in (origin, target)]
+    for each in ends:
+        if each.assumed_like:
+            click.echo(f"note: {each} is assumed to behave like {each.assumed_like}", err=True)
+    first, last = (
+        each.spelling if each.assumed_like else name for each, name in zip(ends, (origin, target), strict=True)
+    )
+    return broker_suite([(first, last)], nodes=members, faults=faults)
 
 
 def _upgrade_suite(
@@ -285,6 +305,7 @@ def _upgrade_suite(
     matrix: str | None,
     origin: str | None,
     target: str | None,
+    assume: str | None,
     plan: str | None,
     upgrade_from: str | None,
     deviations: bool | None,
@@ -302,12 +323,12 @@ def _upgrade_suite(
     deviations = defaults.deviations if deviations is None else deviations
     config = _sweep_config(defaults, deviations=deviations, **how_far)
     if matrix is not None:
-        if origin or target or plan or upgrade_from:
-            raise WrongUsage("--matrix names all upgrades: leave out --from, --to, --plan and --upgrade-from")
+        if origin or target or assume or plan or upgrade_from:
+            raise WrongUsage("--matrix names all upgrades: leave out --from, --to, --assume, --plan and --upgrade-from")
         return upgrade_suite(matrix, MATRICES[matrix](), config)
     if not origin or not target:
         raise WrongUsage("say what to sweep: --matrix kip-268, or --from RELEASE --to RELEASE")
-    return pair_suite(_upgrades(origin, target, plan, upgrade_from), config)
+    return pair_suite(_upgrades(origin, target, assume, plan, upgrade_from), config)
 
 
 def _sweep_config(
@@ -330,14 +351,16 @@ def _sweep_config(
     return evolve(defaults, faults=faults, wait_for_quiescence=wait_for_quiescence, runs=runs, **others)
 
 
-def _upgrades(origin: str, target: str, plan: str | None, upgrade_from: str | None) -> tuple[Upgrade, ...]:
+def _upgrades(
+    origin: str, target: str, assume: str | None, plan: str | None, upgrade_from: str | None
+) -> tuple[Upgrade, ...]:
     """Return the plans for one pair; a note on stderr says what was assumed of a release."""
     from spark_sim.pipeline.suites import upgrades_between
 
     for name in (origin, target):
-        for note in resolve_release(name).notes:
+        for note in resolve_release(name, assume).notes:
             click.echo(f"note: {note}", err=True)
-    return upgrades_between(origin, target, plan, upgrade_from)
+    return upgrades_between(with_assumption(origin, assume), with_assumption(target, assume), plan, upgrade_from)
 
 
 def _run_sweep(suite: Suite, out: str, console: SafeConsole, **how: Any) -> FinishedSweep:

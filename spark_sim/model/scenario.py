@@ -151,7 +151,7 @@ class Instance:
         return _streams_config(self, workload.standbys)
 
     def __str__(self) -> str:
-        return self.release.name + (f",upgrade.from={self.upgrade_from}" if self.upgrade_from else "")
+        return self.release.spelling + (f",upgrade.from={self.upgrade_from}" if self.upgrade_from else "")
 
 
 @frozen

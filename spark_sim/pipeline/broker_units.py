@@ -162,7 +162,7 @@ def cell_keys(origin: str, target: str, *, nodes: int = 3, faults: int = 1) -> I
         for plan in PLANS.values():
             if dialect in plan.dialects:
                 for roles in _node_layouts(nodes)[: 1 if dialect is KIP_584 else 2]:
-                    yield BrokerCellKey(before.name, after.name, name, plan.name, roles, faults)
+                    yield BrokerCellKey(before.spelling, after.spelling, name, plan.name, roles, faults)
 
 
 def all_line_pairs() -> Iterator[tuple[str, str]]:

@@ -8,6 +8,7 @@ from typing import Final
 from attrs import frozen
 
 from upgrade.errors import UpgradeError
+from upgrade.releases import ASSUMED
 
 
 @frozen
@@ -62,7 +63,7 @@ NEWEST: Final = "4.3.1"
 
 
 def rules_of(release: str) -> CoordinatorRules:
-    """Return the rules of a release.
+    """Return the rules of a release; of 4.9~4.3, which is assumed to behave like 4.3, those of that.
 
     >>> rules_of("4.1").release, rules_of("4.3.1").rejoins_with_epoch_0
     ('4.1.1', True)
@@ -70,6 +71,7 @@ def rules_of(release: str) -> CoordinatorRules:
     Raises:
         UpgradeError: No rules are known for it.
     """
+    release = release.rpartition(ASSUMED)[2]
     matches = [rules for name, rules in RULES.items() if name == release or name.startswith(f"{release}.")]
     if not matches:
         raise UpgradeError(f"expected a release with streams groups, one of {', '.join(RULES)}, got {release!r}")

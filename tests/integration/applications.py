@@ -3,6 +3,7 @@
 import time
 from collections import Counter
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 from confluent_kafka import Consumer, Producer, TopicPartition
@@ -42,8 +43,8 @@ class Application:
             )
         )
 
-    def java(self, release: str, state: Path, protocol: str = "classic") -> JavaMember:
-        """Kafka Streams; in the protocol "streams" the broker has the timeouts."""
+    def java(self, release: str, state: Path, protocol: str = "classic", **given: Any) -> JavaMember:
+        """Kafka Streams, with further settings; in the protocol "streams" the broker has the timeouts."""
         timeouts = {"session.timeout.ms": self.session_timeout_ms, "heartbeat.interval.ms": 500}
         settings = {
             **(timeouts if protocol == "classic" else {"group.protocol": protocol}),
@@ -52,6 +53,7 @@ class Application:
             "state.dir": state,
             "cache.max.bytes.buffering": 0,  # every count is written, not every last one
             "statestore.cache.max.bytes": 0,  # its name since 3.4
+            **given,
         }
         arguments = [self.source, self.output, *(f"{key}={value}" for key, value in settings.items())]
         return JavaMember(f"Kafka Streams {release}", [*counting(release), *arguments])

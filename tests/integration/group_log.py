@@ -148,10 +148,15 @@ _GENERATION = Struct(
 
 def generations(brokers: str, group: str) -> list[Generation]:
     """All generations of a group that have members, oldest first."""
-    return [each for each in _records(brokers, group) if each.members]
+    return [each for _, each in timed_generations(brokers, group)]
 
 
-def _records(brokers: str, group: str) -> Iterator[Generation]:
+def timed_generations(brokers: str, group: str) -> list[tuple[float, Generation]]:
+    """Likewise, each with the time when it was stored, in seconds since 1970."""
+    return [(stored, each) for stored, each in _records(brokers, group) if each.members]
+
+
+def _records(brokers: str, group: str) -> Iterator[tuple[float, Generation]]:
     reader = Consumer({"bootstrap.servers": brokers, "group.id": "group-log", "enable.auto.commit": False})
     try:
         for number in reader.list_topics(_TOPIC, timeout=_SECONDS).topics[_TOPIC].partitions:
@@ -163,7 +168,7 @@ def _records(brokers: str, group: str) -> Iterator[Generation]:
                 assert not message.error(), message.error()
                 at = message.offset() + 1
                 if message.value() and _group_of(message.key()) == group:
-                    yield _generation(message.value())
+                    yield message.timestamp()[1] / 1000, _generation(message.value())
     finally:
         reader.close()
 

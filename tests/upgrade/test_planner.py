@@ -20,7 +20,7 @@ from upgrade.plans import (
     order_by_capability,
     upgrade_from_value,
 )
-from upgrade.releases import NEWEST_OF_LINE, RELEASES
+from upgrade.releases import NEWEST_OF_LINE, RELEASES, resolve_release
 from upgrade.upgrade_from import UpgradeFromEffect, line_number
 
 CELLS = list(kip_268_cells())
@@ -318,3 +318,19 @@ def test_before_2_0_the_guides_say_offline_but_to_the_fixed_releases(target):
     fixed = target.name in {"0.10.2.2", "0.11.0.3", "1.0.2", "1.1.1"}
 
     assert (Plan.TWO_BOUNCES if fixed else Plan.OFFLINE) is documented_plan(RELEASES["0.10.0.1"], target)
+
+
+def test_nothing_that_was_assumed_is_called_checked_or_sourced():
+    """4.4 does not exist in the table, and "upgrade guide of 4.4" was its source."""
+    found = advise(release_named("2.3"), resolve_release("4.9", assume="4.3").release)
+
+    assert ("4.9.0 is assumed to behave like 4.3.1",) == found.assumed
+    assert () == found.checked.checked
+    assert str(found.checked).startswith("not checked: 4.9.0 is assumed to behave like 4.3.1, metadata versions, ")
+    assert [
+        "KIP-429, KIP-904, upgrade guide of 3.9",
+        "KIP-429, KIP-904, upgrade guide of 3.9",
+        "none (4.9.0 is assumed to behave like 4.3.1)",
+    ] == [step.source.replace("KAFKA-13769, ", "") for step in found.steps]
+    assert {"assumed": ["4.9.0 is assumed to behave like 4.3.1"], "checked": []}.items() <= found.as_json().items()
+    assert [] == advice("2.3", "4.3").as_json()["assumed"]

@@ -12,7 +12,7 @@ from tests.subscription_codec.test_vectors import LATEST
 from upgrade import UnknownRelease, number_of, release_named
 from upgrade.release_behaviour import UPGRADE_FROM
 from upgrade.release_names import CONFLUENT_PLATFORM
-from upgrade.releases import NEWEST_OF_LINE, OURS, RELEASES, resolve_release
+from upgrade.releases import NEWEST_OF_LINE, OURS, RELEASES, resolve_release, with_assumption
 from upgrade.upgrade_from import StartupOutcome, UpgradeFromEffect, implies_eager, line_number
 
 KAFKA = [release for release in RELEASES.values() if release.is_released]
@@ -252,6 +252,14 @@ def test_an_unknown_newer_line_is_refused_unless_one_is_assumed(name):
     assert release_named("4.3").behaviour == assumed.release.behaviour
     assert release_named("4.3").number < assumed.release.number
     assert "assumed to behave like 4.3.1" in assumed.notes[-1]
+    assert assumed.release == release_named(assumed.release.spelling)
+
+
+def test_what_a_known_release_behaves_like_is_not_assumed():
+    assert "" == resolve_release("4.3", assume="3.9").release.assumed_like
+    assert ("4.3", "4.9.0~3.9.2") == (with_assumption("4.3", "3.9"), with_assumption("4.9", "3.9"))
+    with pytest.raises(UnknownRelease):
+        with_assumption("4.9", None)
 
 
 def test_a_number_of_confluent_platform_is_not_taken_for_one_of_kafka():

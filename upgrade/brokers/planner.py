@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from attrs import evolve
+
 from upgrade.brokers import _kraft, _zookeeper
 from upgrade.brokers._upgrade_notes import upgrade_notes
 from upgrade.brokers._zookeeper_migration import migration_steps
@@ -59,8 +61,17 @@ def advise_brokers(
             _upgrade_steps(origin, target, mode, level) if up else _downgrade_steps(origin, target, mode, level)
         )
     except NoUpgradePath as reason:
-        return BrokerAdvice(origin.name, target.name, mode, (), (str(reason),))
-    return BrokerAdvice(origin.name, target.name, mode, steps, tuple(upgrade_notes(origin, target, mode)))
+        return BrokerAdvice(origin.name, target.name, mode, (), (str(reason),), _assumptions(origin, target))
+    assumed = _assumptions(origin, target)
+    concerned = {step.release for step in steps} if origin.assumed_like else {target.name} if assumed else set()
+    steps = tuple(
+        evolve(step, source=f"none ({' and '.join(assumed)})") if step.release in concerned else step for step in steps
+    )
+    return BrokerAdvice(origin.name, target.name, mode, steps, tuple(upgrade_notes(origin, target, mode)), assumed)
+
+
+def _assumptions(*releases: BrokerRelease) -> tuple[str, ...]:
+    return tuple(f"{each} is assumed to behave like {each.assumed_like}" for each in releases if each.assumed_like)
 
 
 def advise_persistent_metadata(origin: BrokerRelease, target: BrokerRelease) -> BrokerAdvice:

@@ -119,6 +119,9 @@ OLDEST_KRAFT: Final = version_named("3.0-IV1")
 OLDEST_IN_4: Final = version_named("3.3-IV3")
 """The lowest metadata.version with which brokers of 4.0 or later start (upgrade notes of 4.0)."""
 
+ASSUMED: Final = "~"
+"""As in ``upgrade.releases``."""
+
 _FIRST_RELEASE: Final = "0.8.2"  # the oldest whose version the upgrade notes require to be configured
 
 
@@ -130,6 +133,13 @@ class BrokerRelease:
     """A patch release such as ``2.1.1``, or a line."""
     newest: ProtocolVersion
     """The newest version that it supports."""
+    assumed_like: str = ""
+    """The line whose versions it was assumed to support, because it is newer than the table; empty if not."""
+
+    @property
+    def spelling(self) -> str:
+        """A name that ``broker_release`` reads without further arguments."""
+        return f"{self.name}{ASSUMED}{self.assumed_like}" if self.assumed_like else self.name
 
     @property
     def line(self) -> str:
@@ -161,26 +171,33 @@ class BrokerRelease:
         return self.name
 
 
-def broker_release(name: str) -> BrokerRelease:
+def broker_release(name: str, assume: str | None = None) -> BrokerRelease:
     """Return the release with this name (``2.1.1``) or line (``2.1``); ``UnknownRelease`` if there is none.
 
-    The patch number is not checked: all releases of a line support the same versions.
+    The patch number is not checked: all releases of a line support the same versions. ``assume`` names a release whose
+    versions one supports that is newer than the table; ``4.9~4.3`` contains it.
 
     >>> broker_release("2.1.1").newest.name
     '2.1-IV2'
+    >>> broker_release("4.9", assume="4.3").spelling
+    '4.9~4.3'
     """
+    if ASSUMED in name:
+        name, _, assume = name.partition(ASSUMED)
     spelling = parse_release_name(name)
     given = spelling.number if spelling else name
     line = ".".join(given.split(".")[: 3 if given.startswith("0.") else 2])
     patch = given.removeprefix(line)
-    if (
-        line not in NEWEST_OF_LINE
-        or not re.fullmatch(r"(\.[0-9]{1,3})?", patch, re.ASCII)
-        or line in _UNCONFIGURABLE_LINES
-    ):
+    is_release = spelling is not None and re.fullmatch(r"(\.[0-9]{1,3})?", patch, re.ASCII)
+    if not is_release or line not in NEWEST_OF_LINE or line in _UNCONFIGURABLE_LINES:
+        is_newer = is_release and [*map(int, line.split("."))] > [*map(int, VERSIONS[-1].line.split("."))]
+        if is_newer and assume is not None:
+            model = broker_release(assume)
+            return BrokerRelease(given, model.newest, assumed_like=model.name)
         raise UnknownRelease(
             f"unknown release of brokers {name!r}; known are {_FIRST_RELEASE} to {VERSIONS[-1].line}, "
             "a line such as 2.1 or one of its releases such as 2.1.1"
+            + (f"; --assume {VERSIONS[-1].line} treats it like that line" if is_newer else "")
         )
     return BrokerRelease(given, NEWEST_OF_LINE[line])
 

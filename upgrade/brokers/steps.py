@@ -91,6 +91,8 @@ class BrokerAdvice:
     mode: MetadataMode
     steps: tuple[BrokerStep, ...]
     warnings: tuple[str, ...] = ()
+    assumed: tuple[str, ...] = ()
+    """What was assumed of releases that the table lacks."""
 
     @property
     def is_possible(self) -> bool:
@@ -112,6 +114,7 @@ class BrokerAdvice:
             "rolls": self.rolls,
             "steps": steps,
             "warnings": list(self.warnings),
+            "assumed": list(self.assumed),
         }
 
 

@@ -8,7 +8,7 @@ from upgrade.hazards._hazard import NOT_RUN, Hazard, HazardSubject, ReleaseRange
 from upgrade.hazards._stores import STORE_FORMATS, StoreFormat
 from upgrade.hazards._table import HAZARDS, hazards_between, static_downgrade
 from upgrade.hazards._topologies import TopologyChange, compare_topologies, parse_subtopologies
-from upgrade.hazards._way_back import StepKind, WayBack, WayBackVerdict, source_of, way_back
+from upgrade.hazards._way_back import StepKind, WayBack, WayBackVerdict, assumptions_of, source_of, way_back
 
 __all__ = [
     "HAZARDS",
@@ -23,6 +23,7 @@ __all__ = [
     "TopologyChange",
     "WayBack",
     "WayBackVerdict",
+    "assumptions_of",
     "compare_topologies",
     "hazards_between",
     "parse_subtopologies",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from attrs import evolve, frozen
@@ -37,12 +37,19 @@ class CheckedScope:
         open_questions = tuple(each for each in self.not_checked if each != _TOPOLOGY)
         return evolve(self, checked=(*self.checked, "task ids and changelogs"), not_checked=open_questions)
 
+    def assuming(self, assumptions: Sequence[str]) -> CheckedScope:
+        """Return the scope of a plan for releases of which something was assumed: nothing of them was checked."""
+        if not assumptions:
+            return self
+        return CheckedScope((), (*assumptions, *self.checked, *self.not_checked))
+
     def as_json(self) -> dict[str, list[str]]:
         """Return plain values."""
         return {"checked": list(self.checked), "not_checked": list(self.not_checked)}
 
     def __str__(self) -> str:
-        return f"checked: {', '.join(self.checked)}; not checked: {', '.join(self.not_checked)}"
+        parts = {"checked": self.checked, "not checked": self.not_checked}
+        return "; ".join(f"{name}: {', '.join(words)}" for name, words in parts.items() if words)
 
 
 def scope_of(hazards: Iterable[Hazard]) -> CheckedScope:

@@ -18,6 +18,7 @@ from upgrade.plans import (
     is_wrongly_probed,
     obstacles,
 )
+from upgrade.releases import Release
 from upgrade.upgrade_from import PINNED_VERSIONS
 from upgrade.verdict import advised_hop
 
@@ -74,7 +75,11 @@ def source_of(hop: Upgrade) -> str:
     >>> from upgrade.releases import release_named
     >>> source_of(documented_upgrade(release_named("2.3"), release_named("3.9")))
     'KIP-429, KIP-904, upgrade guide of 3.9'
+
+    There are none for a release whose behaviour is assumed.
     """
+    if assumed := assumptions_of(hop.origin, hop.target):
+        return f"none ({' and '.join(assumed)})"
     found = [_OBSTACLE_SOURCES[each] for each in obstacles(hop.origin, hop.target)]
     if hop.upgrade_from in PINNED_VERSIONS and is_wrongly_probed(hop.origin, hop.target):
         found.append(_OBSTACLE_SOURCES[Obstacle.OVERSHOT])
@@ -82,6 +87,16 @@ def source_of(hop: Upgrade) -> str:
         found = ["KIP-268"]
     newest = max(hop.origin, hop.target, key=lambda release: release.number)
     return ", ".join([*found, *([f"upgrade guide of {newest.line}"] if newest.kafka_name else [])])
+
+
+def assumptions_of(*releases: Release) -> tuple[str, ...]:
+    """Say what was assumed of releases.
+
+    >>> from upgrade.releases import resolve_release
+    >>> assumptions_of(resolve_release("4.9", "4.3").release)
+    ('4.9.0 is assumed to behave like 4.3.1',)
+    """
+    return tuple(f"{each} is assumed to behave like {each.assumed_like}" for each in releases if each.assumed_like)
 
 
 def way_back(hop: Upgrade, kind: StepKind) -> WayBack:

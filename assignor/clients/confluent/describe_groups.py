@@ -24,7 +24,7 @@ from assignor.inspect.described_group import (
     MAX_MESSAGE_BYTES_KEY,
     OFFSETS_TOPIC,
 )
-from upgrade.features.client.errors import Unreachable
+from upgrade.features.client.errors import Unreachable, unreachable
 from upgrade.features.client.node_address import node_address
 from upgrade.input_values import InvalidInput, parse_number
 from upgrade.redaction import hide
@@ -97,6 +97,10 @@ class GroupLookup:
         groups = self._with_topic_metadata(sorted(found, key=lambda group: group.name), admin)
         return ClusterGroups(groups=tuple(groups), failures=overview.failures)
 
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the groups that the user may list, as far as brokers answer."""
+        return tuple(group.name for group in self._overview(self._admin()).groups)
+
     def _overview(self, admin: _RecordingAdminClient) -> ClusterGroups:
         """Return what brokers list: each group with the error that it is not described, unless it is empty."""
         try:
@@ -116,14 +120,14 @@ class GroupLookup:
                 {"bootstrap.servers": self.bootstrap_servers, **librdkafka_config(self.settings)}
             )
         except KafkaException as error:
-            raise Unreachable(f"{self.bootstrap_servers}: {error.args[0].str()}") from None
+            raise unreachable(self.bootstrap_servers, error.args[0].str()) from None
 
     def _list_groups(self, admin: _RecordingAdminClient, *name: str) -> list[DescribedGroup]:
         try:
             found = _private_api.list_groups(admin, *name, timeout_seconds=self.timeout_seconds)
             return [_described_group(each) for each in found]
         except KafkaException as error:
-            raise Unreachable(f"{self.bootstrap_servers}: {admin.first_error() or error.args[0].str()}") from None
+            raise unreachable(self.bootstrap_servers, admin.first_error() or error.args[0].str()) from None
 
     def _with_topic_metadata(
         self, groups: Iterable[DescribedGroup], admin: _RecordingAdminClient

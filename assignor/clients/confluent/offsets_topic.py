@@ -32,10 +32,13 @@ _READER_SETTINGS: Final[Mapping[str, Any]] = {
     "fetch.wait.max.ms": 50,
     "queued.max.messages.kbytes": 16_384,
 }
+_NO_OFFSETS_TOPIC: Final = (
+    f"there is no {OFFSETS_TOPIC}: no group has committed yet, or brokers of another make keep offsets elsewhere"
+)
 _HINTS: Final[Mapping[int, str]] = {
     KafkaError.TOPIC_AUTHORIZATION_FAILED: f"the user needs READ and DESCRIBE on the topic {OFFSETS_TOPIC}",
-    KafkaError.UNKNOWN_TOPIC_OR_PART: f"there is no {OFFSETS_TOPIC}: no group has committed yet",
-    KafkaError._UNKNOWN_TOPIC: f"there is no {OFFSETS_TOPIC}: no group has committed yet",
+    KafkaError.UNKNOWN_TOPIC_OR_PART: _NO_OFFSETS_TOPIC,
+    KafkaError._UNKNOWN_TOPIC: _NO_OFFSETS_TOPIC,
 }
 
 

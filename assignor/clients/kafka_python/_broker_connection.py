@@ -11,7 +11,7 @@ from assignor.clients.kafka_python import _private_api
 from assignor.clients.kafka_python._private_api import FindCoordinatorRequest
 from upgrade.features.client.answer_check import check_answer
 from upgrade.features.client.connection import CONNECTION_ERRORS, Connection, Deadline
-from upgrade.features.client.errors import ApiError, Unreachable
+from upgrade.features.client.errors import ApiError, Unreachable, unreachable
 from upgrade.features.client.node_address import node_address
 
 MAX_RESPONSE_BYTES = 100 * 2**20
@@ -43,7 +43,7 @@ class BrokerConnection(Connection):
         except IncompatibleBrokerVersion as error:
             raise Unreachable(f"{self._server} does not support {request_type.__name__}: {error}") from None
         except CONNECTION_ERRORS as error:
-            raise Unreachable(f"{self._server}: {' '.join(str(error).split()) or type(error).__name__}") from None
+            raise unreachable(self._server, " ".join(str(error).split()) or type(error).__name__) from None
 
     def versions_of(self, api_key: int) -> tuple[int, int] | None:
         """Return the lowest and the highest version of an API that the broker supports; None if it has none."""

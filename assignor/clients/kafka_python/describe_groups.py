@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 from attrs import evolve, field, frozen
@@ -103,6 +104,20 @@ class GroupLookup:
                 groups=tuple(with_facts([group for _, group in groups], node, deadline)),
                 failures=(*failures, *offline_partitions(node, deadline)),
             )
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the groups that the user may list, as far as brokers answer."""
+        deadline = Deadline(self.timeout_seconds)
+        with self._connect_to_any(deadline) as node:
+            addresses = [*node.describe_brokers(deadline).addresses.values()]
+        found = list[str]()
+        for number, address in enumerate(addresses):
+            with (
+                suppress(ClusterError),
+                self._connect(address, deadline.share(len(addresses) - number)) as broker,
+            ):
+                found += [each.name for each in _listed_groups(broker.send(ListGroupsRequest, deadline))]
+        return tuple(found)
 
     def _describe_at_coordinator(self, node: BrokerConnection, name: str, deadline: Deadline) -> DescribedGroup:
         while True:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from assignor.inspect.check import Check, Finding, GroupView, Severity
 from assignor.inspect.checks import _assignments, _broker_assigned, _group, _versions
@@ -56,11 +56,27 @@ TRANSIENT: Final = frozenset(
 """Codes of problems that end by themselves while a group works; they need action if they last."""
 
 
+_NAMES_OF_MEMBERS: Final = frozenset(
+    {"cooperative", "eager", "name", "names", "new", "old", "owners", "pinned", "waiting"}
+)
+"""The parameters of matches that are names of members."""
+
+
 def run_checks(view: GroupView) -> tuple[Finding, ...]:
     """Run all checks; problems come first."""
+    matches = [(severity, code, match) for code, (severity, check) in CHECKS.items() for match in check(view)]
+    labels = {member.name: member.label for member in view.members} if matches else {}
     found = [
-        Finding(severity, code, match.parameters, tuple(match.members))
-        for code, (severity, check) in CHECKS.items()
-        for match in check(view)
+        Finding(severity, code, _with_labels(match.parameters, labels), tuple(match.members))
+        for severity, code, match in matches
     ]
     return tuple(sorted(found, key=lambda finding: finding.severity is not Severity.PROBLEM))
+
+
+def _with_labels(parameters: Mapping[str, Any], labels: Mapping[str, str]) -> Mapping[str, Any]:
+    """Return the parameters with the names of members for people."""
+    return {key: _labelled(each, labels) if key in _NAMES_OF_MEMBERS else each for key, each in parameters.items()}
+
+
+def _labelled(names: str | Sequence[str], labels: Mapping[str, str]) -> str | Sequence[str]:
+    return labels.get(names, names) if isinstance(names, str) else [labels.get(each, each) for each in names]

@@ -13,6 +13,7 @@ from assignor.cli.params import BOOTSTRAP_SERVERS, COMMAND_CONFIG, cluster_setti
 from spark_sim.cli.planning._preflight import observe
 from upgrade import UpgradeError
 from upgrade.features.client.command_config import parse_properties
+from upgrade.hazards import assumptions_of
 from upgrade.input_values import InvalidInput, read_text
 from upgrade.releases import ResolvedRelease, release_named
 from upgrade.streams_protocol import (
@@ -83,6 +84,8 @@ class ProtocolPlan:
     migration: Migration
     checks: tuple[Check, ...] = field(default=())
     notes: tuple[str, ...] = ()
+    assumed: tuple[str, ...] = ()
+    """What was assumed of releases that the table lacks."""
 
     @property
     def verdict(self) -> Verdict:
@@ -100,6 +103,7 @@ class ProtocolPlan:
     def as_json(self) -> dict[str, Any]:
         """Return plain values; ``preflight`` only if there is a live group to check."""
         decided = {"verdict": self.verdict.value, "conditions": list(self.conditions), "notes": list(self.notes)}
+        decided["assumed"] = list(self.assumed)
         plain = self.migration.as_json() | decided
         return plain | ({"preflight": [each.as_json() for each in self.checks]} if self.checks else {})
 
@@ -136,7 +140,7 @@ class ProtocolPlan:
         change = f"{plan.origin} to {plan.target}, {plan.protocol.other.value} to {plan.protocol.value} protocol"
         names = ", ".join(self.conditions)
         reason = {Verdict.SAFE_IF: f", if these hold: {names}", Verdict.UNSAFE: f"; blocked by {names}"}
-        return f"{change}: {verdict.value}: {way}{reason.get(verdict, '')}"
+        return "; ".join((f"{change}: {verdict.value}: {way}{reason.get(verdict, '')}", *self.assumed))
 
 
 def plan_protocol(
@@ -163,7 +167,8 @@ def plan_protocol(
     known = evolve(known, absent=known.absent | features)
     facts, checks, at = _look(protocol, facts, options, settings or {})
     plan = plan_migration(origin.release, target.release, protocol, facts, at, offline=offline, topology=known)
-    return ProtocolPlan(plan, checks, (*origin.notes, *target.notes))
+    assumed = assumptions_of(origin.release, target.release)
+    return ProtocolPlan(plan, checks, (*origin.notes, *target.notes), tuple(dict.fromkeys(assumed)))
 
 
 def _look(

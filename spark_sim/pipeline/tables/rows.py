@@ -50,7 +50,7 @@ class _CellForm:
 
 def _upgrade_columns(cell: Upgrade) -> Row:
     names = zip(("from", "to"), cell.display_names, strict=True)
-    releases = {"from_release": cell.origin.name, "to_release": cell.target.name}
+    releases = {"from_release": cell.origin.spelling, "to_release": cell.target.spelling}
     return {**dict(names), **releases, "plan": cell.plan.value, "upgrade_from": cell.upgrade_from}
 
 

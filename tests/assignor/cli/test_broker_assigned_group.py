@@ -61,8 +61,8 @@ def drawn(raw, width=100):
         "classic",
         "no tasks",
         "sums 1 at 12,000",
-        "! a has not confirmed its target assignment; b waits for 1_0 and 1_1",
-        "! b has topology epoch -1, the group 0",
+        "! app-a (10.0.0.1, a) has not confirmed its target assignment; app-b (10.0.0.1, b) waits for",
+        "! app-b (10.0.0.1, b) has topology epoch -1, the group 0",
     ],
 )
 def test_a_table_contains(output):

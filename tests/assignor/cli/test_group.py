@@ -8,13 +8,14 @@ import sys
 import time
 
 import pytest
+from attrs import evolve
 from click.testing import CliRunner
 from rich.console import Console
 
 from assignor.cli import _group as command
 from assignor.cli import _group_cells, _group_tables, _group_watch
 from assignor.errors import MissingExtraError
-from assignor.inspect import ClusterGroups, DescribedGroupMember, NoSuchGroup, inspect_group
+from assignor.inspect import ClusterGroups, DescribedGroupMember, NoSuchGroup, _restart, inspect_group
 from spark_sim.cli.main import cli
 from subscription_codec import TaskId, TopicPartition
 from tests.assignor.inspect.described_groups import broker_assigned, group, member, of_range
@@ -30,6 +31,7 @@ class Lookup:
     """A fake client: returns each answer once, and then always the last one; an exception is raised."""
 
     answers = (GOOD,)
+    known = ()
 
     def __init__(self, bootstrap, settings, seconds):
         self.to = (bootstrap, dict(settings), seconds)
@@ -43,6 +45,11 @@ class Lookup:
         if isinstance(answer, BaseException):
             raise answer
         return answer
+
+    def names(self):
+        if isinstance(self.known, Exception):
+            raise self.known
+        return self.known
 
     def groups(self):
         answer = self.group(None)
@@ -86,7 +93,7 @@ def test_json_is_the_object_of_the_guide(run):
 
     progress = found.pop("progress")
     assert inspect_group(GOOD).as_json() == found
-    assert "all 2 members on 3.4.0 to 4.3.1; no rebalance is due" == progress["text"]
+    assert "all 2 members on 3.4.0 or newer; no rebalance is due" == progress["text"]
 
 
 def test_all_groups_are_a_table_or_a_list(run, lookup):
@@ -135,6 +142,20 @@ def test_an_error_of_the_cluster_is_one_line(run, lookup, error, output):
     done = run("app", *BROKER)
 
     assert (1, "", output) == (done.exit_code, done.stdout, done.stderr)
+
+
+@pytest.mark.parametrize(
+    ("known", "hint"),
+    [
+        (("billing", "payments"), ""),
+        (("application", "apps", "ap\x1b"), "; did you mean apps or ap\\x1b?"),
+        (Unreachable("a:1: no answer"), ""),
+    ],
+)
+def test_a_group_that_does_not_exist_names_the_nearest(run, lookup, known, hint):
+    lookup.answers, lookup.known = (NoSuchGroup("no group 'app' at a:1"),), known
+
+    assert (1, f"Error: no group 'app' at a:1{hint}\n") == ((done := run("app", *BROKER)).exit_code, done.stderr)
 
 
 @pytest.mark.parametrize(
@@ -205,11 +226,10 @@ def test_watching_prints_changes_until_ctrl_c(run, lookup):
     assert [
         "Stable with 2 members",
         "Stable → PreparingRebalance",
-        "left: 61000000 and 62000000",
         "a:1: no answer",
+        "the brokers answer again",
         "PreparingRebalance → Stable",
-        "joined: 61000000 and 62000000",
-        "task 0_0: 61000000 → 62000000",
+        "task 0_0: app-a (10.0.0.1, 61000000) → app-b (10.0.0.1, 62000000)",
     ] == [line.partition("  ")[2] for line in done.stdout.splitlines()]
 
 
@@ -346,7 +366,7 @@ def test_watching_names_the_problems_that_check_exits_for(run, lookup):
     done = run("app", *BROKER, "--watch", "--check")
 
     problems = [line.partition("  ")[2] for line in done.stdout.splitlines() if "active twice" in line]
-    twice = "task 0_0 is active twice, on 61000000 and 62000000"
+    twice = "task 0_0 is active twice, on app-a (10.0.0.1, 61000000) and app-b (10.0.0.1, 62000000)"
     assert [f"problem: {twice}", f"solved: {twice}", f"problem: {twice}"] == problems
     assert 1 == done.exit_code
 
@@ -395,20 +415,22 @@ def test_the_first_line_answers_whether_an_upgrade_is_stuck(run, lookup):
 
     first = run("app", *BROKER).stdout.splitlines()[0]
 
-    assert "app: 1 of 2 members on 3.4.0 to 4.3.1; waiting for pod-7; next rebalance in 3 d (probing)" == first
+    assert (
+        "app: 1 of 2 members on 3.4.0 or newer; waiting for pod-7 (10.0.0.1); next rebalance in 3 d (probing)" == first
+    )
 
 
 def test_it_waits_until_the_group_is_stable(run, lookup):
     lookup.answers = (NoSuchGroup("no group 'app'"), REBALANCING, LAST_STEP, GOOD)
 
-    done = run("app", *BROKER, "--wait", "stable", "--timeout", "10m")
+    done = run("app", *BROKER, "--wait", "stable", "--members", "2", "--timeout", "10m")
 
     assert (0, "") == (done.exit_code, done.stderr)
     assert [
         "waiting for app to be stable: no group 'app'",
         "waiting for app to be stable: rebalancing (PreparingRebalance) with 0 members; versions are shown when it is "
         "stable",
-        "app is stable: all 2 members on 3.4.0 to 4.3.1; no rebalance is due",
+        "app is stable: all 2 members on 3.4.0 or newer; no rebalance is due",
     ] == [line for line in done.stdout.splitlines() if "follows" not in line]
 
 
@@ -424,32 +446,162 @@ def test_it_waits_until_the_group_is_empty(run, lookup, last):
 
 
 def test_it_waits_until_all_members_are_on_a_release(run, lookup):
-    lookup.answers = (MIXED, GOOD)
+    old = member("b", 9, 9, active="0_1", envelope=1)
+    lookup.answers = (group(FINE, old), REBALANCING, group(old))
 
-    done = run("app", *BROKER, "--wait", "release=4.3")
+    done = run("app", *BROKER, "--wait", "release=2.8", "--members", "1")
 
     assert 0 == done.exit_code
-    assert done.stdout.startswith("waiting for app to be on 4.3.1: 1 of 2 members on 4.3.1; waiting for pod-7; ")
-    assert "app is on 4.3.1: all 2 members on 4.3.1; no rebalance is due" == done.stdout.splitlines()[-1]
-    assert done.stderr.startswith("note: members of 3.4 to 4.2 send the same metadata as those of 4.3, so it ")
+    assert done.stdout.startswith(
+        "waiting for app to be on 2.8.2: 1 of 2 members on 2.8.2; waiting for app-a (10.0.0.1, 61000000);"
+    )
+    assert "app is on 2.8.2: 1 member on 2.8.2; no rebalance is due" == done.stdout.splitlines()[-1]
+    assert [] == [line for line in done.stderr.splitlines() if "upgrade.from of 2.0 or later" not in line]
 
 
-def test_a_release_that_the_metadata_shows_needs_no_note(run, lookup):
-    lookup.answers = (group(OLD),)
+@pytest.mark.parametrize(
+    ("found", "release", "others"),
+    [
+        (GOOD, "4.3", "3.4.0 or newer"),
+        (group(OLD), "2.8.2", "2.8.0 to 2.8.2"),
+        # With upgrade.from they send its version. It was "members of 2.0 to 0.10.0".
+        (group(member("a", 1, 1, active="0_0", envelope=0)), "0.10.0", "0.10.0.0 to 0.10.0.1 or 2.0.0 to 2.3.1"),
+    ],
+)
+def test_a_release_with_the_metadata_of_others_has_a_status_of_its_own(run, lookup, found, release, others):
+    """It was status 0 before the first restart from 3.4.1 to 3.9.2. No wait would show it, so it ends at once."""
+    lookup.answers = (found,)
 
-    done = run("app", *BROKER, "--wait", "release=2.8.2")
+    done = run("app", *BROKER, "--wait", f"release={release}")
+
+    assert 3 == done.exit_code
+    assert "app may be on " in done.stdout
+    assert f"note: the metadata of these members is that of {others}, and does not show which one" in done.stderr
+
+
+def test_a_wait_for_so_many_members_on_a_release_waits_for_them(run, lookup):
+    """It returned 0 with one member while two others were away."""
+    lookup.answers = (GOOD,)
+
+    done = run("app", *BROKER, "--wait", "release=4.3", "--members", "3", "--timeout", "0.3s", "--interval", "0.1")
+
+    assert 124 == done.exit_code
+    assert "it has 2 members instead of 3" in done.stderr
+
+
+def test_a_release_newer_than_the_table_may_be_assumed(run, lookup):
+    lookup.answers = (GOOD,)
+
+    done = run("app", *BROKER, "--wait", "release=4.9", "--assume", "4.3")
+
+    assert 3 == done.exit_code
+    assert "app may be on 4.9.0: all 2 members on 4.9.0" in done.stdout
+    assert "note: 4.9 is newer than this version knows (4.3.1); it is assumed to behave like 4.3.1" in done.stderr
+    assert "--assume 4.3 treats it like 4.3.1" in run("app", *BROKER, "--wait", "release=4.9").stderr
+
+
+# -- after a restart -------------------------------------------------------------------------------------------------
+
+
+def restarted(name):
+    """A member after a restart of its process: the broker has given it another member id."""
+    raw = member(name, active="0_1")
+    return evolve(raw, member_id=raw.member_id.replace("0000-0000", "0000-1111", 1))
+
+
+BACK = group(FINE, restarted("b"))
+COORDINATOR_COUNTS_IT = GOOD
+
+
+@pytest.fixture(name="before")
+def fixture_before(run, tmp_path):
+    """The state of the group before a restart."""
+    path = tmp_path / "before.json"
+    path.write_text(run("app", *BROKER, "-o", "json").stdout)
+    return str(path)
+
+
+def test_a_group_that_still_counts_a_stopped_member_is_not_back(run, lookup, before):
+    """Status 0 came 3.8 to 6.6 s after the start of members that were back after 10 s."""
+    lookup.answers = (COORDINATOR_COUNTS_IT, COORDINATOR_COUNTS_IT, REBALANCING, BACK)
+
+    done = run("app", *BROKER, "--wait", "stable", "--since", before, "--restarted", "app-b")
 
     assert (0, "") == (done.exit_code, done.stderr)
-    assert "app is on 2.8.2: " in done.stdout
+    assert [
+        "waiting for app to be stable: all 2 members on 3.4.0 or newer; no rebalance is due; app-b has not "
+        "joined again",
+        "waiting for app to be stable: rebalancing (PreparingRebalance) with 0 members; versions are shown when it is "
+        "stable",
+        "app is stable: all 2 members on 3.4.0 or newer; no rebalance is due",
+    ] == done.stdout.splitlines()
 
 
-def test_the_note_of_an_old_release_names_the_newer_ones_in_order(run, lookup):
-    """With upgrade.from they send its version. It was "members of 2.0 to 0.10.0"."""
-    lookup.answers = (group(member("a", 1, 1, active="0_0", envelope=0)),)
+def test_a_member_that_was_back_before_the_first_look_is_back(run, lookup, before):
+    lookup.answers = (BACK,)
 
-    done = run("app", *BROKER, "--wait", "release=0.10.0")
+    assert 0 == run("app", *BROKER, "--wait", "stable", "--since", before, "--restarted", "app-b").exit_code
+    assert 1 == len(lookup.last.asked)
 
-    assert done.stderr.startswith("note: members of 2.0 to 2.3 send the same metadata as those of 0.10.0, so it ")
+
+def test_without_a_number_of_members_it_does_not_guess(run, lookup):
+    lookup.answers = (NoSuchGroup("no group 'app'"), REBALANCING, GOOD)
+
+    done = run("app", *BROKER, "--wait", "stable")
+
+    assert 1 == done.exit_code
+    assert done.stderr.startswith(
+        "Error: cannot tell whether app is stable: it has 2 members, and it is not known how "
+    )
+
+
+def test_without_a_number_of_members_a_replaced_one_is_enough(run, lookup):
+    lookup.answers = (GOOD, REBALANCING, BACK)
+
+    assert 0 == run("app", *BROKER, "--wait", "stable").exit_code
+
+
+def test_a_session_timeout_that_was_assumed_is_noted(run, lookup, monkeypatch):
+    monkeypatch.setattr(_restart, "DEFAULT_SESSION_TIMEOUT_SECONDS", 0.2)
+    lookup.answers = (GOOD,)
+
+    done = run("app", *BROKER, "--wait", "stable", "--members", "2", "--interval", "0.1")
+
+    assert 0 == done.exit_code
+    assert "no sign of life yet from app-a (10.0.0.1, 61000000) and app-b (10.0.0.1, 62000000)" in done.stdout
+    assert "note: assumed that no member has a session.timeout.ms above 0 s" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "arguments", "output"),
+    [
+        ("{", (), "expected the output of `group NAME -o json` in"),
+        ("[]", (), "expected the output of `group NAME -o json` in"),
+        ("{}", (), "no key 'group'"),
+        ('{"group": "app", "state": "Stable", "members": [1]}', (), "expected the output of `group NAME -o json` in"),
+        ('{"group": "app", "state": "Stable", "members": [{}]}', (), "no key 'member_id'"),
+        (
+            '{"group": "other", "state": "Stable", "members": []}',
+            (),
+            "expected --since with the state of app, got that of",
+        ),
+        (
+            '{"group": "app", "state": "PreparingRebalance", "members": []}',
+            (),
+            "expected --since with the state of a stable group, got PreparingRebalance",
+        ),
+        (None, ("--restarted", "pod-9"), "--restarted pod-9 is none of the members of --since: app-a (10.0.0.1, "),
+    ],
+)
+def test_a_file_that_is_not_the_state_before_is_an_error(run, before, tmp_path, content, arguments, output):
+    path = before if content is None else str(tmp_path / "other.json")
+    if content is not None:
+        (tmp_path / "other.json").write_text(content)
+
+    done = run("app", *BROKER, "--wait", "stable", "--since", path, *arguments)
+
+    assert 2 == done.exit_code
+    assert output in " ".join(done.stderr.split())
 
 
 def test_a_wait_that_times_out_is_status_124(run, lookup):
@@ -484,11 +636,11 @@ def test_a_wait_that_cannot_succeed_is_status_1(run, lookup, answer, output):
 
 @pytest.mark.parametrize(("flags", "status"), [((), 0), (("--check",), 1)])
 def test_waiting_with_json_prints_the_group_at_the_end(run, lookup, flags, status):
-    lookup.answers = (REBALANCING, BAD)
+    lookup.answers = (NoSuchGroup("no group 'app'"), BAD)
 
-    done = run("app", *BROKER, "--wait", "stable", "-o", "json", *flags)
+    done = run("app", *BROKER, "--wait", "stable", "--members", "2", "-o", "json", *flags)
 
-    assert "app is stable: all 2 members on 3.4.0 to 4.3.1; no rebalance is due; 2 problems" in done.stderr
+    assert "app is stable: all 2 members on 3.4.0 or newer; no rebalance is due; 2 problems" in done.stderr
     assert (status, "Stable") == (done.exit_code, json.loads(done.stdout)["state"])
 
 
@@ -499,6 +651,12 @@ def test_waiting_with_json_prints_the_group_at_the_end(run, lookup, flags, statu
         (("app", "--wait", "ready"), "expected stable, empty or release=RELEASE, got 'ready'"),
         (("--all", "--wait", "stable"), "expected --wait with the NAME of one group and without --watch"),
         (("app", "--wait", "stable", "--watch"), "expected --wait with the NAME of one group and without --watch"),
+        (
+            ("app", "--wait", "empty", "--members", "1"),
+            "expected --members, --since, --restarted and --session-timeout",
+        ),
+        (("app", "--restarted", "a"), "expected --members, --since, --restarted and --session-timeout"),
+        (("app", "--wait", "stable", "--assume", "4.3"), "expected --assume with --wait release=RELEASE"),
         (("app", "--watch", "-o", "markdown"), "expected -o table, json or yaml with --watch, got markdown"),
         (("app", "--json", "-o", "yaml"), "expected either --json or -o yaml"),
         (("app", "--timeout", "soon"), "expected a duration such as 90s, 10m or 1h30m, got 'soon'"),
@@ -553,9 +711,12 @@ def test_markdown_is_a_section_with_a_table(run, lookup):
 
     assert "## app" == lines[0]
     assert (
-        "| 61000000 | app-a-consumer | 10.0.0.1 | 11 / 11 | 3.4.0 to 4.3.1 or streams-assignor | 0_0 |  |  |" in lines
+        "| 61000000 | app-a-consumer | 10.0.0.1 | 11 / 11 | 3.4.0 or newer, or streams-assignor | 0_0 |  |  |" in lines
     )
-    assert "- **problem** `owned-twice`: task 0_0 is active twice, on 61000000 and 62000000" in lines
+    assert (
+        "- **problem** `owned-twice`: task 0_0 is active twice, on app-a (10.0.0.1, 61000000) and app-b "
+        "(10.0.0.1, 62000000)" in lines
+    )
     assert "| app | Stable | stream | 2 | 2 | " in run("list", *BROKER, "-o", "markdown").stdout
 
 

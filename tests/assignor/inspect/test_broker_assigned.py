@@ -79,11 +79,14 @@ def test_a_member_waits_for_the_one_that_shows_its_task():
         (role, str(task)) for role, task in found.reconciliations["a"].to_revoke
     )
     assert ("a",) == blocking_members(found.reconciliations)
-    assert ["a has not confirmed its target assignment; b waits for 1_0 and 1_1"] == problems(found)
+    assert [
+        "app-a (10.0.0.1, a) has not confirmed its target assignment; app-b (10.0.0.1, b) waits for 1_0 and 1_1"
+    ] == problems(found)
     assert {"unreconciled"} <= TRANSIENT
     assert not is_stable(found)
-    assert "rebalancing (Reconciling); 2 members (streams); waiting for a; 1 problem" == progress_text(
-        group_progress(found), 0
+    assert (
+        "rebalancing (Reconciling); 2 members (streams); waiting for app-a (10.0.0.1, a); 1 problem"
+        == progress_text(group_progress(found), 0)
     )
 
 
@@ -115,7 +118,7 @@ def test_a_confirmed_member_may_have_to_release_a_copy_in_its_own_process():
     )
 
     assert [("active", "1_0", ("a",))] == awaited(found, "b")
-    assert ["a has to revoke 1_0; b waits"] == problems(found)
+    assert ["app-a (10.0.0.1, a) has to revoke 1_0; app-b (10.0.0.1, b) waits"] == problems(found)
 
 
 def test_a_standby_does_not_wait_for_the_active_task_of_another_process():
@@ -140,7 +143,7 @@ def test_an_unconfirmed_member_that_is_to_have_a_task_holds_it_for_no_other():
     )
 
     assert [("active", "1_0", ())] == awaited(found, "b")
-    assert ["a has not confirmed its target assignment"] == problems(found)
+    assert ["app-a (10.0.0.1, a) has not confirmed its target assignment"] == problems(found)
 
 
 def test_of_many_members_that_may_hold_a_task_none_is_named():
@@ -168,7 +171,7 @@ def test_members_of_kip_848_wait_for_partitions():
     )
 
     assert [("partition", "orders-1", ("a",))] == awaited(found, "b")
-    assert ["a has to revoke orders-1; b waits"] == problems(found)
+    assert ["app-a (10.0.0.1, a) has to revoke orders-1; app-b (10.0.0.1, b) waits"] == problems(found)
 
 
 def test_a_share_group_has_no_target():
@@ -243,7 +246,7 @@ JOIN = {"subtopologies": (stateful("0", *JOINED),)}
             "stale-topology",
             Severity.PROBLEM,
             streams_group(broker_assigned("a", ALL, topology_epoch=1), broker_assigned("b"), topology_epoch=1),
-            "b has topology epoch 0, the group 1: restart with the new topology",
+            "app-b (10.0.0.1, b) has topology epoch 0, the group 1: restart with the new topology",
         ),
         (
             "assignment-delayed",
@@ -272,13 +275,13 @@ JOIN = {"subtopologies": (stateful("0", *JOINED),)}
             "without-end-point",
             Severity.NOTICE,
             streams_group(broker_assigned("a", ALL, end_point="h:1"), broker_assigned("b")),
-            "b has no application.server, others do",
+            "app-b (10.0.0.1, b) has no application.server, others do",
         ),
         (
             "classic-members",
             Severity.NOTICE,
             group(broker_assigned("a", is_classic=True), type="consumer", broker=BrokerGroup()),
-            "a uses the classic protocol still: the group is being migrated",
+            "app-a (10.0.0.1, a) uses the classic protocol still: the group is being migrated",
         ),
         (
             "without-owner",

@@ -5,13 +5,15 @@ import pytest
 from assignor.inspect import (
     finding_text,
     group_progress,
+    indistinguishable_releases,
     inspect_group,
     is_empty,
     is_on_release,
     is_stable,
-    lines_with_same_metadata,
     progress_text,
+    upgrade_from_note,
 )
+from assignor.inspect._release_detection import KAFKA_RELEASES
 from subscription_codec import TopicPartition
 from tests.assignor.inspect.described_groups import TOPIC, assigned, broker_assigned, group, member, of_range
 from upgrade import release_named
@@ -35,33 +37,34 @@ NEW = member("n", 9, 11, active="0_9")
 @pytest.mark.parametrize(
     ("members", "facts", "text"),
     [
-        ((NEW,), {}, "1 member on 3.4.0 to 4.3.1; a rebalance follows immediately; 1 problem"),
+        ((NEW,), {}, "1 member on 3.4.0 or newer; a rebalance follows immediately; 1 problem"),
         (OLD, {}, "all 5 members on 2.8.0 to 2.8.2; no rebalance is due"),
         (
             (*OLD, NEW),
             {},
-            "1 of 6 members on 3.4.0 to 4.3.1; waiting for 61000000, 62000000, 63000000 and 2 more; "
+            "1 of 6 members on 3.4.0 or newer; waiting for app-a (10.0.0.1, 61000000), app-b (10.0.0.1, "
+            "62000000), app-c (10.0.0.1, 63000000) and 2 more; "
             "no rebalance is due",
         ),
         (
             (OLD[0], NEW),
             {"release": "2.8"},
-            "1 of 2 members on 2.8.2; waiting for 6e000000; no rebalance is due",
+            "1 of 2 members on 2.8.2; waiting for app-n (10.0.0.1, 6e000000); no rebalance is due",
         ),
         (
             (member("a", active="0_0", next_ms=0),),
             {},
-            "1 member on 3.4.0 to 4.3.1; a rebalance follows immediately",
+            "1 member on 3.4.0 or newer; a rebalance follows immediately",
         ),
         (
             (member("a", active="0_0", next_ms=NOW_MS + 50_000),),
             {},
-            "1 member on 3.4.0 to 4.3.1; next rebalance in 50 s (probing)",
+            "1 member on 3.4.0 or newer; next rebalance in 50 s (probing)",
         ),
         (
             (member("a", active="0_0", next_ms=NOW_MS - 180_000),),
             {},
-            "1 member on 3.4.0 to 4.3.1; rebalance overdue by 3 min (probing)",
+            "1 member on 3.4.0 or newer; rebalance overdue by 3 min (probing)",
         ),
         (
             (member("a", 2, active="0_0"),),
@@ -105,9 +108,40 @@ def test_a_group_is_on_a_release_that_all_members_may_run(release, met):
     assert met is is_on_release(found, release_named(release))
 
 
-def test_releases_with_the_same_metadata_are_named():
-    assert ("3.5", "3.6") == lines_with_same_metadata(seen(NEW), release_named("3.4.1"))[:2]
-    assert () == lines_with_same_metadata(seen(OLD[0]), release_named("2.8.2"))
+@pytest.mark.parametrize(
+    ("one", "wanted", "text"),
+    [
+        (NEW, ["3.4.1"], "3.4.0 or newer"),
+        (NEW, ["4.3.0", "4.3.1"], "3.4.0 or newer"),
+        (OLD[0], ["2.8.2"], "2.8.0 to 2.8.2"),
+        (OLD[0], ["2.8.0", "2.8.1", "2.8.2"], ""),
+        (member("a", 1, 1, active="0_0", envelope=0), ["0.10.0.1"], "0.10.0.0 to 0.10.0.1 or 2.0.0 to 2.3.1"),
+    ],
+)
+def test_releases_with_the_same_metadata_are_named(one, wanted, text):
+    assert text == indistinguishable_releases(seen(one), [*map(release_named, wanted)])
+
+
+def test_metadata_of_the_newest_release_may_be_that_of_a_newer_one():
+    assert "or newer" in indistinguishable_releases(seen(NEW), KAFKA_RELEASES)
+    assert "" == indistinguishable_releases(seen(), [])
+
+
+@pytest.mark.parametrize(
+    ("one", "release", "text"),
+    [
+        (
+            NEW,
+            "4.3",
+            "upgrade.from of 2.4 or later changes no byte of the metadata, so it is not known whether it is set",
+        ),
+        (OLD[0], "2.8", "upgrade.from of 2.0 or later changes no byte of the metadata"),
+        (member("a", 2), "3.9", "upgrade.from is still set for app-a (10.0.0.1, 61000000): a bounce without it has to"),
+        (member("a", 2, envelope=0), "1.1", ""),
+    ],
+)
+def test_a_note_names_what_metadata_does_not_show_of_upgrade_from(one, release, text):
+    assert upgrade_from_note(seen(one), release_named(release)).startswith(text)
 
 
 def kip_848(*own, **facts):

@@ -80,11 +80,22 @@ def test_with_json_the_matrix_is_all_of_standard_output_and_the_status_reports_u
     assert "documented, and yet unsafe: 4.1 to 4.2, kafka-4, nodes 1: lower_and_back" in swept.stderr
 
 
+def test_a_sweep_of_a_release_that_was_assumed_names_the_assumption_in_every_cell(tmp_path):
+    arguments = ["--brokers", "--from", "4.2", "--to", "4.9", "--assume", "4.3", "--members", 1]
+    swept = run(sweep, *arguments, "--out", tmp_path)
+
+    assert "note: 4.9 is assumed to behave like 4.3" in swept.stderr
+    assert "documented plans: all " in swept.stdout
+    assert {"4.9~4.3"} == {each["to"] for each in json.loads((tmp_path / "matrix.json").read_text())}
+
+
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        (["--brokers", "--from", "3.9"], "--from RELEASE and --to RELEASE, or neither"),
-        ([*PAIR, "--matrix", "kip-268"], "--from RELEASE and --to RELEASE, or neither"),
+        (["--brokers", "--from", "3.9"], "--from RELEASE and --to RELEASE (and --assume), or neither"),
+        ([*PAIR, "--matrix", "kip-268"], "--from RELEASE and --to RELEASE (and --assume), or neither"),
+        (["--brokers", "--assume", "4.3"], "--from RELEASE and --to RELEASE (and --assume), or neither"),
+        (["--brokers", "--from", "4.2", "--to", "4.9"], "unknown release of brokers '4.9'"),
         (["--brokers", "--from", "4.3", "--to", "3.9"], "expected an upgrade"),
         (["--brokers", "--from", "3.9", "--to", "4.3", "--members", "9"], "expected at most 5 nodes"),
         # These were once ignored without a word.

@@ -66,6 +66,21 @@ def test_replay_says_with_its_status_whether_a_property_is_violated(scenario, st
     assert lines[0] == lines[-1]
 
 
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        "A@3.9 B@3.9 | bounce A>4.9 B>4.9,upgrade.from=3.9",
+        "1@4.2 2@4.2 level 4.2 | bounce 1>4.9 2>4.9",
+        "A@4.9 B@4.9 group 4.9 tasks=2 | start A | settle",
+    ],
+)
+def test_replay_may_assume_what_a_newer_release_behaves_like(scenario):
+    assert 2 == run(replay, "--summary", scenario).exit_code
+
+    done = run(replay, "--summary", "--assume", "4.3", scenario)
+    assert (0, "note: 4.9.0 is assumed to behave like 4.3.1\n") == (done.exit_code, done.stderr)
+
+
 def test_replay_explains_step_by_step():
     lines = run(replay, UNSAFE).output.splitlines()
 
@@ -165,6 +180,15 @@ def test_a_larger_group_is_sampled_and_says_what_it_costs(tmp_path):
     assert cell["member_bytes"] < cell["group_bytes"]
     assert f"{cell['group_bytes']:,} bytes" in result.output
     assert f"{cell['group_bytes']:,} bytes" in run(report, tmp_path).output
+
+
+def test_a_sweep_to_a_release_that_was_assumed_can_be_reported(tmp_path):
+    arguments = ["--from", "3.9", "--to", "4.9", "--plan", "one_bounce", *SMALL, "--out", tmp_path]
+    assert 2 == run(sweep, *arguments).exit_code
+
+    swept = run(sweep, *arguments, "--assume", "4.3")
+    assert (0, True) == (swept.exit_code, "4.9 is newer than this version knows (4.3.1); it is assumed" in swept.stderr)
+    assert "4.9.0~4.3.1" in run(report, tmp_path).output
 
 
 def test_the_guide_of_a_sweep_stands_beside_its_matrix(tmp_path):

@@ -36,6 +36,17 @@ def test_captures_that_agree_are_rows_of_a_table():
     assert "2 of 2 agree" == last
 
 
+def test_what_a_newer_release_behaves_like_may_be_assumed(tmp_path):
+    path = tmp_path / "newer.json"
+    text = (CAPTURES / "broker-4.3.1-3.9.2-to-4.3.1.json").read_text()
+    path.write_text(text.replace('"4.3.1', '"4.9.1'))
+
+    assert 2 == run(path).exit_code
+    done = run("--json", "--assume", "4.3", path)
+    assert (0, "note: 4.9.1 is assumed to behave like 4.3.1\n") == (done.exit_code, done.stderr)
+    assert ["4.9.1 is assumed to behave like 4.3.1"] == json.loads(done.stdout)["assumed"]
+
+
 def test_the_first_generation_that_differs_is_explained(differs):
     result = run(AGREES, differs)
 

@@ -60,6 +60,41 @@ def test_compared_topologies_name_the_changelogs_that_are_left(topologies):
     assert "task ids and changelogs; not checked: " in output.splitlines()[-1]
 
 
+@pytest.mark.parametrize("ends", [("3.9", "4.3"), ("3.9", "3.9"), ("2.3", "4.3"), ("1.1", "2.0")])
+def test_a_topology_that_must_not_be_rolled_decides_the_whole_plan(topologies, ends):
+    """Only the last lines said so, below "safe" and a status of 0."""
+    done, plain = run(*ends, "--topologies", *topologies), run(*ends, "--json", "--topologies", *topologies)
+    found = json.loads(plain.output)
+
+    assert (1, 1) == (done.exit_code, plain.exit_code)
+    assert "unsafe: do not roll: the topologies differ, see below" in done.output.splitlines()[0]
+    assert "topologies: do not roll: stop the group" in done.output
+    assert ("unsafe", False) == (found["verdict"], found["topologies"]["compatible"])
+    assert "do not roll: the topologies differ, see below" == found["notes"][0]
+
+
+def test_a_group_that_stops_may_change_its_topology(topologies):
+    for ends in (("3.9", "4.3"), ("3.9", "3.9")):
+        done = run(*ends, "--offline", "--topologies", *topologies)
+        assert (0, True) == (done.exit_code, ": safe: " in done.output.splitlines()[0])
+
+
+def test_the_same_topology_in_the_same_release_is_nothing_to_do(topologies):
+    done = run("3.9", "3.9", "--topologies", topologies[0], topologies[0])
+
+    assert 0 == done.exit_code
+    assert "3.9.2 to 3.9.2: safe: already there, nothing to do" in done.output
+    assert "topologies: the same tasks" in done.output
+
+
+def test_a_plan_for_a_release_that_was_assumed_says_so_first_and_was_not_checked():
+    for arguments in (("3.9", "4.9"), ("--brokers", "4.2", "4.9"), ("4.2", "4.9", "--to-protocol", "streams")):
+        lines = run(*arguments, "--assume", "4.3").output.splitlines()
+        assert " is assumed to behave like 4.3" in lines[0]
+    last = run("3.9", "4.9", "--assume", "4.3").output.splitlines()[-1]
+    assert last.startswith("not checked: 4.9.0 is assumed to behave like 4.3.1, metadata versions")
+
+
 def test_compared_topologies_are_a_key_of_the_object(topologies):
     found = json.loads(run("3.9", "4.3", "--json", "--topologies", topologies[0], topologies[0]).output)
 

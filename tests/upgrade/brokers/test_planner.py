@@ -278,3 +278,23 @@ def test_as_json_it_has_plain_values():
     assert {"do", "why", "if_skipped", "release", "settings", "rolls", "way_back", "source"} == set(found["steps"][0])
     assert {"verdict": "open", "how": "bounce every broker to 2.8 again"} == found["steps"][0]["way_back"]
     assert isinstance(found["warnings"][0], str)
+
+
+@pytest.mark.parametrize(
+    ("origin", "target", "mode", "sourced"),
+    [("4.2", "4.9", None, 0), ("4.9", "4.9.1", None, 0), ("4.9.1", "4.9", None, 0), ("3.9", "4.9", "zookeeper", 4)],
+)
+def test_a_step_to_a_release_that_was_assumed_has_no_source(origin, target, mode, sourced):
+    ends = [broker_release(name, assume="4.3") for name in (origin, target)]
+    found = advise_brokers(*ends, mode and MetadataMode(mode))
+
+    assert found.steps
+    assert f"{target} is assumed to behave like 4.3" in found.as_json()["assumed"]
+    assert sourced == sum("assumed" not in step.source for step in found.steps)
+
+
+def test_a_way_that_does_not_exist_says_what_was_assumed():
+    found = advise_brokers(broker_release("4.9", assume="4.3"), broker_release("4.2"))
+
+    assert not found.is_possible
+    assert ("4.9 is assumed to behave like 4.3",) == found.assumed

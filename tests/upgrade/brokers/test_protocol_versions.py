@@ -89,3 +89,22 @@ def test_an_unknown_release_is_refused_with_the_known_ones(name):
 )
 def test_a_release_has_its_modes(name, modes):
     assert modes == broker_release(name).modes
+
+
+@pytest.mark.parametrize(("name", "spelling"), [("4.9", "4.9~4.3"), ("4.9.1", "4.9.1~4.3"), ("4.2", "4.2")])
+def test_a_release_newer_than_the_table_may_be_assumed_to_be_like_another(name, spelling):
+    found = broker_release(name, assume="4.3")
+
+    assert spelling == found.spelling
+    assert found == broker_release(spelling)
+
+
+@pytest.mark.parametrize("name", ["2.9", "x", "4.9-what"])
+def test_only_a_newer_release_may_be_assumed_to_be_like_another(name):
+    with pytest.raises(UnknownRelease):
+        broker_release(name, assume="4.3")
+
+
+def test_an_unknown_newer_release_names_the_option():
+    with pytest.raises(UnknownRelease, match=r"--assume 4\.3 treats it like that line"):
+        broker_release("4.9")

@@ -23,6 +23,8 @@ from upgrade.redaction import redact
 
 _log = logging.getLogger(__name__)
 
+_SIMILAR: Final = 0.9
+"""How alike a key and its suggestion are, of 1: a typing error."""
 _INT_MAX: Final = 2**31 - 1  # Java's int
 
 

@@ -22,7 +22,7 @@ from kafka.protocol.admin import DescribeClusterRequest, UpdateFeaturesRequest
 from kafka.protocol.metadata import ApiVersionsRequest, MetadataRequest
 
 from upgrade.features.client.answer_check import check_answer
-from upgrade.features.client.errors import ApiError, OutcomeUnknown, Unreachable
+from upgrade.features.client.errors import ApiError, OutcomeUnknown, Unreachable, unreachable
 from upgrade.features.client.node_address import node_address
 from upgrade.features.model.dialects import Code
 from upgrade.features.model.rpc import FeatureMetadata, FeatureUpdate, Listener, UpgradeType
@@ -44,8 +44,6 @@ _CONTROLLER_ENDPOINT_TYPE: Final = 2  # DescribeCluster's endpoint type
 # A broker sends an error and closes; kafka-python (3.0.12) mostly reports only that the connection was closed.
 _SASL_HINT: Final = " during the login with SASL: are the mechanism, the name and the password right?"
 _SECURITY_PROTOCOL_HINT: Final = ": is the security protocol right?"  # TLS or SASL on one side only
-_REFUSED: Final = "connection refused: does a broker listen there?"
-_REFUSED_SIGN: Final = "ECONNREFUSED"
 _PROTOCOL_MISMATCH_SIGNS: Final = ("UNEXPECTED_EOF", "WRONG_VERSION_NUMBER", "Invalid frame length")
 _API_NAMES: Final = {
     ApiVersionsRequest.API_KEY: "API_VERSIONS",
@@ -114,7 +112,7 @@ class Connection:
             self._wait(self._connection.init_future, deadline)
         except CONNECTION_ERRORS as error:
             self.close()
-            raise Unreachable(f"{server}: {_reason(error, settings)}") from None
+            raise unreachable(server, _one_line(error), _hint(settings, str(error))) from None
 
     def __enter__(self) -> Self:
         return self
@@ -263,12 +261,6 @@ def _error_of(answer: Any) -> ApiError | None:
 def _unsupported(message: str) -> ApiError:
     code = Code.UNSUPPORTED_VERSION
     return ApiError(code.value, code.name, message)
-
-
-def _reason(error: Exception, settings: Mapping[str, Any]) -> str:
-    """Return why there is no connection, with what may be wrong."""
-    message = _one_line(error)
-    return _REFUSED if _REFUSED_SIGN in message else message + _hint(settings, message)
 
 
 def _hint(settings: Mapping[str, Any], message: str) -> str:

@@ -9,6 +9,7 @@ from typing import Final
 from upgrade.errors import UpgradeError
 from upgrade.redaction import hide
 
+_REFUSED_SIGNS: Final = ("ECONNREFUSED", "Connection refused")
 _JAVA_PACKAGE: Final = "org.apache.kafka.common.errors"
 
 
@@ -21,6 +22,17 @@ class ClusterError(UpgradeError):
 
 class Unreachable(ClusterError):
     """No node answered; nothing has been changed."""
+
+
+def unreachable(server: str, text: str, hint: str = "") -> Unreachable:
+    """Return the error that a server did not answer; ``text`` is that of the client library.
+
+    >>> str(unreachable("a:1", "KafkaConnectionError: 111 ECONNREFUSED"))
+    'a:1: connection refused: does a broker listen at a:1?'
+    """
+    if any(sign in text for sign in _REFUSED_SIGNS):
+        text, hint = f"connection refused: does a broker listen at {server}?", ""
+    return Unreachable(f"{server}: {text}{hint}")
 
 
 class OutcomeUnknown(ClusterError):

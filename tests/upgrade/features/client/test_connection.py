@@ -361,7 +361,7 @@ def test_a_port_at_which_nothing_listens_is_a_sentence():
 
     with pytest.raises(Unreachable) as refused:
         Connection(address, {}, Deadline(60))
-    assert f"{address}: connection refused: does a broker listen there?" == str(refused.value)
+    assert f"{address}: connection refused: does a broker listen at {address}?" == str(refused.value)
 
 
 def group_id_of(name):
