@@ -44,8 +44,8 @@ class BounceResult:
 def neighbour_bounces(release: str) -> list[tuple[str, str]]:
     """List the bounces from and to the release before and the release after.
 
-    >>> neighbour_bounces("4.3.1")
-    [('4.3.0', '4.3.1'), ('4.3.1', '4.3.0')]
+    >>> neighbour_bounces("4.2.2")
+    [('4.2.1', '4.2.2'), ('4.2.2', '4.2.1'), ('4.3.0', '4.2.2'), ('4.2.2', '4.3.0')]
     """
     neighbours = [name for name in (before(release), after(release)) if name]
     return [pair for other in neighbours for pair in ((other, release), (release, other))]

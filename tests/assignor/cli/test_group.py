@@ -19,6 +19,7 @@ from spark_sim.cli.main import cli
 from subscription_codec import TaskId, TopicPartition
 from tests.assignor.inspect.described_groups import broker_assigned, group, member, of_range
 from upgrade.features.client.errors import ApiError, Unreachable
+from upgrade.releases import NEWEST
 
 BROKER = ("--bootstrap-servers", "a:1")
 FINE = member("a", active="0_0")
@@ -86,7 +87,7 @@ def test_json_is_the_object_of_the_guide(run):
 
     progress = found.pop("progress")
     assert inspect_group(GOOD).as_json() == found
-    assert "all 2 members on 3.4.0 to 4.3.1; no rebalance is due" == progress["text"]
+    assert f"all 2 members on 3.4.0 to {NEWEST}; no rebalance is due" == progress["text"]
 
 
 def test_all_groups_are_a_table_or_a_list(run, lookup):
@@ -395,7 +396,7 @@ def test_the_first_line_answers_whether_an_upgrade_is_stuck(run, lookup):
 
     first = run("app", *BROKER).stdout.splitlines()[0]
 
-    assert "app: 1 of 2 members on 3.4.0 to 4.3.1; waiting for pod-7; next rebalance in 3 d (probing)" == first
+    assert f"app: 1 of 2 members on 3.4.0 to {NEWEST}; waiting for pod-7; next rebalance in 3 d (probing)" == first
 
 
 def test_it_waits_until_the_group_is_stable(run, lookup):
@@ -408,7 +409,7 @@ def test_it_waits_until_the_group_is_stable(run, lookup):
         "waiting for app to be stable: no group 'app'",
         "waiting for app to be stable: rebalancing (PreparingRebalance) with 0 members; versions are shown when it is "
         "stable",
-        "app is stable: all 2 members on 3.4.0 to 4.3.1; no rebalance is due",
+        f"app is stable: all 2 members on 3.4.0 to {NEWEST}; no rebalance is due",
     ] == [line for line in done.stdout.splitlines() if "follows" not in line]
 
 
@@ -431,7 +432,9 @@ def test_it_waits_until_all_members_are_on_a_release(run, lookup):
     assert 0 == done.exit_code
     assert done.stdout.startswith("waiting for app to be on 4.3.1: 1 of 2 members on 4.3.1; waiting for pod-7; ")
     assert "app is on 4.3.1: all 2 members on 4.3.1; no rebalance is due" == done.stdout.splitlines()[-1]
-    assert done.stderr.startswith("note: members of 3.4 to 4.2 send the same metadata as those of 4.3, so it ")
+    assert done.stderr.startswith(
+        f"note: members of 3.4 to {NEWEST.line} send the same metadata as those of 4.3, so it "
+    )
 
 
 def test_a_release_that_the_metadata_shows_needs_no_note(run, lookup):
@@ -488,7 +491,7 @@ def test_waiting_with_json_prints_the_group_at_the_end(run, lookup, flags, statu
 
     done = run("app", *BROKER, "--wait", "stable", "-o", "json", *flags)
 
-    assert "app is stable: all 2 members on 3.4.0 to 4.3.1; no rebalance is due; 2 problems" in done.stderr
+    assert f"app is stable: all 2 members on 3.4.0 to {NEWEST}; no rebalance is due; 2 problems" in done.stderr
     assert (status, "Stable") == (done.exit_code, json.loads(done.stdout)["state"])
 
 
@@ -553,7 +556,8 @@ def test_markdown_is_a_section_with_a_table(run, lookup):
 
     assert "## app" == lines[0]
     assert (
-        "| 61000000 | app-a-consumer | 10.0.0.1 | 11 / 11 | 3.4.0 to 4.3.1 or streams-assignor | 0_0 |  |  |" in lines
+        f"| 61000000 | app-a-consumer | 10.0.0.1 | 11 / 11 | 3.4.0 to {NEWEST} or streams-assignor | 0_0 |  |  |"
+        in lines
     )
     assert "- **problem** `owned-twice`: task 0_0 is active twice, on 61000000 and 62000000" in lines
     assert "| app | Stable | stream | 2 | 2 | " in run("list", *BROKER, "-o", "markdown").stdout

@@ -39,6 +39,7 @@ from subscription_codec.consumer_protocol import (
 )
 from subscription_codec.records import FutureAssignment, FutureSubscription
 from tests.assignor.inspect.described_groups import TOPIC, group, member, of_range
+from upgrade.releases import NEWEST
 
 CAPTURES = sorted((Path(__file__).parents[2] / "captures").glob("*.json"))
 
@@ -68,7 +69,7 @@ def codes(found):
         (4, 8, 1, False, "2.6.1 to 2.7.2"),
         (7, 7, 1, False, "2.6.0"),
         (11, 11, 1, False, "3.2.0 to 3.3.2"),
-        (11, 11, 3, False, "3.4.0 to 4.3.1 or streams-assignor"),
+        (11, 11, 3, False, f"3.4.0 to {NEWEST} or streams-assignor"),
         (12, 12, 3, False, "no known release"),
     ],
 )
@@ -143,7 +144,7 @@ def test_the_json_of_a_member():
         "supported_version": 11,
         "answered_version": 11,
         "answered_supported_version": 11,
-        "releases": "3.4.0 to 4.3.1 or streams-assignor",
+        "releases": f"3.4.0 to {NEWEST} or streams-assignor",
         "last_generation": 4,
         "process_id": "61000000-0000-0000-0000-000000000000",
         "end_point": "host:1",

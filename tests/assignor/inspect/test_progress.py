@@ -15,6 +15,7 @@ from assignor.inspect import (
 from subscription_codec import TopicPartition
 from tests.assignor.inspect.described_groups import TOPIC, assigned, broker_assigned, group, member, of_range
 from upgrade import release_named
+from upgrade.releases import NEWEST
 
 NOW_MS = 1_700_000_000_000
 
@@ -35,12 +36,12 @@ NEW = member("n", 9, 11, active="0_9")
 @pytest.mark.parametrize(
     ("members", "facts", "text"),
     [
-        ((NEW,), {}, "1 member on 3.4.0 to 4.3.1; a rebalance follows immediately; 1 problem"),
+        ((NEW,), {}, f"1 member on 3.4.0 to {NEWEST}; a rebalance follows immediately; 1 problem"),
         (OLD, {}, "all 5 members on 2.8.0 to 2.8.2; no rebalance is due"),
         (
             (*OLD, NEW),
             {},
-            "1 of 6 members on 3.4.0 to 4.3.1; waiting for 61000000, 62000000, 63000000 and 2 more; "
+            f"1 of 6 members on 3.4.0 to {NEWEST}; waiting for 61000000, 62000000, 63000000 and 2 more; "
             "no rebalance is due",
         ),
         (
@@ -51,17 +52,17 @@ NEW = member("n", 9, 11, active="0_9")
         (
             (member("a", active="0_0", next_ms=0),),
             {},
-            "1 member on 3.4.0 to 4.3.1; a rebalance follows immediately",
+            f"1 member on 3.4.0 to {NEWEST}; a rebalance follows immediately",
         ),
         (
             (member("a", active="0_0", next_ms=NOW_MS + 50_000),),
             {},
-            "1 member on 3.4.0 to 4.3.1; next rebalance in 50 s (probing)",
+            f"1 member on 3.4.0 to {NEWEST}; next rebalance in 50 s (probing)",
         ),
         (
             (member("a", active="0_0", next_ms=NOW_MS - 180_000),),
             {},
-            "1 member on 3.4.0 to 4.3.1; rebalance overdue by 3 min (probing)",
+            f"1 member on 3.4.0 to {NEWEST}; rebalance overdue by 3 min (probing)",
         ),
         (
             (member("a", 2, active="0_0"),),
