@@ -11,8 +11,8 @@ from typing import Final
 
 from upgrade.brokers.protocol_versions import VERSIONS, BrokerRelease, ProtocolVersion, version_named
 from upgrade.brokers.steps import BrokerStep, DowngradePath, DowngradeVerdict, NoUpgradePath, release_roll
-from upgrade.features.model.catalog import METADATA_VERSION, FeatureCatalog
-from upgrade.features.model.levels_of_releases import CATALOGS, NEWEST_CATALOG
+from upgrade.features.model.catalog import METADATA_VERSION
+from upgrade.features.model.levels_of_releases import catalog_of
 
 _OLDEST_FINALISED: Final = version_named("3.3-IV0")
 """The controller refuses lower levels: nothing older is stored in the log. Java: ``MINIMUM_BOOTSTRAP_VERSION``."""
@@ -137,7 +137,7 @@ def _downgrade_objection(release: BrokerRelease, source: ProtocolVersion, target
     """Return why metadata.version cannot be lowered to ``target``; empty if it can, without loss."""
     if target < _OLDEST_FINALISED:
         return f"metadata.version cannot be lowered to {target}: Kafka keeps nothing below {_OLDEST_FINALISED}"
-    levels = _catalog(release)
+    levels = catalog_of(release.line)
     if levels.is_safe_downgrade(_level_number(source), _level_number(target)):
         return ""
     between = [each for each in VERSIONS if target < each <= source]
@@ -155,12 +155,8 @@ def _newer_features(release: BrokerRelease, source: ProtocolVersion, target: Pro
 
     The tables do not list the levels that the older release supports, so the operator has to check these.
     """
-    higher, lower = (_catalog(release).default_levels(_level_number(version)) for version in (source, target))
+    higher, lower = (catalog_of(release.line).default_levels(_level_number(version)) for version in (source, target))
     return [feature for feature in higher if lower[feature] < higher[feature]]
-
-
-def _catalog(release: BrokerRelease) -> FeatureCatalog:
-    return NEWEST_CATALOG if release.number >= _SINCE_4 else CATALOGS["3.9.2"]
 
 
 def _level_number(version: ProtocolVersion) -> int:
