@@ -72,12 +72,6 @@ UPGRADE_NOTES: Final = (
         "once consumer groups use the protocol of KIP-848, which finalising 4.0 turns on, no way back below 3.4.1",
         "upgrade notes of 4.0",
     ),
-    UpgradeNote(
-        (4, 0),
-        "with --release-version the tool raises the other features as well (group.version, transaction.version ...); "
-        "the way back judges metadata.version alone",
-        "kafka-features version-mapping of 4.3.1",
-    ),
 )
 
 

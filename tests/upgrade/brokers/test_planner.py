@@ -13,6 +13,7 @@ from upgrade.brokers.protocol_versions import NEWEST_OF_LINE, MetadataMode, brok
 from upgrade.brokers.rolling_cluster import RollingCluster
 from upgrade.brokers.steps import DowngradeVerdict
 from upgrade.errors import ConfigException, UpgradeError
+from upgrade.features.model.catalog import METADATA_VERSION
 
 EXPORTED = Path(__file__).parents[2] / "vectors/features"
 LINES = [broker_release(line) for line in NEWEST_OF_LINE if version_named("0.8.2") <= version_named(line)]
@@ -160,7 +161,8 @@ def test_in_kraft_mode_one_roll_precedes_metadata_version():
     assert ["bounce every controller and broker to 4.3.1, one by one"] == [
         step.do for step in found.steps if step.rolls
     ]
-    assert found.steps[1].do.endswith("kafka-features upgrade --release-version 4.3")
+    assert "kafka-features upgrade --release-version 4.3 (it also sets kraft.version 1, " in found.steps[1].do
+    assert {METADATA_VERSION: 30, "streams.version": 1}.items() <= found.steps[1].levels.items()
     assert advice("3.3", "3.9", "kraft").steps[1].do.endswith("kafka-features upgrade --metadata 3.9")
 
 
@@ -204,9 +206,10 @@ def test_the_way_back_matches_kafkas_table(table):
             advise_brokers(target, origin, MetadataMode.KRAFT),
         )
 
-        assert (DowngradeVerdict.SAFE if safe and kept else DowngradeVerdict.LOSSY) is up.steps[-1].way_back.verdict, (
-            origin,
-            target,
+        back = up.steps[-1].way_back
+        assert bool(back.levels) is (safe and kept), (origin, target)
+        assert (DowngradeVerdict.SAFE if back.levels.keys() == {METADATA_VERSION} else DowngradeVerdict.LOSSY) is (
+            back.verdict
         )
         assert down.is_possible is (safe and kept)
 
@@ -221,9 +224,34 @@ def test_a_safe_downgrade_starts_with_metadata_version():
     assert "snapshot" in forget.do  # 4.1.1 failed on a higher level in the log of 4.3.1, lowered or not
 
     assert (0, "4.2.1", 1, "4.1.2") == (lower.rolls, lower.release, bounce.rolls, bounce.release)
-    assert "--feature metadata.version=27; and share.version, streams.version, if" in lower.do
+    assert lower.do.endswith("kafka-features downgrade --feature metadata.version=27 --feature streams.version=0")
+    assert "streams groups (group.protocol=streams) stop working" in lower.why
     assert "kafka-features downgrade --metadata 3.7" in advice("3.8", "3.7", "kraft").steps[0].do
-    assert "; and kraft.version, if 3.8 does not" in advice("3.9", "3.8", "kraft").steps[0].do
+    assert "a cluster with kraft.version 1 cannot go back" in advice("3.9", "3.8", "kraft").steps[0].why
+
+
+@pytest.mark.parametrize(
+    ("origin", "target", "verdict", "lowered"),
+    [
+        ("4.0", "4.1", DowngradeVerdict.SAFE, {METADATA_VERSION: 25}),
+        ("4.1", "4.2", DowngradeVerdict.LOSSY, {METADATA_VERSION: 27, "streams.version": 0}),
+        ("4.0", "4.2", DowngradeVerdict.LOSSY, {METADATA_VERSION: 25, "share.version": 0, "streams.version": 0}),
+        ("4.3", "4.4", DowngradeVerdict.LOSSY, {}),
+    ],
+)
+def test_the_way_back_lowers_everything_that_the_command_raised_and_the_older_release_lacks(
+    origin, target, verdict, lowered
+):
+    path = advice(origin, target).steps[-1].way_back
+
+    assert (verdict, lowered) == (path.verdict, dict(path.levels))
+
+
+def test_without_a_roll_the_way_back_lowers_every_feature_to_what_it_was():
+    path = advice("4.2", "4.2", level="4.1").steps[-1].way_back
+
+    assert {METADATA_VERSION: 27, "share.version": 0, "streams.version": 0} == dict(path.levels)
+    assert "bounce" not in path.how
 
 
 def test_a_level_that_was_never_raised_need_not_be_lowered():
@@ -275,6 +303,8 @@ def test_as_json_it_has_plain_values():
     found = json.loads(json.dumps(advice("2.8", "4.3").as_json()))
 
     assert ("2.8", "4.3", "zookeeper", 5) == tuple(found[key] for key in ("from", "to", "mode", "rolls"))
-    assert {"do", "why", "if_skipped", "release", "settings", "rolls", "way_back", "source"} == set(found["steps"][0])
-    assert {"verdict": "open", "how": "bounce every broker to 2.8 again"} == found["steps"][0]["way_back"]
+    assert {"do", "why", "if_skipped", "release", "settings", "levels", "rolls", "way_back", "source"} == set(
+        found["steps"][0]
+    )
+    assert {"verdict": "open", "how": "bounce every broker to 2.8 again", "levels": {}} == found["steps"][0]["way_back"]
     assert isinstance(found["warnings"][0], str)
