@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from upgrade.brokers import _kraft, _zookeeper
-from upgrade.brokers._upgrade_notes import upgrade_notes
+from upgrade.brokers._upgrade_notes import bad_releases, upgrade_notes
 from upgrade.brokers._zookeeper_migration import migration_steps
 from upgrade.brokers.drafts.persistent_metadata_version import persistent_metadata_rolls
 from upgrade.brokers.protocol_versions import OLDEST_KRAFT, BrokerRelease, MetadataMode, ProtocolVersion, broker_release
@@ -60,7 +60,9 @@ def advise_brokers(
         )
     except NoUpgradePath as reason:
         return BrokerAdvice(origin.name, target.name, mode, (), (str(reason),))
-    return BrokerAdvice(origin.name, target.name, mode, steps, tuple(upgrade_notes(origin, target, mode)))
+    rolls = [broker_release(name) for name in dict.fromkeys(step.release for step in steps if step.rolls)]
+    notes = (*upgrade_notes(origin, target, mode), *bad_releases(rolls, mode))
+    return BrokerAdvice(origin.name, target.name, mode, steps, notes)
 
 
 def advise_persistent_metadata(origin: BrokerRelease, target: BrokerRelease) -> BrokerAdvice:

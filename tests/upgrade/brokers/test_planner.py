@@ -1,11 +1,12 @@
 """The advice for brokers, applied to a model cluster and compared with Kafka's own table of levels."""
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from upgrade.brokers._upgrade_notes import UPGRADE_NOTES
+from upgrade.brokers._upgrade_notes import BAD_RELEASES, UPGRADE_NOTES
 from upgrade.brokers._zookeeper_migration import MIGRATION
 from upgrade.brokers.config import IBP, LMF, BrokerConfig
 from upgrade.brokers.planner import advise_brokers
@@ -14,6 +15,7 @@ from upgrade.brokers.rolling_cluster import RollingCluster
 from upgrade.brokers.steps import DowngradeVerdict
 from upgrade.errors import ConfigException, UpgradeError
 from upgrade.features.model.catalog import METADATA_VERSION
+from upgrade.releases import RELEASES
 
 EXPORTED = Path(__file__).parents[2] / "vectors/features"
 LINES = [broker_release(line) for line in NEWEST_OF_LINE if version_named("0.8.2") <= version_named(line)]
@@ -55,9 +57,9 @@ def test_a_new_message_format_waits_for_the_consumers():
 
 
 def test_from_protocol_3_0_on_the_format_comes_with_the_protocol():
-    found = advice("0.10.2", "3.9")
+    found = advice("0.10.2", "3.5.2", "zookeeper")
 
-    assert [{IBP: "0.10.2", LMF: "0.10.2"}, {IBP: "3.9"}] == settings(found)
+    assert [{IBP: "0.10.2", LMF: "0.10.2"}, {IBP: "3.5"}] == settings(found)
     assert "remove log.message.format.version" in found.steps[1].do
 
 
@@ -123,6 +125,86 @@ def test_after_the_protocol_is_raised_there_is_no_way_back():
 
     assert (False, 0, ()) == (found.is_possible, found.rolls, found.steps)
     assert "the brokers use 2.8-IV1, which 2.1 does not support" in found.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("origin", "target", "stops"),
+    [
+        ("2.3", "3.9", True),
+        ("0.10.2", "3.6", True),
+        ("2.3.1", "3.5", False),
+        ("2.4", "3.9", False),
+        ("2.3", "4.3", True),
+    ],
+)
+def test_no_zookeeper_serves_brokers_before_2_4_and_from_3_6_on_so_the_plan_stops_in_between(origin, target, stops):
+    """KAFKA-17434: "it is not possible to upgrade" from one side to the other."""
+    found = advice(origin, target, "zookeeper")
+    releases = [step.release for step in found.steps]
+
+    assert stops == ("2.8.2" in releases)
+    if stops:
+        roll, ensemble, *_ = found.steps
+        assert roll.settings[IBP] == version_named(origin).config_value == ensemble.settings[IBP]
+        assert (0, "KIP-902, KAFKA-17434") == (ensemble.rolls, ensemble.source)
+        assert "bounce every ZooKeeper server to a release from 3.5 on" in ensemble.do
+
+
+@pytest.mark.parametrize("target", WITH_ZOOKEEPER, ids=str)
+def test_no_single_roll_crosses_both_releases(target):
+    for origin in below(target, WITH_ZOOKEEPER):
+        way = [origin.name, *(step.release for step in advise_brokers(origin, target, MetadataMode.ZOOKEEPER).steps)]
+        for before, after in pairwise(map(broker_release, way)):
+            assert not (before.number < (2, 4) and after.number >= (3, 6))
+
+
+def test_a_downgrade_over_both_releases_is_no_way():
+    found = advice("3.9", "2.3", "zookeeper", "2.3")
+
+    assert not found.is_possible
+    assert "no ZooKeeper serves brokers of both 3.9 and 2.3 (KIP-902): first go back to 2.8.2" in found.warnings[0]
+    assert advice("3.9", "2.8.2", "zookeeper", "2.3").is_possible
+    assert advice("2.8.2", "2.3", "zookeeper", "2.3").is_possible
+
+
+# Known bad releases
+
+
+@pytest.mark.parametrize(
+    ("origin", "target", "mode", "issues"),
+    [
+        ("3.4", "3.5.1", "kraft", ["KAFKA-15353"]),
+        ("3.4", "3.5", "zookeeper", ["KAFKA-15353"]),
+        ("3.4", "3.5.2", "kraft", []),
+        ("3.6", "3.5.1", "kraft", ["KAFKA-15353"]),
+        ("3.5.2", "3.6.0", "kraft", ["KAFKA-15653"]),
+        ("3.6.2", "3.7.0", "kraft", ["KAFKA-16583"]),
+        ("3.6.2", "3.7.0", "zookeeper", []),
+        ("4.1", "4.2.0", None, ["KAFKA-20254"]),
+        ("4.1", "4.2.1", None, []),
+    ],
+)
+def test_a_roll_to_a_known_bad_release_names_the_bug_and_the_fix(origin, target, mode, issues):
+    level = "3.5" if origin == "3.6" else None
+    found = [
+        bug for bug in BAD_RELEASES if any(bug.source in note for note in advice(origin, target, mode, level).warnings)
+    ]
+
+    assert issues == [bug.source.partition(",")[0] for bug in found]
+    for bug in found:
+        fixed = ".".join(map(str, bug.fixed))
+        assert any(
+            note.startswith(f"{target}: ") and f"take {fixed} or later" in note
+            for note in advice(origin, target, mode, level).warnings
+        )
+
+
+@pytest.mark.parametrize("bug", BAD_RELEASES, ids=lambda bug: bug.source)
+def test_a_bad_release_is_one_of_kafka_with_a_fix_in_its_line(bug):
+    names = {each.number for each in RELEASES.values() if each.is_released}
+
+    assert bug.fixed in names
+    assert bug.since == bug.fixed[:2]
 
 
 # To KRaft
@@ -296,7 +378,10 @@ def test_notes_apply_to_upgrades_across_their_release_in_their_mode():
     assert any("3.8.3" in note for note in advice("3.7", "3.8", "zookeeper").warnings)
     assert not any("3.8.3" in note for note in advice("3.7", "3.8", "kraft").warnings)
     assert () == advice("3.8", "3.9", "kraft").warnings == advice("2.8", "2.1", level="2.1").warnings
-    assert all(f"({note.source})" in " ".join(advice("0.8.2", "4.3").warnings) for note in UPGRADE_NOTES)
+    assert all(
+        f"({note.source})" in " ".join((*advice("0.8.2", "4.4").warnings, *advice("4.3", "4.4").warnings))
+        for note in UPGRADE_NOTES
+    )
 
 
 def test_as_json_it_has_plain_values():
