@@ -11,10 +11,14 @@ from pathlib import Path
 import click
 
 from tests.integration.kafka_jars import Unavailable
+from tests.releases.adopt import adopt, review
 from tests.releases.derive import as_text, derive
+from tests.releases.levels import FIRST_WITH_FEATURES, ask_levels, level_differences, parse_levels
 from tests.releases.published import difference, published_releases
+from upgrade.features.model.levels_of_releases import CATALOGS
 from upgrade.release_names import parse_release_name
 from upgrade.releases import NEWEST, RELEASES
+from upgrade.upgrade_from import line_number
 
 
 @click.group
@@ -34,14 +38,16 @@ def compare_published() -> None:
 
 @main.command("derive")
 @click.argument("name", metavar="RELEASE")
+@click.option("--write", is_flag=True, help="Also write what the jars decide into the tables, and list the rest.")
 @click.option("--bounce", is_flag=True, help="Also bounce real groups from and to the neighbours (a minute each).")
 @click.option(
     "--captures", type=click.Path(file_okay=False, path_type=Path), help="Store the captures of the bounces here."
 )
-def derive_row(name: str, *, bounce: bool, captures: Path | None) -> None:
+def derive_row(name: str, *, write: bool, bounce: bool, captures: Path | None) -> None:
     """Derive the row of a release from its jars. Status 1 if the table differs, 2 without the jars.
 
-    With --bounce, status 1 also if a group did not come through, or the simulation differs from it.
+    With --write, the tables are extended, and a list says what the jars cannot decide. With --bounce, status 1 also if
+    a group did not come through, or the simulation differs from it.
     """
     spelling = parse_release_name(name)
     if spelling is None or spelling.number.count(".") < 2:
@@ -49,9 +55,25 @@ def derive_row(name: str, *, bounce: bool, captures: Path | None) -> None:
     if spelling.number == next(iter(RELEASES)):
         raise click.BadParameter(f"expected a release with one before it, got {name!r}", param_hint="RELEASE")
     found = derive(spelling.number)
+    levels = ask_levels(spelling.number) if line_number(spelling.number) >= FIRST_WITH_FEATURES else []
+    differing = list(_level_differences(spelling.number, levels))
     click.echo(as_text(found))
-    agrees = [found.agrees, *(_bounces_agree(spelling.number, captures) if bounce else ())]
+    click.echo("\n".join(differing or ["feature levels: agree with the jars"] * bool(levels)))
+    if write:
+        adopt(found, levels)
+        click.echo("\nwritten; left to review:")
+        click.echo("\n".join(f"  - {each}" for each in review(found, levels)))
+    agrees = [found.agrees, not differing, *(_bounces_agree(spelling.number, captures) if bounce else ())]
     sys.exit(0 if all(agrees) else 1)
+
+
+def _level_differences(release: str, levels: list[str]) -> Iterator[str]:
+    line = release.rpartition(".")[0]
+    if levels and line not in CATALOGS:
+        yield f"feature levels: {line} is missing in _LINES of upgrade/features/model/levels_of_releases.py"
+    elif levels:
+        found = level_differences(parse_levels(levels), CATALOGS[line])
+        yield from (f"feature levels differ: {each}" for each in found)
 
 
 def _bounces_agree(release: str, captures: Path | None) -> Iterator[bool]:

@@ -13,6 +13,7 @@ from attrs import field, frozen
 from tests.integration.kafka_jars import class_path, java, jvm
 from upgrade.features.model.catalog import METADATA_VERSION, FeatureCatalog
 
+FIRST_WITH_FEATURES: Final = (3, 3)
 PROGRAM: Final = Path(__file__).parent / "java" / "FeatureLevels.java"
 _FOR_TESTS = ("test.", "unit.test.")
 Row = tuple[int, str, bool, bool]

@@ -288,7 +288,7 @@ GUIDES = {
     "2.3": "1.1",
     **dict.fromkeys(("2.4", "2.5", "2.6", "2.7", "2.8", "3.0", "3.1", "3.2"), "2.3"),
     **dict.fromkeys(("3.3", "3.4"), "3.2"),
-    **dict.fromkeys(("3.5", "3.6", "3.7", "3.8", "3.9", "4.0", "4.1", "4.2", "4.3", "4.4"), "3.4"),
+    **dict.fromkeys((release.line for release in LINES if release.number >= (3, 5)), "3.4"),
 }
 # Before 2.0: two bounces from 0.10.0 to the fixed releases, offline to the others.
 

@@ -133,6 +133,11 @@ NEWEST_CATALOG: Final = list(CATALOGS.values())[-1]
 _FIRST_CATALOG: Final = next(iter(CATALOGS.values()))
 
 
+def default_bootstraps(feature: str) -> tuple[int, ...]:
+    """Return the metadata.version at which new clusters have each level from 1 on; empty for an unknown feature."""
+    return _BOOTSTRAPS.get(feature, ())
+
+
 def catalog_of(line: str) -> FeatureCatalog:
     """Return the levels of a release line of KRaft; before 3.3, which has no feature, those of 3.3.
 
