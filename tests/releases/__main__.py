@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -19,6 +20,8 @@ from upgrade.features.model.levels_of_releases import CATALOGS
 from upgrade.release_names import parse_release_name
 from upgrade.releases import NEWEST, RELEASES
 from upgrade.upgrade_from import line_number
+
+COMMAND_LINES = Path(__file__).parents[1] / "upgrade/features/cli/command_lines.json"
 
 
 @click.group
@@ -65,6 +68,20 @@ def derive_row(name: str, *, write: bool, bounce: bool, captures: Path | None) -
         click.echo("\n".join(f"  - {each}" for each in review(found, levels)))
     agrees = [found.agrees, not differing, *(_bounces_agree(spelling.number, captures) if bounce else ())]
     sys.exit(0 if all(agrees) else 1)
+
+
+@main.command("tool")
+def record_tool() -> None:
+    """Record what Kafka's feature tool of the newest release writes for every stored command line."""
+    from tests.integration.clusters import JavaTools
+
+    rows = json.loads(COMMAND_LINES.read_text(encoding="utf-8"))
+    with JavaTools() as tools:
+        answers = [tools.features(*row["arguments"]) for row in rows]
+    recorded = [{"arguments": row["arguments"], **each._asdict()} for row, each in zip(rows, answers, strict=True)]
+    lines = ",\n".join(json.dumps(row, ensure_ascii=False) for row in recorded)
+    COMMAND_LINES.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+    click.echo(f"{len(rows)} command lines, {sum(a != b for a, b in zip(rows, recorded, strict=True))} changed")
 
 
 def _level_differences(release: str, levels: list[str]) -> Iterator[str]:

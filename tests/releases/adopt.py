@@ -12,7 +12,7 @@ from typing import Final
 
 from tests.releases.derive import Derivation
 from tests.releases.facts import row_source
-from tests.releases.levels import level_differences, parse_levels
+from tests.releases.levels import JarLevels, level_differences, parse_levels
 from upgrade.features.model.catalog import METADATA_VERSION
 from upgrade.features.model.levels_of_releases import CATALOGS, default_bootstraps
 from upgrade.releases import NEWEST_OF_LINE, RELEASES
@@ -93,7 +93,20 @@ def with_levels(source: str, release: str, lines: list[str]) -> str:
         if released and f'({number}, "{name}", ' not in released_rows:
             new = f'    ({number}, "{name}", {changed}),\n'
             source = _replaced(source, r'(\)\n"""The released levels of metadata)', rf"{new}\1")
+    for name, theirs in _bootstraps(jars).items():
+        known = default_bootstraps(name)
+        if len(theirs) > len(known) and theirs[: len(known)] == known:
+            row = f'    "{name}": {theirs},'
+            pattern = rf'    "{re.escape(name)}": \(.*\),' if known else r'(?<=\n)(?=\}\n"""The other features)'
+            source = _replaced(source, pattern, row if known else f"{row}\n")
     return source
+
+
+def _bootstraps(jars: JarLevels) -> dict[str, tuple[int, ...]]:
+    return {
+        name: tuple(each for level, each in sorted(found.items()) if 0 < level <= jars.supported[name][1])
+        for name, found in jars.bootstraps.items()
+    }
 
 
 def _replaced(source: str, pattern: str, replacement: str) -> str:
@@ -111,15 +124,18 @@ def review(found: Derivation, levels: list[str]) -> Iterator[str]:
         yield f"read the {len(found.changes)} assignor classes above: does a rule, an assignor or the codec change?"
     if found.codec.unlike_ours or found.codec.newly:
         yield "decide about the vectors above that have another outcome"
-    for name, bootstraps in jars.bootstraps.items():
+    for name, theirs in _bootstraps(jars).items():
         known = default_bootstraps(name)
-        theirs = tuple(bootstraps[level] for level in sorted(bootstraps) if 0 < level <= jars.supported[name][1])
-        if known[: len(theirs)] != theirs:
+        common = min(len(known), len(theirs))
+        if known[:common] != theirs[:common]:
             yield f"{LEVELS_FILE}: _BOOTSTRAPS of {name} is {theirs} in the jars"
+        if not known:
+            yield f"{name} is new: upgrade/brokers/_kraft.py, _USERS"
     if line not in NEWEST_OF_LINE:
         yield f"read Kafka's upgrade guide of Streams for {line}: rows of upgrade/hazards/_table.py"
         yield f"read the upgrade notes of the brokers for {line}: rows of upgrade/brokers/_upgrade_notes.py"
         yield "upgrade/release_names.py, if Confluent Platform has a line with it"
+    yield "python -m tests.releases tool"
     yield f"python -m tests.releases derive {found.release} --bounce --captures tests/captures"
     yield "streams-assignor sweep --matrix all --out DIR; python docs/upgrade_matrix.py DIR; python docs/tables.py"
     yield "a fragment in docs/changelog.d/, then the tests"

@@ -7,7 +7,6 @@ from runpy import run_path
 import pytest
 from attrs import evolve
 
-from tests.releases import adopt as adopting
 from tests.releases.adopt import (
     BEHAVIOUR_FILE,
     LEVELS_FILE,
@@ -43,6 +42,9 @@ def of_next_line():
         f"supported metadata.version 7 {NEWEST_LEVEL + 1}",
         *(f"feature share.version {level} {NEWEST_LEVEL + 1}" for level in range(3, 10)),
         "supported share.version 0 9",
+        "feature new.version 0 7",
+        f"feature new.version 1 {NEWEST_LEVEL + 1}",
+        "supported new.version 0 1",
         *supported,
         "feature test.feature.version 1 15",
     ]
@@ -71,7 +73,10 @@ def test_a_new_line_has_a_row_in_every_table(root):
     assert f'({NEWEST_LEVEL + 1}, "{NEXT_LINE}-IV0", True),' in levels
     assert f'"{NEXT}": (\n' in levels
     assert f'"{NEWEST.name}": (' in levels
-    assert '"share.version": 9' in levels
+    catalog = run_path(str(root / LEVELS_FILE))["CATALOGS"][NEXT_LINE]
+    assert (0, 9) == catalog.supported_range("share.version")
+    assert {"share.version": 9, "new.version": 1}.items() <= catalog.default_levels(NEWEST_LEVEL + 1).items()
+    assert 0 == catalog.default_levels(NEWEST_LEVEL)["new.version"]
     stored = json.loads((root / STORED_LEVELS).read_text())
     assert [NEWEST.name, NEXT] == list(stored)[-2:]
     assert not [row for row in stored[NEXT] if "test.feature" in row]
@@ -111,13 +116,20 @@ def test_the_review_names_what_the_jars_cannot_decide():
     found = list(review(derived(NEXT, changes=(CHANGE,)), of_next_line()))
 
     assert "read the 1 assignor classes above" in found[0]
-    assert any("_BOOTSTRAPS of share.version is" in each for each in found)
+    assert any("new.version is new" in each for each in found)
     assert any(f"upgrade guide of Streams for {NEXT_LINE}" in each for each in found)
     assert any(f"derive {NEXT} --bounce" in each for each in found)
+
+
+def test_another_default_of_a_known_level_is_left_to_review():
+    levels = [row.replace("feature share.version 1 28", "feature share.version 1 27") for row in LEVELS]
+
+    assert any("_BOOTSTRAPS of share.version is" in each for each in review(derived(NEXT_PATCH), levels))
 
 
 def test_the_review_of_a_patch_release_is_short():
     unlike = evolve(derived(NEXT_PATCH), codec=evolve(CodecAnswers(NEWEST.name), newly={"accepted, now X": 1}))
 
-    assert ["decide", "python", "streams-assignor", "a"] == [each.split()[0] for each in review(unlike, LEVELS)]
-    assert adopting.ROOT == ROOT
+    assert ["decide", "python", "python", "streams-assignor", "a"] == [
+        each.split()[0] for each in review(unlike, LEVELS)
+    ]
