@@ -195,6 +195,7 @@ _CHANGES: Final[tuple[tuple[tuple[int, ...], Mapping[str, Any]], ...]] = (
     ((4, 1), {"accepts": ("4.0",)}),
     (EAGER_VALUES_REMOVED_IN, {"accepts": ("4.1",), "rejects": (*PINNED_VERSIONS, *EAGER_LINES)}),
     ((4, 3), {"accepts": ("4.2",)}),
+    ((4, 4), {"accepts": ("4.3",)}),
 )
 
 _KAFKA_6054_FIX: Final = {"rule_set": "g1f", "upgrade_from": ("0.10.0",)}

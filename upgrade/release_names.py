@@ -25,7 +25,7 @@ CONFLUENT_PLATFORM: Final[Mapping[str, str]] = {
     "6.1": "2.7",
     "6.2": "2.8",
     **{f"7.{minor}": f"3.{minor}" for minor in range(10)},
-    **{f"8.{minor}": f"4.{minor}" for minor in range(3)},
+    **{f"8.{minor}": f"4.{minor}" for minor in range(4)},
 }
 """The lines of Confluent Platform, and the line of Kafka in each."""
 

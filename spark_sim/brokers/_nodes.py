@@ -10,10 +10,10 @@ from attrs import frozen
 
 from spark_sim.brokers.scenario import node_id
 from upgrade.brokers.protocol_versions import BrokerRelease
-from upgrade.features.model.catalog import METADATA_VERSION, FeatureCatalog
+from upgrade.features.model.catalog import METADATA_VERSION
 from upgrade.features.model.cluster import SupportedRanges
 from upgrade.features.model.dialects import Dialect
-from upgrade.features.model.levels_of_releases import CATALOGS, NEWEST_CATALOG
+from upgrade.features.model.levels_of_releases import catalog_of
 
 
 class Role(Enum):
@@ -68,28 +68,19 @@ class NodeState:
         return self.loaded_entries if dialect.snapshot else self.snapshot_entries
 
 
-def catalog_of(release: BrokerRelease) -> FeatureCatalog:
-    """Return the feature levels of a release: 4.x has those of 4.3.1, older releases those of 3.9.2."""
-    return NEWEST_CATALOG if release.number >= (4,) else CATALOGS["3.9.2"]
-
-
 @lru_cache
 def supported_ranges(release: BrokerRelease, dialect: Dialect) -> SupportedRanges:
-    """Return the ranges that a release advertises: its own metadata.version, other features as in a new cluster.
-
-    Exact for the two releases whose tables are known. Other releases may support a preview level that is missing here.
+    """Return the ranges that a release advertises, without features that have only level 0.
 
     >>> from upgrade.brokers.protocol_versions import broker_release
     >>> from upgrade.features.model.dialects import KAFKA_4
     >>> supported_ranges(broker_release("4.0.0"), KAFKA_4)["metadata.version"]
     (7, 25)
     """
-    catalog, newest = catalog_of(release), newest_level(release)
-    others = {
-        feature: catalog.default_level(feature, newest) for feature in catalog.features if feature != METADATA_VERSION
-    }
-    ranges = {feature: (dialect.lowest_level, highest) for feature, highest in others.items() if highest}
-    return {METADATA_VERSION: (catalog.supported_range(METADATA_VERSION)[0], newest), **ranges}
+    supported = dict(catalog_of(release.line).supported_ranges())
+    lowest, _ = supported.pop(METADATA_VERSION)
+    others = {feature: (dialect.lowest_level, highest) for feature, (_, highest) in supported.items()}
+    return {METADATA_VERSION: (lowest, newest_level(release)), **others}
 
 
 def newest_level(release: BrokerRelease) -> int:

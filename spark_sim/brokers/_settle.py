@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from spark_sim.brokers._nodes import NodeState, catalog_of
+from spark_sim.brokers._nodes import NodeState
 from spark_sim.brokers.cluster_state import ClusterState, EventKind
 from upgrade.features.model.cluster import EventType, FeatureCluster
 from upgrade.features.model.dialects import StartupReaction
+from upgrade.features.model.levels_of_releases import catalog_of
 from upgrade.features.model.registration import (
     elect_controller,
     expire_registration,
@@ -46,7 +47,7 @@ def with_controller(state: ClusterState, number: int | None = None) -> ClusterSt
     number = number or eligible[0]
     cluster = elect_controller(state.cluster, number)
     process = state.node_by_id(number)
-    state = evolve(state, cluster=evolve(cluster, catalog=catalog_of(process.release)))
+    state = evolve(state, cluster=evolve(cluster, catalog=catalog_of(process.release.line)))
     return state.with_event(EventKind.ELECTED, process.name, "becomes the active controller")
 
 

@@ -15,8 +15,9 @@ from typing import Any, NamedTuple, Self
 from tests.integration.brokers import UNTIL_END_OF_INPUT, free_ports
 from tests.integration.kafka_jars import class_path, jvm
 from tests.integration.subprocesses import TIMEOUT_SECONDS, Subprocess, wait_until
+from upgrade.releases import NEWEST as NEWEST_RELEASE
 
-NEWEST = "4.3.1"  # the newest release of which all jars are published
+NEWEST = "4.3.1"  # the newest release with which all stored runs were made
 OLDER = "3.9.2"  # the last one before it
 TOOLS = Path(__file__).parent / "java" / "Tools.java"
 _ID = "AAAAAAAAAAAAAAAAAAAAAQ"
@@ -155,7 +156,7 @@ class JavaTools:
     """Kafka's own tools of the newest release, in one JVM (`java/Tools.java`)."""
 
     def __init__(self) -> None:
-        jars = class_path(f"org.apache.kafka:kafka-tools:{NEWEST}")
+        jars = class_path(f"org.apache.kafka:kafka-tools:{NEWEST_RELEASE}")
         self._process = subprocess.Popen(
             [*jvm(jars, "128m", "off"), str(TOOLS)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )

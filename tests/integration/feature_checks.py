@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 from click.testing import CliRunner
 
-from tests.integration.clusters import NEWEST, Cluster, JavaTools, ToolOutput
+from tests.integration.clusters import Cluster, JavaTools, ToolOutput
 from tests.integration.kafka_jars import Unavailable, class_path, java
 from tests.upgrade.features.model.observed import Observed
 from upgrade.features.cli.commands import features
@@ -42,7 +42,7 @@ def java_tools() -> Iterator[JavaTools]:
         try:
             tools = stack.enter_context(JavaTools())
         except Unavailable as missing:
-            pytest.skip(f"no Kafka {NEWEST}: {missing}")
+            pytest.skip(f"no tools of Kafka: {missing}")
         yield tools
 
 

@@ -66,7 +66,7 @@ def test_t1_m9_describe_as_json(single: Cluster) -> None:
 
 def test_t2_upgrade_all(single: Cluster) -> None:
     at(single, 25)
-    words = ("--bootstrap-controller", single.controllers, "upgrade", "--all")
+    words = ("--bootstrap-controller", single.controllers, "upgrade", "--all", "--as-release", NEWEST)
     before = client(single).describe()
     tried = ours(*words, "--dry-run")
 

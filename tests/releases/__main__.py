@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -11,10 +12,16 @@ from pathlib import Path
 import click
 
 from tests.integration.kafka_jars import Unavailable
+from tests.releases.adopt import adopt, review
 from tests.releases.derive import as_text, derive
+from tests.releases.levels import FIRST_WITH_FEATURES, ask_levels, level_differences, parse_levels
 from tests.releases.published import difference, published_releases
+from upgrade.features.model.levels_of_releases import CATALOGS
 from upgrade.release_names import parse_release_name
 from upgrade.releases import NEWEST, RELEASES
+from upgrade.upgrade_from import line_number
+
+COMMAND_LINES = Path(__file__).parents[1] / "upgrade/features/cli/command_lines.json"
 
 
 @click.group
@@ -34,14 +41,16 @@ def compare_published() -> None:
 
 @main.command("derive")
 @click.argument("name", metavar="RELEASE")
+@click.option("--write", is_flag=True, help="Also write what the jars decide into the tables, and list the rest.")
 @click.option("--bounce", is_flag=True, help="Also bounce real groups from and to the neighbours (a minute each).")
 @click.option(
     "--captures", type=click.Path(file_okay=False, path_type=Path), help="Store the captures of the bounces here."
 )
-def derive_row(name: str, *, bounce: bool, captures: Path | None) -> None:
+def derive_row(name: str, *, write: bool, bounce: bool, captures: Path | None) -> None:
     """Derive the row of a release from its jars. Status 1 if the table differs, 2 without the jars.
 
-    With --bounce, status 1 also if a group did not come through, or the simulation differs from it.
+    With --write, the tables are extended, and a list says what the jars cannot decide. With --bounce, status 1 also if
+    a group did not come through, or the simulation differs from it.
     """
     spelling = parse_release_name(name)
     if spelling is None or spelling.number.count(".") < 2:
@@ -49,9 +58,39 @@ def derive_row(name: str, *, bounce: bool, captures: Path | None) -> None:
     if spelling.number == next(iter(RELEASES)):
         raise click.BadParameter(f"expected a release with one before it, got {name!r}", param_hint="RELEASE")
     found = derive(spelling.number)
+    levels = ask_levels(spelling.number) if line_number(spelling.number) >= FIRST_WITH_FEATURES else []
+    differing = list(_level_differences(spelling.number, levels))
     click.echo(as_text(found))
-    agrees = [found.agrees, *(_bounces_agree(spelling.number, captures) if bounce else ())]
+    click.echo("\n".join(differing or ["feature levels: agree with the jars"] * bool(levels)))
+    if write:
+        adopt(found, levels)
+        click.echo("\nwritten; left to review:")
+        click.echo("\n".join(f"  - {each}" for each in review(found, levels)))
+    agrees = [found.agrees, not differing, *(_bounces_agree(spelling.number, captures) if bounce else ())]
     sys.exit(0 if all(agrees) else 1)
+
+
+@main.command("tool")
+def record_tool() -> None:
+    """Record what Kafka's feature tool of the newest release writes for every stored command line."""
+    from tests.integration.clusters import JavaTools
+
+    rows = json.loads(COMMAND_LINES.read_text(encoding="utf-8"))
+    with JavaTools() as tools:
+        answers = [tools.features(*row["arguments"]) for row in rows]
+    recorded = [{"arguments": row["arguments"], **each._asdict()} for row, each in zip(rows, answers, strict=True)]
+    lines = ",\n".join(json.dumps(row, ensure_ascii=False) for row in recorded)
+    COMMAND_LINES.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+    click.echo(f"{len(rows)} command lines, {sum(a != b for a, b in zip(rows, recorded, strict=True))} changed")
+
+
+def _level_differences(release: str, levels: list[str]) -> Iterator[str]:
+    line = release.rpartition(".")[0]
+    if levels and line not in CATALOGS:
+        yield f"feature levels: {line} is missing in _LINES of upgrade/features/model/levels_of_releases.py"
+    elif levels:
+        found = level_differences(parse_levels(levels), CATALOGS[line])
+        yield from (f"feature levels differ: {each}" for each in found)
 
 
 def _bounces_agree(release: str, captures: Path | None) -> Iterator[bool]:

@@ -1,6 +1,7 @@
 """The code of the assignor classes of two releases, method by method: which methods a reader has to look at.
 
-The disassembly of ``javap`` without what a compiler may choose: offsets, indices of constants, numbers of lambdas.
+The disassembly of ``javap`` without what a compiler may choose (offsets, indices of constants, numbers of lambdas) and
+without Kafka's packages, so that a class that only moved is no difference.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ Methods = Mapping[str, str]
 _MEMBER = re.compile(r"  \S.*;|  static \{\};")
 _INSTRUCTION = re.compile(r"\s+(?P<at>-?\w+): (?P<opcode>\w+)(?P<operands>[^/\n]*)(?P<comment>//.*)?")
 _HANDLER = re.compile(r"\s+\d+\s+\d+\s+\d+\s+(?P<type>.+)")
-_CHOSEN = re.compile(r"#\d+|(?<=lambda\$)(\w+)\$\d+|(?<=access\$)\d+")
+_CHOSEN = re.compile(r"#\d+|(?<=lambda\$)(\w+)\$\d+|(?<=access\$)\d+|\borg([./])apache\2kafka\2(?:[a-z]\w*\2)*")
 _JUMP = re.compile("if|goto|jsr")
 
 

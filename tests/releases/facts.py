@@ -129,8 +129,8 @@ def differences(release: str, columns: Columns) -> list[TableDifference]:
 def before(release: str) -> str:
     """Return the newest release of the table that is older.
 
-    >>> before("4.2.2"), before("4.3.0"), before("4.9.1")
-    ('4.2.1', '4.2.2', '4.3.1')
+    >>> before("4.2.2"), before("4.3.0"), before("2.0.9")
+    ('4.2.1', '4.2.2', '2.0.1')
     """
     number = line_number(release)
     older = [each for each in RELEASES.values() if each.is_released and each.number < number]

@@ -83,6 +83,17 @@ def test_the_classes_of_every_generation_of_assignors_are_compared():
     assert not CLASSES.fullmatch(f"{internals}/StreamThread.class")
 
 
+def test_a_class_that_moved_to_another_package_is_no_difference():
+    old = [
+        "  void f(org.apache.kafka.common.utils.LogContext);",
+        "       0: invokevirtual #3 // Method org/apache/kafka/common/utils/LogContext.g:(Lorg/apache/kafka/Uuid;)V",
+    ]
+    moved = [line.replace("common/utils", "log/internals").replace("common.utils", "log.internals") for line in old]
+
+    assert members_of(old) == members_of(moved)
+    assert members_of(old) != members_of([line.replace("LogContext", "LogContexts") for line in old])
+
+
 def test_a_class_that_only_one_release_has_is_a_change():
     changes = class_changes({"A": {}}, {"B": {}}, ("4.2.1", "4.2.2"))
 

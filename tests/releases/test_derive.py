@@ -1,16 +1,21 @@
 """Rows that facts imply, beside the table; the jars themselves with ``-m java``."""
 
+import json
+from pathlib import Path
+
 import pytest
 from click.testing import CliRunner
 
+from tests.integration.group_log import Generation, StoredMember
 from tests.integration.kafka_jars import Unavailable
 from tests.releases import codec
 from tests.releases.__main__ import main
-from tests.releases.bounces import neighbour_bounces
+from tests.releases.bounces import neighbour_bounces, replay
 from tests.releases.codec import CodecAnswers, check_codec
 from tests.releases.derive import Derivation, as_text, derive
 from tests.releases.facts import columns_of, derived_row, differences, parse_facts, row_source
 from upgrade.release_behaviour import BOTH, COOPERATIVE, EAGER, behaviour_of
+from upgrade.releases import NEWEST
 
 FACTS = """\
 latest 11
@@ -72,6 +77,39 @@ def test_the_bounces_go_from_and_to_both_neighbours():
     pairs = [("4.2.1", "4.2.2"), ("4.2.2", "4.2.1"), ("4.3.0", "4.2.2"), ("4.2.2", "4.3.0")]
 
     assert pairs == neighbour_bounces("4.2.2")
+
+
+def test_a_bounce_to_a_release_that_the_table_lacks_is_stored_and_replayed_as_the_one_before():
+    path = Path(__file__).parents[1] / "captures/4.3.1-to-4.4.0.json"
+    capture = json.loads(path.read_text().replace('"4.4.0"', f'"{NEWEST.line}.99"'))
+    log = [
+        Generation(
+            "consumer",
+            each["generation"],
+            each["protocol"],
+            each["leader"],
+            0,
+            tuple(
+                StoredMember(
+                    member["member_id"],
+                    member["group_instance_id"],
+                    member["client_id"],
+                    client_host="",
+                    rebalance_timeout_ms=0,
+                    session_timeout_ms=0,
+                    subscription=bytes.fromhex(member["subscription"]),
+                    assignment=bytes.fromhex(member["assignment"]),
+                )
+                for member in each["members"]
+            ),
+        )
+        for each in capture["generations"]
+    ]
+    found = replay(("4.3.1", f"{NEWEST.line}.99"), log, capture["snapshots"])
+
+    assert found.agrees
+    assert ["4.3.1", f"{NEWEST.line}.99"] == json.loads(found.capture)["steps"]
+    assert f"{NEWEST.line}.99" in {each["step"] for each in json.loads(found.capture)["snapshots"]}
 
 
 def test_a_release_that_the_table_lacks_does_not_agree():

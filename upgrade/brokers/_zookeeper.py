@@ -1,5 +1,6 @@
 """The rolls of a cluster with ZooKeeper: the release, then the protocol, then the message format if there is a new one.
 
+A cluster that crosses both 2.4 and 3.6 stops in between, because no ZooKeeper serves brokers of both sides (KIP-902).
 Source: Kafka's upgrade notes, unchanged since 0.10 ("Upgrading to ... from ...").
 """
 
@@ -9,17 +10,25 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from upgrade.brokers.config import IBP, LMF, BrokerConfig
-from upgrade.brokers.protocol_versions import BrokerRelease, ProtocolVersion, version_named
+from upgrade.brokers.protocol_versions import BrokerRelease, ProtocolVersion, broker_release, version_named
 from upgrade.brokers.steps import BrokerStep, DowngradePath, DowngradeVerdict, NoUpgradePath, release_roll
 from upgrade.errors import ConfigException
 
 _CONSUMERS_READ_FORMAT_SINCE: Final = {1: "0.10.0", 2: "0.11.0"}
 """The first release whose consumers read a message format without conversion (upgrade notes)."""
 _OFFSET_SCHEMA_CHANGE: Final = version_named("2.1-IV0")
+_ZOOKEEPER_3_5_SINCE: Final = (2, 4)
+_ZOOKEEPER_3_8_SINCE: Final = (3, 6)
+_STOP: Final = broker_release("2.8.2")
+"""A release whose ZooKeeper client (3.5.9) is served by ZooKeeper 3.4 and by 3.8; any from 2.4 to 2.8 would do."""
 
 
 def upgrade_steps(origin: BrokerRelease, target: BrokerRelease, level: ProtocolVersion) -> Iterator[BrokerStep]:
     """Yield the steps to a newer release that still has ZooKeeper, from brokers that speak ``level``."""
+    if needs_stop(origin, target):
+        yield _binary_step(origin, _STOP, level, _pinned_settings(_STOP, level))
+        yield _ensemble_step(origin, level)
+        origin = _STOP
     pinned = _pinned_settings(target, level)
     if origin.number != target.number:
         yield _binary_step(origin, target, level, pinned) if level < target.newest else _patch_step(origin, target)
@@ -32,12 +41,42 @@ def upgrade_steps(origin: BrokerRelease, target: BrokerRelease, level: ProtocolV
             yield _message_format_step(target, level)
 
 
+def needs_stop(older: BrokerRelease, newer: BrokerRelease) -> bool:
+    """Whether no ZooKeeper serves brokers of both releases.
+
+    >>> [needs_stop(broker_release(older), broker_release("3.9")) for older in ("2.3", "2.4")]
+    [True, False]
+    """
+    return older.number < _ZOOKEEPER_3_5_SINCE and newer.number >= _ZOOKEEPER_3_8_SINCE
+
+
+def _ensemble_step(older: BrokerRelease, level: ProtocolVersion) -> BrokerStep:
+    return BrokerStep(
+        do="bounce every ZooKeeper server to a release from 3.5 on, one by one (3.8.3 or later for Kafka 3.8 and 3.9)",
+        why="brokers from 3.6 on have the ZooKeeper client 3.8, which needs a server from 3.5 on; a server of 3.8 "
+        f"does not serve brokers before 2.4, such as {older}",
+        if_skipped="ZooKeeper 3.4 does not support brokers of 3.6 or later: they seem to work until topics change",
+        release=_STOP.name,
+        settings=_pinned_settings(_STOP, level),
+        rolls=0,
+        way_back=DowngradePath(
+            DowngradeVerdict.OPEN, f"bounce every broker to {older} again, while no ZooKeeper server is of 3.8 or later"
+        ),
+        source="KIP-902, KAFKA-17434",
+    )
+
+
 def downgrade_steps(origin: BrokerRelease, target: BrokerRelease, level: ProtocolVersion) -> Iterator[BrokerStep]:
     """Yield the step to an older release; ``NoUpgradePath`` if the protocol has been raised beyond it."""
     if level > target.newest:
         raise NoUpgradePath(
             f"the brokers use {level}, which {target} does not support; Kafka's notes rule out a downgrade once {IBP} "
             "has been raised (KIP-778: before 3.0 not supported, though for many versions it can often be done)"
+        )
+    if needs_stop(target, origin):
+        raise NoUpgradePath(
+            f"no ZooKeeper serves brokers of both {origin} and {target} (KIP-902): first go back to {_STOP} and to "
+            "ZooKeeper 3.5 to 3.7, then plan from there"
         )
     settings = _pinned_settings(target, level)
     yield release_roll(

@@ -15,7 +15,7 @@ from typing import Final
 from attrs import evolve
 
 from upgrade.brokers import _kraft, _zookeeper
-from upgrade.brokers._upgrade_notes import upgrade_notes
+from upgrade.brokers._upgrade_notes import bad_releases, upgrade_notes
 from upgrade.brokers._zookeeper_migration import migration_steps
 from upgrade.brokers.drafts.persistent_metadata_version import persistent_metadata_rolls
 from upgrade.brokers.protocol_versions import OLDEST_KRAFT, BrokerRelease, MetadataMode, ProtocolVersion, broker_release
@@ -67,7 +67,9 @@ def advise_brokers(
     steps = tuple(
         evolve(step, source=f"none ({' and '.join(assumed)})") if step.release in concerned else step for step in steps
     )
-    return BrokerAdvice(origin.name, target.name, mode, steps, tuple(upgrade_notes(origin, target, mode)), assumed)
+    rolls = [broker_release(name) for name in dict.fromkeys(step.release for step in steps if step.rolls)]
+    notes = (*upgrade_notes(origin, target, mode), *bad_releases(rolls, mode))
+    return BrokerAdvice(origin.name, target.name, mode, steps, notes, assumed)
 
 
 def _assumptions(*releases: BrokerRelease) -> tuple[str, ...]:

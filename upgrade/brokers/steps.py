@@ -26,9 +26,9 @@ class DowngradeVerdict(Enum):
     OPEN = "open"
     """One roll is enough."""
     SAFE = "safe"
-    """metadata.version is lowered first, which loses nothing."""
+    """Levels are lowered first, which loses nothing."""
     LOSSY = "lossy"
-    """Lowering metadata.version would lose metadata, and Kafka refuses it."""
+    """Lowering the levels loses something: metadata, and Kafka refuses it, or what uses a feature."""
     CLOSED = "closed"
     """There is no way back."""
 
@@ -39,6 +39,8 @@ class DowngradePath:
 
     verdict: DowngradeVerdict
     how: str
+    levels: Mapping[str, int] = field(default=MappingProxyType({}), hash=False)
+    """The levels to lower first; empty if there are none, or if Kafka refuses to lower them."""
 
 
 @frozen(kw_only=True)
@@ -52,6 +54,8 @@ class BrokerStep:
     """The release that every broker has after the step."""
     settings: Mapping[str, str] = field(default=MappingProxyType({}), hash=False)
     """The relevant settings of every broker after the step, by Kafka's names."""
+    levels: Mapping[str, int] = field(default=MappingProxyType({}), hash=False)
+    """The levels that the step finalises, by feature: everything that its command raises or lowers."""
     rolls: int = 1
     """How often each broker is bounced."""
     way_back: DowngradePath
@@ -106,7 +110,7 @@ class BrokerAdvice:
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values. Names that the advice for Streams also has mean the same."""
-        steps = [{**asdict(step, value_serializer=_serialize), "settings": dict(step.settings)} for step in self.steps]
+        steps = [asdict(step, value_serializer=_serialize) for step in self.steps]
         return {
             "from": self.origin,
             "to": self.target,
@@ -119,4 +123,6 @@ class BrokerAdvice:
 
 
 def _serialize(_instance: Any, _attribute: Any, value: Any) -> Any:
-    return value.value if isinstance(value, Enum) else value
+    if isinstance(value, Enum):
+        return value.value
+    return dict(value) if isinstance(value, Mapping) else value

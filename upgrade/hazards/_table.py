@@ -18,6 +18,12 @@ _BEFORE_3_0: Final = ReleaseRange(before=(3, 0))
 _SINCE_3_0: Final = ReleaseRange((3, 0))
 _BEFORE_4_0: Final = ReleaseRange(before=(4, 0))
 _SINCE_4_0: Final = ReleaseRange((4, 0))
+_BEFORE_4_4: Final = ReleaseRange(before=(4, 4))
+_SINCE_4_4: Final = ReleaseRange((4, 4))
+_SHARED_BUILDERS: Final = "processors that return the same StoreBuilder from ConnectedStoreProvider#stores()"
+_COMPARE_TEXTS: Final = (
+    "compare the Topology#describe() texts of both releases (--topologies); if they differ, stop the group (--offline)"
+)
 
 _CHANGELOGS: Final = (
     Hazard(
@@ -283,15 +289,49 @@ _REST: Final = (
         remedy="close members in time: a grace period longer than KafkaStreams#close takes",
         source="KIP-1035, upgrade guide of 4.3",
     ),
+    # The upgrade guide names 4.5, but the jars of 4.4.0 have it.
     Hazard(
         name="shared-store-builders",
         about=HazardSubject.TASK_IDS,
-        origins=ReleaseRange(before=(4, 5)),
-        targets=ReleaseRange((4, 5)),
-        applies_to="processors that return the same StoreBuilder from ConnectedStoreProvider#stores()",
-        symptom="they are in one subtopology now: task ids change, and stores are restored",
-        remedy="compare the two Topology#describe() texts (--topologies)",
+        origins=_BEFORE_4_4,
+        targets=_SINCE_4_4,
+        applies_to=_SHARED_BUILDERS,
+        symptom="they are in one subtopology now: task ids change, stores are restored, and while old and new members "
+        "meet, a member can end with a TopologyException that names the difference",
+        remedy=_COMPARE_TEXTS,
         source="KAFKA-20464, upgrade guide of 4.5",
+        seen=("4.3.1", "4.4.0"),
+    ),
+    Hazard(
+        name="separate-store-builders",
+        about=HazardSubject.TASK_IDS,
+        origins=_SINCE_4_4,
+        targets=_BEFORE_4_4,
+        applies_to=_SHARED_BUILDERS,
+        symptom="they are in subtopologies of their own again: task ids change, and stores are restored",
+        remedy=_COMPARE_TEXTS,
+        source="KAFKA-20464, upgrade guide of 4.5",
+        seen=("4.4.0", "4.3.1"),
+    ),
+    Hazard(
+        name="application-server-checked",
+        about=HazardSubject.CONFIGURATION,
+        origins=_BEFORE_4_4,
+        targets=_SINCE_4_4,
+        applies_to="application.server that is neither empty nor host:port or protocol://host:port",
+        symptom="members do not start: ConfigException for application.server, which older configurations accept",
+        remedy="correct the value while the old release runs",
+        source="KIP-1245, upgrade guide of 4.4",
+        seen=("4.3.1", "4.4.0"),
+    ),
+    Hazard(
+        name="static-members-of-streams-groups",
+        about=HazardSubject.BROKERS,
+        targets=_SINCE_4_4,
+        applies_to="group.protocol=streams with group.instance.id, and brokers before 4.4",
+        symptom="members end with INVALID_REQUEST, also when brokers go back to a release before 4.4 later",
+        remedy="set group.instance.id when every broker is of 4.4 or later, and remove it before brokers go back",
+        source="upgrade guide of 4.4",
     ),
 )
 

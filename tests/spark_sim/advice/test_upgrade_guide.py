@@ -19,7 +19,7 @@ from spark_sim.search.cell_result import UpgradeResult
 from tests.spark_sim.made_up import MATRIX, everything, found
 from upgrade.planner import documented_hops
 from upgrade.plans import Obstacle, Plan, Upgrade, kip_268_plans
-from upgrade.releases import RELEASES
+from upgrade.releases import NEWEST, RELEASES
 
 
 def cell(origin, target, *safe):
@@ -143,9 +143,9 @@ def test_releases_with_the_same_ways_share_a_row(kept):
     _, rows = matrix_rows(kept)
     names = [row[1] for row in rows]
 
-    assert "4.0.0-4.3.1" in names
+    assert f"4.0.0-{NEWEST}" in names
     assert "2.2.2, 2.3.1" in names
-    assert 79 == sum(map(len, groups_of_releases(kept)))
+    assert sum(each.is_released for each in RELEASES.values()) == sum(map(len, groups_of_releases(kept)))
     assert len(rows) == guide_table(kept).row_count
 
 

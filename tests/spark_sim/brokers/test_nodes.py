@@ -14,11 +14,18 @@ def test_the_two_releases_with_tables_support_what_they_say(release, ranges):
     assert ranges == supported_ranges(broker_release(release), KAFKA_4)
 
 
-def test_a_release_in_between_supports_what_a_new_cluster_of_it_has():
-    found = supported_ranges(broker_release("4.0.0"), KAFKA_4)
+def test_a_release_in_between_supports_what_its_jars_say():
+    """Also levels that no new cluster of it has: 4.0.1 has ``eligible.leader.replicas.version`` 0 to 1."""
+    found = supported_ranges(broker_release("4.0.1"), KAFKA_4)
 
-    assert (7, 25) == found[METADATA_VERSION]
-    assert {"group.version", "kraft.version", METADATA_VERSION, "transaction.version"} == found.keys()
+    assert (7, 25) == found.pop(METADATA_VERSION)
+    assert {
+        "eligible.leader.replicas.version": (0, 1),
+        "group.version": (0, 1),
+        "kraft.version": (0, 1),
+        "transaction.version": (0, 2),
+    } == found
+    assert {METADATA_VERSION: (1, 3)} == supported_ranges(broker_release("3.2"), KAFKA_4)
 
 
 def test_before_kafka_4_ranges_begin_at_1():

@@ -41,14 +41,13 @@ def test_cells_that_may_differ_are_not_equivalent(one, other):
     assert equivalence_class(one) != equivalence_class(other)
 
 
-def test_79_releases_are_few_equivalence_classes():
+def test_all_releases_are_few_equivalence_classes():
     released = [release for release in RELEASES.values() if release.is_released]
     pairs = [Upgrade(origin, target, Plan.ONE_BOUNCE) for origin in released for target in released]
     template = cell("2.4.1", "3.9.2")
     kinds = {equivalence_class(evolve(template, upgrade=upgrade)) for upgrade in pairs}
 
-    assert 79 * 79 == len(pairs)
-    assert len(kinds) < 300
+    assert len(kinds) < 300 < len(pairs) // 20
 
 
 def test_task_assignors_matter_where_tasks_may_get_a_second_owner():

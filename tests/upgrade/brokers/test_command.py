@@ -61,7 +61,7 @@ def test_s6_it_prints_the_path_of_the_draft():
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        (("--brokers", "2.9", "4.3"), "unknown release of brokers '2.9'; known are 0.8.2 to 4.3"),
+        (("--brokers", "2.9", "4.3"), "unknown release of brokers '2.9'; known are 0.8.2 to "),
         (("--brokers", "2.8", "4.3", "--level", "x"), "Version x is not a valid version"),
         (("--brokers", "3.9", "4.3"), "say which"),
         (("--brokers", "2.8", "4.3", "--offline"), "--offline is for a Streams group"),

@@ -1,11 +1,12 @@
 """The advice for brokers, applied to a model cluster and compared with Kafka's own table of levels."""
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from upgrade.brokers._upgrade_notes import UPGRADE_NOTES
+from upgrade.brokers._upgrade_notes import BAD_RELEASES, UPGRADE_NOTES
 from upgrade.brokers._zookeeper_migration import MIGRATION
 from upgrade.brokers.config import IBP, LMF, BrokerConfig
 from upgrade.brokers.planner import advise_brokers
@@ -13,6 +14,8 @@ from upgrade.brokers.protocol_versions import NEWEST_OF_LINE, MetadataMode, brok
 from upgrade.brokers.rolling_cluster import RollingCluster
 from upgrade.brokers.steps import DowngradeVerdict
 from upgrade.errors import ConfigException, UpgradeError
+from upgrade.features.model.catalog import METADATA_VERSION
+from upgrade.releases import RELEASES
 
 EXPORTED = Path(__file__).parents[2] / "vectors/features"
 LINES = [broker_release(line) for line in NEWEST_OF_LINE if version_named("0.8.2") <= version_named(line)]
@@ -54,9 +57,9 @@ def test_a_new_message_format_waits_for_the_consumers():
 
 
 def test_from_protocol_3_0_on_the_format_comes_with_the_protocol():
-    found = advice("0.10.2", "3.9")
+    found = advice("0.10.2", "3.5.2", "zookeeper")
 
-    assert [{IBP: "0.10.2", LMF: "0.10.2"}, {IBP: "3.9"}] == settings(found)
+    assert [{IBP: "0.10.2", LMF: "0.10.2"}, {IBP: "3.5"}] == settings(found)
     assert "remove log.message.format.version" in found.steps[1].do
 
 
@@ -124,6 +127,86 @@ def test_after_the_protocol_is_raised_there_is_no_way_back():
     assert "the brokers use 2.8-IV1, which 2.1 does not support" in found.warnings[0]
 
 
+@pytest.mark.parametrize(
+    ("origin", "target", "stops"),
+    [
+        ("2.3", "3.9", True),
+        ("0.10.2", "3.6", True),
+        ("2.3.1", "3.5", False),
+        ("2.4", "3.9", False),
+        ("2.3", "4.3", True),
+    ],
+)
+def test_no_zookeeper_serves_brokers_before_2_4_and_from_3_6_on_so_the_plan_stops_in_between(origin, target, stops):
+    """KAFKA-17434: "it is not possible to upgrade" from one side to the other."""
+    found = advice(origin, target, "zookeeper")
+    releases = [step.release for step in found.steps]
+
+    assert stops == ("2.8.2" in releases)
+    if stops:
+        roll, ensemble, *_ = found.steps
+        assert roll.settings[IBP] == version_named(origin).config_value == ensemble.settings[IBP]
+        assert (0, "KIP-902, KAFKA-17434") == (ensemble.rolls, ensemble.source)
+        assert "bounce every ZooKeeper server to a release from 3.5 on" in ensemble.do
+
+
+@pytest.mark.parametrize("target", WITH_ZOOKEEPER, ids=str)
+def test_no_single_roll_crosses_both_releases(target):
+    for origin in below(target, WITH_ZOOKEEPER):
+        way = [origin.name, *(step.release for step in advise_brokers(origin, target, MetadataMode.ZOOKEEPER).steps)]
+        for before, after in pairwise(map(broker_release, way)):
+            assert not (before.number < (2, 4) and after.number >= (3, 6))
+
+
+def test_a_downgrade_over_both_releases_is_no_way():
+    found = advice("3.9", "2.3", "zookeeper", "2.3")
+
+    assert not found.is_possible
+    assert "no ZooKeeper serves brokers of both 3.9 and 2.3 (KIP-902): first go back to 2.8.2" in found.warnings[0]
+    assert advice("3.9", "2.8.2", "zookeeper", "2.3").is_possible
+    assert advice("2.8.2", "2.3", "zookeeper", "2.3").is_possible
+
+
+# Known bad releases
+
+
+@pytest.mark.parametrize(
+    ("origin", "target", "mode", "issues"),
+    [
+        ("3.4", "3.5.1", "kraft", ["KAFKA-15353"]),
+        ("3.4", "3.5", "zookeeper", ["KAFKA-15353"]),
+        ("3.4", "3.5.2", "kraft", []),
+        ("3.6", "3.5.1", "kraft", ["KAFKA-15353"]),
+        ("3.5.2", "3.6.0", "kraft", ["KAFKA-15653"]),
+        ("3.6.2", "3.7.0", "kraft", ["KAFKA-16583"]),
+        ("3.6.2", "3.7.0", "zookeeper", []),
+        ("4.1", "4.2.0", None, ["KAFKA-20254"]),
+        ("4.1", "4.2.1", None, []),
+    ],
+)
+def test_a_roll_to_a_known_bad_release_names_the_bug_and_the_fix(origin, target, mode, issues):
+    level = "3.5" if origin == "3.6" else None
+    found = [
+        bug for bug in BAD_RELEASES if any(bug.source in note for note in advice(origin, target, mode, level).warnings)
+    ]
+
+    assert issues == [bug.source.partition(",")[0] for bug in found]
+    for bug in found:
+        fixed = ".".join(map(str, bug.fixed))
+        assert any(
+            note.startswith(f"{target}: ") and f"take {fixed} or later" in note
+            for note in advice(origin, target, mode, level).warnings
+        )
+
+
+@pytest.mark.parametrize("bug", BAD_RELEASES, ids=lambda bug: bug.source)
+def test_a_bad_release_is_one_of_kafka_with_a_fix_in_its_line(bug):
+    names = {each.number for each in RELEASES.values() if each.is_released}
+
+    assert bug.fixed in names
+    assert bug.since == bug.fixed[:2]
+
+
 # To KRaft
 
 
@@ -160,7 +243,8 @@ def test_in_kraft_mode_one_roll_precedes_metadata_version():
     assert ["bounce every controller and broker to 4.3.1, one by one"] == [
         step.do for step in found.steps if step.rolls
     ]
-    assert found.steps[1].do.endswith("kafka-features upgrade --release-version 4.3")
+    assert "kafka-features upgrade --release-version 4.3 (it also sets kraft.version 1, " in found.steps[1].do
+    assert {METADATA_VERSION: 30, "streams.version": 1}.items() <= found.steps[1].levels.items()
     assert advice("3.3", "3.9", "kraft").steps[1].do.endswith("kafka-features upgrade --metadata 3.9")
 
 
@@ -204,9 +288,10 @@ def test_the_way_back_matches_kafkas_table(table):
             advise_brokers(target, origin, MetadataMode.KRAFT),
         )
 
-        assert (DowngradeVerdict.SAFE if safe and kept else DowngradeVerdict.LOSSY) is up.steps[-1].way_back.verdict, (
-            origin,
-            target,
+        back = up.steps[-1].way_back
+        assert bool(back.levels) is (safe and kept), (origin, target)
+        assert (DowngradeVerdict.SAFE if back.levels.keys() == {METADATA_VERSION} else DowngradeVerdict.LOSSY) is (
+            back.verdict
         )
         assert down.is_possible is (safe and kept)
 
@@ -221,9 +306,34 @@ def test_a_safe_downgrade_starts_with_metadata_version():
     assert "snapshot" in forget.do  # 4.1.1 failed on a higher level in the log of 4.3.1, lowered or not
 
     assert (0, "4.2.1", 1, "4.1.2") == (lower.rolls, lower.release, bounce.rolls, bounce.release)
-    assert "--feature metadata.version=27; and share.version, streams.version, if" in lower.do
+    assert lower.do.endswith("kafka-features downgrade --feature metadata.version=27 --feature streams.version=0")
+    assert "streams groups (group.protocol=streams) stop working" in lower.why
     assert "kafka-features downgrade --metadata 3.7" in advice("3.8", "3.7", "kraft").steps[0].do
-    assert "; and kraft.version, if 3.8 does not" in advice("3.9", "3.8", "kraft").steps[0].do
+    assert "a cluster with kraft.version 1 cannot go back" in advice("3.9", "3.8", "kraft").steps[0].why
+
+
+@pytest.mark.parametrize(
+    ("origin", "target", "verdict", "lowered"),
+    [
+        ("4.0", "4.1", DowngradeVerdict.SAFE, {METADATA_VERSION: 25}),
+        ("4.1", "4.2", DowngradeVerdict.LOSSY, {METADATA_VERSION: 27, "streams.version": 0}),
+        ("4.0", "4.2", DowngradeVerdict.LOSSY, {METADATA_VERSION: 25, "share.version": 0, "streams.version": 0}),
+        ("4.3", "4.4", DowngradeVerdict.LOSSY, {}),
+    ],
+)
+def test_the_way_back_lowers_everything_that_the_command_raised_and_the_older_release_lacks(
+    origin, target, verdict, lowered
+):
+    path = advice(origin, target).steps[-1].way_back
+
+    assert (verdict, lowered) == (path.verdict, dict(path.levels))
+
+
+def test_without_a_roll_the_way_back_lowers_every_feature_to_what_it_was():
+    path = advice("4.2", "4.2", level="4.1").steps[-1].way_back
+
+    assert {METADATA_VERSION: 27, "share.version": 0, "streams.version": 0} == dict(path.levels)
+    assert "bounce" not in path.how
 
 
 def test_a_level_that_was_never_raised_need_not_be_lowered():
@@ -268,15 +378,20 @@ def test_notes_apply_to_upgrades_across_their_release_in_their_mode():
     assert any("3.8.3" in note for note in advice("3.7", "3.8", "zookeeper").warnings)
     assert not any("3.8.3" in note for note in advice("3.7", "3.8", "kraft").warnings)
     assert () == advice("3.8", "3.9", "kraft").warnings == advice("2.8", "2.1", level="2.1").warnings
-    assert all(f"({note.source})" in " ".join(advice("0.8.2", "4.3").warnings) for note in UPGRADE_NOTES)
+    assert all(
+        f"({note.source})" in " ".join((*advice("0.8.2", "4.4").warnings, *advice("4.3", "4.4").warnings))
+        for note in UPGRADE_NOTES
+    )
 
 
 def test_as_json_it_has_plain_values():
     found = json.loads(json.dumps(advice("2.8", "4.3").as_json()))
 
     assert ("2.8", "4.3", "zookeeper", 5) == tuple(found[key] for key in ("from", "to", "mode", "rolls"))
-    assert {"do", "why", "if_skipped", "release", "settings", "rolls", "way_back", "source"} == set(found["steps"][0])
-    assert {"verdict": "open", "how": "bounce every broker to 2.8 again"} == found["steps"][0]["way_back"]
+    assert {"do", "why", "if_skipped", "release", "settings", "levels", "rolls", "way_back", "source"} == set(
+        found["steps"][0]
+    )
+    assert {"verdict": "open", "how": "bounce every broker to 2.8 again", "levels": {}} == found["steps"][0]["way_back"]
     assert isinstance(found["warnings"][0], str)
 
 

@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from tests.integration.kafka_jars import Unavailable, class_path, jvm
-from upgrade.hazards import HAZARDS
+from upgrade.hazards import HAZARDS, parse_subtopologies
 
 PROGRAM = Path(__file__).parents[1] / "java/Settings.java"
+SHARED_BUILDER = PROGRAM.with_name("SharedBuilder.java")
+SERVERS = ("host", "host:port", ":8080", "host:8080", "http://host:8080")
 GUARANTEES = [f"processing.guarantee={value}" for value in ("exactly_once", "exactly_once_beta", "exactly_once_v2")]
 SEEN = {row.name: row.seen for row in HAZARDS}
 CLASS_OF_JAVA = {7: 51, 8: 52, 11: 55}
@@ -24,6 +26,9 @@ TESTED = {
     "names-removed-in-4.0",
     "java-8",
     "java-11",
+    "shared-store-builders",
+    "separate-store-builders",
+    "application-server-checked",
 }
 
 pytestmark = [pytest.mark.java, pytest.mark.slow]
@@ -39,7 +44,8 @@ def jars(release):
 
 @cache
 def printed(release):
-    command = [*jvm(jars(release), "128m", "off"), str(PROGRAM), *GUARANTEES]
+    settings = [*GUARANTEES, *(f"application.server={value}" for value in SERVERS)]
+    command = [*jvm(jars(release), "128m", "off"), str(PROGRAM), *settings]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert 0 == done.returncode, done.stdout + done.stderr
     return done.stdout.splitlines()
@@ -111,3 +117,25 @@ def test_classes_are_of_a_newer_java(row, before, after):
     old, new = SEEN[row]
 
     assert (CLASS_OF_JAVA[before], CLASS_OF_JAVA[after]) == (java_of(old), java_of(new))
+
+
+def test_a_shared_store_builder_makes_one_subtopology():
+    def subtopologies(release):
+        command = [*jvm(jars(release), "128m", "off"), str(SHARED_BUILDER)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        assert 0 == done.returncode, done.stdout + done.stderr
+        return parse_subtopologies(done.stdout)
+
+    old, new = SEEN["shared-store-builders"]
+
+    assert (new, old) == SEEN["separate-store-builders"]
+    assert (2, 1) == (len(subtopologies(old)), len(subtopologies(new)))
+
+
+def test_application_server_is_checked():
+    old, new = SEEN["application-server-checked"]
+
+    assert {"OK"} == {outcome(old, f"application.server={value}") for value in SERVERS}
+    for value in SERVERS:
+        found = outcome(new, f"application.server={value}")
+        assert found.startswith("OK" if value.endswith("host:8080") else f"ConfigException Invalid value {value} for")

@@ -30,9 +30,10 @@ from upgrade.features.cli.click_support import (
 )
 from upgrade.features.client.command_config import CommandConfig
 from upgrade.features.client.errors import ApiError, FeatureUpdateFailed
-from upgrade.features.model.catalog import FeatureCatalog
+from upgrade.features.model.catalog import FeatureCatalog, version_key
 from upgrade.features.model.levels_of_releases import CATALOGS, NEWEST_CATALOG
 from upgrade.features.model.rpc import FeatureUpdate, Listener, UpgradeType
+from upgrade.release_names import parse_release_name
 
 if TYPE_CHECKING:
     from upgrade.features.client.feature_client import FeatureClient
@@ -117,14 +118,22 @@ def _level_options(verb: str, all_help: str) -> Callable[[F], F]:
         click.option(
             "--as-release",
             "catalog",
-            type=click.Choice(list(CATALOGS)),
+            metavar="RELEASE",
             default=NEWEST_CATALOG.release,
             show_default=True,
-            callback=lambda _context, _parameter, value: CATALOGS[value],
-            help="The release of Kafka whose levels --all uses.",
+            callback=lambda _context, _parameter, value: _catalog_named(value),
+            help="The release of Kafka whose levels --all uses, such as 4.2.",
         ),
     )
     return lambda command: reduce(lambda decorated, option: option(decorated), reversed(options), command)
+
+
+def _catalog_named(release: str) -> FeatureCatalog:
+    spelling = parse_release_name(release)
+    known = list(CATALOGS)
+    if spelling is None or version_key(spelling.number) not in CATALOGS:
+        raise click.BadParameter(f"expected a release of Kafka from {known[0]} to {known[-1]}, got {release!r}")
+    return CATALOGS[version_key(spelling.number)]
 
 
 _INT32_RANGE: Final = range(-(2**31), 2**31)

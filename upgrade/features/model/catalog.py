@@ -30,11 +30,6 @@ def version_key(text: str) -> str:
     return ".".join(parts[:counts]) if len(parts) > counts else text
 
 
-def is_cluster_feature(feature: str) -> bool:
-    """Whether a cluster can have the feature; others are for Kafka's own tests."""
-    return not feature.startswith(("test.", "unit.test."))
-
-
 @frozen
 class FeatureLevel:
     """One level of one feature."""
@@ -62,7 +57,7 @@ class FeatureLevel:
 class FeatureCatalog:
     """All levels of one release of Kafka: features in the order of Kafka, levels in rising order.
 
-    Some features are only for Kafka's own tests (``test.feature.version``).
+    Features that are only for Kafka's own tests (``test.feature.version``) are left out.
     """
 
     release: str
@@ -74,13 +69,13 @@ class FeatureCatalog:
 
     @property
     def features(self) -> tuple[str, ...]:
-        """The names of the features that a cluster can have, sorted.
+        """The names of the features, sorted.
 
         >>> from upgrade.features.model.levels_of_releases import NEWEST_CATALOG
         >>> NEWEST_CATALOG.features[:2]
         ('eligible.leader.replicas.version', 'group.version')
         """
-        return tuple(sorted(filter(is_cluster_feature, self.levels)))
+        return tuple(sorted(self.levels))
 
     @property
     def latest_production(self) -> FeatureLevel:
@@ -154,7 +149,7 @@ class FeatureCatalog:
         >>> NEWEST_CATALOG.default_levels(25)["transaction.version"]
         2
         """
-        others = (feature for feature in self.levels if feature != METADATA_VERSION and is_cluster_feature(feature))
+        others = (feature for feature in self.levels if feature != METADATA_VERSION)
         return {feature: self.default_level(feature, metadata) for feature in others}
 
     def default_level(self, feature: str, metadata: int) -> int:
@@ -168,7 +163,7 @@ class FeatureCatalog:
 
     def supported_range(self, feature: str) -> tuple[int, int]:
         """Return the lowest and the highest level that a node of this release supports; ``UnknownFeature``."""
-        levels = self._production_levels(feature) or self._levels_of(feature)
+        levels = self._production_levels(feature)
         return levels[0].number, levels[-1].number
 
     def supported_ranges(self) -> Mapping[str, tuple[int, int]]:

@@ -1,16 +1,17 @@
-"""The tables of feature levels in the jars of Kafka, one catalog for each release.
+"""The feature levels in the jars of Kafka: one catalog for each release line.
 
-Java: ``MetadataVersion`` and ``Feature`` of ``server-common``. The row of an unreleased level can still change: 3.9.2
-has other rows for 22 and 23 than 4.3.1.
+Java: ``MetadataVersion`` and ``Feature`` (before 4.0: ``Features``) of ``server-common``. The row of an unreleased
+level can still change: 3.9 has other rows for 22 and 23 than 4.0. All releases of a line have the same levels and
+defaults; only in 3.9.0, 3.9.1, 4.0.0, 4.0.1 and 4.1.0 ``kraft.version`` 1 depends on ``metadata.version`` 21.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from upgrade.features.model.catalog import METADATA_VERSION, FeatureCatalog, FeatureLevel, is_cluster_feature
+from upgrade.features.model.catalog import METADATA_VERSION, FeatureCatalog, FeatureLevel
 
 _RELEASED_METADATA_LEVELS: Final = (
     (1, "3.0-IV1", True),
@@ -43,6 +44,9 @@ _RELEASED_METADATA_LEVELS: Final = (
     (28, "4.2-IV0", False),
     (29, "4.2-IV1", False),
     (30, "4.3-IV0", True),
+    (31, "4.4-IV0", False),
+    (32, "4.4-IV1", True),
+    (33, "4.4-IV2", True),
 )
 """The released levels of metadata.version: number, name, whether the level changed the records."""
 
@@ -55,84 +59,89 @@ PRE_KRAFT_VERSIONS: Final = (
 """The older values of inter.broker.protocol.version, which have no level; 3.9.2 is the last release with them."""
 
 
-def _catalog(
-    kafka: str,
-    metadata: range,
-    unreleased: tuple[tuple[int, str, bool], ...],
-    bootstraps: Mapping[str, tuple[int, ...]],
-    depends: Mapping[tuple[str, int], Mapping[str, int]],
-) -> FeatureCatalog:
-    levels = {METADATA_VERSION: tuple(_metadata_levels(metadata, unreleased))}
-    for feature, found in bootstraps.items():
-        levels[feature] = tuple(
-            FeatureLevel(
-                feature,
-                number,
-                str(number),
-                bootstrap_metadata_version=bootstrap,
-                dependencies=MappingProxyType(dict(depends.get((feature, number), {}))),
-                is_production=is_cluster_feature(feature) and bootstrap in metadata,
-            )
-            for number, bootstrap in enumerate(found)
-        )
-    return FeatureCatalog(kafka, MappingProxyType(levels))
+_OLDEST_LEVEL: Final = 1
+_OLDEST_LEVEL_IN_4: Final = 7
+
+_BOOTSTRAPS: Final[Mapping[str, tuple[int, ...]]] = {
+    "kraft.version": (21,),
+    "transaction.version": (24, 24),
+    "group.version": (22,),
+    "eligible.leader.replicas.version": (26,),
+    "share.version": (28, 31),
+    "streams.version": (29,),
+}
+"""The other features in Kafka's order: for each level from 1 on, the metadata.version at which new clusters have it."""
+
+_DEPENDENCIES: Final[Mapping[tuple[str, int], Mapping[str, int]]] = {
+    ("eligible.leader.replicas.version", 1): {METADATA_VERSION: 23},
+}
+
+_Unreleased = tuple[tuple[int, str, bool], ...]
+_IN_4_0: Final = {
+    "kraft.version": 1,
+    "transaction.version": 2,
+    "group.version": 1,
+    "eligible.leader.replicas.version": 1,
+}
+_IN_4_1: Final = {**_IN_4_0, "share.version": 1, "streams.version": 0}
+_IN_4_2: Final = {**_IN_4_1, "streams.version": 1}
+_LINES: Final[Mapping[str, tuple[int, Mapping[str, int], _Unreleased]]] = {
+    "3.3.2": (7, {}, ()),
+    "3.4.1": (8, {}, ()),
+    "3.5.2": (11, {}, ()),
+    "3.6.2": (14, {}, ()),
+    "3.7.2": (19, {}, ((20, "3.8-IV0", True),)),
+    "3.8.1": (20, {}, ((21, "3.9-IV0", True),)),
+    "3.9.2": (21, {"kraft.version": 1, "transaction.version": 0}, ((22, "4.0-IV0", True), (23, "4.0-IV1", False))),
+    "4.0.2": (25, _IN_4_0, ((26, "4.1-IV0", False),)),
+    "4.1.2": (27, _IN_4_1, ((28, "4.2-IV0", False), (29, "4.2-IV1", False))),
+    "4.2.2": (29, _IN_4_2, ((30, "4.3-IV0", False),)),
+    "4.3.1": (30, _IN_4_2, ((31, "4.4-IV0", False),)),
+    "4.4.0": (33, {**_IN_4_2, "share.version": 2}, ((34, "4.5-IV0", False),)),
+}
+"""The newest release of each line: the highest level of each feature that it supports, and its unreleased levels.
+
+A level can be supported before new clusters have it: ``eligible.leader.replicas.version`` in 4.0, ``share.version`` in
+4.1.
+"""
 
 
-def _metadata_levels(production: range, unreleased: tuple[tuple[int, str, bool], ...]) -> list[FeatureLevel]:
-    released = [row for row in _RELEASED_METADATA_LEVELS if row[0] in production]
+def _catalog(release: str, newest: int, others: Mapping[str, int], unreleased: _Unreleased) -> FeatureCatalog:
+    oldest = _OLDEST_LEVEL_IN_4 if release >= "4" else _OLDEST_LEVEL
+    released = [row for row in _RELEASED_METADATA_LEVELS if oldest <= row[0] <= newest]
     rows = [(row, True) for row in released] + [(row, False) for row in unreleased]
-    return [
-        FeatureLevel(METADATA_VERSION, *row[:2], did_metadata_change=row[2], is_production=known) for row, known in rows
-    ]
+    metadata = tuple(
+        FeatureLevel(METADATA_VERSION, number, name, did_metadata_change=changed, is_production=production)
+        for (number, name, changed), production in rows
+    )
+    found = {name: tuple(_levels(name, highest, oldest)) for name, highest in others.items()}
+    return FeatureCatalog(release, MappingProxyType({METADATA_VERSION: metadata, **found}))
+
+
+def _levels(feature: str, highest: int, oldest: int) -> Iterator[FeatureLevel]:
+    for number, bootstrap in enumerate((oldest, *_BOOTSTRAPS[feature][:highest])):
+        needed = MappingProxyType(dict(_DEPENDENCIES.get((feature, number), {})))
+        yield FeatureLevel(feature, number, str(number), bootstrap, needed)
 
 
 CATALOGS: Final[Mapping[str, FeatureCatalog]] = MappingProxyType(
-    {
-        "3.9.2": _catalog(
-            "3.9.2",
-            range(1, 22),
-            unreleased=((22, "4.0-IV0", True), (23, "4.0-IV1", False)),
-            # For each level from 0 on, the level of metadata.version at which new clusters have it.
-            bootstraps={
-                "kraft.version": (1, 21),
-                "transaction.version": (1, 22, 22),
-                "test.feature.version": (1, 15, 22),
-            },
-            depends={("test.feature.version", 2): {METADATA_VERSION: 22}},
-        ),
-        "4.3.1": _catalog(
-            "4.3.1",
-            range(7, 31),
-            unreleased=((31, "4.4-IV0", False),),
-            bootstraps={
-                "kraft.version": (7, 21),
-                "transaction.version": (7, 24, 24),
-                "group.version": (7, 22),
-                "eligible.leader.replicas.version": (7, 26),
-                "share.version": (7, 28),
-                "streams.version": (7, 29),
-                "test.feature.version": (7, 15, 31),
-                "unit.test.feature.version.0": (7,),
-                "unit.test.feature.version.1": (7, 15),
-                "unit.test.feature.version.2": (7, 15),
-                "unit.test.feature.version.3": (7, 15),
-                "unit.test.feature.version.4": (7, 31),
-                "unit.test.feature.version.5": (7, 15),
-                "unit.test.feature.version.6": (7, 31),
-                "unit.test.feature.version.7": (7, 20),
-            },
-            depends={
-                ("eligible.leader.replicas.version", 1): {METADATA_VERSION: 23},
-                ("test.feature.version", 2): {METADATA_VERSION: 31},
-                ("unit.test.feature.version.3", 1): {"unit.test.feature.version.2": 1},
-                ("unit.test.feature.version.5", 1): {"unit.test.feature.version.4": 1},
-                ("unit.test.feature.version.6", 1): {METADATA_VERSION: 31},
-                ("unit.test.feature.version.7", 0): {METADATA_VERSION: 15},
-                ("unit.test.feature.version.7", 1): {METADATA_VERSION: 20},
-            },
-        ),
-    }
+    {release.rpartition(".")[0]: _catalog(release, *row) for release, row in _LINES.items()}
 )
-"""The catalogs by release of Kafka."""
+"""The catalogs by release line, the oldest first."""
 
-NEWEST_CATALOG: Final = CATALOGS["4.3.1"]
+NEWEST_CATALOG: Final = list(CATALOGS.values())[-1]
+_FIRST_CATALOG: Final = next(iter(CATALOGS.values()))
+
+
+def default_bootstraps(feature: str) -> tuple[int, ...]:
+    """Return the metadata.version at which new clusters have each level from 1 on; empty for an unknown feature."""
+    return _BOOTSTRAPS.get(feature, ())
+
+
+def catalog_of(line: str) -> FeatureCatalog:
+    """Return the levels of a release line of KRaft; before 3.3, which has no feature, those of 3.3.
+
+    >>> catalog_of("4.0").supported_range("eligible.leader.replicas.version")
+    (0, 1)
+    """
+    return CATALOGS.get(line, _FIRST_CATALOG)

@@ -60,7 +60,7 @@ def format_meta_properties(catalog: FeatureCatalog, metadata_version: str | None
             its newest released level.
 
     >>> from upgrade.features.model.levels_of_releases import CATALOGS
-    >>> dict(format_meta_properties(CATALOGS["3.9.2"]))
+    >>> dict(format_meta_properties(CATALOGS["3.9"]))
     {'metadata.version': '3.9-IV0'}
     """
     level = (

@@ -13,7 +13,9 @@ from upgrade.features.cli import click_support
 from upgrade.features.cli.commands import features
 from upgrade.features.client.errors import ApiError, FeatureUpdateFailed, Unreachable
 from upgrade.features.model.catalog import METADATA_VERSION
+from upgrade.features.model.levels_of_releases import NEWEST_CATALOG
 from upgrade.features.model.rpc import FeatureMetadata, FeatureUpdate, Listener, UpgradeType
+from upgrade.releases import NEWEST
 
 ERROR = ApiError(95, "INVALID_UPDATE_VERSION", "It cannot be.")
 SUPPORTED = {METADATA_VERSION: (7, 30), "group.version": (0, 1)}
@@ -204,9 +206,9 @@ def test_t2_upgrade_all():
     result = run(*BROKER, "upgrade", "--all", "--dry-run")
 
     assert 0 == result.status
-    assert (
-        "[Upgrade] Feature: metadata.version  ExistingFinalizedMaxVersion: 25  NewFinalizedMaxVersion: 30  Result: OK"
-    ) in result.out.splitlines()
+    newest = NEWEST_CATALOG.latest_production.number
+    levels = f"ExistingFinalizedMaxVersion: 25  NewFinalizedMaxVersion: {newest}"
+    assert f"[Upgrade] Feature: metadata.version  {levels}  Result: OK" in result.out.splitlines()
     assert FeatureUpdate(1) == Client.last.updated[0]["group.version"]
 
 
@@ -225,9 +227,25 @@ def test_t3_downgrade_all(client):
     ]
 
 
+@pytest.mark.parametrize("release", ["4.2", "4.2.1", "v4.2", "cp-8.2"])
+def test_t3_a_release_of_any_line_has_its_levels(release):
+    result = run(*BROKER, "downgrade", "--all", "--as-release", release)
+
+    assert (0, "Nothing to downgrade: no feature is above the levels of Kafka 4.2.2.\n") == (result.status, result.out)
+
+
+@pytest.mark.parametrize("release", ["3.2", "9.9", "x"])
+def test_t3_a_release_without_known_levels_is_refused(release):
+    result = run(*BROKER, "downgrade", "--all", "--as-release", release)
+
+    assert 1 == result.status
+    assert f"expected a release of Kafka from 3.3 to {NEWEST.line}, got '{release}'" in result.err
+
+
 def test_t3_nothing_to_do():
     result = run(*BROKER, "downgrade", "--all")
-    assert (0, "Nothing to downgrade: no feature is above the levels of Kafka 4.3.1.\n") == (result.status, result.out)
+    nothing = f"Nothing to downgrade: no feature is above the levels of Kafka {NEWEST_CATALOG.release}.\n"
+    assert (0, nothing) == (result.status, result.out)
     result = run(*BROKER, "downgrade", "--all", "--json")
     assert {"operation": "downgrade", "dryRun": False, "results": []} == json.loads(result.out)
     assert Client.last.updated is None
@@ -249,7 +267,8 @@ def test_a4_all_needs_to_know_what_is_there(client):
 
 def test_m10_version_mapping_and_dependencies_need_no_cluster():
     assert "metadata.version=25 (4.0)\n" in run("version-mapping", "--release-version", "4.0").out
-    assert 30 == json.loads(run("version-mapping", "--json").out)["levels"][METADATA_VERSION]
+    newest = NEWEST_CATALOG.latest_production.number
+    assert newest == json.loads(run("version-mapping", "--json").out)["levels"][METADATA_VERSION]
     assert 0 == run("--bootstrap-server", "nonsense", "version-mapping").status
     name = "eligible.leader.replicas.version"
     wanted = ("feature-dependencies", "--feature", f"{name}=1")

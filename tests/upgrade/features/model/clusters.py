@@ -6,10 +6,11 @@ from tests.upgrade.features.model import observed
 from upgrade.features.model.catalog import METADATA_VERSION
 from upgrade.features.model.cluster import FeatureCluster, Node
 from upgrade.features.model.dialects import KAFKA_4, KIP_584, KIP_778
-from upgrade.features.model.levels_of_releases import CATALOGS, NEWEST_CATALOG
+from upgrade.features.model.levels_of_releases import CATALOGS
 from upgrade.features.model.update_features import UpdateFeaturesRequest, UpdateItem, update_features
 
-OLD, NEW = CATALOGS["3.9.2"].supported_ranges(), NEWEST_CATALOG.supported_ranges()
+OF_4_3 = CATALOGS["4.3"]  # what was observed, was observed with it
+OLD, NEW = CATALOGS["3.9"].supported_ranges(), OF_4_3.supported_ranges()
 COORDINATOR, TRANSACTIONS = "group_coordinator", "transaction_coordinator"
 
 
@@ -41,7 +42,7 @@ def kip_778(*controllers, brokers=None, voter_ids=None, **further):
     )
 
 
-def finalized(metadata, catalog=NEWEST_CATALOG):
+def finalized(metadata, catalog=OF_4_3):
     """What a new cluster of a level has."""
     return {
         METADATA_VERSION: metadata,
@@ -52,7 +53,7 @@ def finalized(metadata, catalog=NEWEST_CATALOG):
 def kafka(metadata=25, *, broker=NEW, **further):
     """One node of both roles, as most rows of the observed table have it."""
     fields = {"brokers": {1: Node(1, broker)}, "controllers": {1: Node(1, NEW)}, "voter_ids": {1}, **further}
-    return FeatureCluster(dialect=KAFKA_4, active=1, finalized=finalized(metadata), epoch=463, **fields)
+    return FeatureCluster(dialect=KAFKA_4, catalog=OF_4_3, active=1, finalized=finalized(metadata), epoch=463, **fields)
 
 
 def setting(name, metadata):

@@ -17,7 +17,7 @@ from tests.java_oracle import compile_java
 from upgrade.features.model.catalog import METADATA_VERSION
 from upgrade.features.model.cluster import EventType, FeatureCluster, Node
 from upgrade.features.model.dialects import Code
-from upgrade.features.model.levels_of_releases import NEWEST_CATALOG
+from upgrade.features.model.levels_of_releases import CATALOGS
 from upgrade.features.model.registration import register_broker, start_broker
 from upgrade.features.model.update_features import UpdateFeaturesRequest, UpdateItem, update_features
 
@@ -78,7 +78,7 @@ def supports(draw):
 @st.composite
 def clusters(draw):
     """Clusters whose active controller is 4.3.1, and anything else besides it."""
-    local = {**NEWEST_CATALOG.supported_ranges(), METADATA_VERSION: (7, draw(st.sampled_from([30, 31])))}
+    local = {**CATALOGS["4.3"].supported_ranges(), METADATA_VERSION: (7, draw(st.sampled_from([30, 31])))}
     quorum = draw(st.sampled_from([{1}, {1, 2}, {1, 2, 3}]))
     others = {number for number in quorum - {1} if draw(st.integers(0, 5))}
     controllers = {1: Node(1, local), **{number: Node(number, draw(supports())) for number in sorted(others)}}

@@ -11,7 +11,7 @@ from upgrade.errors import FeatureError, UnknownLevel
 from upgrade.features.model.catalog import METADATA_VERSION
 from upgrade.features.model.cluster import EventType
 from upgrade.features.model.dialects import KAFKA_4, KIP_778
-from upgrade.features.model.levels_of_releases import CATALOGS
+from upgrade.features.model.levels_of_releases import catalog_of
 from upgrade.features.model.metadata_log import (
     FeatureLevelRecord,
     LoaderAction,
@@ -79,9 +79,9 @@ def test_i1_i2_a_level_outside_the_controllers_own_range_is_not_written(meta_pro
         initialize_metadata_version(kip_778({METADATA_VERSION: (7, 21)}), meta_properties)
 
 
-@pytest.mark.parametrize(("release", "level"), [("3.9.2", 21), ("4.3.1", 30)])
+@pytest.mark.parametrize(("release", "level"), [("3.9", 21), ("4.3", 30)])
 def test_m13_the_default_of_the_format_tool_is_the_newest_released_level_of_its_release(release, level):
-    catalog = CATALOGS[release]
+    catalog = catalog_of(release)
     cluster = evolve(kip_778({METADATA_VERSION: (1, 31)}), catalog=catalog)
     default = format_meta_properties(catalog)
 
@@ -90,9 +90,9 @@ def test_m13_the_default_of_the_format_tool_is_the_newest_released_level_of_its_
 
 
 def test_m13_the_format_tool_takes_a_level_of_its_release():
-    assert {METADATA_VERSION: "3.9-IV0"} == format_meta_properties(CATALOGS["4.3.1"], "3.9")
+    assert {METADATA_VERSION: "3.9-IV0"} == format_meta_properties(catalog_of("4.3"), "3.9")
     with pytest.raises(UnknownLevel, match=r"Unknown metadata.version '4\.3'"):
-        format_meta_properties(CATALOGS["3.9.2"], "4.3")
+        format_meta_properties(catalog_of("3.9"), "4.3")
 
 
 def test_i2_a_preview_cluster_begins_at_1():
