@@ -20,6 +20,7 @@ Validator = Callable[[str, Any], object]
 INT_MIN: Final = -(2**31)
 _MAX_VALUE: Final[Mapping[str, int]] = {"INT": 2**31 - 1, "LONG": 2**63 - 1}
 _MAX_NAME_LENGTH: Final = 249
+_TRIMMED: Final = "".join(map(chr, range(ord(" ") + 1)))
 _HOST_PORT: Final = re.compile(r"(?:[\w.%-]+|\[[\w:.%-]+\]):(?P<port>[0-9]{1,5})", re.ASCII)
 
 
@@ -37,7 +38,16 @@ def text_field(key: str, default: str | None = "", check: Validator | None = Non
         if check is not None:
             check(key, value)
 
-    return config_field(key, default, check_text, lambda value: value.strip() if isinstance(value, str) else value)
+    return config_field(key, default, check_text, lambda value: trim(value) if isinstance(value, str) else value)
+
+
+def trim(text: str) -> str:
+    r"""Remove what Kafka removes around a value: blanks and control characters. Java: ``String.trim``.
+
+    >>> trim("\x00 a\n")
+    'a'
+    """
+    return text.strip(_TRIMMED)
 
 
 def list_field(key: str, max_size: int) -> Any:
@@ -91,29 +101,6 @@ def validate_name(key: str, value: str) -> None:
     if not re.fullmatch(rf"[a-zA-Z0-9._-]{{1,{_MAX_NAME_LENGTH}}}", value) or value in {".", ".."}:
         why = f"expected 1 to {_MAX_NAME_LENGTH} of the characters a-z A-Z 0-9 . _ - and not . or .. alone"
         raise invalid_value(key, value, why)
-
-
-MAX_HOST_LENGTH: Final = 255
-"""The longest host name in characters; DNS allows 253 (RFC 1035)."""
-
-
-def parse_host_port(address: str) -> tuple[str, int]:
-    """Split ``host:port``; ``ConfigException`` for anything else.
-
-    Kafka takes host names of any length. But ``writeUTF`` of its leader fails on more than 65,535 bytes, and each
-    assignment repeats all host names.
-    """
-    host, _, port = address.rpartition(":")
-    if not host:
-        raise ConfigException(f"Error parsing host address {address}. Expected format host:port.")
-    if len(host) > MAX_HOST_LENGTH:
-        raise ConfigException(
-            f"expected a host name of at most {MAX_HOST_LENGTH} characters in application.server, got {len(host)}"
-        )
-    # Check the length first: int() raises its own error for thousands of digits.
-    if not (port.isascii() and port.isdigit() and len(port) <= 5 and int(port) <= 0xFFFF):
-        raise ConfigException(f"Invalid port supplied in {address} for config application.server")
-    return host, int(port)
 
 
 def parse_bootstrap_servers(text: str) -> str:

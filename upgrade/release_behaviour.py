@@ -50,6 +50,14 @@ class InterimStandby(enum.Enum):
     IF_STANDBY = "if the process has been a standby of the task"
 
 
+class EndPointFormat(enum.Enum):
+    """What ``application.server`` may be; ``upgrade.end_point`` reads it."""
+
+    ANY_PREFIX = "HOST:PORT, [HOST]:PORT, or either behind any other text"
+    SCHEME = "HOST:PORT, [HOST]:PORT, or either behind SCHEME://"
+    SCHEME_AND_NAMED_HOST = "the same, and the host is not empty (KIP-1245)"
+
+
 @frozen(kw_only=True, cache_hash=True)
 class ReleaseBehaviour:
     """One row: everything in which releases of Kafka differ."""
@@ -89,6 +97,8 @@ class ReleaseBehaviour:
     """The values of ``rack.aware.assignment.strategy`` besides ``none``."""
     encodes_missing_topics: bool = False
     """A missing source topic is answered with an error code. If not, the subtopologies that need it get no tasks."""
+    end_point_format: EndPointFormat = EndPointFormat.ANY_PREFIX
+    """The values of ``application.server`` that a member accepts."""
     copartition_exception: str = "TopologyBuilderException"
     """The Java exception for co-partitioned topics that differ in partitions."""
 
@@ -191,10 +201,14 @@ _CHANGES: Final[tuple[tuple[tuple[int, ...], Mapping[str, Any]], ...]] = (
     ((3, 8), {"rule_set": "today", "accepts": ("3.7",)}),
     ((3, 9), {"accepts": ("3.8",)}),
     # KAFKA-18839
-    ((4, 0), {"rebalance_protocols": COOPERATIVE, "accepts": ("3.9",)}),
+    (
+        (4, 0),
+        {"rebalance_protocols": COOPERATIVE, "end_point_format": EndPointFormat.SCHEME, "accepts": ("3.9",)},
+    ),
     ((4, 1), {"accepts": ("4.0",)}),
     (EAGER_VALUES_REMOVED_IN, {"accepts": ("4.1",), "rejects": (*PINNED_VERSIONS, *EAGER_LINES)}),
     ((4, 3), {"accepts": ("4.2",)}),
+    ((4, 4), {"end_point_format": EndPointFormat.SCHEME_AND_NAMED_HOST}),
 )
 
 _KAFKA_6054_FIX: Final = {"rule_set": "g1f", "upgrade_from": ("0.10.0",)}

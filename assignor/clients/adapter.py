@@ -44,6 +44,7 @@ from assignor.observability.events import (
     MemberClosed,
     MemberFailed,
     Observer,
+    RejoinDelayed,
     RejoinRequested,
     combine_observers,
 )
@@ -54,7 +55,7 @@ from assignor.protocol.member import ReceivedAssignment
 from assignor.rebalance_listener import OffsetSums, TaskRebalanceListener, check_listener
 from assignor.task_assignor import HIGH_AVAILABILITY, TaskAssignor
 from assignor.topology import Topology
-from probing.follow_up import FollowUpReason
+from probing.follow_up import FollowUpReason, RejoinHistory
 from subscription_codec import TopicPartition
 from upgrade import OURS, Release, StreamsConfig, StreamsSettings, as_streams_config
 
@@ -164,6 +165,8 @@ class ClientAdapter(ABC):
         self._notifier = ListenerNotifier(check_listener(listener), self._observe)
         self._join_reason: JoinReason | FollowUpReason = JoinReason.FIRST_JOIN
         self._next_join_reason: JoinReason | FollowUpReason | None = JoinReason.FIRST_JOIN
+        self._rejoins = self._feature_rejoins = RejoinHistory()
+        self._rejoins_now = False
         self._offset_sums: OffsetSums = None
         self._admin = admin
         self._on_levels = on_levels
@@ -199,6 +202,11 @@ class ClientAdapter(ABC):
     def identity(self) -> dict[str, str]:
         """Return what identifies this member in logs: its process id, and names that the client library has."""
         return {"process_id": str(self.assignor.member.process_id)}
+
+    @property
+    def rejoins_now(self) -> bool:
+        """Whether the last assignment has made the member rejoin at once."""
+        return self._rejoins_now
 
     def warn_of_reset(self, auto_offset_reset: str) -> None:
         """Warn of a consumer that starts at the end of a partition: Kafka Streams starts at the beginning."""
@@ -369,17 +377,39 @@ class ClientAdapter(ABC):
             await self._notifier.tasks_lost()
 
     def _schedule_follow_up(self, received: ReceivedAssignment) -> None:
-        """Rejoin immediately or at a given time, as the assignment asks; a newer assignment cancels a later rejoin."""
-        reason, at_ms = received.follow_up, received.rejoin_at_ms
-        if reason and received.rejoin:
-            self._request_rejoin(reason, received.rejoin)
-        elif reason and at_ms is not None:
-            self._observe(RejoinRequested(reason=reason, at_ms=at_ms))
-            self.call_later(max(0.0, at_ms / 1000 - time.time()), lambda: self._follow_up_due(received, reason))
+        """Rejoin immediately or at a given time, as the assignment asks; a newer assignment cancels a later rejoin.
 
-    def _follow_up_due(self, received: ReceivedAssignment, reason: FollowUpReason) -> None:
+        Rejoins that change nothing wait longer each time. A time that is over counts as immediately: if the clocks of
+        leader and member differ by more than the interval, it always is.
+        """
+        reason, at_ms = received.follow_up, received.rejoin_at_ms
+        self._rejoins_now = False
+        wait = 0.0 if at_ms is None else max(0.0, at_ms / 1000 - time.time())
+        if reason is None or wait > _SOON_SECONDS:
+            self._rejoins = RejoinHistory()
+        else:
+            self._rejoins = self._rejoins.after(reason, _content(received))
+            wait = max(wait, self._delay(self._rejoins, reason))
+        if reason is None:
+            return
+        mode = received.rejoin or probing.RejoinMode.KEEP_MEMBER_ID
+        if received.rejoin and not wait:
+            self._rejoins_now = True
+            self._request_rejoin(reason, mode)
+            return
+        if at_ms is not None:
+            self._observe(RejoinRequested(reason=reason, at_ms=at_ms))
+        self.call_later(wait, lambda: self._follow_up_due(received, reason, mode))
+
+    def _delay(self, rejoins: RejoinHistory, reason: JoinReason | FollowUpReason) -> float:
+        """Return how long to wait before a rejoin, and say so if it is not at once."""
+        if seconds := rejoins.wait_seconds:
+            self._observe(RejoinDelayed(reason=reason, repeats=rejoins.repeats, seconds=seconds))
+        return seconds
+
+    def _follow_up_due(self, received: ReceivedAssignment, reason: FollowUpReason, mode: probing.RejoinMode) -> None:
         if self.received_assignment is received and not self._closed:
-            self._request_rejoin(reason)
+            self._request_rejoin(reason, mode)
 
     def _request_rejoin(
         self, reason: JoinReason | FollowUpReason, mode: probing.RejoinMode = probing.RejoinMode.KEEP_MEMBER_ID
@@ -417,10 +447,22 @@ class ClientAdapter(ABC):
             return
         self.assignor.confirm_levels(self._observed_levels)
         if self._polls_as_leader and self.assignor.needs_rejoin_for(self._observed_levels):
-            self._request_rejoin(JoinReason.FEATURES)
+            self._rejoin_for_features()
         elif self._feature_watch and not self._polls_as_leader and not self.assignor.member.unconfirmed_levels:
             self._feature_watch.stop()
         self._announce_levels()
+
+    def _rejoin_for_features(self) -> None:
+        """Rejoin so that the group carries the observed levels; later if it has not carried them before."""
+        levels = self._observed_levels
+        self._feature_rejoins = self._feature_rejoins.after(JoinReason.FEATURES, tuple(sorted(levels.items())))
+        wait = self._delay(self._feature_rejoins, JoinReason.FEATURES)
+
+        def due() -> None:
+            if self._observed_levels == levels and self._polls_as_leader and not self._closed:
+                self._request_rejoin(JoinReason.FEATURES)
+
+        self.call_later(wait, due) if wait else due()
 
     def _announce_levels(self) -> None:
         levels = self.assignor.member.feature_levels
@@ -443,8 +485,16 @@ class ClientAdapter(ABC):
 
 
 _UNKNOWN_GENERATION: Final = -1
+_SOON_SECONDS: Final = 10.0
+"""A follow-up rebalance that is due by then counts as immediate; the shortest interval of Kafka is a minute."""
 _TOPIC_LOOKUP_SECONDS: Final = 5.0
 """How long a client may need to look up topics after its member has joined."""
+
+
+def _content(received: ReceivedAssignment) -> int:
+    """Return a number that is equal for assignments that say the same, but for the time of the next rebalance."""
+    versions = (received.version, received.supported_version, received.dropped)
+    return hash((*versions, frozenset(received.active), frozenset(received.standby)))
 
 
 def _sizes_by_member(encoded: Mapping[str, bytes]) -> dict[str, int]:

@@ -147,6 +147,19 @@ class RejoinRequested:
     """When, in milliseconds since 1970; None: now."""
 
 
+@frozen(kw_only=True)
+class RejoinDelayed:
+    """The member waits before it rejoins: the last rejoins for the same reason have changed nothing."""
+
+    reason: JoinReason | FollowUpReason
+
+    repeats: int
+    """How many rejoins in a row have changed nothing."""
+
+    seconds: float
+    """How long it waits."""
+
+
 @frozen
 class MemberFailed:
     """The member fails and stops."""
@@ -208,6 +221,7 @@ Event = (
     | AssignmentReceived
     | TasksChanged
     | RejoinRequested
+    | RejoinDelayed
     | MemberFailed
     | MemberClosed
     | MemberStarted

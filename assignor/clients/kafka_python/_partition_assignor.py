@@ -152,8 +152,8 @@ class StreamsPartitionAssignor(ClientAdapter, _private_api.AbstractPartitionAssi
     def on_assignment(self, assignment: MemberAssignment, generation: int) -> None:
         """Take the assignment, and rejoin if version probing asks for it (step 5)."""
         member_id = self.consumer.group_metadata().member_id
-        received = self.receive_assignment(assignment.encode(), MemberGeneration(generation, member_id))
-        self.joining = received.rejoin is not None
+        self.receive_assignment(assignment.encode(), MemberGeneration(generation, member_id))
+        self.joining = self.rejoins_now
 
     # -- called by ClientAdapter, on any thread (step 7) --------------------------------------------------------------
 
