@@ -16,6 +16,7 @@ from typing import Any, Final, Literal
 from attrs import evolve, frozen
 
 from subscription_codec.quirks import VERSION_2_TAIL
+from upgrade.config_types import EndPointFormat
 from upgrade.upgrade_from import EAGER_LINES, EAGER_VALUES_REMOVED_IN, PINNED_VERSIONS
 
 RebalanceProtocol = Literal["eager", "cooperative"]
@@ -50,14 +51,6 @@ class InterimStandby(enum.Enum):
     IF_STANDBY = "if the process has been a standby of the task"
 
 
-class EndPointFormat(enum.Enum):
-    """What ``application.server`` may be; ``upgrade.end_point`` reads it."""
-
-    ANY_PREFIX = "HOST:PORT, [HOST]:PORT, or either behind any other text"
-    SCHEME = "HOST:PORT, [HOST]:PORT, or either behind SCHEME://"
-    SCHEME_AND_NAMED_HOST = "the same, and the host is not empty (KIP-1245)"
-
-
 @frozen(kw_only=True, cache_hash=True)
 class ReleaseBehaviour:
     """One row: everything in which releases of Kafka differ."""
@@ -72,6 +65,9 @@ class ReleaseBehaviour:
     """The accepted values of ``upgrade.from``; empty: there is no such configuration, and a value is ignored."""
     rebalance_protocols: tuple[RebalanceProtocol, ...] = EAGER
     """The protocols that a member can offer."""
+    keeps_process_id: bool = False
+    """A process with persistent state stores keeps its process id in its state directory, so that a restarted one is
+    known to the leader (KAFKA-10716)."""
     leaves_on_close: bool = True
     """A closed member sends LeaveGroup. If not, its session times out, unless it is back before that."""
     task_assignor: TaskAssignorName = "cost-based"
@@ -176,7 +172,9 @@ _CHANGES: Final[tuple[tuple[tuple[int, ...], Mapping[str, Any]], ...]] = (
         },
     ),
     ((2, 6, 1), {"supported_version": 8}),
-    ((2, 7), {"rule_set": "g4c"}),
+    ((2, 6, 2), {"keeps_process_id": True}),
+    ((2, 7), {"rule_set": "g4c", "keeps_process_id": False}),
+    ((2, 7, 1), {"keeps_process_id": True}),
     ((2, 8), {"supported_version": 9}),
     ((3, 0), {"supported_version": 10}),
     ((3, 1), {"fails_on_missing_lag": False}),

@@ -17,12 +17,12 @@ from upgrade.config_types import (
     invalid_value,
     list_field,
     number_field,
+    parse_end_point,
     prefix_field,
     text_field,
     validate_name,
     validate_one_of,
 )
-from upgrade.end_point import parse_end_point
 from upgrade.errors import ConfigException, quote_input
 from upgrade.release_behaviour import CURRENT, UPGRADE_FROM
 from upgrade.releases import Release

@@ -326,6 +326,26 @@ class ClientAdapter(ABC):
         self._announce_levels()
         return received
 
+    def on_unsubscribed_topics(self, topics: Iterable[str], generation: MemberGeneration) -> None:
+        """5, instead: the member cannot take its assignment, as it does not subscribe to these topics of it.
+
+        It keeps what it had, and rejoins: the leader may be replaced by one with the same topology. Members of Kafka
+        rejoin at once, without end.
+        """
+        reason, named = JoinReason.NOT_SUBSCRIBED, tuple(sorted(topics))
+        self.generation = generation
+        self._rejoins = self._rejoins.after(reason, named)
+        wait = self._delay(self._rejoins, reason)
+        self._rejoins_now = not wait
+        if not self._rejoins.repeats:
+            log.warning("assigned %s, which this member does not subscribe to: its leader runs another topology", named)
+
+        def due() -> None:
+            if self.generation is generation and not self._closed:
+                self._request_rejoin(reason)
+
+        self.call_later(wait, due) if wait else due()
+
     async def on_join_complete(self) -> None:
         """6: the received assignment, if it could be decoded, is in force: call the listener."""
         received, self._pending_assignment = self._pending_assignment, None

@@ -47,7 +47,7 @@ from subscription_codec.consumer_protocol import (
     flatten_by_topic,
 )
 from upgrade import ConfigException
-from upgrade.end_point import parse_end_point
+from upgrade.config_types import parse_end_point
 
 _UUID: Final = re.compile(r"([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _KAFKA_UUID: Final = re.compile(r"[\w+/-]{22}", re.ASCII)

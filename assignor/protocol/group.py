@@ -34,7 +34,7 @@ from subscription_codec import (
 from subscription_codec.columns import INT64, TaskIds, TaskOffsetSums, from_big_endian, pack_task_ids
 from subscription_codec.consumer_protocol import TopicPartitions, decode_member_userdata
 from upgrade import ConfigException
-from upgrade.end_point import parse_end_point
+from upgrade.config_types import parse_end_point
 
 FUTURE_PROCESS_ID: Final = UUID(int=0)
 """The process id of all members with a future version, whose own cannot be decoded (Java: ``FUTURE_ID``)."""

@@ -57,7 +57,7 @@ from subscription_codec.consumer_protocol import (
     flatten_by_topic,
     group_by_topic,
 )
-from upgrade.end_point import parse_end_point
+from upgrade.config_types import parse_end_point
 from upgrade.release_behaviour import CURRENT, ReleaseBehaviour, ReportedTasks
 
 

@@ -219,7 +219,7 @@ class Group:
             lambda: f"{word} should be {expected}: { {name: each.hosts(word) for name, each in self.members.items()} }",
         )
 
-    def check_that_nobody_rejoins(self) -> None:
+    def check_that_no_member_rejoins(self) -> None:
         """Wait until no member of the last generation has a reason to rejoin at once: the group has settled."""
 
         def reasons() -> list[str]:

@@ -7,8 +7,8 @@ import pytest
 from tests.integration.kafka_jars import Unavailable
 from tests.upgrade.end_points import FILE, JARS, ask, drawn, systematic
 from upgrade import OURS, ConfigException, StreamsConfig, release_named
-from upgrade.end_point import MAX_HOST_LENGTH, parse_end_point
-from upgrade.release_behaviour import EndPointFormat, behaviour_of
+from upgrade.config_types import MAX_HOST_LENGTH, EndPointFormat, parse_end_point
+from upgrade.release_behaviour import behaviour_of
 
 ROWS = [json.loads(line) for line in FILE.open()]
 

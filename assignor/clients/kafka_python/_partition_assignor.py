@@ -100,6 +100,7 @@ class StreamsPartitionAssignor(ClientAdapter, _private_api.AbstractPartitionAssi
             consumer,
             on_join_prepare=lambda: self.on_join_prepare(lost=self.is_generation_lost),
             on_join_complete=self.on_join_complete,
+            on_unsubscribed_topics=self._on_unsubscribed_topics,
             on_close=lambda: self.on_close(lost=self.is_generation_lost),
         )
 
@@ -153,6 +154,11 @@ class StreamsPartitionAssignor(ClientAdapter, _private_api.AbstractPartitionAssi
         """Take the assignment, and rejoin if version probing asks for it (step 5)."""
         member_id = self.consumer.group_metadata().member_id
         self.receive_assignment(assignment.encode(), MemberGeneration(generation, member_id))
+        self.joining = self.rejoins_now
+
+    def _on_unsubscribed_topics(self, topics: Iterable[str], generation: int, member_id: str) -> None:
+        """Rejoin, now or later, instead of taking an assignment of another topology (step 5)."""
+        self.on_unsubscribed_topics(topics, MemberGeneration(generation, member_id))
         self.joining = self.rejoins_now
 
     # -- called by ClientAdapter, on any thread (step 7) --------------------------------------------------------------

@@ -35,6 +35,8 @@ from assignor.clients._library_names import instances_have, missing_names, unsup
 from assignor.clients.hooks import AsyncCall, run_after, run_before
 from assignor.clients.kafka_python import _offset_commit
 from assignor.clients.kafka_python._commit_queue import CommitQueue
+from subscription_codec import DecodeError
+from subscription_codec.consumer_protocol import decode_consumer_assignment
 
 __all__ = [
     "PRIVATE_NAMES",
@@ -199,6 +201,7 @@ def hook_rebalance_callbacks(
     *,
     on_join_prepare: Callable[[], Awaitable[None]],
     on_join_complete: Callable[[], Awaitable[None]],
+    on_unsubscribed_topics: Callable[[set[str], int, str], None],
     on_close: Callable[[], Awaitable[None]],
 ) -> None:
     """Call three coroutines on the I/O thread at these points of every rebalance.
@@ -217,8 +220,29 @@ def hook_rebalance_callbacks(
         await on_join_prepare()
 
     coordinator._on_join_prepare_async = run_before(preparing, coordinator._on_join_prepare_async)
-    coordinator._on_join_complete_async = run_after(coordinator._on_join_complete_async, on_join_complete)
+    coordinator._on_join_complete_async = run_after(
+        _report_unsubscribed_topics(consumer, on_unsubscribed_topics), on_join_complete
+    )
     coordinator._on_close_prepare_async = run_before(on_close, coordinator._on_close_prepare_async)
+
+
+def _report_unsubscribed_topics(consumer: Any, report: Callable[[set[str], int, str], None]) -> AsyncCall:
+    """Return ``_on_join_complete_async`` that reports an assignment which the consumer would refuse.
+
+    3.0.12 rejoins at once then, and again for the next one (cooperative), or raises a ``ValueError`` (eager).
+    """
+    original = consumer._coordinator._on_join_complete_async
+
+    @wraps(original)
+    async def completing(generation: int, member_id: str, protocol: str, assignment: bytes) -> Any:
+        with suppress(DecodeError):  # kafka-python raises its own error
+            assigned = {topic for topic, _ in decode_consumer_assignment(assignment).assigned_partitions}
+            if unsubscribed := assigned.difference(consumer.subscription() or ()):
+                report(unsubscribed, generation, member_id)
+                return None
+        return await original(generation, member_id, protocol, assignment)
+
+    return completing
 
 
 def _prepare_join_after_lost_generation(coordinator: Any) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
 
 from assignor.clients._listener_notifier import ListenerNotifier
-from assignor.clients.adapter import ClientAdapter
+from assignor.clients.adapter import ClientAdapter, MemberGeneration
 from assignor.cluster import ClusterSnapshot
 from assignor.errors import FatalError
 from assignor.observability.events import (
@@ -372,6 +372,27 @@ def test_probing_rebalances_that_change_nothing_keep_their_interval() -> None:
         )
         (wait,) = rejoins(member, later, 1)
         assert 590 < wait <= 600
+
+
+def test_a_member_under_a_leader_with_another_topology_backs_off_and_says_why(caplog: pytest.LogCaptureFixture) -> None:
+    """It rejoined without end beside members of Kafka, 118 times a minute."""
+    member, waited = Alone(), []
+    rebalanced(member)
+    for number in range(6):
+        member.later.clear()
+        member.on_unsubscribed_topics({"clicks"}, MemberGeneration(number, "m"))
+        assert member.rejoins_now == (not member.later)
+        waited += [seconds for seconds, _ in member.later] or [0.0]
+    assert [0, 0, 0, 1, 2, 4] == waited
+    assert ["rejoin"] * 3 == member.wants
+    assert 1 == sum("clicks" in record.getMessage() for record in caplog.records)
+
+    member.later[-1][1]()
+    assert ["rejoin"] * 4 == member.wants
+    rebalanced(member)  # another leader: the wait is over
+    member.generation = MemberGeneration(9, "m")
+    member.later[0][1]()
+    assert ["rejoin"] * 4 == member.wants
 
 
 def test_a_leader_whose_group_does_not_carry_its_levels_backs_off() -> None:

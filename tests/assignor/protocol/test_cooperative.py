@@ -366,7 +366,7 @@ def test_a_group_settles_with_end_points_in_every_form(release, leader):
     received = group.rebalance(leader=leader)
 
     assert {HostInfo("a", 1), HostInfo("::1", 2), HostInfo("c", 3)} == set(received["a"].hosts)
-    assert not any(each.follow_up for each in received.values())
+    assert not any(each.rejoin for each in received.values())
 
 
 def test_a_changed_version_comes_before_all_other_reasons():
