@@ -18,6 +18,7 @@ because client libraries continue after an exception of an assignor and a failed
 from __future__ import annotations
 
 import logging
+import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -55,7 +56,7 @@ from assignor.protocol.member import ReceivedAssignment
 from assignor.rebalance_listener import OffsetSums, TaskRebalanceListener, check_listener
 from assignor.task_assignor import HIGH_AVAILABILITY, TaskAssignor
 from assignor.topology import Topology
-from probing.follow_up import FollowUpReason, RejoinHistory
+from probing.follow_up import MAX_WAIT_SECONDS, FollowUpReason, RejoinHistory
 from subscription_codec import TopicPartition
 from upgrade import OURS, Release, StreamsConfig, StreamsSettings, as_streams_config
 
@@ -165,7 +166,8 @@ class ClientAdapter(ABC):
         self._notifier = ListenerNotifier(check_listener(listener), self._observe)
         self._join_reason: JoinReason | FollowUpReason = JoinReason.FIRST_JOIN
         self._next_join_reason: JoinReason | FollowUpReason | None = JoinReason.FIRST_JOIN
-        self._rejoins = self._feature_rejoins = RejoinHistory()
+        self._rejoins = self._feature_rejoins = self._handovers = RejoinHistory()
+        self._handed_over_at = -math.inf
         self._rejoins_now = False
         self._offset_sums: OffsetSums = None
         self._admin = admin
@@ -198,6 +200,9 @@ class ClientAdapter(ABC):
     @abstractmethod
     def call_later(self, seconds: float, call: Callable[[], None]) -> None:
         """Call something after so many seconds, on the thread or in the event loop that rebalances."""
+
+    def withdraw_rejoin(self) -> None:  # noqa: B027  # an eager library does not request any
+        """Withdraw the rejoin that the library requests after a revocation (cooperative)."""
 
     def identity(self) -> dict[str, str]:
         """Return what identifies this member in logs: its process id, and names that the client library has."""
@@ -352,8 +357,7 @@ class ClientAdapter(ABC):
         if received is None:
             return
         if self.assignor.member.cooperative and self._notifier.owned_tasks.active.keys() - received.active.keys():
-            # The client library rejoins by itself after a revocation.
-            self._next_join_reason = self._next_join_reason or JoinReason.HANDED_OVER
+            self._rejoin_after_revocation(received)
         await self._notifier.tasks_received(received)
 
     async def on_close(self, *, lost: bool = False) -> None:
@@ -427,9 +431,28 @@ class ClientAdapter(ABC):
             self._observe(RejoinDelayed(reason=reason, repeats=rejoins.repeats, seconds=seconds))
         return seconds
 
-    def _follow_up_due(self, received: ReceivedAssignment, reason: FollowUpReason, mode: probing.RejoinMode) -> None:
+    def _follow_up_due(
+        self,
+        received: ReceivedAssignment,
+        reason: JoinReason | FollowUpReason,
+        mode: probing.RejoinMode = probing.RejoinMode.KEEP_MEMBER_ID,
+    ) -> None:
         if self.received_assignment is received and not self._closed:
             self._request_rejoin(reason, mode)
+
+    def _rejoin_after_revocation(self, received: ReceivedAssignment) -> None:
+        """Note why the client library rejoins by itself; make it wait if tasks move back and forth without end."""
+        now = time.monotonic()
+        if now - self._handed_over_at > _FORGOTTEN_SECONDS:
+            self._handovers = RejoinHistory()
+        self._handed_over_at = now
+        reason = JoinReason.HANDED_OVER
+        self._handovers = self._handovers.after(reason, _content(received))
+        if self._next_join_reason is None and (wait := self._delay(self._handovers, reason)):
+            self.withdraw_rejoin()
+            self.call_later(wait, lambda: self._follow_up_due(received, reason))
+        else:
+            self._next_join_reason = self._next_join_reason or reason
 
     def _request_rejoin(
         self, reason: JoinReason | FollowUpReason, mode: probing.RejoinMode = probing.RejoinMode.KEEP_MEMBER_ID
@@ -505,6 +528,8 @@ class ClientAdapter(ABC):
 
 
 _UNKNOWN_GENERATION: Final = -1
+_FORGOTTEN_SECONDS: Final = 2 * MAX_WAIT_SECONDS
+"""After so much time a member that hands over the same tasks again does not do it in vain."""
 _SOON_SECONDS: Final = 10.0
 """A follow-up rebalance that is due by then counts as immediate; the shortest interval of Kafka is a minute."""
 _TOPIC_LOOKUP_SECONDS: Final = 5.0

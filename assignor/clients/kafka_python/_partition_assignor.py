@@ -167,6 +167,10 @@ class StreamsPartitionAssignor(ClientAdapter, _private_api.AbstractPartitionAssi
         """Make the next ``poll`` rejoin."""
         _private_api.request_rejoin(self.consumer)
 
+    def withdraw_rejoin(self) -> None:
+        """Make the next ``poll`` not rejoin, although the consumer has revoked partitions."""
+        _private_api.withdraw_rejoin(self.consumer)
+
     def leave_and_join(self) -> None:
         """Make the next ``poll`` leave the group and join it as a new member."""
         _private_api.leave_group(self.consumer)

@@ -70,6 +70,7 @@ __all__ = [
     "session_seconds",
     "shut_down",
     "socket_of",
+    "withdraw_rejoin",
 ]
 
 TESTED_VERSIONS: Final = "3.0.0 to 3.0.12"
@@ -108,6 +109,7 @@ PRIVATE_NAMES: Final = (
     "_coordinator.maybe_leave_group_async",
     "_coordinator.need_rejoin",
     "_coordinator.poll",
+    "_coordinator.rejoin_needed",
     "_coordinator.rejoining",
     "_coordinator.request_rejoin",
     "_coordinator.reset_generation",
@@ -181,6 +183,11 @@ def call_later(consumer: Any, seconds: float, call: Callable[[], None]) -> None:
 def request_rejoin(consumer: Any) -> None:
     """Make the next ``poll`` rejoin, with the member id."""
     consumer._coordinator.request_rejoin()
+
+
+def withdraw_rejoin(consumer: Any) -> None:
+    """Take back ``request_rejoin``, also that of the consumer itself after a revocation."""
+    consumer._coordinator.rejoin_needed = False
 
 
 def leave_group(consumer: Any) -> None:

@@ -395,6 +395,37 @@ def test_a_member_under_a_leader_with_another_topology_backs_off_and_says_why(ca
     assert ["rejoin"] * 4 == member.wants
 
 
+def test_tasks_that_move_back_and_forth_without_end_are_handed_over_more_slowly() -> None:
+    class Withdrawing(Alone):
+        def withdraw_rejoin(self) -> None:
+            self.wants.append("withdraw")
+
+    seen: list[Event] = []
+    member = Withdrawing(observer=seen.append)
+    rebalanced(member)
+    everything = member.received_assignment
+    nothing = evolve(everything, active={}, partitions=())
+
+    def handed_over() -> None:
+        for received in (everything, nothing):
+            member.received_assignment = member._pending_assignment = evolve(received)
+            member._next_join_reason = None
+            at_once(member.on_join_complete())
+
+    for _ in range(6):
+        handed_over()
+
+    assert ["withdraw"] * 3 == member.wants
+    assert [1, 2, 4] == [seconds for seconds, _ in member.later]
+    assert [JoinReason.HANDED_OVER] * 3 == [event.reason for event in seen if isinstance(event, RejoinDelayed)]
+    member.later[-1][1]()
+    assert "rejoin" == member.wants[-1]
+
+    member._handed_over_at -= 10_000  # hours later it is no repetition
+    handed_over()
+    assert 3 == len(member.later)
+
+
 def test_a_leader_whose_group_does_not_carry_its_levels_backs_off() -> None:
     member = Alone(watches=["finality"])
     member._polls_as_leader = True
