@@ -327,8 +327,7 @@ class StreamsMembership(Membership):
         match rule.reaction:
             case ErrorReaction.REJOIN:
                 self._suspend()
-                if self._timer.failures == 1:  # after a second error in a row it waits: at once has not helped
-                    self._timer = self._timer.without_backoff()
+                self._timer = self._timer.on_removed()
             case ErrorReaction.FIND_COORDINATOR:
                 self._coordinator.forget()
             case ErrorReaction.REPORT if not self._error_queued:
