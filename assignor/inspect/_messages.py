@@ -229,9 +229,9 @@ def _end_point_missing(name: str, end_point: str, hosts: Sequence[str]) -> str:
 
 def _not_subscribed(name: str, topics: Sequence[str]) -> str:
     return (
-        f"{name} has partitions of {join_names(topics)} and does not subscribe to {_them(topics)}: "
-        "the leader runs another topology, and the member fails or rejoins without end; give a changed topology a new "
-        "application.id, or bounce all members to it"
+        f"{name} has partitions of {join_names(topics)} and does not subscribe to {_them(topics)}: unless it does so "
+        "by a pattern, the leader runs another topology, and the member fails or rejoins without end; give a changed "
+        "topology a new application.id, or stop all members before they start with it"
     )
 
 
