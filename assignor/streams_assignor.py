@@ -69,6 +69,7 @@ class StreamsAssignor:
         config = as_streams_config(config)
         rules = BY_NAME[release.rule_set]
         version = MemberVersion.initial(rules.member, release.supported_version, config.pinned_version(release))
+        config.end_point(release)  # raises what a member of that release raises
         process_id, watched = process_id or uuid4(), _check_watches(release, watches)
         self.topology: Final = topology
         self.release: Final = release

@@ -6,8 +6,9 @@ Java: ``StreamsPartitionAssignor.maybeScheduleFollowupRebalance``; ``StreamThrea
 from __future__ import annotations
 
 import enum
+from typing import Final
 
-from attrs import frozen
+from attrs import field, frozen
 
 from probing.rules import MemberRules
 from subscription_codec.records import IMMEDIATELY, NO_FOLLOW_UP
@@ -56,3 +57,46 @@ def schedule_follow_up(
     if next_rebalance_ms == IMMEDIATELY:
         return FollowUp(IMMEDIATELY, FollowUpReason.WITHHELD)
     return FollowUp(next_rebalance_ms, FollowUpReason.PROBING) if next_rebalance_ms < NO_FOLLOW_UP else FollowUp()
+
+
+MAX_REPEATS: Final = 3
+"""So many rejoins in a row for the same reason, to the same effect, come at once; the next ones wait."""
+FIRST_WAIT_SECONDS: Final = 1.0
+MAX_WAIT_SECONDS: Final = 600.0
+"""Kafka's default of ``probing.rebalance.interval.ms``: the time between two rebalances that may be in vain."""
+_REMEMBERED: Final = 8
+
+
+@frozen
+class RejoinHistory:
+    """The rejoins that a member has asked for in a row for one reason, to bound those that change nothing.
+
+    Two members that understand each other differently, or a clock that is wrong, would make the group rebalance without
+    end: Kafka's members have no such bound.
+    """
+
+    reason: enum.Enum | None = None
+    seen: tuple[object, ...] = field(default=(), repr=False)
+    """What the member had when it asked: the last ones."""
+    repeats: int = 0
+    """The rejoins in a row after which the member had what it had had before."""
+
+    def after(self, reason: enum.Enum, found: object) -> RejoinHistory:
+        """Return the history once the member asks again; ``found`` stands for what it has now.
+
+        >>> from probing import FollowUpReason
+        >>> history = RejoinHistory()
+        >>> for _ in range(5):
+        ...     history = history.after(FollowUpReason.END_POINT, "the same assignment")
+        >>> history.repeats, history.wait_seconds
+        (4, 2.0)
+        """
+        seen = self.seen if reason is self.reason else ()
+        repeats = self.repeats + 1 if found in seen else 0
+        return RejoinHistory(reason, (*(each for each in seen if each != found), found)[-_REMEMBERED:], repeats)
+
+    @property
+    def wait_seconds(self) -> float:
+        """How long the member waits before it rejoins: twice as long each time."""
+        in_vain = self.repeats - MAX_REPEATS
+        return 0.0 if in_vain < 0 else min(FIRST_WAIT_SECONDS * 2.0 ** min(in_vain, 32), MAX_WAIT_SECONDS)

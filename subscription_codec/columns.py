@@ -343,6 +343,11 @@ class SortedPartitions(Column[TopicPartition]):
                 return False
         return True
 
+    @property
+    def topics(self) -> Sequence[str]:
+        """The topics of the partitions, sorted."""
+        return self._topics
+
     def by_topic(self) -> Iterator[tuple[str, array[int]]]:
         """Yield each topic with its partitions."""
         firsts = (0, *self._ends)

@@ -54,7 +54,8 @@ def all_encoded(capture):
             yield member["subscription"], member["assignment"]
     for snapshot in capture["snapshots"]:
         for member in snapshot["members"]:
-            yield member["metadata"], member["assignment"]
+            if "metadata" in member:  # some captures have only the ids: the generations have all that was sent
+                yield member["metadata"], member["assignment"]
 
 
 @each_capture

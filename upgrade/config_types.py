@@ -6,6 +6,7 @@ parsed and lists are split at commas. Java: ``ConfigDef``.
 
 from __future__ import annotations
 
+import enum
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
@@ -20,6 +21,7 @@ Validator = Callable[[str, Any], object]
 INT_MIN: Final = -(2**31)
 _MAX_VALUE: Final[Mapping[str, int]] = {"INT": 2**31 - 1, "LONG": 2**63 - 1}
 _MAX_NAME_LENGTH: Final = 249
+_TRIMMED: Final = "".join(map(chr, range(ord(" ") + 1)))
 _HOST_PORT: Final = re.compile(r"(?:[\w.%-]+|\[[\w:.%-]+\]):(?P<port>[0-9]{1,5})", re.ASCII)
 
 
@@ -37,7 +39,16 @@ def text_field(key: str, default: str | None = "", check: Validator | None = Non
         if check is not None:
             check(key, value)
 
-    return config_field(key, default, check_text, lambda value: value.strip() if isinstance(value, str) else value)
+    return config_field(key, default, check_text, lambda value: trim(value) if isinstance(value, str) else value)
+
+
+def trim(text: str) -> str:
+    r"""Remove what Kafka removes around a value: blanks and control characters. Java: ``String.trim``.
+
+    >>> trim("\x00 a\n")
+    'a'
+    """
+    return text.strip(_TRIMMED)
 
 
 def list_field(key: str, max_size: int) -> Any:
@@ -93,27 +104,61 @@ def validate_name(key: str, value: str) -> None:
         raise invalid_value(key, value, why)
 
 
-MAX_HOST_LENGTH: Final = 255
-"""The longest host name in characters; DNS allows 253 (RFC 1035)."""
+class EndPointFormat(enum.Enum):
+    """What ``application.server`` may be; see ``parse_end_point``."""
+
+    ANY_PREFIX = "HOST:PORT, [HOST]:PORT, or either behind any other text"
+    SCHEME = "HOST:PORT, [HOST]:PORT, or either behind SCHEME://"
+    SCHEME_AND_NAMED_HOST = "the same, and the host is not empty (KIP-1245)"
 
 
-def parse_host_port(address: str) -> tuple[str, int]:
-    """Split ``host:port``; ``ConfigException`` for anything else.
+MAX_HOST_LENGTH: Final = 0xFFFF
+"""The bytes of the longest host name that an assignment can carry. Kafka's leader fails on a longer one."""
+_MAX_PORT: Final = 2**31 - 1
+_HOST_CHARACTERS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-%._:"
+_SCHEME_AND_HOST: Final = re.compile(r"(?:[0-9A-Za-z%._-]*://)?\[?([0-9A-Za-z%._:-]*)\]?")
+_LINE_ENDS: Final = re.compile("[\n\r\x85\u2028\u2029]")
 
-    Kafka takes host names of any length. But ``writeUTF`` of its leader fails on more than 65,535 bytes, and each
-    assignment repeats all host names.
+
+def parse_end_point(address: str, accepted: EndPointFormat = EndPointFormat.ANY_PREFIX) -> tuple[str, int] | None:
+    """Return host and port of ``application.server``; None if it is blank.
+
+    All members of a group must find the same host in the same text: a member looks for its own host among those that
+    the leader has found, and rejoins if it is not there (``FollowUpReason.END_POINT``). Where several formats accept a
+    text, they find the same. ``ANY_PREFIX`` accepts what any other accepts.
+    Java: ``HostInfo.buildFromEndpoint`` with ``Utils.getHost`` and ``Utils.getPort``.
+
+    Raises:
+        ConfigException: Kafka refuses it, or the host has more than ``MAX_HOST_LENGTH`` characters.
+
+    >>> parse_end_point("http://[::1]:8080")
+    ('::1', 8080)
     """
-    host, _, port = address.rpartition(":")
-    if not host:
-        raise ConfigException(f"Error parsing host address {address}. Expected format host:port.")
+    if not trim(address):
+        return None
+    before, colon, digits = address.rpartition(":")
+    host = _find_host(before, accepted) if colon and digits.isascii() and digits.isdigit() else None
+    if host is None or (accepted is EndPointFormat.SCHEME_AND_NAMED_HOST and not host):
+        raise ConfigException(f"Error parsing host address {quote_input(address)}. Expected format host:port.")
+    # Check the length first: int() raises its own error for thousands of digits.
+    port = digits.lstrip("0") or "0"
+    if len(port) > len(str(_MAX_PORT)) or int(port) > _MAX_PORT:
+        raise ConfigException(f"Invalid port supplied in {quote_input(address)} for config application.server")
     if len(host) > MAX_HOST_LENGTH:
         raise ConfigException(
             f"expected a host name of at most {MAX_HOST_LENGTH} characters in application.server, got {len(host)}"
         )
-    # Check the length first: int() raises its own error for thousands of digits.
-    if not (port.isascii() and port.isdigit() and len(port) <= 5 and int(port) <= 0xFFFF):
-        raise ConfigException(f"Invalid port supplied in {address} for config application.server")
     return host, int(port)
+
+
+def _find_host(before: str, accepted: EndPointFormat) -> str | None:
+    """Return the host in the text before the port, in linear time; None if there is none."""
+    if accepted is not EndPointFormat.ANY_PREFIX:
+        found = _SCHEME_AND_HOST.fullmatch(before)
+        return found[1] if found else None
+    before = before.removesuffix("]")
+    prefix = before.rstrip(_HOST_CHARACTERS)
+    return None if _LINE_ENDS.search(prefix) else before[len(prefix) :]
 
 
 def parse_bootstrap_servers(text: str) -> str:

@@ -16,6 +16,7 @@ from typing import Any, Final, Literal
 from attrs import evolve, frozen
 
 from subscription_codec.quirks import VERSION_2_TAIL
+from upgrade.config_types import EndPointFormat
 from upgrade.upgrade_from import EAGER_LINES, EAGER_VALUES_REMOVED_IN, PINNED_VERSIONS
 
 RebalanceProtocol = Literal["eager", "cooperative"]
@@ -64,6 +65,9 @@ class ReleaseBehaviour:
     """The accepted values of ``upgrade.from``; empty: there is no such configuration, and a value is ignored."""
     rebalance_protocols: tuple[RebalanceProtocol, ...] = EAGER
     """The protocols that a member can offer."""
+    keeps_process_id: bool = False
+    """A process with persistent state stores keeps its process id in its state directory, so that a restarted one is
+    known to the leader (KAFKA-10716)."""
     leaves_on_close: bool = True
     """A closed member sends LeaveGroup. If not, its session times out, unless it is back before that."""
     task_assignor: TaskAssignorName = "cost-based"
@@ -89,6 +93,8 @@ class ReleaseBehaviour:
     """The values of ``rack.aware.assignment.strategy`` besides ``none``."""
     encodes_missing_topics: bool = False
     """A missing source topic is answered with an error code. If not, the subtopologies that need it get no tasks."""
+    end_point_format: EndPointFormat = EndPointFormat.ANY_PREFIX
+    """The values of ``application.server`` that a member accepts."""
     copartition_exception: str = "TopologyBuilderException"
     """The Java exception for co-partitioned topics that differ in partitions."""
 
@@ -166,7 +172,9 @@ _CHANGES: Final[tuple[tuple[tuple[int, ...], Mapping[str, Any]], ...]] = (
         },
     ),
     ((2, 6, 1), {"supported_version": 8}),
-    ((2, 7), {"rule_set": "g4c"}),
+    ((2, 6, 2), {"keeps_process_id": True}),
+    ((2, 7), {"rule_set": "g4c", "keeps_process_id": False}),
+    ((2, 7, 1), {"keeps_process_id": True}),
     ((2, 8), {"supported_version": 9}),
     ((3, 0), {"supported_version": 10}),
     ((3, 1), {"fails_on_missing_lag": False}),
@@ -191,11 +199,14 @@ _CHANGES: Final[tuple[tuple[tuple[int, ...], Mapping[str, Any]], ...]] = (
     ((3, 8), {"rule_set": "today", "accepts": ("3.7",)}),
     ((3, 9), {"accepts": ("3.8",)}),
     # KAFKA-18839
-    ((4, 0), {"rebalance_protocols": COOPERATIVE, "accepts": ("3.9",)}),
+    (
+        (4, 0),
+        {"rebalance_protocols": COOPERATIVE, "end_point_format": EndPointFormat.SCHEME, "accepts": ("3.9",)},
+    ),
     ((4, 1), {"accepts": ("4.0",)}),
     (EAGER_VALUES_REMOVED_IN, {"accepts": ("4.1",), "rejects": (*PINNED_VERSIONS, *EAGER_LINES)}),
     ((4, 3), {"accepts": ("4.2",)}),
-    ((4, 4), {"accepts": ("4.3",)}),
+    ((4, 4), {"accepts": ("4.3",), "end_point_format": EndPointFormat.SCHEME_AND_NAMED_HOST}),
 )
 
 _KAFKA_6054_FIX: Final = {"rule_set": "g1f", "upgrade_from": ("0.10.0",)}

@@ -192,6 +192,7 @@ _OURS: Final = evolve(
     CURRENT,
     upgrade_from=behaviour_of((4, 0)).upgrade_from,
     rebalance_protocols=BOTH,
+    keeps_process_id=False,
     leaves_on_close=True,
     task_assignor="sticky",
 )

@@ -17,7 +17,7 @@ from upgrade.config_types import (
     invalid_value,
     list_field,
     number_field,
-    parse_host_port,
+    parse_end_point,
     prefix_field,
     text_field,
     validate_name,
@@ -36,9 +36,9 @@ _GROUP_PROTOCOL: Final = "group.protocol"
 _CLASSIC: Final = "classic"
 
 
-def _check_host(_key: str, address: str) -> None:
-    if address:
-        parse_host_port(address)
+def _check_end_point(_key: str, address: str) -> None:
+    """Accept what any release accepts: the release of the member is not known here."""
+    parse_end_point(address)
 
 
 def _check_strategy(key: str, value: str) -> None:
@@ -99,7 +99,7 @@ class StreamsConfig:
     """
 
     acceptable_recovery_lag: int = number_field("acceptable.recovery.lag", 10_000, java_type="LONG")
-    application_server: str = text_field("application.server", check=_check_host)
+    application_server: str = text_field("application.server", check=_check_end_point)
     client_rack: str = text_field("client.rack")
     client_tags: Mapping[str, str] = prefix_field(_TAG_PREFIX, _check_tags)
     """The keys that begin with ``client.tag.``, without this prefix."""
@@ -146,6 +146,14 @@ class StreamsConfig:
         if unknown := sorted(plain.keys() - known.keys()):
             raise _unknown_keys(unknown, sorted(known))
         return cls(client_tags=tags, **{known[key]: value for key, value in plain.items()})
+
+    def end_point(self, release: Release) -> tuple[str, int] | None:
+        """Return host and port as a member of ``release`` reads them; None if no end point is configured.
+
+        Raises:
+            ConfigException: A member of that release does not start with this value.
+        """
+        return parse_end_point(self.application_server, release.behaviour.end_point_format)
 
     def pinned_version(self, release: Release) -> int | None:
         """Return the version that ``upgrade.from`` makes a member of ``release`` send; None if it sets none.

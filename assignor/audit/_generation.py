@@ -14,12 +14,13 @@ from assignor.inspect import DescribedGroup, DescribedGroupMember, InspectedGrou
 from assignor.inspect.described_group import CLASSIC, CONSUMER_PROTOCOL, EMPTY, STABLE, STREAMS
 from assignor.inspect.member import (
     AssignmentSeen,
+    RejoinCause,
     SubscriptionSeen,
     assignment_seen,
     name_members,
+    rejoin_causes,
     short_name,
     subscription_seen,
-    will_rejoin,
 )
 from assignor.protocol import PROTOCOL_NAME
 from subscription_codec import TaskId, TopicPartition
@@ -69,8 +70,8 @@ class GroupMember:
     error_code: int = 0
     next_rebalance_ms: int | None = None
     """0: immediately; None: none is scheduled."""
-    rejoins: bool = False
-    """Whether its assignment makes it rejoin at once."""
+    rejoin_causes: tuple[RejoinCause, ...] = ()
+    """Why its assignment makes it rejoin at once."""
     active: frozenset[str] = frozenset()
     """Its active tasks; partitions if the group has no tasks."""
     standby: frozenset[str] = frozenset()
@@ -80,6 +81,11 @@ class GroupMember:
     """What its active tasks read, in a group of KIP-1071: partitions of the topics of the topology."""
     decoded: DecodedMember | None = None
     """None in a group that is not classic."""
+
+    @property
+    def rejoins(self) -> bool:
+        """Whether its assignment makes it rejoin at once."""
+        return bool(self.rejoin_causes)
 
     @cached_property
     def partitions(self) -> frozenset[str]:
@@ -116,6 +122,7 @@ class GroupMember:
             got.error_code,
             not self.decoded.assignment.encoded,
             bool(sent.problem or got.problem),
+            self.rejoin_causes,
         )
 
     @property
@@ -333,7 +340,7 @@ def _member(
         answered_version=got.used_version,
         error_code=got.error_code or sent.error_code,
         next_rebalance_ms=got.next_rebalance_ms,
-        rejoins=will_rejoin(sent, got),
+        rejoin_causes=tuple(rejoin_causes(sent, got)),
         active=assignment.active,
         standby=assignment.standby,
         has_tasks=streams,

@@ -18,6 +18,7 @@ because client libraries continue after an exception of an assignor and a failed
 from __future__ import annotations
 
 import logging
+import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -44,6 +45,7 @@ from assignor.observability.events import (
     MemberClosed,
     MemberFailed,
     Observer,
+    RejoinDelayed,
     RejoinRequested,
     combine_observers,
 )
@@ -54,7 +56,7 @@ from assignor.protocol.member import ReceivedAssignment
 from assignor.rebalance_listener import OffsetSums, TaskRebalanceListener, check_listener
 from assignor.task_assignor import HIGH_AVAILABILITY, TaskAssignor
 from assignor.topology import Topology
-from probing.follow_up import FollowUpReason
+from probing.follow_up import MAX_WAIT_SECONDS, FollowUpReason, RejoinHistory
 from subscription_codec import TopicPartition
 from upgrade import OURS, Release, StreamsConfig, StreamsSettings, as_streams_config
 
@@ -164,6 +166,9 @@ class ClientAdapter(ABC):
         self._notifier = ListenerNotifier(check_listener(listener), self._observe)
         self._join_reason: JoinReason | FollowUpReason = JoinReason.FIRST_JOIN
         self._next_join_reason: JoinReason | FollowUpReason | None = JoinReason.FIRST_JOIN
+        self._rejoins = self._feature_rejoins = self._handovers = RejoinHistory()
+        self._handed_over_at = -math.inf
+        self._rejoins_now = False
         self._offset_sums: OffsetSums = None
         self._admin = admin
         self._on_levels = on_levels
@@ -196,9 +201,17 @@ class ClientAdapter(ABC):
     def call_later(self, seconds: float, call: Callable[[], None]) -> None:
         """Call something after so many seconds, on the thread or in the event loop that rebalances."""
 
+    def withdraw_rejoin(self) -> None:  # noqa: B027  # an eager library does not request any
+        """Withdraw the rejoin that the library requests after a revocation (cooperative)."""
+
     def identity(self) -> dict[str, str]:
         """Return what identifies this member in logs: its process id, and names that the client library has."""
         return {"process_id": str(self.assignor.member.process_id)}
+
+    @property
+    def rejoins_now(self) -> bool:
+        """Whether the last assignment has made the member rejoin at once."""
+        return self._rejoins_now
 
     def warn_of_reset(self, auto_offset_reset: str) -> None:
         """Warn of a consumer that starts at the end of a partition: Kafka Streams starts at the beginning."""
@@ -318,14 +331,33 @@ class ClientAdapter(ABC):
         self._announce_levels()
         return received
 
+    def on_unsubscribed_topics(self, topics: Iterable[str], generation: MemberGeneration) -> None:
+        """5, instead: the member cannot take its assignment, as it does not subscribe to these topics of it.
+
+        It keeps what it had, and rejoins: the leader may be replaced by one with the same topology. Members of Kafka
+        rejoin at once, without end.
+        """
+        reason, named = JoinReason.NOT_SUBSCRIBED, tuple(sorted(topics))
+        self.generation = generation
+        self._rejoins = self._rejoins.after(reason, named)
+        wait = self._delay(self._rejoins, reason)
+        self._rejoins_now = not wait
+        if not self._rejoins.repeats:
+            log.warning("assigned %s, which this member does not subscribe to: its leader runs another topology", named)
+
+        def due() -> None:
+            if self.generation is generation and not self._closed:
+                self._request_rejoin(reason)
+
+        self.call_later(wait, due) if wait else due()
+
     async def on_join_complete(self) -> None:
         """6: the received assignment, if it could be decoded, is in force: call the listener."""
         received, self._pending_assignment = self._pending_assignment, None
         if received is None:
             return
         if self.assignor.member.cooperative and self._notifier.owned_tasks.active.keys() - received.active.keys():
-            # The client library rejoins by itself after a revocation.
-            self._next_join_reason = self._next_join_reason or JoinReason.HANDED_OVER
+            self._rejoin_after_revocation(received)
         await self._notifier.tasks_received(received)
 
     async def on_close(self, *, lost: bool = False) -> None:
@@ -369,17 +401,58 @@ class ClientAdapter(ABC):
             await self._notifier.tasks_lost()
 
     def _schedule_follow_up(self, received: ReceivedAssignment) -> None:
-        """Rejoin immediately or at a given time, as the assignment asks; a newer assignment cancels a later rejoin."""
-        reason, at_ms = received.follow_up, received.rejoin_at_ms
-        if reason and received.rejoin:
-            self._request_rejoin(reason, received.rejoin)
-        elif reason and at_ms is not None:
-            self._observe(RejoinRequested(reason=reason, at_ms=at_ms))
-            self.call_later(max(0.0, at_ms / 1000 - time.time()), lambda: self._follow_up_due(received, reason))
+        """Rejoin immediately or at a given time, as the assignment asks; a newer assignment cancels a later rejoin.
 
-    def _follow_up_due(self, received: ReceivedAssignment, reason: FollowUpReason) -> None:
+        Rejoins that change nothing wait longer each time. A time that is over counts as immediately: if the clocks of
+        leader and member differ by more than the interval, it always is.
+        """
+        reason, at_ms = received.follow_up, received.rejoin_at_ms
+        self._rejoins_now = False
+        wait = 0.0 if at_ms is None else max(0.0, at_ms / 1000 - time.time())
+        if reason is None or wait > _SOON_SECONDS:
+            self._rejoins = RejoinHistory()
+        else:
+            self._rejoins = self._rejoins.after(reason, _content(received))
+            wait = max(wait, self._delay(self._rejoins, reason))
+        if reason is None:
+            return
+        mode = received.rejoin or probing.RejoinMode.KEEP_MEMBER_ID
+        if received.rejoin and not wait:
+            self._rejoins_now = True
+            self._request_rejoin(reason, mode)
+            return
+        if at_ms is not None:
+            self._observe(RejoinRequested(reason=reason, at_ms=at_ms))
+        self.call_later(wait, lambda: self._follow_up_due(received, reason, mode))
+
+    def _delay(self, rejoins: RejoinHistory, reason: JoinReason | FollowUpReason) -> float:
+        """Return how long to wait before a rejoin, and say so if it is not at once."""
+        if seconds := rejoins.wait_seconds:
+            self._observe(RejoinDelayed(reason=reason, repeats=rejoins.repeats, seconds=seconds))
+        return seconds
+
+    def _follow_up_due(
+        self,
+        received: ReceivedAssignment,
+        reason: JoinReason | FollowUpReason,
+        mode: probing.RejoinMode = probing.RejoinMode.KEEP_MEMBER_ID,
+    ) -> None:
         if self.received_assignment is received and not self._closed:
-            self._request_rejoin(reason)
+            self._request_rejoin(reason, mode)
+
+    def _rejoin_after_revocation(self, received: ReceivedAssignment) -> None:
+        """Note why the client library rejoins by itself; make it wait if tasks move back and forth without end."""
+        now = time.monotonic()
+        if now - self._handed_over_at > _FORGOTTEN_SECONDS:
+            self._handovers = RejoinHistory()
+        self._handed_over_at = now
+        reason = JoinReason.HANDED_OVER
+        self._handovers = self._handovers.after(reason, _content(received))
+        if self._next_join_reason is None and (wait := self._delay(self._handovers, reason)):
+            self.withdraw_rejoin()
+            self.call_later(wait, lambda: self._follow_up_due(received, reason))
+        else:
+            self._next_join_reason = self._next_join_reason or reason
 
     def _request_rejoin(
         self, reason: JoinReason | FollowUpReason, mode: probing.RejoinMode = probing.RejoinMode.KEEP_MEMBER_ID
@@ -417,10 +490,22 @@ class ClientAdapter(ABC):
             return
         self.assignor.confirm_levels(self._observed_levels)
         if self._polls_as_leader and self.assignor.needs_rejoin_for(self._observed_levels):
-            self._request_rejoin(JoinReason.FEATURES)
+            self._rejoin_for_features()
         elif self._feature_watch and not self._polls_as_leader and not self.assignor.member.unconfirmed_levels:
             self._feature_watch.stop()
         self._announce_levels()
+
+    def _rejoin_for_features(self) -> None:
+        """Rejoin so that the group carries the observed levels; later if it has not carried them before."""
+        levels = self._observed_levels
+        self._feature_rejoins = self._feature_rejoins.after(JoinReason.FEATURES, tuple(sorted(levels.items())))
+        wait = self._delay(self._feature_rejoins, JoinReason.FEATURES)
+
+        def due() -> None:
+            if self._observed_levels == levels and self._polls_as_leader and not self._closed:
+                self._request_rejoin(JoinReason.FEATURES)
+
+        self.call_later(wait, due) if wait else due()
 
     def _announce_levels(self) -> None:
         levels = self.assignor.member.feature_levels
@@ -443,8 +528,18 @@ class ClientAdapter(ABC):
 
 
 _UNKNOWN_GENERATION: Final = -1
+_FORGOTTEN_SECONDS: Final = 2 * MAX_WAIT_SECONDS
+"""After so much time a member that hands over the same tasks again does not do it in vain."""
+_SOON_SECONDS: Final = 10.0
+"""A follow-up rebalance that is due by then counts as immediate; the shortest interval of Kafka is a minute."""
 _TOPIC_LOOKUP_SECONDS: Final = 5.0
 """How long a client may need to look up topics after its member has joined."""
+
+
+def _content(received: ReceivedAssignment) -> int:
+    """Return a number that is equal for assignments that say the same, but for the time of the next rebalance."""
+    versions = (received.version, received.supported_version, received.dropped)
+    return hash((*versions, frozenset(received.active), frozenset(received.standby)))
 
 
 def _sizes_by_member(encoded: Mapping[str, bytes]) -> dict[str, int]:

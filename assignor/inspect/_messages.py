@@ -12,6 +12,7 @@ from assignor.inspect.check import Finding
 from assignor.inspect.described_group import WITHOUT_METADATA
 from assignor.inspect.upgrade_status import Stage, UpgradeStatus
 from subscription_codec import EARLIEST_PROBEABLE_VERSION
+from upgrade.errors import quote_input
 
 _GROUP_TYPES: Final[Mapping[str, str]] = {
     "share": "KIP-932, a share group: no partition is assigned for long, and there is no metadata",
@@ -74,7 +75,7 @@ def _not_ready() -> str:
 
 
 def _missing_source_topics(topics: Sequence[str]) -> str:
-    return f"{_things('source topic', topics)} missing: create {'it' if len(topics) == 1 else 'them'}"
+    return f"{_things('source topic', topics)} missing: create {_them(topics)}"
 
 
 def _missing_internal_topics(topics: Sequence[str]) -> str:
@@ -219,12 +220,38 @@ def _unowned(tasks: Sequence[str] = (), partitions: Sequence[str] = ()) -> str:
     return f"{_things('partition', partitions)} not assigned to any member"
 
 
+def _end_point_missing(name: str, end_point: str, hosts: Sequence[str]) -> str:
+    found = join_names(hosts, limit=3)
+    return (
+        f"{name} has application.server {quote_input(end_point)}, and the leader has found {found}: it rejoins after "
+        "every rebalance, and the group never settles; write HOST:PORT"
+    )
+
+
+def _not_subscribed(name: str, topics: Sequence[str]) -> str:
+    return (
+        f"{name} has partitions of {join_names(topics)} and does not subscribe to {_them(topics)}: unless it does so "
+        "by a pattern, the leader runs another topology, and the member fails or rejoins without end; give a changed "
+        "topology a new application.id, or stop all members before they start with it"
+    )
+
+
+def _rejoins(names: Sequence[str], causes: Sequence[str]) -> str:
+    return (
+        f"{_verb(names, 'rejoins', 'rejoin')} at once: {' and '.join(causes)}; if this lasts, the group does not settle"
+    )
+
+
 def _moving(**things: Sequence[str]) -> str:
     return f"{_unowned(**things)} yet: a rebalance follows immediately"
 
 
 def _crash_loop(place: str, joins: int, minutes: int) -> str:
     return f"{place} joins again and again, at least {joins} times in {minutes} min: does it fail after its start?"
+
+
+def _them(names: Sequence[str]) -> str:
+    return "it" if len(names) == 1 else "them"
 
 
 def _things(noun: str, names: Sequence[str]) -> str:
@@ -266,6 +293,9 @@ TEMPLATES: Final[Mapping[str, Callable[..., str]]] = {
     "no-assignment": _no_assignment,
     "owned-twice": _owned_twice,
     "without-owner": _unowned,
+    "end-point-missing": _end_point_missing,
+    "not-subscribed": _not_subscribed,
+    "rejoins": _rejoins,
     "moving": _moving,
     "crash-loop": _crash_loop,
     "large": _metadata_size,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import Enum
 from functools import cached_property
 from itertools import chain
 from operator import attrgetter
@@ -28,13 +29,15 @@ from subscription_codec import (
     ClientTag,
     DecodeError,
     FutureAssignment,
+    HostInfo,
+    HostPartitions,
     Subscription,
     TaskId,
     TopicPartition,
     decode_assignment,
     decode_subscription,
 )
-from subscription_codec.columns import SortedPartitions, TaskIds, without_repeats
+from subscription_codec.columns import HostMap, SortedPartitions, TaskIds, without_repeats
 from subscription_codec.consumer_protocol import (
     HIGHEST_SUPPORTED_VERSION,
     ConsumerAssignment,
@@ -43,6 +46,8 @@ from subscription_codec.consumer_protocol import (
     decode_consumer_subscription,
     flatten_by_topic,
 )
+from upgrade import ConfigException
+from upgrade.config_types import parse_end_point
 
 _UUID: Final = re.compile(r"([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _KAFKA_UUID: Final = re.compile(r"[\w+/-]{22}", re.ASCII)
@@ -84,6 +89,16 @@ class OffsetSumTotals:
             restored_tasks=len(positions),
             total=sum(positions),
         )
+
+
+class RejoinCause(Enum):
+    """Why a member rejoins as soon as it has its assignment. If the next one is alike, the group never settles."""
+
+    VERSION = "it changes its version"
+    REVOKES = "it has to revoke partitions"
+    REQUESTED = "the leader asks it to, because it waits for a task of another member"
+    END_POINT = "the leader has not found its application.server"
+    NOT_SUBSCRIBED = "it has partitions of topics that it does not subscribe to"
 
 
 @frozen(kw_only=True)
@@ -183,6 +198,9 @@ class AssignmentSeen:
     next_rebalance_ms: int | None = None
     """Milliseconds since 1970; 0: immediately, None: no rebalance scheduled."""
 
+    hosts: Sequence[HostInfo] = field(default=(), hash=False)
+    """Each ``application.server`` that the leader has found (version 2 and later)."""
+
     levels: Levels = field(default=NO_LEVELS, hash=False)
     problem: str | None = None
 
@@ -208,8 +226,13 @@ class InspectedMember:
 
     @property
     def is_about_to_rejoin(self) -> bool:
-        """Whether the member rejoins immediately: on request, to change its version, or to revoke partitions."""
-        return will_rejoin(self.subscription, self.assignment)
+        """Whether the member rejoins immediately."""
+        return any(rejoin_causes(self.subscription, self.assignment))
+
+    @property
+    def rejoin_causes(self) -> tuple[RejoinCause, ...]:
+        """Why the member rejoins immediately; empty if it does not."""
+        return tuple(rejoin_causes(self.subscription, self.assignment))
 
     @property
     def rebalance_protocol(self) -> str:
@@ -226,12 +249,37 @@ class InspectedMember:
         return common_rebalance_protocol(found) or UNKNOWN_PROTOCOL
 
 
-def will_rejoin(sent: SubscriptionSeen, got: AssignmentSeen) -> bool:
-    """Whether a member with this assignment rejoins immediately."""
-    if got.next_rebalance_ms == 0 or not _holds_all(got.partitions, sent.owned_partitions):
-        return True
+def rejoin_causes(sent: SubscriptionSeen, got: AssignmentSeen) -> Iterator[RejoinCause]:
+    """Compare what a member sent with what it got, as the member does."""
     used, version = sent.used_version or 0, got.used_version or 0
-    return version >= EARLIEST_PROBEABLE_VERSION and (version < used or (got.supported_version or 0) > used)
+    if version >= EARLIEST_PROBEABLE_VERSION and (version < used or (got.supported_version or 0) > used):
+        yield RejoinCause.VERSION
+    if not _holds_all(got.partitions, sent.owned_partitions):
+        yield RejoinCause.REVOKES
+    if got.next_rebalance_ms == 0:
+        yield RejoinCause.REQUESTED
+    if _misses_end_point(sent, got):
+        yield RejoinCause.END_POINT
+    if unsubscribed_topics(sent, got):
+        yield RejoinCause.NOT_SUBSCRIBED
+
+
+def _misses_end_point(sent: SubscriptionSeen, got: AssignmentSeen) -> bool:
+    """Whether the hosts lack the end point of a member that looks for it. Java: ``verifyHostInfo``, since 2.6."""
+    if not (sent.user_end_point and got.hosts) or (sent.readable_version or 0) < FIRST_VERSION_WITH_OFFSET_SUMS:
+        return False
+    try:
+        own = parse_end_point(sent.user_end_point)
+    except ConfigException:  # such a member does not start
+        return False
+    return own is not None and own not in got.hosts
+
+
+def unsubscribed_topics(sent: SubscriptionSeen, got: AssignmentSeen) -> tuple[str, ...]:
+    """Return the topics of assigned partitions that the member does not subscribe to."""
+    if not sent.topics or not isinstance(got.partitions, SortedPartitions):
+        return ()
+    return tuple(sorted({*got.partitions.topics}.difference(sent.topics)))
 
 
 def _holds_all(assigned: Sequence[TopicPartition], owned: SortedPartitions) -> bool:
@@ -409,8 +457,13 @@ def _assignment_userdata(envelope: ConsumerAssignment) -> dict[str, Any]:
         "standbys": in_order(standby.task for standby in answer.standby_tasks),
         "error_code": answer.error_code,
         "next_rebalance_ms": None if answer.next_rebalance_ms == NO_FOLLOW_UP else answer.next_rebalance_ms,
+        "hosts": _hosts(answer.partitions_by_host),
         "levels": feature_levels.decode_levels(answer.trailing) if answer.trailing else NO_LEVELS,
     }
+
+
+def _hosts(served: Sequence[HostPartitions]) -> Sequence[HostInfo]:
+    return served.hosts if isinstance(served, HostMap) else tuple(host for host, _ in served)
 
 
 def in_order(tasks: Iterable[TaskId]) -> tuple[TaskId, ...]:

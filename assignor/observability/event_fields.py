@@ -21,6 +21,7 @@ from assignor.observability.events import (
     MemberStarted,
     MemberStopped,
     RecordsProcessed,
+    RejoinDelayed,
     RejoinRequested,
     TasksChanged,
 )
@@ -145,6 +146,15 @@ EVENT_FIELDS: Final[Mapping[type[Event], EventFormat]] = {
         ),
         has_line=_negotiates,
         meaning="The member rejoins immediately, as its assignment demands.",
+    ),
+    RejoinDelayed: EventFormat(
+        "rejoin_delayed",
+        (
+            EventField(_reason, "reason", "reason"),
+            EventField(lambda event: event.reason.value, "cause", "cause"),
+            _attribute("repeats", "repeats"),
+            _attribute("seconds", "seconds"),
+        ),
     ),
     TasksChanged: EventFormat(
         "revoked",

@@ -4,7 +4,7 @@ The fields are attributes of the ``LogRecord``: ``event``, the member (``process
 them, ``group_id`` and ``client_id``), and those of ``event_fields.EVENT_FIELDS``. They are numbers, words and lists of
 task ids, never a password and never userdata.
 
-Levels are Kafka's: a failure at ERROR, all other events at INFO.
+Levels are Kafka's: a failure at ERROR, a delayed rejoin at WARNING, all other events at INFO.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from assignor.observability.event_fields import log_fields
-from assignor.observability.events import Event, MemberFailed, Observer
+from assignor.observability.events import Event, MemberFailed, Observer, RejoinDelayed
 
 _LOG: Final = logging.getLogger("assignor")
+_LEVELS: Final[Mapping[type[Event], int]] = {MemberFailed: logging.ERROR, RejoinDelayed: logging.WARNING}
 _PROCESS_ID_LENGTH: Final = 8  # enough characters of a process id for a person to recognise it
 
 
@@ -24,7 +25,7 @@ def log_observer(identity: Callable[[], Mapping[str, str]]) -> Observer:
     """Return an observer that logs; `identity` returns the fields of the member, with at least a ``process_id``."""
 
     def log(event: Event) -> None:
-        level = logging.ERROR if isinstance(event, MemberFailed) else logging.INFO
+        level = _LEVELS.get(type(event), logging.INFO)
         if _LOG.isEnabledFor(level):
             member, fields = identity(), log_fields(event)
             # Both, because members without a configured client id have similar ones.

@@ -27,6 +27,7 @@ class JoinReason(enum.Enum):
     LOST = "its session or generation expired: the group continued without it"
     HANDED_OVER = "it revoked tasks that other members wait for"
     FEATURES = "finalised feature levels of the cluster have risen"
+    NOT_SUBSCRIBED = "its leader assigned topics that it does not subscribe to: the leader runs another topology"
     FAILURE = "it failed, and the consumer must not continue as before"
     ASKED = "the coordinator started a rebalance"
 
@@ -147,6 +148,19 @@ class RejoinRequested:
     """When, in milliseconds since 1970; None: now."""
 
 
+@frozen(kw_only=True)
+class RejoinDelayed:
+    """The member waits before it rejoins: the last rejoins for the same reason have changed nothing."""
+
+    reason: JoinReason | FollowUpReason
+
+    repeats: int
+    """How many rejoins in a row have changed nothing."""
+
+    seconds: float
+    """How long it waits."""
+
+
 @frozen
 class MemberFailed:
     """The member fails and stops."""
@@ -208,6 +222,7 @@ Event = (
     | AssignmentReceived
     | TasksChanged
     | RejoinRequested
+    | RejoinDelayed
     | MemberFailed
     | MemberClosed
     | MemberStarted

@@ -34,7 +34,7 @@ from subscription_codec import (
 from subscription_codec.columns import INT64, TaskIds, TaskOffsetSums, from_big_endian, pack_task_ids
 from subscription_codec.consumer_protocol import TopicPartitions, decode_member_userdata
 from upgrade import ConfigException
-from upgrade.config_types import parse_host_port
+from upgrade.config_types import parse_end_point
 
 FUTURE_PROCESS_ID: Final = UUID(int=0)
 """The process id of all members with a future version, whose own cannot be decoded (Java: ``FUTURE_ID``)."""
@@ -65,14 +65,16 @@ class MemberMetadata(MemberVersions):
 
     @property
     def host(self) -> HostInfo | None:
-        """Its endpoint for interactive queries; None without one, or if it is malformed or too long.
+        """Its endpoint for interactive queries, as any release reads it; None without one, or if none accepts it.
 
-        Only another implementation or a hostile member sends such an endpoint; it must not terminate the group.
+        The member looks for what it reads itself, and rejoins until the leader has found the same. Only another
+        implementation or a hostile member sends what no release accepts; it must not terminate the group.
         """
         try:
-            return HostInfo(*parse_host_port(self.end_point)) if self.end_point else None
+            found = parse_end_point(self.end_point)
         except ConfigException:
             return None
+        return HostInfo(*found) if found else None
 
 
 @frozen

@@ -57,7 +57,7 @@ from subscription_codec.consumer_protocol import (
     flatten_by_topic,
     group_by_topic,
 )
-from upgrade.config_types import parse_host_port
+from upgrade.config_types import parse_end_point
 from upgrade.release_behaviour import CURRENT, ReleaseBehaviour, ReportedTasks
 
 
@@ -285,7 +285,8 @@ class Member:
 
         A static member that restarts with another endpoint gets its old assignment, whose host map lacks the endpoint.
         """
-        end_point_missing = bool(self.end_point and hosts) and HostInfo(*parse_host_port(self.end_point)) not in hosts
+        own = parse_end_point(self.end_point) if hosts else None
+        end_point_missing = own is not None and HostInfo(*own) not in hosts
         return schedule_follow_up(
             self.version.rules,
             version_changed=version_changed,

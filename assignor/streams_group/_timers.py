@@ -53,6 +53,10 @@ class HeartbeatTimer:
         backoff = min(self.retry_backoff_ms << min(self.failures, 10), RETRY_BACKOFF_MAX_MS)
         return evolve(self, interval_ends_ms=0, backoff_ends_ms=now_ms + backoff, failures=self.failures + 1)
 
+    def on_removed(self) -> HeartbeatTimer:
+        """The failed heartbeat says that the member was removed: it rejoins at once, unless that has not helped."""
+        return self.without_backoff() if self.failures == 1 else self
+
     def without_backoff(self) -> HeartbeatTimer:
         """The reason of the failure is gone: the member rejoins, or another coordinator is known."""
         return evolve(self, interval_ends_ms=0, backoff_ends_ms=0)

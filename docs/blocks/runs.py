@@ -14,7 +14,7 @@ from blocks.markdown import DOCS, NOT_THERE, table
 from spark_sim.regressions.known_bugs import BUGS, SearchMethod
 from spark_sim.report import _guide_tables
 
-PARTS_BESIDE_JAVA: Final = ("topologies", "upgrades", "eager", "future")
+PARTS_BESIDE_JAVA: Final = ("topologies", "hosts", "upgrades", "eager", "future")
 
 
 def beside_every_release() -> str:

@@ -39,6 +39,19 @@ ASSUMPTIONS: Final = (
     "messages, assignment and restoring state take no time: what is counted is waiting for session timeouts",
     "each process has one thread, and all tasks are of one subtopology that reads one topic",
 )
+PERSISTENT_ASSUMPTION: Final = (
+    "--state persistent: each process finds its state stores when it starts, and from 2.6.2, 2.7.1 and 2.8.0 on its "
+    "process id, so that its tasks stay where they are"
+)
+EPHEMERAL_ASSUMPTION: Final = "--state ephemeral: each process starts without state, with a new process id"
+DRAWS: Final = 10
+"""How often a hop is played in which restarted processes have new process ids."""
+_MOST_DRAWN: Final = 5_000
+"""The members times tasks up to which a hop is played so often; a larger group is played twice."""
+DRAWN_ASSUMPTION: Final = (
+    "new process ids are random and decide which process gets which task: where two numbers are given, they are the "
+    "least and the most of several draws"
+)
 STATIC_MEMBERSHIP_ASSUMPTION: Final = "explored were members without group.instance.id; only what is played has it"
 
 
@@ -101,7 +114,7 @@ class ExploredHop:
 class MeasuredHop:
     """A hop as simulated in one restart mode. Times are in seconds.
 
-    A gap is a time in which some task has no owner.
+    A gap is a time in which some task has no owner. Of several draws of process ids the worst counts.
     """
 
     origin: str
@@ -122,6 +135,9 @@ class MeasuredHop:
     """The most that one member sent and received in a generation; of a sample, in the first one of the whole group."""
     group_bytes: int
     """The same of all members together."""
+    least_rebalances: int
+    """Of the best draw; as ``rebalances`` if there is only one."""
+    least_moved: int
     violation: str | None = None
     example: str | None = None
 
@@ -152,6 +168,14 @@ class Impact:
         found = {upgrade_result(each.exploration).explored_verdict for each in self.explored_hops}
         return next((each for each in (UNSAFE, ERROR, UNKNOWN) if each in found), SAFE)
 
+    def _assumptions(self) -> Iterator[str]:
+        yield from ASSUMPTIONS
+        yield EPHEMERAL_ASSUMPTION if self.group.workload.ephemeral else PERSISTENT_ASSUMPTION
+        if any(_draws(each.exploration.cell.upgrade, self.group) > 1 for each in self.explored_hops):
+            yield DRAWN_ASSUMPTION
+        if self.group.workload.static:
+            yield STATIC_MEMBERSHIP_ASSUMPTION
+
     def as_json(self) -> dict[str, Any]:
         """Return plain values for JSON."""
         played = self.group.played
@@ -161,7 +185,7 @@ class Impact:
             "sample": {"members": played.members, "tasks": played.tasks} if played != self.group else None,
             "explored": [each.as_json() for each in self.explored_hops],
             "measured": [asdict(each) for each in self.measured_hops],
-            "assumed": [*ASSUMPTIONS, *([STATIC_MEMBERSHIP_ASSUMPTION] if self.group.workload.static else [])],
+            "assumed": [*self._assumptions()],
             "broker_limit_bytes": MAX_GROUP_METADATA_BYTES,
         }
 
@@ -195,26 +219,28 @@ def _measure_hop(hop: Upgrade, group: GroupProfile) -> Iterator[MeasuredHop]:
     whole_sizes = [_first_generation_bytes(each, group) for each in _instances(hop)] if played != group else []
     for mode, how in _restart_modes(hop).items():
         scenario = _scenario(hop, played, mode)
-        simulation = MeasuredSimulation(scenario)
-        simulation.run()
-        sizes = whole_sizes or [(simulation.member_bytes, simulation.group_bytes)]
-        broken = next(iter(simulation.violations), None)
+        runs = [_play(scenario, seed) for seed in range(_draws(hop, played))]
+        worst = max(runs, key=lambda each: (sum(each.unowned_ms.values()), sum(each.gaps_ms)))
+        broken = next((violation for each in runs for violation in each.violations), None)
+        sizes = whole_sizes or [(each.member_bytes, each.group_bytes) for each in runs]
         yield MeasuredHop(
             hop.origin.name,
             hop.target.name,
             hop.plan.value,
             how,
-            simulation.coordinator.generation - 1,
-            simulation.moved,
-            len(simulation.gaps_ms),
-            _scale_to_session_timeout(max(simulation.gaps_ms, default=0), group),
-            _scale_to_session_timeout(sum(simulation.gaps_ms), group),
-            _scale_to_session_timeout(sum(simulation.unowned_ms.values()), group),
-            _scale_to_session_timeout(max(simulation.unowned_ms.values(), default=0), group),
+            max(map(_rebalances, runs)),
+            max(each.moved for each in runs),
+            len(worst.gaps_ms),
+            _scale_to_session_timeout(max(worst.gaps_ms, default=0), group),
+            _scale_to_session_timeout(sum(worst.gaps_ms), group),
+            _scale_to_session_timeout(sum(worst.unowned_ms.values()), group),
+            _scale_to_session_timeout(max(max(each.unowned_ms.values(), default=0) for each in runs), group),
             max(member for member, _ in sizes),
-            max(group for _, group in sizes),
-            f"{broken.property} ({broken.text})" if broken else None,
-            str(scenario) if broken else None,
+            max(whole for _, whole in sizes),
+            least_rebalances=min(map(_rebalances, runs)),
+            least_moved=min(each.moved for each in runs),
+            violation=f"{broken.property} ({broken.text})" if broken else None,
+            example=str(scenario) if broken else None,
         )
 
 
@@ -230,6 +256,25 @@ def _first_generation_bytes(instance: Instance, group: GroupProfile) -> tuple[in
     members = tuple((name, instance) for name in member_names(group.members))
     simulation = MeasuredSimulation(Scenario(members, (), group.workload)).begin()
     return simulation.member_bytes, simulation.group_bytes
+
+
+def _play(scenario: Scenario, seed: int) -> MeasuredSimulation:
+    simulation = MeasuredSimulation(scenario)
+    simulation.process_id_seed = seed
+    simulation.run()
+    return simulation
+
+
+def _rebalances(simulation: MeasuredSimulation) -> int:
+    return simulation.coordinator.generation - 1
+
+
+def _draws(hop: Upgrade, group: GroupProfile) -> int:
+    """Return how often a hop is played: once if all processes keep their ids."""
+    releases = (hop.origin, *(each.release for each in hop.rounds))
+    if group.workload.has_persistent_state and all(each.behaviour.keeps_process_id for each in releases):
+        return 1
+    return DRAWS if group.members * len(group.workload.partitions_by_task) <= _MOST_DRAWN else 2
 
 
 def _scale_to_session_timeout(simulated_ms: int, group: GroupProfile) -> float:
@@ -260,6 +305,12 @@ def _scenario(hop: Upgrade, group: GroupProfile, mode: str) -> Scenario:
     return Scenario(members, tuple(steps), group.workload)
 
 
-def workload_with(tasks: int | None, standbys: int, *, static: bool) -> Workload:
+def workload_with(tasks: int | None, standbys: int, *, static: bool, ephemeral: bool = False) -> Workload:
     """Return a workload with one stateful subtopology of so many tasks."""
-    return evolve(DEFAULT_WORKLOAD, partitions=tasks or DEFAULT_WORKLOAD.partitions, standbys=standbys, static=static)
+    return evolve(
+        DEFAULT_WORKLOAD,
+        partitions=tasks or DEFAULT_WORKLOAD.partitions,
+        standbys=standbys,
+        static=static,
+        ephemeral=ephemeral,
+    )

@@ -46,7 +46,7 @@ from upgrade.verdict import (
 
 _MAX_COLUMNS: Final = 120
 """A longer line is hard to read, however wide the terminal is."""
-GROUP_OPTIONS: Final = ("members", "tasks", "standbys", "static", "session_timeout", "explored")
+GROUP_OPTIONS: Final = ("members", "tasks", "standbys", "static", "state", "session_timeout", "explored")
 
 
 @click.command()
@@ -62,6 +62,14 @@ GROUP_OPTIONS: Final = ("members", "tasks", "standbys", "static", "session_timeo
 @click.option("--tasks", type=click.IntRange(1, 10_000), default=6, show_default=True, help="Its tasks.")
 @click.option("--standbys", type=click.IntRange(0, 100), default=0, show_default=True, help="num.standby.replicas.")
 @click.option("--static", is_flag=True, help="Static membership: its members have a group.instance.id.")
+@click.option(
+    "--state",
+    type=click.Choice(["persistent", "ephemeral"]),
+    default="persistent",
+    show_default=True,
+    help="Whether a process finds its state stores, and from 2.6.2, 2.7.1 and 2.8.0 on its process id, when it starts "
+    "again. Ephemeral: stores in memory, or disks that do not outlive the process.",
+)
 @click.option(
     "--session-timeout",
     type=Seconds(0, 86_400, min_open=True),

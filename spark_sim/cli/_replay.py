@@ -82,7 +82,7 @@ def replay(scenario: str, summary: bool, verbose: bool, assume: str | None, as_j
                                     or of the one after it (late)
       elect oldest|newest|M         who takes over when the leader has gone
       lose T, find T, shutdown M    a source topic goes or comes back; M asks that all end (KIP-663)
-      with threads=2 standbys=1 topology=join partitions=4 static lag
+      with threads=2 standbys=1 topology=join partitions=4 static ephemeral lag
                                     before the steps: what the group is like
       hold, settle                  in between nothing happens by itself, only single moves:
       join|lead|take|expire|late M  JoinGroup, the leader's answer, its arrival, an end of a session, too late to join

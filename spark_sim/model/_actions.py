@@ -13,6 +13,7 @@ from typing import Final
 from attrs import evolve, frozen
 
 from assignor import FatalError, ReceivedAssignment
+from assignor.protocol.member import Member
 from probing import RejoinMode
 from probing.follow_up import FollowUpReason
 from spark_sim.model._group_state import GroupState, offset_sums
@@ -96,6 +97,9 @@ def sync(state: GroupState, member: SimulatedMember) -> None:
     except FatalError as error:
         fail_member(state, member, error, assignment_received=bool(assignment))
         return
+    if state.has_two_topologies and (topics := _unsubscribed_topics(member, received)):
+        _refuse_assignment(state, member, before, topics)
+        return
     state.report_violations(check_assignment(state, member, before, received))
     revoked = member.owned_tasks - received.active.keys() if member.cooperative else frozenset()
     member.owned_tasks = frozenset(received.active)
@@ -112,6 +116,26 @@ def sync(state: GroupState, member: SimulatedMember) -> None:
         member.rejoin_needed = True
     _follow_up(state, member, received)
     state.on_sync(member, assignment, received)
+
+
+def _unsubscribed_topics(member: SimulatedMember, received: ReceivedAssignment) -> list[str]:
+    """Return the assigned topics that a member does not subscribe to, as the leader runs another topology."""
+    return sorted({each.topic for each in received.partitions}.difference(member.assignor.topology.source_topics))
+
+
+def _refuse_assignment(state: GroupState, member: SimulatedMember, before: Member, topics: list[str]) -> None:
+    """Do as the consumer: it keeps what it has and rejoins (since 2.4), or the member fails.
+
+    Java: ``ConsumerCoordinator.onJoinComplete``, ``SubscriptionState.checkAssignmentMatchedSubscription``.
+    """
+    named = ", ".join(topics)
+    if not before.behaviour.cooperative:
+        why = f"the leader assigned topics that it does not subscribe to: {named}"
+        fail_member(state, member, FatalError(why, "IllegalStateException"))
+        return
+    member.assignor.restore(before)
+    state.log("refused", member.name, named)
+    member.rejoin_needed = True
 
 
 def _follow_up(state: GroupState, member: SimulatedMember, received: ReceivedAssignment) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
 from typing import Self
+from uuid import UUID
 
 from assignor import ReceivedAssignment
 from assignor.cluster import ClusterSnapshot
@@ -29,7 +30,13 @@ class GroupState:
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
         self.workload = scenario.workload
-        self.cluster = ClusterSnapshot(partitions=self.workload.partition_counts, end_offsets=self.workload.end_offsets)
+        self.has_two_topologies = len(scenario.topologies) > 1
+        """Whether its members run more than one topology: a new one is rolled out."""
+        partitions = self.workload.partition_counts
+        if self.has_two_topologies:
+            more = (topic for topology in scenario.topologies for topic in topology.external_topics)
+            partitions = dict.fromkeys(more, self.workload.partitions) | partitions
+        self.cluster = ClusterSnapshot(partitions=partitions, end_offsets=self.workload.end_offsets)
         """The topics as leaders see them."""
         self.coordinator = Coordinator()
         self.members: dict[str, SimulatedMember] = {}
@@ -44,6 +51,10 @@ class GroupState:
         """Process => tasks whose whole state it has; kept only for a workload with lag."""
         self.process_starts = 0
         """How many processes have been started."""
+        self.process_id_seed = 0
+        """Draws the order of new process ids, by which Kafka orders processes; 0: each is after all before it."""
+        self.process_ids_on_disk: dict[str, UUID] = {}
+        """Process => the process id in its state directory; releases that keep one have written it."""
         self.events: list[GroupEvent] = []
         self.violations: list[Violation] = []
         self.remarks: list[Violation] = []
@@ -59,6 +70,7 @@ class GroupState:
         twin.coordinator = self.coordinator.fork()
         twin.members = {name: member.fork() for name, member in self.members.items()}
         twin.caught_up_by_process = self.caught_up_by_process.copy()
+        twin.process_ids_on_disk = self.process_ids_on_disk.copy()
         twin.events = self.events.copy()
         twin.violations = self.violations.copy()
         twin.remarks = self.remarks.copy()

@@ -51,6 +51,7 @@ EVENT_TEMPLATES: Final = {
     "leads": "leads a group of {}",
     "assigned": "receives version {} (supported {}): active {}, standby {}",
     "dropped": "receives version {} (supported {}) and drops the assignment",
+    "refused": "does not subscribe to {}: takes nothing, and rejoins",
     "rejoins": "changes to version {} and rejoins ({})",
     "revoked": "revokes {}, and rejoins so that other members can get it",
     "follows": "rejoins, because {} ({})",

@@ -175,7 +175,7 @@ def _new_assignor(
     instance: Instance, workload: Workload, process_id: UUID, stored_tasks: frozenset[TaskId]
 ) -> MemoizedAssignor:
     return MemoizedAssignor(
-        workload.stream_topology,
+        instance.stream_topology(workload),
         instance.config(workload),
         process_id=process_id,
         release=instance.release,

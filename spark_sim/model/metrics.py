@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final, Self
 
+from assignor import ReceivedAssignment
 from assignor.inspect.described_group import DEFAULT_MAX_MESSAGE_BYTES
 from spark_sim.model.coordinator import SESSION_TIMEOUT_MS
 from spark_sim.model.member import SimulatedMember
@@ -23,7 +24,7 @@ class MeasuredSimulation(Simulation):
     def __init__(self, scenario: Scenario) -> None:
         super().__init__(scenario)
         self.moved = 0
-        """How many tasks have another process after a step than before it, all steps together."""
+        """How often a task is given to another process than the one that had it last, all generations together."""
         self.unowned_ms: Counter[TaskId] = Counter()
         """Task => simulated time without an owner; time passes only when sessions time out."""
         self.gaps_ms: list[int] = []
@@ -38,16 +39,19 @@ class MeasuredSimulation(Simulation):
     def begin(self) -> Self:
         """Start the members; the first assignment is no movement."""
         super().begin()
-        self._owner_by_task = self._current_owners()
+        self.moved = 0
         return self
 
     def play(self, step: Step) -> None:
-        """Play a step, and count the task movements."""
+        """Play a step; a gap ends with it if all tasks have an owner."""
         super().play(step)
-        owners = self._current_owners()
-        self._in_gap = self._in_gap and bool(self.workload.partitions_by_task.keys() - owners.keys())
-        self.moved += sum(self._owner_by_task.get(task, owner) != owner for task, owner in owners.items())
-        self._owner_by_task |= owners
+        self._in_gap = self._in_gap and bool(self.workload.partitions_by_task.keys() - self._current_owners().keys())
+
+    def on_sync(self, member: SimulatedMember, assignment: bytes, received: ReceivedAssignment) -> None:  # noqa: ARG002
+        """Count the tasks that come from another process."""
+        for task in received.active:
+            self.moved += self._owner_by_task.get(task, member.process) != member.process
+            self._owner_by_task[task] = member.process
 
     def on_session_timeout(self) -> None:
         """Add the timeout to the unowned time of every task without an owner, and to the gap."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Final
 from uuid import UUID
 
@@ -12,6 +13,7 @@ from spark_sim.model._group_state import GroupState
 from spark_sim.model.member import SimulatedMember
 from spark_sim.model.scenario import Instance, ScenarioError, Step
 from spark_sim.model.violations import Violation, is_requested_shutdown
+from subscription_codec import TaskId
 
 SHUTDOWN_REQUEST_SINCE: Final = (2, 8)
 """The first release whose members can request the shutdown of the application (KIP-663)."""
@@ -29,14 +31,27 @@ def start_process(state: GroupState, process: str, instance: Instance | None = N
     before = [state.members[name] for name in names if name in state.members]
     stop_process(state, process, "stopped")
     instance = instance or (before[0].instance if before else dict(state.scenario.members)[process])
-    stored = frozenset().union(*(member.stored_tasks for member in before))
-    state.process_starts += 1
+    stored = frozenset[TaskId]()
+    if state.workload.ephemeral:
+        state.caught_up_by_process.pop(process, None)
+    else:
+        stored = stored.union(*(member.stored_tasks for member in before))
+    process_id = _process_id(state, process, instance)
     for name in names:
         state.members.pop(name, None)
-        process_id = UUID(int=state.process_starts)
         state.members[name] = SimulatedMember.start(name, process, instance, state.workload, process_id, stored)
         stored = frozenset()  # The first thread reports the stores that no thread has open.
     state.log("started", process, str(instance))
+
+
+def _process_id(state: GroupState, process: str, instance: Instance) -> UUID:
+    """Return the process id of a process that starts: that in its state directory, or a new one."""
+    state.process_starts += 1
+    number, seed = state.process_starts, state.process_id_seed
+    new = UUID(int=Random(f"{seed} {number}").getrandbits(127) if seed else number)
+    if not (instance.release.behaviour.keeps_process_id and state.workload.has_persistent_state):
+        return new
+    return state.process_ids_on_disk.setdefault(process, new)
 
 
 def stop_process(state: GroupState, process: str, event_kind: str, *, leave: bool = False) -> None:

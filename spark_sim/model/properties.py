@@ -20,7 +20,7 @@ from spark_sim.model.violations import (
     TASK_PARTITIONS_MATCH,
     Violation,
 )
-from subscription_codec import EARLIEST_PROBEABLE_VERSION
+from subscription_codec import EARLIEST_PROBEABLE_VERSION, TopicPartition
 
 
 def check_always(state: GroupState) -> list[Violation]:
@@ -46,6 +46,8 @@ def check_assignment(
 def _check_task_partitions(
     state: GroupState, member: SimulatedMember, received: ReceivedAssignment
 ) -> Iterator[Violation]:
+    if state.has_two_topologies:  # one task id has different partitions in them
+        return
     tasks = state.workload.partitions_by_task
     for task, partitions in received.active.items():
         if partitions != tasks[task]:
@@ -87,11 +89,30 @@ def _check_every_task_owned(state: GroupState) -> Iterator[Violation]:
     """Find tasks without an owner, except tasks of deleted topics and those of an application that has shut down."""
     if not any(state.running_members) and any(thread.shut_down for thread in state.members.values()):
         return
+    if state.has_two_topologies:
+        yield from _check_every_partition_read(state)
+        return
     expected = state.workload.stream_topology.tasks(state.cluster.partitions)
     if missing := sorted(
         expected.keys() - frozenset().union(*(thread.owned_tasks for thread in state.running_members))
     ):
         yield Violation(EVERY_TASK_OWNED, "", f"no member owns {', '.join(map(str, missing))}")
+
+
+def _check_every_partition_read(state: GroupState) -> Iterator[Violation]:
+    """Find partitions that a member subscribes to and that no member has been assigned."""
+    topics = {topic for each in state.running_members for topic in each.assignor.topology.external_topics}
+    read = {
+        place for each in state.running_members if each.owned_tasks for place in each.assignor.member.owned_partitions
+    }
+    unread = sorted(
+        topic
+        for topic in topics
+        for number in range(state.cluster.partitions[topic])
+        if TopicPartition(topic, number) not in read
+    )
+    if unread:
+        yield Violation(EVERY_TASK_OWNED, "", f"no member reads {', '.join(dict.fromkeys(unread))}")
 
 
 def _check_common_version(state: GroupState) -> Iterator[Violation]:

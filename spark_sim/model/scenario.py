@@ -19,7 +19,8 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from attrs import evolve, frozen
 
-from spark_sim.model.workload import DEFAULT_WORKLOAD, Workload
+from assignor import Topology
+from spark_sim.model.workload import DEFAULT_WORKLOAD, TOPOLOGIES, Workload
 from upgrade.errors import UpgradeError
 from upgrade.releases import Release, release_named
 from upgrade.streams_config import StreamsConfig
@@ -134,24 +135,37 @@ class Instance:
 
     release: Release
     upgrade_from: str | None = None
+    topology: str | None = None
+    """A key of ``TOPOLOGIES``; None: that of the workload."""
 
     @classmethod
     def parse(cls, text: str) -> Instance:
-        """Parse ``2.0.1`` or ``2.0.1,upgrade.from=1.1``."""
-        name, comma, setting = text.partition(",")
-        key, equals, value = setting.partition("=")
-        if comma and (key != "upgrade.from" or not equals):
-            raise ScenarioError(f"expected RELEASE or RELEASE,upgrade.from=VALUE, got {text!r}")
-        instance = cls(release_named(name), value if comma else None)
+        """Parse ``2.0.1`` or ``2.0.1,upgrade.from=1.1,topology=join``."""
+        name, *settings = text.split(",")
+        values: dict[str, str] = {}
+        for setting in settings:
+            key, equals, value = setting.partition("=")
+            if not equals or key not in ("upgrade.from", "topology") or key in values:
+                raise ScenarioError(f"expected RELEASE or RELEASE,upgrade.from=VALUE,topology=NAME, got {text!r}")
+            values[key] = value
+        topology = values.get("topology")
+        if topology is not None and topology not in TOPOLOGIES:
+            raise ScenarioError(f"expected topology={'|'.join(TOPOLOGIES)}, got {text!r}")
+        instance = cls(release_named(name), values.get("upgrade.from"), topology)
         instance.config()
         return instance
+
+    def stream_topology(self, workload: Workload) -> Topology:
+        """Return the topology that it runs."""
+        return TOPOLOGIES[self.topology] if self.topology else workload.stream_topology
 
     def config(self, workload: Workload = DEFAULT_WORKLOAD) -> StreamsConfig:
         """Return its configuration; ``ConfigException`` if its release rejects it."""
         return _streams_config(self, workload.standbys)
 
     def __str__(self) -> str:
-        return self.release.spelling + (f",upgrade.from={self.upgrade_from}" if self.upgrade_from else "")
+        settings = (("upgrade.from", self.upgrade_from), ("topology", self.topology))
+        return self.release.spelling + "".join(f",{key}={value}" for key, value in settings if value)
 
 
 @frozen
@@ -214,6 +228,12 @@ class Scenario:
         """The line before its steps."""
         members = " ".join(f"{name}@{instance}" for name, instance in self.members)
         return members if self.workload == DEFAULT_WORKLOAD else f"{members} | with {self.workload}"
+
+    @property
+    def topologies(self) -> tuple[Topology, ...]:
+        """The topologies that its members run, that of the workload first."""
+        others = (instance.stream_topology(self.workload) for instance in self.instances if instance.topology)
+        return tuple(dict.fromkeys((self.workload.stream_topology, *others)))
 
     @property
     def instances(self) -> Iterator[Instance]:

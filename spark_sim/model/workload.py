@@ -18,6 +18,7 @@ from upgrade.errors import UpgradeError
 
 TOPOLOGIES: Final[Mapping[str, Topology]] = {
     "counts": Topology.of(Subtopology(sources=["data"], changelogs=["counts-changelog"])),
+    "wider": Topology.of(Subtopology(sources=["data", "more"], changelogs=["counts-changelog"])),
     "join": Topology.of(Subtopology(sources=["left", "right"], changelogs=["join-changelog"])),
     "stateless": Topology.of(Subtopology(sources=["data"])),
     "two": Topology.of(
@@ -30,7 +31,8 @@ TOPOLOGIES: Final[Mapping[str, Topology]] = {
         Subtopology(repartition_sources=["by-count"], changelogs=["top-changelog"]),
     ),
 }
-"""Name => topology: one source topic, two joined ones, no state, two stateful subtopologies, three in a chain."""
+"""Name => topology: one source topic, one more beside it, two joined ones, no state, two stateful subtopologies, and
+three in a chain."""
 
 SETTING_RANGES: Final[Mapping[str, tuple[int, int]]] = {
     "threads": (1, 100),
@@ -55,6 +57,8 @@ class Workload:
     """Partitions of each source topic."""
     static: bool = False
     """Whether members have a ``group.instance.id`` (KIP-345)."""
+    ephemeral: bool = False
+    """Whether the state of a process is lost when it stops: stores in memory, or a disk that does not outlive it."""
     lag: bool = False
     """Whether changelogs are long: a new state store has to warm up (KIP-441), until the next probing rebalance."""
 
@@ -63,7 +67,7 @@ class Workload:
         """Parse settings such as ``threads=2`` and ``static``; ``UpgradeError`` names an unknown one.
 
         >>> Workload.parse(["static", "partitions=4"])
-        Workload(threads=1, standbys=0, topology='counts', partitions=4, static=True, lag=False)
+        Workload(threads=1, standbys=0, topology='counts', partitions=4, static=True, ephemeral=False, lag=False)
         """
         return cls(**dict(map(_parse_setting, words or [""])))
 
@@ -75,6 +79,11 @@ class Workload:
     def stream_topology(self) -> Topology:
         """The topology by its name."""
         return TOPOLOGIES[self.topology]
+
+    @property
+    def has_persistent_state(self) -> bool:
+        """Whether a process finds its state stores again when it starts."""
+        return not self.ephemeral and any(each.stateful for each in self.stream_topology.subtopologies)
 
     @cached_property
     def partition_counts(self) -> dict[str, int]:
@@ -103,7 +112,7 @@ class Workload:
 
 
 DEFAULT_WORKLOAD: Final = Workload()
-_FLAGS: Final = ("static", "lag")
+_FLAGS: Final = ("static", "ephemeral", "lag")
 
 
 def _parse_setting(word: str) -> tuple[str, Any]:

@@ -20,17 +20,28 @@ from spark_sim.search.bfs import walk
 from spark_sim.search.model import BaseModel
 from spark_sim.search.sampling import member_names
 
-MAX_BOUNCES: Final = 500
-"""Enough for all schedules of three members that are bounced once."""
+MAX_BOUNCES: Final = 1_000
+"""Enough for all schedules of three members that are bounced once, with either kind of restart."""
+
+
+def both_kinds_of_restart(scenario: Scenario) -> tuple[Scenario, ...]:
+    """Return the scenario with processes that find their state and process id again, and with those that do not.
+
+    Packed states know neither, so both may be on the path to a state.
+    """
+    workload = scenario.workload
+    if not workload.has_persistent_state:
+        return (scenario,)
+    return scenario, evolve(scenario, workload=evolve(workload, ephemeral=True))
 
 
 def replay_confirms(scenario: Scenario, violated_property: str) -> bool:
     """Whether a scenario can be played with simulated members, and violates a property with them too."""
     try:
-        simulation = Simulation(scenario).run()
+        simulations = [Simulation(each).run() for each in both_kinds_of_restart(scenario)]
     except ScenarioError:
         return False
-    return any(violation.property == violated_property for violation in simulation.violations)
+    return any(violation.property == violated_property for each in simulations for violation in each.violations)
 
 
 def replay_for_second_owner(scenario: Scenario) -> Scenario | None:
@@ -39,6 +50,10 @@ def replay_for_second_owner(scenario: Scenario) -> Scenario | None:
     Returns:
         The scenario up to there; None if no task gets a second owner, or if the scenario cannot be played.
     """
+    return next(filter(None, map(_replay_for_second_owner, both_kinds_of_restart(scenario))), None)
+
+
+def _replay_for_second_owner(scenario: Scenario) -> Scenario | None:
     simulation = Simulation(scenario).begin()
     try:
         for step in scenario.steps:
@@ -75,10 +90,10 @@ class BounceModel(BaseModel[_BounceState, tuple[Step, ...]]):
         self._names = member_names(len(instance_sequences))
 
     def initial_states(self) -> Iterator[_BounceState]:
-        """Yield the settled group as what its members are at first."""
+        """Yield the settled group as what its members are at first, once for each kind of restart."""
         first = (sequence[0] for sequence in self._sequences)
-        scenario = Scenario(tuple(zip(self._names, first, strict=True)))
-        yield _BounceState(Simulation(scenario).begin(), (0,) * len(self._names))
+        for scenario in both_kinds_of_restart(Scenario(tuple(zip(self._names, first, strict=True)))):
+            yield _BounceState(Simulation(scenario).begin(), (0,) * len(self._names))
 
     def actions(self, state: _BounceState) -> Iterator[tuple[Step, ...]]:
         """Yield the bounce of each member that has not finished the round, after the election that it leads to."""

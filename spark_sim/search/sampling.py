@@ -71,10 +71,11 @@ class SampleBatch:
 
     @property
     def schedules(self) -> tuple[SampledSchedule, ...]:
-        """The schedules, the same each time."""
+        """The schedules, the same each time. In every second one, restarted processes have lost their state."""
         random = Random(f"{self.seed} {self.key}")
         names = member_names(self.members)
-        return tuple(_sample_schedule(self.upgrade, names, random, self.workload) for _ in range(self.count))
+        kinds = self.workload, evolve(self.workload, ephemeral=True)
+        return tuple(_sample_schedule(self.upgrade, names, random, kinds[number % 2]) for number in range(self.count))
 
 
 def sample_schedules(

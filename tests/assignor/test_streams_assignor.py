@@ -241,10 +241,10 @@ def test_a_member_fails_on_an_error_code(code, kafka):
     assert kafka == caught.value.kafka_exception
 
 
-def test_a_member_fails_on_an_endpoint_that_cannot_be_written():
-    member = StreamsAssignor(ORDERS, StreamsConfig(application_server="\ud800:1"))
+def test_a_member_fails_on_a_client_tag_that_cannot_be_written():
+    member = StreamsAssignor(ORDERS, StreamsConfig(client_tags={"zone": "\ud800"}))
 
-    with pytest.raises(FatalError, match="IllegalArgumentException: cannot write the subscription: user_end_point"):
+    with pytest.raises(FatalError, match="IllegalArgumentException: cannot write the subscription: client_tags"):
         member.subscription()
 
 

@@ -166,6 +166,17 @@ def _upgrades() -> Iterator[ReleaseScenario]:
     yield ReleaseScenario(_UPGRADES, "ours from 3 to 11, beside 2.4.1", "two bounces", line)
 
 
+def _hosts() -> Iterator[ReleaseScenario]:
+    """Hosts behind a scheme and in brackets: both sides find the same host, so that nobody rejoins for it."""
+    for release, broker in (("2.8.2", OLDER), ("3.9.2", OLDER), ("4.3.1", NEWEST)):
+        for form, (java, python) in {
+            "behind a scheme": ("PLAINTEXT://java:1", "http://python:1"),
+            "in brackets": ("[java]:1", "http://[python]:1"),
+        }.items():
+            members = (f"java@{release},application.server={java}", f"{_PYTHON},application.server={python}")
+            yield ReleaseScenario("hosts", release, form, _both_ways(*members), broker=broker)
+
+
 def _others() -> Iterator[ReleaseScenario]:
     """Eager members beside cooperative ones, and members from the future on either side."""
     yield ReleaseScenario("eager", "ours with version 3, beside 4.3.1", "both ways", _both_ways("java@4.3.1", _V3))
@@ -194,7 +205,7 @@ def _others() -> Iterator[ReleaseScenario]:
 
 RUNS = {
     run.name: run
-    for runs in (_pairs(), _shapes(), _with_standbys(), _in_racks(), _upgrades(), _others())
+    for runs in (_pairs(), _shapes(), _with_standbys(), _in_racks(), _hosts(), _upgrades(), _others())
     for run in runs
 }
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from confluent_kafka import Consumer, TopicPartition
 
+from assignor.inspect.member import RejoinCause, assignment_seen, rejoin_causes, subscription_seen
 from subscription_codec import (
     EARLIEST_PROBEABLE_VERSION,
     LATEST_SUPPORTED_VERSION,
@@ -58,6 +59,12 @@ class StoredMember(NamedTuple):
     def got(self) -> str:
         """Those of its assignment; "" while its leader has not answered."""
         return _versions(decode_consumer_assignment(self.assignment).user_data) if self.assignment else ""
+
+    @property
+    def rejoin_causes(self) -> tuple[RejoinCause, ...]:
+        """Why it rejoins as soon as it has this assignment."""
+        sent, got = subscription_seen(self.subscription, streams=True), assignment_seen(self.assignment, streams=True)
+        return tuple(rejoin_causes(sent, got))
 
     @property
     def standbys(self) -> set[str]:

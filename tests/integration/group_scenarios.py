@@ -106,6 +106,7 @@ def _step(group: Group, word: ScenarioStep, found: ScenarioResult) -> None:
         group.check_rack_placement()
         if found.hosts:
             group.check_hosts()
+        group.check_that_no_member_rejoins()
         found.by_python += group.count()
     except ScenarioFailed as failed:
         raise ScenarioFailed(f"after {word}: {failed}") from None

@@ -219,6 +219,15 @@ class Group:
             lambda: f"{word} should be {expected}: { {name: each.hosts(word) for name, each in self.members.items()} }",
         )
 
+    def check_that_no_member_rejoins(self) -> None:
+        """Wait until no member of the last generation has a reason to rejoin at once: the group has settled."""
+
+        def reasons() -> list[str]:
+            last = generations(self.brokers, self.topics.application)[-1]
+            return [f"{seat.name}: {cause.value}" for seat in last.members for cause in seat.rejoin_causes]
+
+        self.eventually(lambda: not reasons(), lambda: f"the group does not settle: {reasons()}")
+
     def check_rack_placement(self) -> None:
         """Wait until every member has the tasks of its own rack, once there is a member in each."""
         racks = {name: member.rack for name, member in self.members.items()}

@@ -26,6 +26,7 @@ CHOSEN = USUAL | {
     "topologies/3.9.2/repartition",
     "topologies/3.9.2-Java-killed/standbys-ours-leads",
     "topologies/3.9.2-in-racks/stateful",
+    "hosts/3.9.2/behind-a-scheme",
     "future/all-go-from-11-to-12/one-bounce",
 }
 

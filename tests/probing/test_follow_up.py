@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from probing import CURRENT, FollowUp, FollowUpReason, schedule_follow_up
+from probing.follow_up import MAX_WAIT_SECONDS, RejoinHistory
 from probing.rules import BY_NAME, G4A, G4B, G4C
 from subscription_codec import IMMEDIATELY, NO_FOLLOW_UP
 
@@ -46,3 +47,35 @@ def test_there_is_a_reason_if_there_is_a_time(rules, version_changed, end_point_
     )
 
     assert (follow_up.at_ms < NO_FOLLOW_UP) == (follow_up.reason is not None)
+
+
+def waits(*found, reason=FollowUpReason.END_POINT):
+    history, seconds = RejoinHistory(), []
+    for each in found:
+        history = history.after(reason, each)
+        seconds.append(history.wait_seconds)
+    return seconds
+
+
+def test_rejoins_that_change_nothing_wait_longer_each_time_up_to_a_limit():
+    seconds = waits(*["same"] * 20)
+
+    assert [0, 0, 0, 1, 2, 4, 8] == seconds[:7]
+    assert MAX_WAIT_SECONDS == seconds[-1] == max(seconds)
+
+
+def test_a_group_that_goes_back_and_forth_changes_nothing():
+    assert [0, 0, 0, 0, 1, 2] == waits("one", "other", "one", "other", "one", "other")
+
+
+def test_a_change_begins_anew():
+    assert [0] * 12 == waits(*range(12))
+    assert [0, 0, 0, 1, 0, 0] == waits("a", "a", "a", "a", "b", "b")
+
+
+def test_another_reason_begins_anew():
+    history = RejoinHistory()
+    for _ in range(9):
+        history = history.after(FollowUpReason.WITHHELD, "same")
+
+    assert 0 == history.after(FollowUpReason.VERSION, "same").wait_seconds < history.wait_seconds

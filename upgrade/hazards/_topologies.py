@@ -51,11 +51,16 @@ class TopologyChange:
     """Stores of renumbered subtopologies: the directories of their tasks have other names, and they are restored."""
     topics: tuple[str, ...]
     """Internal topics that the second topology no longer reads: records left in them are not processed."""
+    subscribed_before: tuple[str, ...] = ()
+    """Topics that only members with the first topology subscribe to."""
+    subscribed_after: tuple[str, ...] = ()
+    """Topics that only members with the second topology subscribe to."""
 
     @property
     def is_compatible(self) -> bool:
         """Whether a group can be rolled from one topology to the other without a change of task ids or changelogs."""
-        return not (self.renumbered or self.removed or self.added or self.orphaned or self.empty or self.topics)
+        changed = self.renumbered or self.removed or self.added or self.orphaned or self.empty or self.topics
+        return not (changed or self.subscribed_before or self.subscribed_after)
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
@@ -68,6 +73,8 @@ class TopologyChange:
             "empty_stores": list(self.empty),
             "restored_stores": list(self.misplaced),
             "abandoned_topics": list(self.topics),
+            "subscribed_before": list(self.subscribed_before),
+            "subscribed_after": list(self.subscribed_after),
         }
 
     def lines(self) -> Iterator[str]:
@@ -90,6 +97,16 @@ class TopologyChange:
             yield f"topologies: store {store} starts empty"
         for topic in self.topics:
             yield f"topologies: {topic} is read no more: process its records before the bounce"
+        for topics, leads, others in (
+            (self.subscribed_after, "new", "old"),
+            (self.subscribed_before, "old", "new"),
+        ):
+            if topics:
+                yield (
+                    f"topologies: only {leads} members subscribe to {', '.join(topics)}: while one of them leads, "
+                    f"{others} members are assigned what they do not subscribe to, and rejoin without end (up to 2.3 "
+                    f"they fail); while one of the {others} leads, no member reads it"
+                )
         yield "topologies: do not roll: stop the group, then start it with the new topology (--offline)"
 
 
@@ -139,6 +156,8 @@ def compare_topologies(
         tuple(sorted(new_stores - old_stores)),
         tuple(sorted(name for old, new in pairs if old.number != new.number for name in old.stores & new.stores)),
         tuple(sorted((produced & read[0]) - read[1])),
+        tuple(sorted(read[0] - read[1])),
+        tuple(sorted(read[1] - read[0])),
     )
 
 

@@ -105,6 +105,7 @@ class StreamsPartitionAssignor(ClientAdapter, _private_api.AbstractPartitionAssi
             consumer,
             on_join_prepare=lambda: self.on_join_prepare(lost=self.is_generation_lost),
             on_join_complete=self.on_join_complete,
+            on_unsubscribed_topics=self._on_unsubscribed_topics,
             on_close=lambda: self.on_close(lost=self.is_generation_lost),
         )
 
@@ -162,14 +163,23 @@ class StreamsPartitionAssignor(ClientAdapter, _private_api.AbstractPartitionAssi
     def on_assignment(self, assignment: MemberAssignment, generation: int) -> None:
         """Take the assignment, and rejoin if version probing asks for it (step 5)."""
         member_id = self.consumer.group_metadata().member_id
-        received = self.receive_assignment(assignment.encode(), MemberGeneration(generation, member_id))
-        self.joining = received.rejoin is not None
+        self.receive_assignment(assignment.encode(), MemberGeneration(generation, member_id))
+        self.joining = self.rejoins_now
+
+    def _on_unsubscribed_topics(self, topics: Iterable[str], generation: int, member_id: str) -> None:
+        """Rejoin, now or later, instead of taking an assignment of another topology (step 5)."""
+        self.on_unsubscribed_topics(topics, MemberGeneration(generation, member_id))
+        self.joining = self.rejoins_now
 
     # -- called by ClientAdapter, on any thread (step 7) --------------------------------------------------------------
 
     def rejoin(self) -> None:
         """Make the next ``poll`` rejoin."""
         _private_api.request_rejoin(self.consumer)
+
+    def withdraw_rejoin(self) -> None:
+        """Make the next ``poll`` not rejoin, although the consumer has revoked partitions."""
+        _private_api.withdraw_rejoin(self.consumer)
 
     def leave_and_join(self) -> None:
         """Make the next ``poll`` leave the group and join it as a new member."""

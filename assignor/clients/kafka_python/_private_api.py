@@ -33,6 +33,8 @@ from assignor.clients._library_names import instances_have, missing_names, unsup
 from assignor.clients.hooks import AsyncCall, run_after, run_before
 from assignor.clients.kafka_python import _offset_commit
 from assignor.clients.kafka_python._commit_queue import CommitQueue
+from subscription_codec import DecodeError
+from subscription_codec.consumer_protocol import decode_consumer_assignment
 from upgrade.features.client.connection import reading_in_parts
 
 try:
@@ -75,6 +77,7 @@ __all__ = [
     "session_seconds",
     "shut_down",
     "socket_of",
+    "withdraw_rejoin",
 ]
 
 TESTED_VERSIONS: Final = "3.0.0 to 3.0.12"
@@ -113,6 +116,7 @@ PRIVATE_NAMES: Final = (
     "_coordinator.maybe_leave_group_async",
     "_coordinator.need_rejoin",
     "_coordinator.poll",
+    "_coordinator.rejoin_needed",
     "_coordinator.rejoining",
     "_coordinator.request_rejoin",
     "_coordinator.reset_generation",
@@ -188,6 +192,11 @@ def request_rejoin(consumer: Any) -> None:
     consumer._coordinator.request_rejoin()
 
 
+def withdraw_rejoin(consumer: Any) -> None:
+    """Take back ``request_rejoin``, also that of the consumer itself after a revocation."""
+    consumer._coordinator.rejoin_needed = False
+
+
 def leave_group(consumer: Any) -> None:
     """Leave the group soon, and join it in the next ``poll``.
 
@@ -206,6 +215,7 @@ def hook_rebalance_callbacks(
     *,
     on_join_prepare: Callable[[], Awaitable[None]],
     on_join_complete: Callable[[], Awaitable[None]],
+    on_unsubscribed_topics: Callable[[set[str], int, str], None],
     on_close: Callable[[], Awaitable[None]],
 ) -> None:
     """Call three coroutines on the I/O thread at these points of every rebalance.
@@ -224,8 +234,29 @@ def hook_rebalance_callbacks(
         await on_join_prepare()
 
     coordinator._on_join_prepare_async = run_before(preparing, coordinator._on_join_prepare_async)
-    coordinator._on_join_complete_async = run_after(coordinator._on_join_complete_async, on_join_complete)
+    coordinator._on_join_complete_async = run_after(
+        _report_unsubscribed_topics(consumer, on_unsubscribed_topics), on_join_complete
+    )
     coordinator._on_close_prepare_async = run_before(on_close, coordinator._on_close_prepare_async)
+
+
+def _report_unsubscribed_topics(consumer: Any, report: Callable[[set[str], int, str], None]) -> AsyncCall:
+    """Return ``_on_join_complete_async`` that reports an assignment which the consumer would refuse.
+
+    3.0.12 rejoins at once then, and again for the next one (cooperative), or raises a ``ValueError`` (eager).
+    """
+    original = consumer._coordinator._on_join_complete_async
+
+    @wraps(original)
+    async def completing(generation: int, member_id: str, protocol: str, assignment: bytes) -> Any:
+        with suppress(DecodeError):  # kafka-python raises its own error
+            assigned = {topic for topic, _ in decode_consumer_assignment(assignment).assigned_partitions}
+            if unsubscribed := assigned.difference(consumer.subscription() or ()):
+                report(unsubscribed, generation, member_id)
+                return None
+        return await original(generation, member_id, protocol, assignment)
+
+    return completing
 
 
 def _prepare_join_after_lost_generation(coordinator: Any) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from assignor.inspect import standbys
 from assignor.inspect.broker_assigned.topics import expected_tasks
 from assignor.inspect.check import GroupView, Match, names_of
 from assignor.inspect.described_group import CLASSIC, STABLE
-from assignor.inspect.member import InspectedMember, in_order
+from assignor.inspect.member import InspectedMember, RejoinCause, in_order, unsubscribed_topics
+
+_OWN_FINDING: Final = frozenset({RejoinCause.END_POINT, RejoinCause.NOT_SUBSCRIBED})
 
 
 def error_codes(view: GroupView) -> Iterator[Match]:
@@ -40,6 +42,34 @@ def multiple_owners(view: GroupView) -> Iterator[Match]:
             owners.update(its)
         if texts:
             yield Match({kind: texts, "owners": sorted(owners)}, sorted(owners))
+
+
+def end_point_missing(view: GroupView) -> Iterator[Match]:
+    """Members whose end point is not among those that the leader has found."""
+    for member in view.members:
+        if RejoinCause.END_POINT in member.rejoin_causes:
+            hosts = sorted(map(str, member.assignment.hosts))
+            parameters = {"name": member.name, "end_point": member.subscription.user_end_point, "hosts": hosts}
+            yield Match(parameters, [member.name])
+
+
+def not_subscribed(view: GroupView) -> Iterator[Match]:
+    """Members with partitions of topics that they do not subscribe to: the leader runs another topology."""
+    for member in view.members:
+        if topics := unsubscribed_topics(member.subscription, member.assignment):
+            yield Match({"name": member.name, "topics": topics}, [member.name])
+
+
+def rejoining(view: GroupView) -> Iterator[Match]:
+    """Members that rejoin at once for a reason that ends by itself, unless the leader answers them the same again."""
+    if view.described_group.state != STABLE:
+        return
+    by_causes: dict[tuple[RejoinCause, ...], list[str]] = {}
+    for member in view.members:
+        if causes := tuple(each for each in member.rejoin_causes if each not in _OWN_FINDING):
+            by_causes.setdefault(causes, []).append(member.name)
+    for causes, names in by_causes.items():
+        yield Match({"names": names, "causes": [cause.value for cause in causes]}, names)
 
 
 def unassigned(view: GroupView) -> Iterator[Match]:

@@ -22,12 +22,14 @@ def estimate_impact(
     standbys: int,
     static: bool,
     session_timeout: float,
+    state: str = "persistent",
     **_flags: bool,
 ) -> Impact:
     """Explore and measure the plan in a group of this size; a terminal shows a spinner."""
     from spark_sim.advice import impact
 
-    group = impact.GroupProfile(members, impact.workload_with(tasks, standbys, static=static), session_timeout)
+    workload = impact.workload_with(tasks, standbys, static=static, ephemeral=state == "ephemeral")
+    group = impact.GroupProfile(members, workload, session_timeout)
     with SafeConsole(stderr=True).status(
         f"exploring every schedule, then playing the plan with {count(members, 'member')} ..."
     ):
@@ -59,7 +61,8 @@ def impact_lines(impact: Impact) -> Iterator[str]:
             yield f"      {hop.violation}"
             yield f'      streams-assignor replay "{hop.example}"'
             continue
-        yield f"      {count(hop.rebalances, 'rebalance')}, tasks move {count(hop.moved, 'time')}; {_gaps_text(hop)}"
+        rebalances = _range(hop.least_rebalances, hop.rebalances, "rebalance")
+        yield f"      {rebalances}, tasks move {_range(hop.least_moved, hop.moved, 'time')}; {_gaps_text(hop)}"
         share = 100 * hop.group_bytes / group["broker_limit_bytes"]
         yield f"      metadata: {hop.group_bytes:,} bytes, {share:.2g} % of what a broker takes of a group by default"
     yield from (f"assumed: {text}" for text in group["assumed"])
@@ -67,6 +70,10 @@ def impact_lines(impact: Impact) -> Iterator[str]:
 
 def _size_text(group: Mapping[str, int]) -> str:
     return f"{count(group['members'], 'member')} and {count(group['tasks'], 'task')}"
+
+
+def _range(least: int, most: int, noun: str) -> str:
+    return count(most, noun) if least == most else f"{least:,} to {count(most, noun)}"
 
 
 def _gaps_text(hop: MeasuredHop) -> str:

@@ -153,7 +153,11 @@ RUN_COLUMNS: Final = columns_of(
     ("generations", "bigint", "generations that the group went through"),
     ("max_rebalances", "bigint", "most rebalances after one step"),
     ("probes", "bigint", "times that a member was answered with a lower version by version probing (KIP-268)"),
-    ("moved", "bigint", "tasks that have another owner after a step than before it, all steps together"),
+    (
+        "moved",
+        "bigint",
+        "how often a task is given to another process than had it last, all generations together",
+    ),
     ("unowned_task_ms", "bigint", "simulated time for which a task has no owner, of all tasks together"),
     ("member_bytes", "bigint", "the most that a member sends and gets in one generation"),
     ("group_bytes", "bigint", "the same of all members together, which a broker keeps in one record"),

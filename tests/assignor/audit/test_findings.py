@@ -53,6 +53,15 @@ def test_an_error_code():
     assert found(alone(error=2), code="error-code", lasted=MINUTE)
 
 
+def test_a_member_whose_end_point_the_leader_has_not_found():
+    lost = alone(end_point="http://h:1", hosts=[("http://h", 1)])
+    assert found(lost, code="end-point-missing", lasted=MINUTE)
+
+
+def test_a_member_with_partitions_of_another_topology():
+    assert found(alone(topics=("clicks",)), code="not-subscribed", lasted=MINUTE)
+
+
 def test_two_members_of_one_process_id():
     process = UUID(int=5)
     first, second = (evolve(each, host=host) for each, host in zip(pair(process=process), "ab", strict=True))

@@ -1,5 +1,6 @@
 """What all adapters share, in a group of consumers that are as simple as can be: any mixture, any order of events."""
 
+import time
 from collections.abc import Callable, Coroutine
 from itertools import count
 from typing import Any, TypeVar
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
 
 from assignor.clients._listener_notifier import ListenerNotifier
-from assignor.clients.adapter import ClientAdapter
+from assignor.clients.adapter import ClientAdapter, MemberGeneration
 from assignor.cluster import ClusterSnapshot
 from assignor.errors import FatalError
 from assignor.observability.events import (
@@ -23,6 +24,7 @@ from assignor.observability.events import (
     JoinSent,
     MemberClosed,
     MemberFailed,
+    RejoinDelayed,
     TasksChanged,
 )
 from assignor.observability.events import RejoinRequested as RequiredOffsets
@@ -317,6 +319,131 @@ def test_the_assignment_decides_between_leaving_rejoining_and_waiting() -> None:
     at_once(member.on_close())
     call()
     assert ["rejoin"] == member.wants  # and not for a closed member
+
+
+def rejoins(member: Alone, received: ReceivedAssignment, times: int) -> list[float]:
+    """Give a member the same assignment again and again; return after how many seconds it rejoined each time."""
+    seconds = []
+    for _ in range(times):
+        member.wants.clear()
+        member.later.clear()
+        again = evolve(received)
+        member.received_assignment = again
+        member._schedule_follow_up(again)
+        (wait, call), *_ = member.later or [(0.0, lambda: None)]
+        call()
+        assert len(member.wants) == 1
+        seconds.append(wait)
+    return seconds
+
+
+@pytest.mark.parametrize("reason", [FollowUpReason.END_POINT, FollowUpReason.WITHHELD, FollowUpReason.VERSION])
+@pytest.mark.parametrize("how", RejoinMode)
+def test_a_member_that_would_rejoin_without_end_backs_off_and_says_so(reason: FollowUpReason, how: RejoinMode) -> None:
+    seen: list[Event] = []
+    member = Alone(observer=seen.append)
+    rebalanced(member)
+    asked = evolve(member.received_assignment, follow_up=reason, rejoin=how)
+
+    assert [0, 0, 0, 1, 2, 4] == rejoins(member, asked, 6)
+    assert not member.rejoins_now
+    delayed = [event for event in seen if isinstance(event, RejoinDelayed)]
+    assert [(3, 1.0), (4, 2.0), (5, 4.0)] == [(event.repeats, event.seconds) for event in delayed]
+    assert {reason} == {event.reason for event in delayed}
+
+    member._schedule_follow_up(evolve(asked, follow_up=None, rejoin=None))  # it has settled
+    assert [0, 0, 0, 1] == rejoins(member, asked, 4)
+
+
+def test_a_clock_that_is_ahead_of_the_leaders_does_not_make_the_group_rebalance_without_end() -> None:
+    member = Alone()
+    rebalanced(member)
+    overdue = evolve(member.received_assignment, follow_up=FollowUpReason.PROBING, rejoin_at_ms=1000)
+
+    assert [0, 0, 0, 1, 2, 4] == rejoins(member, overdue, 6)
+
+
+def test_probing_rebalances_that_change_nothing_keep_their_interval() -> None:
+    member = Alone()
+    rebalanced(member)
+    for _ in range(6):
+        later = evolve(
+            member.received_assignment, follow_up=FollowUpReason.PROBING, rejoin_at_ms=int(1000 * time.time()) + 600_000
+        )
+        (wait,) = rejoins(member, later, 1)
+        assert 590 < wait <= 600
+
+
+def test_a_member_under_a_leader_with_another_topology_backs_off_and_says_why(caplog: pytest.LogCaptureFixture) -> None:
+    """It rejoined without end beside members of Kafka, 118 times a minute."""
+    member, waited = Alone(), []
+    rebalanced(member)
+    for number in range(6):
+        member.later.clear()
+        member.on_unsubscribed_topics({"clicks"}, MemberGeneration(number, "m"))
+        assert member.rejoins_now == (not member.later)
+        waited += [seconds for seconds, _ in member.later] or [0.0]
+    assert [0, 0, 0, 1, 2, 4] == waited
+    assert ["rejoin"] * 3 == member.wants
+    assert 1 == sum("clicks" in record.getMessage() for record in caplog.records)
+
+    member.later[-1][1]()
+    assert ["rejoin"] * 4 == member.wants
+    rebalanced(member)  # another leader: the wait is over
+    member.generation = MemberGeneration(9, "m")
+    member.later[0][1]()
+    assert ["rejoin"] * 4 == member.wants
+
+
+def test_tasks_that_move_back_and_forth_without_end_are_handed_over_more_slowly() -> None:
+    class Withdrawing(Alone):
+        def withdraw_rejoin(self) -> None:
+            self.wants.append("withdraw")
+
+    seen: list[Event] = []
+    member = Withdrawing(observer=seen.append)
+    rebalanced(member)
+    everything = member.received_assignment
+    nothing = evolve(everything, active={}, partitions=())
+
+    def handed_over() -> None:
+        for received in (everything, nothing):
+            member.received_assignment = member._pending_assignment = evolve(received)
+            member._next_join_reason = None
+            at_once(member.on_join_complete())
+
+    for _ in range(6):
+        handed_over()
+
+    assert ["withdraw"] * 3 == member.wants
+    assert [1, 2, 4] == [seconds for seconds, _ in member.later]
+    assert [JoinReason.HANDED_OVER] * 3 == [event.reason for event in seen if isinstance(event, RejoinDelayed)]
+    member.later[-1][1]()
+    assert "rejoin" == member.wants[-1]
+
+    member._handed_over_at -= 10_000  # hours later it is no repetition
+    handed_over()
+    assert 3 == len(member.later)
+
+
+def test_a_leader_whose_group_does_not_carry_its_levels_backs_off() -> None:
+    member = Alone(watches=["finality"])
+    member._polls_as_leader = True
+    waited = []
+    for _ in range(6):
+        member.later.clear()
+        member._observed_levels = {"finality": 2}
+        member._apply_observed_levels()
+        waited += [seconds for seconds, _ in member.later] or [0.0]
+    assert [0, 0, 0, 1, 2, 4] == waited
+    assert ["rejoin"] * 3 == member.wants
+
+    member.later[-1][1]()
+    assert ["rejoin"] * 4 == member.wants
+    member._observed_levels = {"finality": 3}  # news: at once, and the older wait is over
+    member._apply_observed_levels()
+    member.later[-1][1]()
+    assert ["rejoin"] * 5 == member.wants
 
 
 def test_a_leader_that_cannot_create_a_topic_fails() -> None:

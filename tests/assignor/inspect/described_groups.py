@@ -17,6 +17,8 @@ from subscription_codec import (
     NO_FOLLOW_UP,
     Assignment,
     ClientTag,
+    HostInfo,
+    HostPartitions,
     StandbyTask,
     Subscription,
     TaskId,
@@ -67,6 +69,8 @@ def member(
     got_trailing=b"",
     tags=(),
     end_point="",
+    hosts=(),
+    topics=(TOPIC,),
     rack=None,
     instance=None,
 ):
@@ -94,6 +98,7 @@ def member(
         standby_tasks=[StandbyTask(task, ()) for task in tasks(standby)],
         error_code=error,
         next_rebalance_ms=next_ms,
+        partitions_by_host=[HostPartitions(HostInfo(*host), ()) for host in hosts],
         trailing=got_trailing,
     )
     return DescribedGroupMember(
@@ -103,7 +108,7 @@ def member(
         host=host,
         subscription=encode_consumer_subscription(
             ConsumerSubscription(
-                topics=(TOPIC,),
+                topics=topics,
                 user_data=encode_subscription(userdata),
                 owned_partitions=group_by_topic(partitions(owned)),
                 generation_id=4 if envelope > 1 else -1,

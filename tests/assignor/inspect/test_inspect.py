@@ -595,6 +595,51 @@ def test_a_task_without_owner_is_moving_if_a_member_is_about_to_rejoin(rejoining
     assert "moving" in codes(seen(rejoining, partition_counts={TOPIC: 1}))
 
 
+@pytest.mark.parametrize(
+    ("end_point", "hosts", "missing"),
+    [
+        ("http://h:1", [("h", 1)], False),
+        ("[::1]:1", [("other", 2), ("::1", 1)], False),
+        ("http://h:1", [("http://h", 1)], True),
+        ("h:1", [("other", 1)], True),
+        ("h:1", [], False),
+        ("", [("h", 1)], False),
+        ("  ", [("h", 1)], False),
+        ("no port", [("h", 1)], False),
+    ],
+)
+def test_a_member_whose_end_point_the_leader_has_not_found_never_settles(end_point, hosts, missing):
+    found = seen(member("a", active="0_0", end_point=end_point, hosts=hosts))
+
+    assert (["end-point-missing"] if missing else []) == codes(found)
+    assert missing == found.members[0].is_about_to_rejoin
+
+
+@pytest.mark.parametrize(("version", "codes_found"), [(4, []), (6, []), (7, ["end-point-missing"])])
+def test_members_before_2_6_do_not_look_for_their_end_point(version, codes_found):
+    assert codes_found == codes(seen(member("a", version, version, active="0_0", end_point="h:1", hosts=[("g", 1)])))
+
+
+def test_a_member_with_partitions_of_topics_that_it_does_not_subscribe_to_is_a_problem():
+    found = seen(member("a", active="0_0", topics=("clicks", "views")), member("b", active="0_1"))
+
+    assert ["not-subscribed"] == codes(found)
+    assert ("61000000",) == found.findings[0].members
+    assert "61000000 has partitions of orders and does not subscribe to it" in finding_text(found.findings[0])
+
+
+def test_members_that_rejoin_at_once_are_noticed_with_the_reason():
+    found = seen(member("a", active="0_0", next_ms=0), member("b", owned="0_1"), member("c", 4, 11, answered=3))
+    notices = [finding_text(each) for each in found.findings if each.code == "rejoins"]
+
+    assert [
+        "61000000 rejoins at once: the leader asks it to, because it waits for a task of another member; if this "
+        "lasts, the group does not settle",
+        "62000000 rejoins at once: it has to revoke partitions; if this lasts, the group does not settle",
+        "63000000 rejoins at once: it changes its version; if this lasts, the group does not settle",
+    ] == notices
+
+
 def test_problems_come_first():
     found = seen(member("a", 2, envelope=0, active="0_0"), member("b", active="0_0"))
     kinds_of = [finding.severity for finding in found.findings]

@@ -16,6 +16,7 @@ from assignor.observability.events import (
     MemberStarted,
     MemberStopped,
     RecordsProcessed,
+    RejoinDelayed,
     RejoinRequested,
 )
 from probing.follow_up import FollowUpReason
@@ -53,6 +54,16 @@ LINES: list[tuple[Event, dict[str, Any]]] = [
         RejoinRequested(reason=FollowUpReason.VERSION, leaves_group=True),
         {"event": "rejoin", "how": "leave_and_join"},
     ),
+    (
+        RejoinDelayed(reason=FollowUpReason.END_POINT, repeats=3, seconds=1.0),
+        {
+            "event": "rejoin_delayed",
+            "reason": "end_point",
+            "cause": "the group does not know its end point",
+            "repeats": 3,
+            "seconds": 1.0,
+        },
+    ),
     (tasks_changed(revoked=PARTITIONS), {"event": "revoked", "partitions": ["orders-0", "orders-1"]}),
     (tasks_changed(lost=PARTITIONS), {"event": "revoked", "partitions": ["orders-0", "orders-1"]}),
     (RecordsProcessed("orders-0", 3, 5), {"event": "processed", "partition": "orders-0", "from": 3, "to": 5}),
@@ -65,7 +76,7 @@ LINES: list[tuple[Event, dict[str, Any]]] = [
 ]
 
 IDS = [
-    *("started", "subscribed", "assigned", "rejoin", "leave", "revoked", "lost"),
+    *("started", "subscribed", "assigned", "rejoin", "leave", "delayed", "revoked", "lost"),
     *("processed", "failed", "failed like Kafka", "stopped"),
 ]
 

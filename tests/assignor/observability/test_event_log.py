@@ -16,6 +16,7 @@ from assignor.observability.events import (
     JoinSent,
     MemberClosed,
     MemberFailed,
+    RejoinDelayed,
     RejoinRequested,
 )
 from probing.follow_up import FollowUpReason
@@ -64,6 +65,16 @@ EVENTS: list[tuple[Event, dict[str, Any]]] = [
         {"event": "rejoin_requested", "reason": "probing", "leaves_group": False, "at_ms": 17},
     ),
     (
+        RejoinDelayed(reason=FollowUpReason.END_POINT, repeats=3, seconds=2.5),
+        {
+            "event": "rejoin_delayed",
+            "reason": "end_point",
+            "cause": "the group does not know its end point",
+            "repeats": 3,
+            "seconds": 2.5,
+        },
+    ),
+    (
         MemberFailed(FatalError("no topic", "MissingSourceTopicException")),
         {
             "event": "member_failed",
@@ -85,7 +96,8 @@ def test_a_record_has_the_values_as_fields_and_in_its_message(
     (record,) = caplog.records
     assert {**IDENTITY, **expected}.items() <= vars(record).items()
     assert record.getMessage().startswith(f"c-1 1b4e28ba {expected['event']}")
-    assert ("assignor", "ERROR" if expected["event"] == "member_failed" else "INFO") == (record.name, record.levelname)
+    level = {"member_failed": "ERROR", "rejoin_delayed": "WARNING"}.get(expected["event"], "INFO")
+    assert ("assignor", level) == (record.name, record.levelname)
     assert expected == json.loads(json.dumps(log_fields(event)))
     assert ("seconds=0.250 " in record.getMessage()) == (expected["event"] == "assignment_computed")
     assert "a-secret" not in record.getMessage()

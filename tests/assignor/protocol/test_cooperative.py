@@ -353,6 +353,22 @@ def test_a_static_member_that_came_back_at_another_endpoint_makes_the_group_reba
     assert HostInfo("b", 3) in settled["a"].hosts
 
 
+@pytest.mark.parametrize("leader", ["a", "b", "c"])
+@pytest.mark.parametrize("release", ["2.8.2", "3.9.2", "4.3.1"])
+def test_a_group_settles_with_end_points_in_every_form(release, leader):
+    """A scheme or brackets were part of the host: members of Kafka did not find theirs, and rejoined without end."""
+    group = Group(COUNTS, SIZES)
+    group.add("a", release, process=1, application_server="PLAINTEXT://a:1")
+    group.add("b", process=2, application_server="http://[::1]:2")
+    group.add("c", process=3, application_server="[c]:3")
+    group.settle(leader=leader)
+
+    received = group.rebalance(leader=leader)
+
+    assert {HostInfo("a", 1), HostInfo("::1", 2), HostInfo("c", 3)} == set(received["a"].hosts)
+    assert not any(each.rejoin for each in received.values())
+
+
 def test_a_changed_version_comes_before_all_other_reasons():
     group = Group(COUNTS, SIZES, a="2.4.1")
     group.settle()

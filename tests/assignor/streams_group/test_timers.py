@@ -66,3 +66,14 @@ def test_topics_that_are_there_again_start_the_time_anew():
     timer, _ = StatusTimer().check(member_with(MISSING), 100, 5_000)
 
     assert (StatusTimer(), None) == timer.check(member_with(STALE), 200, 5_000)
+
+
+def test_a_member_that_is_removed_again_and_again_does_not_rejoin_without_a_pause():
+    """It sent heartbeats as fast as the coordinator answered."""
+    timer, waits = HeartbeatTimer(), []
+    for _ in range(4):
+        timer = timer.on_failed(0).on_removed()
+        waits.append(timer.due_at_ms(new_member().subscribe()))
+
+    assert [0, 200, 400, 800] == waits
+    assert 0 == timer.on_answered(0, 5_000).on_failed(9).on_removed().due_at_ms(new_member().subscribe())

@@ -1,3 +1,5 @@
+import java.util.Arrays;
+import java.util.Collections;
 import java.util.Properties;
 import java.util.regex.Pattern;
 import org.apache.kafka.common.serialization.Serdes;
@@ -13,8 +15,8 @@ import org.apache.kafka.streams.state.Stores;
  * Counts the records of each key, in releases from 1.0 on. Arguments: SOURCE OUTPUT name=value...
  *
  * <p>The setting "shape" says how: stateful (SOURCE -> "store" -> OUTPUT), repartition (SOURCE -> a repartition topic ->
- * "store" -> OUTPUT), pattern (as stateful, with SOURCE as a pattern) or stateless (SOURCE -> OUTPUT, a one for each
- * record). `Instance` says what it prints.
+ * "store" -> OUTPUT), pattern (as stateful, with SOURCE as a pattern), wider (as stateful, and it reads SOURCE-more too)
+ * or stateless (SOURCE -> OUTPUT, a one for each record). `Instance` says what it prints.
  */
 public final class Counting {
     private Counting() {
@@ -38,7 +40,9 @@ public final class Counting {
         StreamsBuilder builder = new StreamsBuilder();
         KStream<String, String> source = shape.equals("pattern")
             ? builder.stream(Pattern.compile(arguments[0]))
-            : builder.stream(arguments[0]);
+            : builder.stream(shape.equals("wider")
+                ? Arrays.asList(arguments[0], arguments[0] + "-more")
+                : Collections.singletonList(arguments[0]));
         KStream<String, Long> counts = shape.equals("stateless")
             ? source.mapValues(value -> 1L)
             : (shape.equals("repartition") ? source.selectKey((key, value) -> key) : source)

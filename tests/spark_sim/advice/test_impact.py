@@ -2,11 +2,13 @@
 
 import json
 from io import StringIO
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
+from assignor.inspect.member import assignment_seen, subscription_seen
 from spark_sim.advice.impact import GroupProfile, estimate_impact, workload_with
 from spark_sim.cli._plan import plan
 from spark_sim.model.metrics import MeasuredSimulation
@@ -78,6 +80,90 @@ def test_a_fork_measures_by_itself():
     assert (0, 3) == (simulation.moved, twin.moved)
     assert not simulation.unowned_ms
     assert twin.unowned_ms
+
+
+# -- what real members did ------------------------------------------------------------------------------------------
+
+CAPTURES = Path(__file__).parents[2] / "captures"
+
+
+def owners(generation):
+    """Task => process id."""
+    found = {}
+    for each in generation["members"]:
+        sent = subscription_seen(bytes.fromhex(each["subscription"]), streams=True)
+        got = assignment_seen(bytes.fromhex(each["assignment"]), streams=True)
+        found |= dict.fromkeys(got.active, sent.process_id)
+    return found
+
+
+def bounced(name):
+    """The rebalances of a captured bounce, and how often a task was given to another process."""
+    generations = json.loads((CAPTURES / name).read_text())["generations"]
+    first, *rest = [each for each in generations if each["generation"] >= 3]  # the group at rest, then the bounce
+    last, moves = owners(first), 0
+    for each in rest:
+        now = owners(each)
+        moves += sum(last[task] != process for task, process in now.items())
+        last |= now
+    return len(rest), moves
+
+
+@pytest.mark.parametrize(
+    ("capture", "back"),
+    [
+        ("3.9.2-to-4.3.1-standby-session-45-kept.json", "before"),
+        ("3.9.2-to-4.3.1-standby-late-kept.json", "only after"),
+    ],
+)
+def test_it_counts_what_a_bounce_of_real_members_had(capture, back):
+    """A restarted process was a new one to the leader: six rebalances and 36 moves instead of three and none."""
+    found = asked("3.9.2", "4.3.1", members=3, shape=workload_with(12, 1, static=False))
+    (hop,) = [each for each in found.measured_hops if f"back {back} its session" in each.how]
+
+    assert bounced(capture) == (hop.rebalances, hop.moved) == (hop.least_rebalances, hop.least_moved)
+    assert 45 == hop.longest_s  # each task has no owner once; 46 s were measured
+    assert any("--state persistent" in each for each in found.as_json()["assumed"])
+
+
+def test_processes_without_state_move_tasks_as_their_new_ids_fall():
+    """Real members with wiped directories had four rebalances and eight moves."""
+    found = asked("3.9.2", "4.3.1", members=3, shape=workload_with(12, 1, static=False, ephemeral=True))
+    (hop,) = [each for each in found.measured_hops if "back before its session" in each.how]
+
+    assert hop.least_rebalances <= 4 <= hop.rebalances
+    assert hop.least_moved <= 8 <= hop.moved
+    assert any("--state ephemeral" in each for each in found.as_json()["assumed"])
+    assert any("several draws" in each for each in found.as_json()["assumed"])
+
+
+@pytest.mark.parametrize(
+    ("release", "kept"),
+    [
+        *(("2.5.1", False), ("2.6.1", False), ("2.6.2", True), ("2.6.3", True), ("2.7.0", False), ("2.7.1", True)),
+        *(("2.8.0", True), ("4.3.1", True), ("streams-assignor", False)),
+    ],
+)
+@pytest.mark.parametrize("more", ["", "ephemeral", "topology=stateless"])
+def test_a_restarted_process_has_the_process_id_that_it_has_stored(release, kept, more):
+    line = f"A@{release} B@{release} {f'| with {more} ' if more else ''}| bounce fast B>{release}"
+    simulation = Simulation(Scenario.parse(line)).begin()
+    before = simulation.members["B"].assignor.member.process_id
+    simulation.play(simulation.scenario.steps[0])
+
+    assert (kept and not more) == (before == simulation.members["B"].assignor.member.process_id)
+    assert ("ephemeral" not in more) or not simulation.process_ids_on_disk
+
+
+def test_a_process_finds_its_id_again_after_a_release_that_does_not_know_it():
+    line = "A@2.8.2 | bounce A>2.5.1 | bounce A>2.8.2"
+    simulation = Simulation(Scenario.parse(line)).begin()
+    ids = [simulation.members["A"].assignor.member.process_id]
+    for step in simulation.scenario.steps:
+        simulation.play(step)
+        ids.append(simulation.members["A"].assignor.member.process_id)
+
+    assert ids[0] == ids[2] != ids[1]
 
 
 # -- what is answered ------------------------------------------------------------------------------------------------
@@ -183,6 +269,15 @@ def test_plan_describes_the_given_group():
 
     assert (2, 5) == (found["members"], found["tasks"])
     assert 2 == len(found["measured"])
+
+
+def test_plan_shows_the_range_of_what_is_up_to_chance():
+    arguments = ("3.9", "4.3", "--members", 3, "--tasks", 12, "--standbys", 1)
+    kept, wiped = (run(*arguments, "--state", state).output for state in ("persistent", "ephemeral"))
+
+    assert "      3 rebalances, tasks move 0 times;" in kept
+    assert "one task for at most 45 s" in kept
+    assert "      3 to 6 rebalances, tasks move 0 to 36 times;" in wiped
 
 
 def test_plan_counts_in_singular_too():

@@ -27,12 +27,17 @@ def test_the_parts_of_a_line():
     assert Step("crash", (("B", None),)) == scenario.steps[1]
 
 
-INSTANCES = st.builds(Instance, st.sampled_from(list(RELEASES.values())))
+INSTANCES = st.builds(
+    Instance,
+    st.sampled_from(list(RELEASES.values())),
+    topology=st.none() | st.sampled_from(sorted(TOPOLOGIES)),
+)
 SHAPES = st.builds(
     Workload,
     **{name: st.integers(*limits) for name, limits in SETTING_RANGES.items()},
     topology=st.sampled_from(sorted(TOPOLOGIES)),
     static=st.booleans(),
+    ephemeral=st.booleans(),
     lag=st.booleans(),
 )
 
@@ -103,6 +108,9 @@ def test_the_workload_stands_before_the_steps():
         ("A@2.0 | with", "expected some of threads=NUMBER"),
         ("A@2.0 | stop A | with static", "with stands before all other steps"),
         ("A@2.0,upgrade.to=1.1", "expected RELEASE or RELEASE,upgrade.from=VALUE"),
+        ("A@2.0,topology", "expected RELEASE or RELEASE,upgrade.from=VALUE,topology=NAME"),
+        ("A@2.0,topology=two,topology=two", "expected RELEASE or RELEASE,upgrade.from=VALUE,topology=NAME"),
+        ("A@2.0,topology=three", "expected topology=counts|wider|join|stateless|two|chained"),
     ],
 )
 def test_a_wrong_line_is_rejected_by_its_part(line, text):

@@ -163,3 +163,20 @@ def test_a_number_that_no_subtopology_has_is_refused(number):
     """5,000 digits ended in a ValueError of Python."""
     with pytest.raises(UpgradeError, match="expected a number from 0 to 2147483647, got '"):
         parse_subtopologies(f"Sub-topology: {number}\n Source: a (topics: [x])\n")
+
+
+def test_topics_that_only_one_of_them_subscribes_to_forbid_a_rolling_bounce():
+    """Nothing else changes: the same tasks, stores and changelogs. It was called the same."""
+    old, new = (
+        ONE.format(orders=0, clicks=1).replace("clicks, views", topics) for topics in ("clicks", "clicks, views")
+    )
+    wider, narrower = change(old, new), change(new, old)
+
+    assert (("views",), ()) == (wider.subscribed_after, wider.subscribed_before)
+    assert (("views",), ()) == (narrower.subscribed_before, narrower.subscribed_after)
+    assert not wider.is_compatible
+    assert not wider.renumbered
+    assert ["views"] == wider.as_json()["subscribed_after"] == narrower.as_json()["subscribed_before"]
+    assert any("only new members subscribe to views" in line for line in wider.lines())
+    assert any("only old members subscribe to views" in line for line in narrower.lines())
+    assert "do not roll" in list(wider.lines())[-1]

@@ -327,7 +327,7 @@ class StreamsMembership(Membership):
         match rule.reaction:
             case ErrorReaction.REJOIN:
                 self._suspend()
-                self._timer = self._timer.without_backoff()
+                self._timer = self._timer.on_removed()
             case ErrorReaction.FIND_COORDINATOR:
                 self._coordinator.forget()
             case ErrorReaction.REPORT if not self._error_queued:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 from uuid import UUID, uuid4
 
 from assignor.clients.confluent._settings import ConsumerSettings, ignored_setting
@@ -15,9 +15,11 @@ from assignor.observability.events import Observer, combine_observers
 from assignor.rebalance_listener import TaskRebalanceListener
 from assignor.streams_group import MemberProfile, StreamsGroupMember, topology_fields
 from assignor.topology import Topology
-from upgrade.config_types import parse_host_port
+from upgrade import OURS, ConfigException, StreamsConfig
 
 log = logging.getLogger(__name__)
+
+_MAX_PORT: Final = 0xFFFF  # of the field in the heartbeat; a classic group has ports up to 2^31 - 1
 
 
 def new_streams_membership(
@@ -44,7 +46,7 @@ def new_streams_membership(
         rebalance_timeout_ms=int(1000 * settings.max_poll_seconds),
         topology=topology_fields(topology, settings.replication_factor),
         rack_id=config.client_rack or None,
-        endpoint=parse_host_port(config.application_server) if config.application_server else None,
+        endpoint=_end_point(config),
         client_tags=tuple(sorted(config.client_tags.items())),
     )
     identity = {"process_id": profile.process_id, "group_id": profile.group_id}
@@ -57,3 +59,12 @@ def new_streams_membership(
         request_seconds=settings.request_seconds,
         **common,
     )
+
+
+def _end_point(config: StreamsConfig) -> tuple[str, int] | None:
+    found = config.end_point(OURS)
+    if found and found[1] > _MAX_PORT:
+        raise ConfigException(
+            f"expected a port of at most {_MAX_PORT} in application.server in a streams group, got {found[1]}"
+        )
+    return found
