@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from html import unescape
 from typing import Final
 
 from attrs import evolve, frozen
@@ -11,9 +12,16 @@ from attrs import evolve, frozen
 from upgrade.errors import UpgradeError, quote_input
 from upgrade.input_values import parse_number
 
-_SUBTOPOLOGY: Final = re.compile(r"\s*Sub-topology:\s*(\d+)(.*)")
-_NODE: Final = re.compile(r"\s*(Source|Processor|Sink): (\S+)(?: \((topics?|stores): (.*?)\))?\s*$")
-_PREDECESSORS: Final = re.compile(r"\s*<-- (.*)")
+_MARGIN: Final = r"[\s>|#*/+\"'`]*"
+"""What may stand before a line of a text that was pasted: quotes, comments, the bars of a table."""
+_BEGINS: Final = re.compile(rf"{_MARGIN}(Sub-topology|Source|Processor|Sink):")
+_SUBTOPOLOGY: Final = re.compile(r"(?:^|[^\w-])Sub-topology: *([0-9]+)(.*)")
+_NODE: Final = re.compile(r"(?:^|[^\w-])(Source|Processor|Sink): ")
+_DETAILS: Final = re.compile(r"(.+) \((topics?|stores|extractor class): (.*)\)")
+_END: Final = " \t\r,;|*/+\\\"'`"
+"""What may stand behind a line that was pasted."""
+_ARROW: Final = re.compile(r"[^\w-]*(-->|<--) (.*)")
+_PREDECESSORS: Final = re.compile(r".*?<-- (.*)")
 
 
 @frozen
@@ -34,12 +42,16 @@ class DescribedNode:
 
 
 def parse_topology_description(text: str, name: str = "the text") -> tuple[DescribedNode, ...]:
-    """Read a ``Topology#describe()`` text; ``name`` is its name in the error.
+    """Read a ``Topology#describe()`` text, also one that was copied with quotes, escapes or the prefix of a log.
+
+    Args:
+        text: of any release from 1.0 on.
+        name: of the text, in errors.
 
     Raises:
-        UpgradeError: It is no such text.
+        UpgradeError: It is no such text, or a line that begins with Source, Processor or Sink is not understood.
     """
-    found = tuple(_nodes(text))
+    found = tuple(_nodes(_unescaped(text), name))
     if not found:
         raise UpgradeError(
             f"{name}: expected the text of Topology#describe(), with lines such as 'Sub-topology: 0' and 'Source: "
@@ -48,23 +60,65 @@ def parse_topology_description(text: str, name: str = "the text") -> tuple[Descr
     return found
 
 
-def _nodes(text: str) -> Iterator[DescribedNode]:
+def _unescaped(text: str) -> str:
+    """Return the text without the escapes of JSON, a string of a program, or HTML."""
+    if "\\n" in text and len(text.splitlines()) <= 1:
+        text = text.replace("\\r", "").replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
+    return unescape(text) if "&gt;" in text or "&lt;" in text else text
+
+
+def _nodes(text: str, name: str) -> Iterator[DescribedNode]:
     is_inside, subtopology, node = False, None, None
-    for line in text.splitlines():
-        if header := _SUBTOPOLOGY.match(line):
+    for number, line in enumerate(text.splitlines(), start=1):
+        begins = _BEGINS.match(line)
+        if not (begins and begins[1] != _HEADER) and (header := _SUBTOPOLOGY.search(line)):
             is_inside, subtopology = True, None if "global store" in header[2] else parse_number(header[1])
-        elif is_inside and (match := _NODE.match(line)):
+        elif not _ARROW.match(line) and (found := _details(line)):
+            if not is_inside:
+                raise _not_understood(name, number, line, f"{_EXPECTED[_HEADER]} before it")
             if node:
                 yield node
-            kind, name, listed, names = match.groups("")
-            has_pattern = kind == "Source" and not names.startswith("[")
-            node = DescribedNode(kind, name, subtopology, has_pattern=has_pattern)
-            node = evolve(node, stores=_names(names)) if listed == "stores" else evolve(node, topics=_names(names))
+            node = _node(*found, subtopology)
+        elif begins:
+            raise _not_understood(name, number, line, _EXPECTED[begins[1]])
         elif node and (match := _PREDECESSORS.match(line)):
             node = evolve(node, predecessors=_names(match[1]))
     if node:
         yield node
 
 
+_HEADER: Final = "Sub-topology"
+_EXPECTED: Final = {
+    _HEADER: "'Sub-topology: NUMBER'",
+    "Source": "'Source: NAME (topics: [...])'",
+    "Processor": "'Processor: NAME (stores: [...])'",
+    "Sink": "'Sink: NAME (topic: ...)' or 'Sink: NAME (extractor class: ...)'",
+}
+
+
+def _details(line: str) -> tuple[str, str, str, str] | None:
+    """Return kind, name, label and list of a line about a node; each search passes the line once."""
+    if (kind := _NODE.search(line)) is None:
+        return None
+    rest = line[kind.end() :].rstrip(_END)
+    match = _DETAILS.fullmatch(rest) if rest.endswith(")") else None
+    return (kind[1], match[1], match[2], match[3]) if match else None
+
+
+def _not_understood(name: str, number: int, line: str, expected: str) -> UpgradeError:
+    return UpgradeError(f"{name}, line {number}: expected {expected}, received {quote_input(line.strip())}")
+
+
+def _node(kind: str, name: str, label: str, listed: str, subtopology: int | None) -> DescribedNode:
+    return DescribedNode(
+        kind,
+        name,
+        subtopology,
+        topics=_names(listed) if label.startswith("topic") else (),
+        stores=_names(listed) if label == "stores" else (),
+        has_pattern=kind == "Source" and not listed.startswith("["),
+    )
+
+
 def _names(listed: str) -> tuple[str, ...]:
-    return tuple(name for part in listed.strip("[]").split(",") if (name := part.strip()))
+    return tuple(name for part in listed.strip().strip("[]").split(",") if (name := part.strip()))

@@ -238,7 +238,7 @@ def _topology_facts(without: str | None, topology: Path | None) -> TopologyFacts
     try:
         found = facts_of_topology(text, str(topology))
     except UpgradeError as error:
-        raise click.UsageError(f"{topology}: {error}") from error
+        raise click.UsageError(str(error)) from error
     if shown := sorted(each.value for each in absent & (found.absent | found.present)):
         raise click.UsageError(f"--topology shows whether there are {', '.join(shown)}: leave this out of --without")
     return evolve(found, absent=found.absent | absent)

@@ -18,7 +18,8 @@ from upgrade.verdict.conditions import TopologyFacts, TopologyFeature
 
 _SUBSCRIPTIONS: Final = re.compile(r"subscription-registration(-\d+)?-topic$", re.IGNORECASE)
 _REPARTITION: Final = "-repartition"
-_NULL_KEY_FILTER: Final = re.compile(r"filter", re.IGNORECASE)
+_NULL_KEY_FILTER: Final = re.compile(r"KSTREAM-FILTER-[0-9]{10}")
+_NULL_KEY_FILTER_SUFFIX: Final = "-filter"
 _TOPIC: Final = re.compile(r"[\w.-]+", re.ASCII)
 
 
@@ -61,5 +62,12 @@ def _writes_subscriptions(sink: DescribedNode) -> bool:
 
 
 def _repartitions_a_table(sink: DescribedNode) -> bool:
-    is_repartition = any(topic.endswith(_REPARTITION) for topic in sink.topics)
-    return is_repartition and not all(map(_NULL_KEY_FILTER.search, sink.predecessors))
+    """Whether a sink writes to a repartition topic without Kafka's filter of null keys before it.
+
+    Kafka names the filter by a number, or after the topic. Other names that have the word are the user's.
+    """
+    topics = [topic for topic in sink.topics if topic.endswith(_REPARTITION)]
+    named = {topic + _NULL_KEY_FILTER_SUFFIX for topic in topics}
+    return bool(topics) and not all(
+        each in named or _NULL_KEY_FILTER.fullmatch(each) for each in sink.predecessors or ("",)
+    )
