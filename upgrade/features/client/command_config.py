@@ -23,8 +23,6 @@ from upgrade.redaction import redact
 
 _log = logging.getLogger(__name__)
 
-_SIMILAR: Final = 0.9
-"""How alike a key and its suggestion are, of 1: a typing error."""
 _INT_MAX: Final = 2**31 - 1  # Java's int
 
 
@@ -86,6 +84,7 @@ _PASSWORD_MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 _STORES: Final = ("ssl.truststore", "ssl.keystore")
 _SECURITY_PREFIXES: Final = ("security.", "sasl.", "ssl.")
 _SIMILAR: Final = 0.85
+"""How alike a key and its suggestion are, of 1: a typing error."""
 _MOST_COMPARED: Final = 100
 _LONGEST_COMPARED: Final = 60
 _MOST_SHOWN: Final = 10
