@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Any, Final
 
 from blocks.markdown import DOCS, table
@@ -34,7 +36,14 @@ def in_short() -> str:
         "passed",
         "generations led by ours",
     )
-    return table(head, rows)
+    return f"{table(head, rows)}\n\n{_written_and_run()}"
+
+
+def _written_and_run() -> str:
+    """Say how many of the written cases are in the table."""
+    sys.path.append(str(DOCS.parent))  # docs/tables.py runs as a script
+    cases = import_module("tests.kafka_system_tests.cases").CASES
+    return f"{len(cases)} cases are written, and {len(cases.keys() & _recorded().keys())} of them have run."
 
 
 def each_case() -> str:

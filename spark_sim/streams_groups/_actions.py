@@ -75,8 +75,8 @@ def effective_steps(world: World) -> Iterator[tuple[GroupStep, World]]:
             yield step, apply_possible_step(world, step)
 
 
-def settle(world: World) -> World:
-    """Let the protocol go on until nothing changes.
+def settling(world: World) -> Iterator[tuple[GroupStep, World]]:
+    """Yield each step of the protocol until nothing changes, with what follows it.
 
     Raises:
         ScenarioError: It does not end.
@@ -84,9 +84,17 @@ def settle(world: World) -> World:
     for _ in range(MAX_SETTLE_STEPS):
         changed = next(effective_steps(world), None)
         if changed is None:
-            return world
+            return
+        yield changed
         _, world = changed
     raise ScenarioError(f"the group does not settle: expected at most {MAX_SETTLE_STEPS} steps, got more")
+
+
+def settle(world: World) -> World:
+    """Let the protocol go on until nothing changes; ``ScenarioError`` if it does not end."""
+    for _, after in settling(world):
+        world = after
+    return world
 
 
 def possible_steps(world: World, verb: str) -> Iterator[GroupStep]:

@@ -8,6 +8,7 @@ nothing leads back to its state, so no clock is needed: the protocol has settled
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from typing import Final, NamedTuple
 
 from attrs import evolve, field, frozen
@@ -18,7 +19,13 @@ from spark_sim.search.cycles import EXTERNAL_ACTION, cycle_from
 from spark_sim.search.graph import StateGraph, path_to
 from spark_sim.search.model import FAULT_ACTION, OPERATOR_ACTION, Transition
 from spark_sim.search.path_counting import count_paths
-from spark_sim.streams_groups._actions import apply_possible_step, effective_steps, possible_steps, run_scenario, settle
+from spark_sim.streams_groups._actions import (
+    apply_possible_step,
+    effective_steps,
+    possible_steps,
+    run_scenario,
+    settling,
+)
 from spark_sim.streams_groups._properties import (
     PROPERTIES,
     REBALANCING_TERMINATES,
@@ -153,9 +160,13 @@ class GroupModel:
         return all(label & EXTERNAL_ACTION for label in labels)
 
     def violations(self, state: GroupState, *, terminal: bool) -> Iterable[Violation]:
-        """Return the first violation of a state."""
-        found = eventually(state.world) if terminal or self.cell.settles else always(state.world)
-        return [each for each in found if each.property in self.cell.properties][:1]
+        """Return the first violation of a state; where a cell settles, all its states have settled."""
+        settled = terminal or self.cell.settles
+        return self._checked(chain(always(state.world), eventually(state.world) if settled else ()))
+
+    def _checked(self, found: Iterable[Violation]) -> list[Violation]:
+        """Return the first violation of a property of the cell."""
+        return list(islice((each for each in found if each.property in self.cell.properties), 1))
 
     def _transition(
         self, state: GroupState, step: GroupStep, then: GroupState, label: int
@@ -163,7 +174,11 @@ class GroupModel:
         before, after = state.world, then.world
         steps: tuple[GroupStep, ...] = (step,)
         if self.cell.settles:
-            after, steps = settle(after), (step, _SETTLE)
+            taken = [(step, after), *settling(after)]
+            for number, (_, world) in enumerate(taken, 1):
+                for violation in self._checked(always(world)):
+                    return Transition(tuple(each for each, _ in taken[:number]), None, 1 | label, violation)
+            after, steps = taken[-1][1], (step, _SETTLE)
         if STANDBY_STAYS in self.cell.properties and after.group.targets != before.group.targets:
             for violation in moved_standbys(before, after):
                 return Transition(steps, None, 1 | label, violation)

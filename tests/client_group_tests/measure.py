@@ -13,7 +13,6 @@ from tests.client_group_tests.suites import Library
 from tests.integration.clusters import OLDER
 
 RECORDED: Final = Path(__file__).parents[2] / "docs" / "reference" / "client-group-tests.json"
-_RERUNS: Final = 2
 
 
 @frozen
@@ -40,8 +39,7 @@ class Row:
 class Measured:
     """The results of one library; each mode runs when it is asked for.
 
-    A test that fails runs twice more by itself, because many of these tests give a group some seconds of the clock. A
-    canary runs once. ``only`` names some of the tests.
+    Each test runs once. ``only`` names some of the tests.
     """
 
     def __init__(self, library: Library, only: Sequence[str] = ()) -> None:
@@ -58,15 +56,10 @@ class Measured:
 
     @cached_property
     def canary(self) -> Mapping[str, TestResult]:
-        return _by_name(run(self.library, "canary", self._only))
+        return self._results("canary")
 
     def _results(self, mode: str) -> Mapping[str, TestResult]:
-        found = _by_name(run(self.library, mode, self._only))
-        for _ in range(_RERUNS):
-            failed = [test for test, each in found.items() if each.outcome == "failed"]
-            if again := [test for test in failed if test not in self.library.listed]:
-                found |= _by_name(run(self.library, mode, again))
-        return found
+        return _by_name(run(self.library, mode, self._only))
 
     @property
     def judged(self) -> list[str]:

@@ -7,6 +7,7 @@ import logging
 import shlex
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -104,9 +105,11 @@ class Site:
         artifact, main = TOOLS[tool]
         release = self.release if artifact == "kafka_2.13" else NEWEST
         start = [*jvm(class_path(f"org.apache.kafka:{artifact}:{release}"), "128m", "warn"), main, *words]
+        deadline = time.monotonic() + TIMEOUT_SECONDS
         while True:
             done = subprocess.run(start, capture_output=True, text=True, timeout=TIMEOUT_SECONDS)
-            if "TimeoutException" not in done.stdout + done.stderr:  # the tools wait for half a minute only
+            # The tools wait for half a minute only.
+            if "TimeoutException" not in done.stdout + done.stderr or time.monotonic() > deadline:
                 return done
 
     def standbys(self) -> int:

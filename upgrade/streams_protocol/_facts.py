@@ -163,12 +163,15 @@ class IgnoredSetting:
 
 
 _NO_WARM_UPS: Final = "there are no warm-up tasks: a task moves at once and restores its stores on the new member"
-_NO_RACKS: Final = "the assignor of the brokers uses neither racks nor tags"
+_NO_RACKS: Final = (
+    "brokers use neither racks nor tags, except those of 4.4 for a group with streams.rack.aware.assignment.tags"
+)
 IGNORED_SETTINGS: Final = (
     IgnoredSetting("max.warmup.replicas", _NO_WARM_UPS),
     IgnoredSetting("acceptable.recovery.lag", _NO_WARM_UPS),
     IgnoredSetting("probing.rebalance.interval.ms", _NO_WARM_UPS),
     IgnoredSetting("rack.aware.assignment.", _NO_RACKS),
+    IgnoredSetting("client.tag.", _NO_RACKS),
     IgnoredSetting("task.assignor.class", "the brokers assign, with their own assignor"),
     IgnoredSetting("upgrade.from", "the protocol sends no metadata between members"),
 )

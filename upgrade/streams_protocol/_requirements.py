@@ -126,9 +126,10 @@ KAFKA_20254: Final = Requirement(
 RELIANCES: Final[Mapping[Reliance, Requirement]] = {
     Reliance.STATIC_MEMBERS: Requirement(
         name=Reliance.STATIC_MEMBERS.value,
-        condition="the application has no static members",
+        condition="the application has no static members, or clients and brokers are of 4.4 or later",
         symptom='members do not start: ConfigException "Streams rebalance protocol does not support static membership"',
-        remedy="remove group.instance.id, or stay on the classic protocol until clients and brokers are of 4.4",
+        remedy="remove group.instance.id, or stay on the classic protocol until clients and brokers are of 4.4; older "
+        "brokers, also after a downgrade, end a static member of 4.4 with INVALID_REQUEST",
         source="KIP-1071",
         seen=("4.2.2", "4.3.1"),
     ),
@@ -241,11 +242,16 @@ def _judge_brokers(facts: Facts) -> Iterator[Judgement]:
 
 def _judge_reliance(reliance: Reliance, target: Release, facts: Facts) -> Judgement:
     row = RELIANCES[reliance]
-    if reliance is Reliance.STATIC_MEMBERS and min(target.number, facts.broker or ()) >= STATIC_MEMBERSHIP:
+    if reliance is Reliance.STATIC_MEMBERS and allows_static_members(target, facts):
         return Judgement(row, Status.MET)
     if reliance in facts.present:
         return Judgement(row, Status.BLOCKED)
     return Judgement(row, Status.MET if reliance in facts.excluded else Status.OPEN)
+
+
+def allows_static_members(target: Release, facts: Facts) -> bool:
+    """Return whether members of ``target`` can be static in a streams group; False if the brokers are not known."""
+    return min(target.number, facts.broker or ()) >= STATIC_MEMBERSHIP
 
 
 def _status(holds: bool | None) -> Status:

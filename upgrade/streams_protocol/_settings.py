@@ -80,9 +80,20 @@ def carried_settings(settings: Mapping[str, str] | None, broker: tuple[int, ...]
 
 
 def ignored_settings(settings: Mapping[str, str] | None, broker: tuple[int, ...] | None) -> tuple[tuple[str, str], ...]:
-    """List the settings that have no effect any more, each with what follows."""
-    given = sorted((settings or {}).keys() - replaced_settings(broker).keys())
-    return tuple((name, row.consequence) for name in given for row in IGNORED_SETTINGS if row.concerns(name))
+    """List the settings that have no effect any more, as they are given, each with what follows."""
+    replaced = replaced_settings(broker)
+    given = {name: _without_prefix(name) for name in sorted(settings or {})}
+    return tuple(
+        (name, row.consequence)
+        for name, plain in given.items()
+        if plain not in replaced
+        for row in IGNORED_SETTINGS
+        if row.concerns(plain)
+    )
+
+
+def _without_prefix(name: str) -> str:
+    return next(name.removeprefix(prefix) for prefix in _CONSUMER_PREFIXES if name.startswith(prefix))
 
 
 def _number(name: str, text: str) -> int:

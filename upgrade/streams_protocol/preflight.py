@@ -14,8 +14,9 @@ from attrs import evolve, frozen
 from upgrade.features.model.catalog import METADATA_VERSION
 from upgrade.features.model.levels_of_releases import NEWEST_CATALOG
 from upgrade.features.model.rpc import FeatureMetadata
+from upgrade.releases import Release
 from upgrade.streams_protocol._facts import AVAILABLE, STREAMS_VERSION, STREAMS_VERSION_LEVEL, Protocol
-from upgrade.streams_protocol._requirements import Facts, Reliance
+from upgrade.streams_protocol._requirements import Facts, Reliance, allows_static_members
 from upgrade.streams_protocol._settings import setting_of
 from upgrade.upgrade_from import line_number
 
@@ -93,10 +94,13 @@ def refine(facts: Facts, brokers: Brokers, group: ObservedGroup | None) -> Facts
 
 
 def preflight(
-    name: str, brokers: Brokers, group: ObservedGroup | None, protocol: Protocol, facts: Facts
+    name: str, brokers: Brokers, group: ObservedGroup | None, target: Release, protocol: Protocol, facts: Facts
 ) -> tuple[Check, ...]:
-    """Judge brokers and group, which is None if it does not exist; ``facts`` are the refined ones."""
-    return (*_check_brokers(brokers, protocol, facts), *_check_group(name, group, protocol, facts))
+    """Judge brokers and group before a change to ``protocol`` with members of ``target``.
+
+    The group is None if it does not exist; ``facts`` are the refined ones.
+    """
+    return (*_check_brokers(brokers, protocol, facts), *_check_group(name, group, target, protocol, facts))
 
 
 def _check_brokers(brokers: Brokers, protocol: Protocol, facts: Facts) -> Iterator[Check]:
@@ -122,7 +126,9 @@ def _check_brokers(brokers: Brokers, protocol: Protocol, facts: Facts) -> Iterat
         yield Check(STREAMS_VERSION, Level.OK if enough else Level.BLOCKED, f"{STREAMS_VERSION} is {level}{remedy}")
 
 
-def _check_group(name: str, group: ObservedGroup | None, protocol: Protocol, facts: Facts) -> Iterator[Check]:
+def _check_group(
+    name: str, group: ObservedGroup | None, target: Release, protocol: Protocol, facts: Facts
+) -> Iterator[Check]:
     if group is None:
         text = f"there is no group {name}, so it has no committed offsets: members begin where auto.offset.reset says"
         yield Check("group", Level.WARNING, text)
@@ -135,7 +141,10 @@ def _check_group(name: str, group: ObservedGroup | None, protocol: Protocol, fac
     if protocol is Protocol.CLASSIC:
         return
     if group.static:
-        yield Check("static-members", Level.BLOCKED, f"static members: {', '.join(group.static)}")
+        allowed = allows_static_members(target, facts)
+        why = "clients and brokers of 4.4 have them" if allowed else "they need clients and brokers of 4.4 or later"
+        level = Level.OK if allowed else Level.BLOCKED
+        yield Check("static-members", level, f"static members: {', '.join(group.static)}; {why}")
     elif group.members:
         yield Check("static-members", Level.OK, "no member is static")
     if group.warm_ups:

@@ -550,7 +550,7 @@ def socket_of(connection: Any) -> Any:
 
 def shut_down(connection: Any) -> None:
     """Make a thread that reads from a connection fail. From any thread."""
-    with suppress(OSError):
+    with suppress(OSError, AttributeError):  # the other thread may close it at the same time
         socket_of(connection).shutdown(SHUT_RDWR)
 
 

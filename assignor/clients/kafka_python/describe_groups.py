@@ -47,6 +47,7 @@ _SINCE: Final[Mapping[str, str]] = {
     CONSUMER: "groups of type consumer (KIP-848: Kafka 3.7 or later)",
     STREAMS: "groups of type streams (KIP-1071: Kafka 4.1 or later)",
 }
+_NOT_DESCRIBED: Final = "the coordinator lists this group, and does not describe it as a classic one"
 _RETRIABLE_CODES: Final = frozenset({14, 15, 16})  # COORDINATOR_LOAD_IN_PROGRESS, _NOT_AVAILABLE, NOT_COORDINATOR
 _RETRY_SECONDS: Final = 0.2
 _GROUPS_PER_REQUEST: Final = 100
@@ -171,17 +172,21 @@ def _may_succeed(failure: ClusterError) -> bool:
 
 
 def _describe(coordinator: BrokerConnection, name: str, deadline: Deadline) -> DescribedGroup:
+    """Describe a group as one of the type that its coordinator lists, whatever DescribeGroups says of other types."""
+    answer = coordinator.send(ListGroupsRequest, deadline)
+    if answer.error_code in _RETRIABLE_CODES:
+        raise_for_error(answer)
+    listed = next((each for each in _listed_groups(answer) if each.name == name), None)
+    if listed is not None and listed.type != CLASSIC:
+        return _describe_by_type(coordinator, listed, deadline)
     found = _only(coordinator.send(DescribeGroupsRequest, deadline, groups=[name]).groups, coordinator)
     if found.error_code not in (0, _GROUP_ID_NOT_FOUND):
         raise_for_error(found)
     if found.error_code == 0 and found.group_state != DEAD:
         return evolve(_described_group(found), coordinator=coordinator.server)
-    # Brokers describe a group that is not classic as one that does not exist. The list of its coordinator has it.
-    answer = coordinator.send(ListGroupsRequest, deadline)
-    raise_for_error(answer)
-    for listed in _listed_groups(answer):
-        if listed.name == name:
-            return _describe_by_type(coordinator, listed, deadline)
+    raise_for_error(answer)  # the group may be of another type
+    if listed is not None:  # a broker that does not list types
+        return evolve(listed, error="" if listed.state in (EMPTY, DEAD) else _NOT_DESCRIBED)
     raise NoSuchGroup(f"no group {name!r} at {coordinator.server}, its coordinator{_unsupported_types(coordinator)}")
 
 

@@ -61,7 +61,6 @@ class GroupCoordinator:
         self._servers: Sequence[str] = settings["bootstrap_servers"]
         self._known_brokers: Sequence[str] = ()
         self._connection: BrokerConnection | None = None
-        self._closed = False
 
     @property
     def address(self) -> str | None:
@@ -100,11 +99,14 @@ class GroupCoordinator:
         return {each.name: len(each.partitions) for each in answer.topics if not each.error_code}
 
     def session_timeout_ms(self, seconds: float) -> int | None:
-        """Return the group's session timeout; None if this user may not read it."""
+        """Return the group's session timeout; None if this user may not read it, or the broker does not tell it."""
+        deadline = Deadline(seconds)
+        if not self._connected(deadline).supports(DescribeConfigsRequest):
+            return None
         resource = DescribeConfigsRequest.DescribeConfigsResource(
             resource_type=_GROUP_RESOURCE, resource_name=self._group, configuration_keys=[SESSION_TIMEOUT_KEY]
         )
-        answer = self._send(DescribeConfigsRequest, Deadline(seconds), resources=[resource])
+        answer = self._send(DescribeConfigsRequest, deadline, resources=[resource])
         values = [each.value for result in answer.results if not result.error_code for each in result.configs]
         try:
             return parse_number(values[0]) if values and values[0] else None
@@ -197,7 +199,7 @@ class _EpochCommitConnection(CommitConnection):
         if (address := self._coordinator.address) is None:
             return None
         host, _, port = address.rpartition(":")
-        return _Address(host, int(port))
+        return _Address(host.removeprefix("[").removesuffix("]"), int(port))  # the brackets of an IPv6 address
 
     def _connect(self, node: _Address, seconds: float) -> tuple[Any, Any]:
         connection = self._coordinator.connect(node_address(node), seconds)

@@ -15,7 +15,7 @@ from upgrade import UpgradeError
 from upgrade.features.client.command_config import parse_properties
 from upgrade.hazards import assumptions_of
 from upgrade.input_values import InvalidInput, read_text
-from upgrade.releases import ResolvedRelease, release_named
+from upgrade.releases import Release, ResolvedRelease, release_named
 from upgrade.streams_protocol import (
     SURVIVALS,
     Facts,
@@ -165,14 +165,14 @@ def plan_protocol(
     )
     known = UNKNOWN_TOPOLOGY if text is None else facts_of_topology(text, str(topology))
     known = evolve(known, absent=known.absent | features)
-    facts, checks, at = _look(protocol, facts, options, settings or {})
+    facts, checks, at = _look(target.release, protocol, facts, options, settings or {})
     plan = plan_migration(origin.release, target.release, protocol, facts, at, offline=offline, topology=known)
     assumed = assumptions_of(origin.release, target.release)
     return ProtocolPlan(plan, checks, (*origin.notes, *target.notes), tuple(dict.fromkeys(assumed)))
 
 
 def _look(
-    protocol: Protocol, facts: Facts, options: ProtocolOptions, settings: Mapping[str, str]
+    release: Release, protocol: Protocol, facts: Facts, options: ProtocolOptions, settings: Mapping[str, str]
 ) -> tuple[Facts, tuple[Check, ...], Target]:
     """Look at the live group if one is named; return the facts with it, and where the commands go."""
     path = str(options.command_config) if options.command_config else None
@@ -187,7 +187,7 @@ def _look(
     )
     brokers, group = observe(options.group_name, servers, config)
     refined = refine(facts, brokers, group)
-    checks = preflight(options.group_name, brokers, group, protocol, refined)
+    checks = preflight(options.group_name, brokers, group, release, protocol, refined)
     return refined, checks, Target(options.group_name, servers, path)
 
 

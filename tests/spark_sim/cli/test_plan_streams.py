@@ -109,7 +109,7 @@ def test_the_runbook_has_boxes_for_requirements_and_commands():
 
     assert text.startswith("# Upgrade from 4.3.1 to 4.3.1, classic to streams protocol\n")
     assert "- [x] every broker is of 4.2 or later" in text
-    assert "- [ ] open: the application has no static members; else " in text
+    assert "- [ ] open: the application has no static members, or clients and brokers are of 4.4 or later; " in text
     assert "The live group:\n\n- ok: broker 1: features of 4.3" in text
     assert "  - run: `streams-assignor group billing --bootstrap-servers h:1 --wait empty`" in text
     assert "## What survives\n\n- committed offsets: yes: " in text

@@ -121,11 +121,19 @@ def test_a_task_assigned_twice_ends_a_client_that_does_not_check(client, expecte
 
 @pytest.mark.parametrize("broker", with_matrix(["4.2.0", "4.2.2", "4.3.1"], ["4.3.1"], "an earlier release"))
 def test_no_release_of_the_assignor_assigns_a_task_twice(broker):
-    members = " ".join(f"{name}@4.3.1" for name in ("A.1", "A.2", "B", "C"))
-    line = f"{members} group {broker} tasks=2+1 standbys=1 stateless=1"
-    found = explore(cell(line, starts=4, settles=True))
+    assert set() == violated(four_starts(broker))
 
-    assert set() == violated(found)
+
+def test_a_search_that_lets_the_protocol_settle_checks_every_state_on_the_way():
+    found = four_starts("mistaken")
+
+    assert {TARGET_COMPLETE} == violated(found)
+    assert str(found.counterexamples[TARGET_COMPLETE].example).endswith("| start A.1 | heartbeat A.1")
+
+
+def four_starts(broker):
+    members = " ".join(f"{name}@4.3.1" for name in ("A.1", "A.2", "B", "C"))
+    return explore(cell(f"{members} group {broker} tasks=2+1 standbys=1 stateless=1", starts=4, settles=True))
 
 
 def test_a_topology_update_ends_the_members_that_have_it():

@@ -101,6 +101,7 @@ def test_static_members_need_clients_and_brokers_of_4_4():
 
     assert "static-members" in newer.conditions
     assert Status.MET is statuses_of_4_4(static, (4, 4, 0))["static-members"]
+    assert Status.MET is statuses_of_4_4(static, (4, 4))["static-members"]
     assert Status.BLOCKED is statuses_of_4_4(static, (4, 3, 1))["static-members"]
     assert Status.BLOCKED is statuses_of_4_4(static, None)["static-members"]
 
@@ -171,6 +172,24 @@ def test_settings_without_a_counterpart_are_named():
     ]
     assert not any("max.warmup.replicas has" in note for note in newer.warnings)
     assert "streams.num.warmup.replicas=3" in newer.steps[0].commands[0]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("main.consumer.max.warmup.replicas", "consumer.rack.aware.assignment.strategy", "consumer.upgrade.from"),
+        *("client.tag.zone", "consumer.client.tag.zone"),
+    ],
+)
+def test_a_setting_without_a_counterpart_is_named_as_it_is_given(name):
+    assert any(note.startswith(f"{name} has no effect") for note in planned(facts=Facts(settings={name: "1"})).warnings)
+
+
+def test_a_setting_with_a_prefix_that_is_replaced_is_not_called_ineffective():
+    found = planned(facts=Facts(settings={"consumer.session.timeout.ms": "45000"}))
+
+    assert not any("has no effect" in note for note in found.warnings)
+    assert "streams.session.timeout.ms=45000" in found.steps[0].commands[0]
 
 
 def test_no_setting_is_both_ignored_and_replaced_by_brokers_of_4_2():

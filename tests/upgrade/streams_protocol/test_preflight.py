@@ -4,11 +4,17 @@ import pytest
 from attrs import evolve
 
 from upgrade.features.model.rpc import FeatureMetadata, Listener
+from upgrade.releases import resolve_release
 from upgrade.streams_protocol import Facts, Protocol, Reliance
+from upgrade.streams_protocol._requirements import judge
 from upgrade.streams_protocol.preflight import Level, ObservedGroup, preflight, refine
 
 NOTHING = Facts()
 STABLE = ObservedGroup(type="classic", state="Stable", protocol="stream", members=2)
+
+
+def of(release):
+    return resolve_release(release, assume="4.3").release
 
 
 def broker(metadata=30, streams=1, epoch=7):
@@ -16,10 +22,10 @@ def broker(metadata=30, streams=1, epoch=7):
     return FeatureMetadata(Listener.BROKER, epoch, {"metadata.version": (7, metadata)}, finalized)
 
 
-def looked(group=STABLE, brokers=None, protocol=Protocol.STREAMS, facts=NOTHING):
+def looked(group=STABLE, brokers=None, protocol=Protocol.STREAMS, facts=NOTHING, target="4.3"):
     found = {1: broker()} if brokers is None else brokers
     refined = refine(facts, found, group)
-    return {each.name: each for each in preflight("billing", found, group, protocol, refined)}
+    return {each.name: each for each in preflight("billing", found, group, of(target), protocol, refined)}
 
 
 def level(name, **how):
@@ -109,6 +115,23 @@ def test_static_members_block():
     assert {Reliance.STATIC_MEMBERS} == refine(Facts(), {}, STABLE).excluded
     assert "static-members" not in looked(evolve(STABLE, members=0, state="Empty"))
     assert not refine(Facts(), {}, evolve(STABLE, members=0)).excluded
+
+
+@pytest.mark.parametrize(
+    ("target", "metadata", "expected"),
+    [("4.4", 33, Level.OK), ("4.3", 33, Level.BLOCKED), ("4.4", 30, Level.BLOCKED)],
+)
+def test_static_members_are_judged_as_the_plan_judges_them(target, metadata, expected):
+    group, brokers = evolve(STABLE, static=("one",)), {1: broker(metadata), 2: broker(33)}
+    found = looked(group, brokers, target=target)["static-members"]
+    (row,) = (
+        each
+        for each in judge(of(target), Protocol.STREAMS, refine(Facts(), brokers, group))
+        if each.requirement.name == "static-members"
+    )
+
+    assert (expected, expected.value) == (found.level, {"met": "ok"}.get(row.status.value, row.status.value))
+    assert "or clients and brokers are of 4.4" in row.requirement.condition
 
 
 def test_warm_ups_and_standbys_are_named():

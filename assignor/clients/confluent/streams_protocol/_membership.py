@@ -8,7 +8,8 @@ Threads:
   no assignment before the listener has returned.
 
 The coordinator's session timeout is a configuration of the group. The member reads it, as it must know until when it
-certainly owns its tasks (``session``).
+certainly owns its tasks (``session``). Until the first read has succeeded, only the heartbeat interval is certain,
+which is shorter.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from kafka.errors import for_code
 from assignor.clients._session import Session
 from assignor.clients.adapter import MemberGeneration
 from assignor.clients.confluent._errors import as_fatal_error, kafka_exception
-from assignor.clients.confluent._membership import Call, Membership
+from assignor.clients.confluent._membership import NOT_POLLED, Call, Membership
 from assignor.clients.confluent._record_buffer import Offsets
 from assignor.clients.confluent.streams_protocol._tasks import OwnedTaskNotifier, TaskPartitions
 from assignor.clients.confluent.streams_protocol.view import StreamsGroupView
@@ -56,7 +57,8 @@ log = logging.getLogger(__name__)
 _SESSION_SECONDS: Final = 45.0  # the brokers' default, for users that may not read the group's configuration
 _REQUESTS_PER_SESSION: Final = 3
 _CHECK_SECONDS: Final = 1.0
-_LOOKUP_SECONDS: Final = 5.0
+_MIN_LOOKUP_SECONDS: Final = 1.0
+_MAX_LOOKUP_SECONDS: Final = 5.0
 _COMMIT_ATTEMPTS: Final = 3
 _STALE_MEMBER_EPOCH: Final = 113
 _FENCING_CODES: Final = frozenset({25, 110})  # UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH
@@ -114,6 +116,7 @@ class StreamsMembership(Membership):
         self._condition = Condition()
         self._callback_queued = self._callbacks_discarded = self._error_queued = False
         self._looked_up: frozenset[str] = frozenset()
+        self._lookup_timer = HeartbeatTimer()  # of its backoff only
         self._session_read_from: str | None = None
         self._pending_failure: FatalError | None = None
         self._leave_count = 0
@@ -141,9 +144,13 @@ class StreamsMembership(Membership):
         self._commit_connection.close()
         with self._condition:
             self._callbacks_discarded = True
-            while self.member.callbacks:
-                self.member = self.member.on_callback_completed()
             self._condition.notify_all()
+
+    def is_alive(self, seconds: float) -> bool:
+        """See ``Membership``. A request that is under way ends with the time for leaving."""
+        if self._stop_deadline_passed():
+            self._coordinator.interrupt()
+        return super().is_alive(seconds)
 
     def _interrupt(self) -> None:
         with self._condition:
@@ -220,13 +227,17 @@ class StreamsMembership(Membership):
                 self._report_failure()
                 if self._is_finished():
                     return None
-                if lookup := self._queue_callback():
-                    return lookup
+                self._queue_callback()
                 if self._commits:
                     return partial(self._commit, self._commits.popleft())
                 seconds = self._seconds_to_heartbeat()
                 if seconds <= 0:
                     return self._heartbeat
+                if topics := self._topics_to_look_up():
+                    wait = (self._lookup_timer.backoff_ends_ms - _now_ms()) / 1000
+                    if wait <= 0:
+                        return partial(self._look_up, topics)
+                    seconds = min(seconds, wait)
                 self._condition.wait(min(seconds, _CHECK_SECONDS, self._poll_watchdog.max_poll_seconds / 4))
 
     def _follow_user(self) -> None:
@@ -235,9 +246,7 @@ class StreamsMembership(Membership):
             self.member = self.member.leave()
             return
         if self._poll_watchdog.expired() and self.member.sends_heartbeats:
-            log.warning(
-                "group %s: the consumer was not polled for max.poll.interval.ms, its member leaves", self._group
-            )
+            log.warning(NOT_POLLED, self._group)
             self._leave_count += 1
             self._suspend()
             self.member = self.member.on_poll_expired()
@@ -254,26 +263,35 @@ class StreamsMembership(Membership):
         never_joined = self._generation is None and self._coordinator.address is None
         return never_joined or not (self.member.sends_heartbeats or self.member.callbacks)
 
-    def _queue_callback(self) -> Call | None:
-        """Queue the next callback of the member, or return a lookup that has to come first."""
-        if not self.member.callbacks or self._callback_queued or self._callbacks_discarded:
-            return None
-        callback = self.member.callbacks[0]
-        if callback.kind is CallbackKind.ASSIGN:
-            if topics := self._partitions.topics_to_look_up(callback.assignment) - self._looked_up:
-                return partial(self._look_up, topics)
+    def _queue_callback(self) -> None:
+        """Queue the next callback of the member, unless topics have to be looked up first."""
+        while self._callbacks_discarded and self.member.callbacks:
+            self.member = self.member.on_callback_completed()
+        if self.member.callbacks and not self._callback_queued and not self._topics_to_look_up():
             self._looked_up = frozenset()
-        self._callback_queued = True
-        self.callbacks.append(partial(self._run_callback, self._leave_count))
-        return None
+            self._callback_queued = True
+            self.callbacks.append(partial(self._run_callback, self._leave_count))
+
+    def _topics_to_look_up(self) -> frozenset[str]:
+        """Return the topics without which the next callback cannot be queued."""
+        callback = self.member.callbacks[0] if self.member.callbacks else None
+        if callback is None or callback.kind is not CallbackKind.ASSIGN or self._callback_queued:
+            return frozenset()
+        return self._partitions.topics_to_look_up(callback.assignment) - self._looked_up
 
     def _look_up(self, topics: frozenset[str]) -> None:
         try:
-            self._partitions.update(self._coordinator.partition_counts(topics, _LOOKUP_SECONDS))
-            self._looked_up = topics
+            counts = self._coordinator.partition_counts(topics, self._lookup_seconds())
         except CoordinatorUnavailable as error:
-            log.warning("group %s: %s", self._group, error)
-            time.sleep(0.1)
+            log.warning("group %s: the partitions of topics are not known: %s", self._group, error)
+            self._lookup_timer = self._lookup_timer.on_failed(_now_ms())
+        else:
+            self._partitions.update(counts)
+            self._looked_up, self._lookup_timer = topics, HeartbeatTimer()
+
+    def _lookup_seconds(self) -> float:
+        """Return the time limit of a lookup: heartbeats wait for it."""
+        return min(max(self._timer.interval_ms / 1000, _MIN_LOOKUP_SECONDS), _MAX_LOOKUP_SECONDS)
 
     def _seconds_to_heartbeat(self) -> float:
         due = self._timer.due_at_ms(self.member)
@@ -287,7 +305,6 @@ class StreamsMembership(Membership):
         seconds = min(self._request_seconds, self._session.timeout_seconds / _REQUESTS_PER_SESSION)
         try:
             response = self._coordinator.heartbeat(fields, seconds)
-            self._read_session_timeout()
         except HeartbeatUnsupported as error:
             rule = error_rule(UNSUPPORTED_VERSION)
             self._fail_with(MemberFailure(rule.java_exception, f"{error}: {HINTS[UNSUPPORTED_VERSION]}"))
@@ -303,15 +320,17 @@ class StreamsMembership(Membership):
                 self._on_error(code, response["errorMessage"] or "")
             else:
                 self._timer = self._timer.on_answered(sent_ms, response["heartbeatIntervalMs"])
+                self._read_session_timeout()
                 self._on_accepted(sent_at)
 
     def _on_accepted(self, sent_at: float) -> None:
         member = self.member
         if member.epoch > 0 and member.sends_heartbeats:
             self._generation = MemberGeneration(member.epoch, member.profile.member_id)
-            self._ownership.begin(sent_at)
+            proven_at = sent_at - self._unproven_seconds()
+            self._ownership.begin(proven_at)
             if member.target is None or member.target.group_ready:
-                self._session.begin(sent_at)
+                self._session.begin(proven_at)
             else:
                 self._session.suspend()
         for status in member.statuses:
@@ -366,13 +385,30 @@ class StreamsMembership(Membership):
             self._pending_failure = None
 
     def _read_session_timeout(self) -> None:
-        """Read the session timeout of the group, once for each connection."""
-        if self._session_read_from == self._coordinator.address:
+        """Read the session timeout of the group, once for each address; after a failure, with the next heartbeat."""
+        address = self._coordinator.address
+        if self._session_read_from == address:
             return
-        self._session_read_from = self._coordinator.address
-        milliseconds = self._coordinator.session_timeout_ms(_LOOKUP_SECONDS)
+        try:
+            milliseconds = self._coordinator.session_timeout_ms(self._lookup_seconds())
+        except CoordinatorUnavailable as error:
+            log.warning("group %s: its session timeout is not known: %s", self._group, error)
+            return
+        self._session_read_from = address
         seconds = _SESSION_SECONDS if milliseconds is None else milliseconds / 1000
-        self._session.timeout_seconds = self._ownership.timeout_seconds = seconds
+        for session in (self._session, self._ownership):
+            if seconds < session.timeout_seconds:
+                session.suspend()  # what was proven with the longer timeout is too late
+            session.timeout_seconds = seconds
+
+    def _unproven_seconds(self) -> float:
+        """Return the part of the assumed session timeout that may be wrong.
+
+        Before the first read only the heartbeat interval is certain: brokers accept no shorter session timeout.
+        """
+        if self._session_read_from is not None:
+            return 0
+        return max(self._session.timeout_seconds - self._timer.interval_ms / 1000, 0)
 
     def _commit(self, commit: _Commit) -> None:
         error: BaseException | None = None

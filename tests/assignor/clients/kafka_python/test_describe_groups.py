@@ -186,9 +186,40 @@ COORDINATOR = Answer(coordinators=[Answer(error_code=0, host="b", port=2)])
 def test_a_coordinator_that_does_not_answer_is_asked_for_again(cluster):
     """Its broker restarts, and another one becomes the coordinator."""
     moved = Answer(coordinators=[Answer(error_code=0, host="a", port=1)])
-    broker(cluster, "a:1", FindCoordinator=[COORDINATOR, moved], DescribeGroups=[of_class(described("x"))])
+    answers = {"ListGroups": [groups_of("x")], "DescribeGroups": [of_class(described("x"))]}
+    broker(cluster, "a:1", FindCoordinator=[COORDINATOR, moved], **answers)
 
     assert "x" == GroupLookup("a:1").group("x").name
+
+
+@pytest.mark.parametrize("state", ["Stable", "Empty", "Dead"])
+def test_the_listed_type_decides_how_a_group_is_described(cluster, state):
+    """Brokers of another make describe a group of KIP-848 as a classic one without members."""
+    broker(
+        cluster,
+        "a:1",
+        FindCoordinator=[Answer(coordinators=[Answer(error_code=0, host="a", port=1)])],
+        DescribeGroups=[of_class(described("x", state=state))],
+        ListGroups=[groups_of("x", group_type="Consumer")],
+        ConsumerGroupDescribe=[of_class(consumer_answer("x"))],
+    )
+
+    assert ("consumer", 3) == ((found := GroupLookup("a:1").group("x")).type, found.broker.epoch)
+
+
+@pytest.mark.parametrize(("listing", "requests"), [(LOADING, 2), (NOT_AUTHORIZED, 1)])
+def test_a_classic_group_is_described_without_a_list(cluster, listing, requests):
+    """Of a coordinator that loads its groups the list is asked for again; its user may not be allowed to list them."""
+    node = broker(
+        cluster,
+        "a:1",
+        FindCoordinator=[Answer(coordinators=[Answer(error_code=0, host="a", port=1)])],
+        DescribeGroups=[of_class(described("x"))],
+        ListGroups=[groups_of(error=listing), groups_of("x")],
+    )
+
+    assert ("classic", "Stable") == ((found := GroupLookup("a:1").group("x")).type, found.state)
+    assert requests == node.requests.count("ListGroups")
 
 
 def test_a_coordinator_that_never_answers_is_an_error(cluster):
@@ -217,6 +248,24 @@ def test_a_group_of_kip_848_that_cannot_be_described(cluster, answer, error):
 
     with pytest.raises(error):
         GroupLookup("a:1").group("x")
+
+
+@pytest.mark.parametrize(("state", "is_error"), [("", True), ("Stable", True), ("Empty", False)])
+def test_a_group_that_is_listed_without_a_type_and_not_described_is_not_missing(cluster, state, is_error):
+    broker(
+        cluster,
+        "a:1",
+        FindCoordinator=[Answer(coordinators=[Answer(error_code=0, host="a", port=1)])],
+        DescribeGroups=[of_class(described("x", NOT_FOUND))],
+        ListGroups=[groups_of("x", state=state, group_type=None)],
+    )
+
+    assert is_error == ("lists this group" in GroupLookup("a:1").group("x").error)
+
+
+def consumer_answer(name):
+    facts = {"group_epoch": 3, "assignment_epoch": 3, "members": [], "authorized_operations": 8}
+    return Answer(group_id=name, error_code=0, group_state="Stable", assignor_name="uniform", **facts)
 
 
 def streams_answer(name):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
+from threading import Event as Signal
 from typing import Any
 
 from attrs import evolve
@@ -33,7 +34,8 @@ def until(happened: Callable[[], bool]) -> None:
 class FakeCoordinator:
     """Answers each heartbeat with the next of ``answers``: a response, an exception, or a function of the request.
 
-    Without any, a member joins in epoch 1 with ``tasks`` and keeps what it has.
+    Without any, a member joins in epoch 1 with ``tasks`` and keeps what it has. ``counts`` and ``sessions`` are the
+    answers to lookups; the last one stays.
     """
 
     def __init__(self, *tasks: str) -> None:
@@ -41,10 +43,16 @@ class FakeCoordinator:
         self.epoch = 1
         self.answers: deque[Any] = deque()
         self.requests: list[Mapping[str, Any]] = []
+        self.lookups: list[str] = []
         self.commits: list[tuple[Any, Any]] = []
         self.commit_codes: deque[Any] = deque()
         self.counts: deque[Any] = deque()
-        self.session_ms: int | None = 6_000
+        self.statuses: dict[int, str] = {}
+        self.sessions: deque[Any] = deque()
+        self.session_ms: int | None = 60_000
+        self.interval_ms = 20
+        self.interrupted = Signal()
+        self.server = "broker:1"
         self.address: str | None = None
         self.forgotten = 0
         self.closed = False
@@ -54,13 +62,14 @@ class FakeCoordinator:
         answer = self.answers.popleft() if self.answers else self.usual(fields)
         if isinstance(answer, Exception):
             raise answer
-        self.address = "broker:1"
+        self.address = self.server
         return answer(fields) if callable(answer) else answer
 
     def usual(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         joins = fields["memberEpoch"] == 0
         epoch = self.epoch if fields["memberEpoch"] >= 0 else -1
-        return response(epoch, self.tasks if joins else None, interval_ms=20, statuses={})
+        tasks = self.tasks if joins else None
+        return response(epoch, tasks, interval_ms=self.interval_ms, statuses=self.statuses)
 
     def commit(self, identity: Any, offsets: Any, seconds: float) -> int:  # noqa: ARG002
         self.commits.append((identity, offsets))
@@ -74,13 +83,21 @@ class FakeCoordinator:
         return self
 
     def partition_counts(self, topics: Any, seconds: float) -> Any:  # noqa: ARG002
-        found = self.counts.popleft()
+        return self.looked_up("partition_counts", self.counts)
+
+    def session_timeout_ms(self, seconds: float) -> Any:  # noqa: ARG002
+        return self.looked_up("session_timeout_ms", self.sessions) if self.sessions else self.session_ms
+
+    def looked_up(self, what: str, answers: deque[Any]) -> Any:
+        self.lookups.append(what)
+        found = answers.popleft() if len(answers) > 1 else answers[0]
         if isinstance(found, Exception):
+            self.forget()
             raise found
         return found
 
-    def session_timeout_ms(self, seconds: float) -> int | None:  # noqa: ARG002
-        return self.session_ms
+    def interrupt(self) -> None:
+        self.interrupted.set()
 
     def forget(self) -> None:
         self.forgotten += 1

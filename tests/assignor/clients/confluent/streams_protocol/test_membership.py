@@ -5,11 +5,17 @@ import pytest
 from confluent_kafka import KafkaException
 
 from assignor import FatalError, Subtopology, Topology
+from assignor.clients.confluent import _membership
 from assignor.clients.confluent.streams_protocol._membership import _Commit
 from assignor.clients.kafka_python.group_coordinator import CoordinatorUnavailable, HeartbeatUnsupported
 from assignor.observability.events import MemberClosed, MemberFailed
 from assignor.streams_group import MemberState
-from tests.assignor.clients.confluent.streams_protocol.fake_coordinator import FakeCoordinator, User, until
+from tests.assignor.clients.confluent.streams_protocol.fake_coordinator import (
+    TIMEOUT_SECONDS,
+    FakeCoordinator,
+    User,
+    until,
+)
 from tests.assignor.clients.recording_listener import RecordingListener
 from tests.assignor.streams_group.coordinator import owned, response
 
@@ -25,7 +31,7 @@ def test_it_joins_acknowledges_its_tasks_and_leaves():
     coordinator = FakeCoordinator("0_0", "0_1")
     with User(coordinator) as user:
         stable(user, "0_0", "0_1")
-        assert 6 == user.membership.session.timeout_seconds
+        assert 60 == user.membership.session.timeout_seconds
         assert user.membership.session.is_certain()
         assert (1, "m") == (user.membership.generation.generation_id, user.membership.generation.member_id)
     user.run_callbacks()
@@ -45,6 +51,42 @@ def test_without_the_right_to_read_it_assumes_the_default_session_timeout():
         stable(user, "0_0")
 
         assert 45 == user.membership.session.timeout_seconds
+
+
+def test_an_answer_counts_although_the_session_timeout_cannot_be_read():
+    coordinator = FakeCoordinator("0_0")
+    coordinator.sessions.extend([CoordinatorUnavailable("cut"), CoordinatorUnavailable("cut"), 30_000])
+    with User(coordinator) as user:
+        stable(user, "0_0")
+        until(lambda: user.membership.session.timeout_seconds == 30)
+
+    assert 1 == sum(each["memberEpoch"] == 0 for each in coordinator.requests)
+    assert ["assigned", "revoked"] == user.listener.callback_names[:2]
+
+
+def test_an_unknown_session_timeout_is_only_known_to_be_longer_than_the_heartbeat_interval():
+    """A group of 6 s would give the tasks of a member that assumes 45 s to another one."""
+    coordinator = FakeCoordinator("0_0")
+    coordinator.sessions.append(CoordinatorUnavailable("cut"))
+    coordinator.interval_ms = 5_000
+    with User(coordinator) as user:
+        session = user.membership.session
+        before = session.now()
+        until(lambda: session.certain_until > before)
+
+        assert session.certain_until <= session.now() + 5
+
+
+def test_a_session_timeout_of_another_coordinator_that_is_shorter_counts_at_once():
+    coordinator = FakeCoordinator("0_0")
+    with User(coordinator) as user:
+        stable(user, "0_0")
+        coordinator.session_ms, coordinator.server = 30_000, "broker:2"
+        session = user.membership.session
+        until(lambda: session.timeout_seconds == 30)
+        until(session.is_certain)
+
+        assert session.certain_until <= session.now() + 30
 
 
 def test_after_a_lost_connection_it_sends_its_tasks_again():
@@ -86,9 +128,9 @@ def test_no_record_is_returned_while_the_group_is_not_ready():
     coordinator = FakeCoordinator("0_0")
     with User(coordinator) as user:
         stable(user, "0_0")
-        not_ready = {3: "counts is missing"}
-        coordinator.answers.extend(response(1, interval_ms=20, statuses=not_ready) for _ in range(20))
+        coordinator.statuses = {3: "counts is missing"}
         until(lambda: not user.membership.session.is_certain())
+        coordinator.statuses = {}
         user.poll_until(user.membership.session.is_certain)
 
         assert ["assigned"] == user.listener.callback_names
@@ -171,10 +213,10 @@ def test_a_commit_has_the_member_id_and_the_epoch():
     coordinator = FakeCoordinator("0_0")
     user = User(coordinator)
     with pytest.raises(kafka.errors.CommitFailedError):
-        user.membership.commit(OFFSETS, 5)
+        user.membership.commit(OFFSETS, TIMEOUT_SECONDS)
     with user:
         stable(user, "0_0")
-        user.membership.commit(OFFSETS, 5)
+        user.membership.commit(OFFSETS, TIMEOUT_SECONDS)
 
     assert [(("billing", 1, "m"), OFFSETS)] == coordinator.commits
 
@@ -185,7 +227,7 @@ def test_a_commit_with_a_stale_epoch_is_repeated_with_that_of_a_heartbeat():
         stable(user, "0_0")
         coordinator.commit_codes.append(113)
         coordinator.epoch = 2
-        user.membership.commit(OFFSETS, 5)
+        user.membership.commit(OFFSETS, TIMEOUT_SECONDS)
 
         assert 2 == coordinator.commits[-1][0][1]
 
@@ -245,9 +287,12 @@ def test_nothing_is_committed_outside_the_group():
 
 def test_a_user_that_does_not_poll_makes_it_leave_and_rejoin():
     coordinator = FakeCoordinator("0_0")
-    with User(coordinator, max_poll_seconds=0.4) as user:
+    with User(coordinator) as user:
         stable(user, "0_0")
+        watchdog = user.membership._poll_watchdog
+        usual, watchdog.max_poll_seconds = watchdog.max_poll_seconds, 0
         until(lambda: coordinator.requests[-1]["memberEpoch"] == -1)
+        watchdog.max_poll_seconds = usual
         assert not user.membership.session.is_certain()
         stable(user, "0_0")
 
@@ -290,7 +335,8 @@ def test_a_callback_that_is_discarded_is_not_run():
         user.membership.discard_callbacks()
         call()
 
-        assert [] == user.listener.callback_names
+    assert [] == user.listener.callback_names
+    assert -1 == coordinator.requests[-1]["memberEpoch"]
 
 
 def test_partitions_are_looked_up_where_sources_differ_in_size():
@@ -302,3 +348,37 @@ def test_partitions_are_looked_up_where_sources_differ_in_size():
         read = sorted(str(each) for inputs in user.listener.owned_tasks.active.values() for each in inputs)
 
     assert ["customers-0", "orders-0", "orders-1"] == read
+
+
+def test_heartbeats_and_commits_go_on_while_partitions_cannot_be_looked_up():
+    coordinator = FakeCoordinator("0_0")
+    coordinator.counts.append(CoordinatorUnavailable("cut"))
+    topology = Topology.of(Subtopology(sources=["orders", "customers"]))
+    answered = []
+    with User(coordinator, topology=topology) as user:
+        until(lambda: coordinator.lookups.count("partition_counts") > 1)
+        before = len(coordinator.requests)
+        user.membership._send_commit(OFFSETS, answered.append, lambda: True)
+        until(lambda: bool(answered) and len(coordinator.requests) > before + 10)
+
+        assert [None] == answered
+        assert len(coordinator.lookups) < len(coordinator.requests)
+        coordinator.counts.append({"orders": 1, "customers": 1})
+        stable(user, "0_0")
+
+
+def test_a_request_under_way_ends_with_the_time_for_leaving(monkeypatch):
+    monkeypatch.setattr(_membership, "_STOP_TIMEOUT_SECONDS", 0.01)
+    coordinator = FakeCoordinator("0_0")
+
+    def answer(_fields):
+        assert coordinator.interrupted.wait(TIMEOUT_SECONDS)
+        raise CoordinatorUnavailable("interrupted")
+
+    with User(coordinator) as user:
+        stable(user, "0_0")
+        before = len(coordinator.requests)
+        coordinator.answers.append(answer)
+        until(lambda: len(coordinator.requests) > before)
+
+    assert coordinator.closed
