@@ -28,6 +28,7 @@ from assignor.observability.events import (
 from assignor.rebalance_listener import PartitionsByTask
 from probing.follow_up import FollowUpReason
 from subscription_codec import TaskId
+from upgrade.input_values import parse_json
 
 _ABSENT: Final = object()
 """Read instead of a value: this event has no such log field."""
@@ -237,7 +238,7 @@ def parse_line(line: str) -> dict[str, Any]:
     'keep_member_id'
     """
     try:
-        values: dict[str, Any] = json.loads(line)
+        values: dict[str, Any] = parse_json(line)
         if values.keys() >= {*LINE_KEYS[values["event"]]}:
             return values
     except (AttributeError, KeyError, TypeError, ValueError):

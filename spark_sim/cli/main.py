@@ -73,7 +73,7 @@ COMMANDS: Final = {
         assignor_cli.INSPECT,
         "a batch expands to at most --max-batch-bytes, a line of a dump has at most 64 MiB, and the page shows a "
         "million rebalances. Each process takes up to 64 KiB for each group of its partition that is not gone. The "
-        "main process takes 2 KB for each group that ever was, also if it is deleted: a million need 2.2 GB.",
+        "main process takes 1.7 KB for each group that ever was, also if it is deleted: a million need 1.9 GB.",
     ),
     "replay": LazyCommand(
         _load_replay,

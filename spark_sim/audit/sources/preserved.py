@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -13,6 +12,7 @@ from attrs import frozen
 from assignor.audit.log_segment import LogRecord, SegmentReader
 from spark_sim.audit.sources._source import Source, SourceError
 from spark_sim.pipeline.tables.parquet import open_parquet
+from upgrade.input_values import parse_json
 
 RECORDS_FOLDER: Final = "records"
 SINK_LOG: Final = "_spark_metadata"
@@ -75,12 +75,17 @@ def preserved_source(folder: Path) -> Source:
 def _committed_files(folder: Path) -> Iterator[str]:
     """Yield the names of files of finished batches: ``N.compact`` has those of batches up to N, ``N`` those of one."""
     logs = {path.name: path for path in (folder / SINK_LOG).glob("[0-9]*") if "." not in path.stem}
-    compact = max((int(name.partition(".")[0]) for name in logs if name.endswith(".compact")), default=-1)
+    compact = max(
+        (int(path.stem) for path in logs.values() if path.suffix == ".compact" and path.stem.isdecimal()), default=-1
+    )
     later = sorted(int(name) for name in logs if name.isdecimal() and int(name) > compact)
     names = [f"{compact}.compact"] if compact >= 0 else []
     for name in (*names, *map(str, later)):
         for line in logs[name].read_text(encoding="utf-8").splitlines()[1:]:  # the first one is the version
-            yield Path(urlsplit(json.loads(line)["path"]).path).name
+            try:
+                yield Path(urlsplit(parse_json(line)["path"]).path).name
+            except (ValueError, LookupError, TypeError, AttributeError) as error:
+                raise SourceError(f"{logs[name]}: expected the name of a file in each line; {error}") from None
 
 
 def _batches(files: tuple[Path, ...], columns: tuple[str, ...], partition: int | None = None) -> Iterator[Any]:
