@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -22,7 +23,7 @@ from spark_sim.audit.sources._files import read_dump
 from spark_sim.cli import _audit
 from spark_sim.cli.main import cli
 from tests.assignor.audit.histories import HOUR, NOW, alone, commit, generation, member
-from tests.assignor.audit.segments import Pair, batch, message_set
+from tests.assignor.audit.segments import GZIP, Pair, batch, message_set
 from tests.assignor.audit.test_history import hostile
 
 REAL = Path(__file__).parent / "segments"
@@ -276,9 +277,20 @@ def test_a_dump_may_have_empty_lines_and_tombstones(tmp_path):
     assert [(record.key, record.timestamp) for _, record in read_dump(tmp_path / "dump")] == [(b"\0", NOW), (None, -1)]
 
 
-@pytest.mark.parametrize(
-    "line", ["[]", "{", '{"partition": 1}', json.dumps({**LINE, "key": "xx"}), json.dumps({**LINE, "offset": 1 << 63})]
-)
+OTHER_LINES = [
+    "[]",
+    "{",
+    '{"partition": 1}',
+    "[" * 100_000,
+    *(json.dumps({**LINE, "key": key}) for key in ("xx", 1, [])),
+    *(json.dumps({**LINE, "offset": 7777}).replace("7777", each) for each in ("Infinity", "1e400", "9" * 5_000)),
+    *(json.dumps({**LINE, "offset": each}) for each in (1 << 63, -1, 1.5, "1", True, None, [])),
+    *(json.dumps({**LINE, "partition": each}) for each in (1 << 31, -1, 1.0, "0", None)),
+    *(json.dumps({**LINE, "timestamp": each}) for each in (1.5, "0", None)),
+]
+
+
+@pytest.mark.parametrize("line", OTHER_LINES, ids=map(str, range(len(OTHER_LINES))))
 def test_another_line_is_no_dump(tmp_path, line):
     (tmp_path / "dump").write_text(json.dumps(LINE) + "\n" + line)
 
@@ -362,3 +374,43 @@ def test_its_workers_end_when_it_is_killed(made_up, tmp_path):
     )
 
     assert -signal.SIGKILL == killed.returncode
+
+
+def test_a_line_without_end_is_no_dump():
+    """It filled the memory."""
+    with pytest.raises(SourceError, match="/dev/zero: expected lines of at most 67,108,864 characters"):
+        dump_source(Path("/dev/zero"))
+
+
+@pytest.mark.parametrize("make", [Path.touch, os.mkfifo])
+def test_a_dump_without_a_record_is_refused(tmp_path, make):
+    """To open a pipe that nobody writes to waited for ever, and an empty file ended in a ValueError."""
+    make(tmp_path / "dump")
+
+    with pytest.raises(SourceError, match="expected JSON lines with records, found none in"):
+        dump_source(tmp_path / "dump")
+
+
+def test_a_segment_that_is_a_pipe_is_refused(made_up):
+    """To read it waited for ever."""
+    os.mkfifo(made_up / "__consumer_offsets-3" / f"{9:020}.log")
+
+    with pytest.raises(SourceError, match=r"expected segments, got .*9\.log, which is a pipe or a device and no file"):
+        segments_source(made_up)
+
+
+@pytest.mark.parametrize("time", ["\u00b2\u00b2\u00b2\u00b2\u00b2", "\u0663" * 13, "9" * 5_000, ""])
+def test_a_time_in_other_digits_is_one_line(made_up, tmp_path, time):
+    result = run("--segments", made_up, "--out", tmp_path / "out", "--since", time)
+
+    assert 2 == result.exit_code
+    assert "expected a time such as 2026-11-22T14:30, or milliseconds since 1970, got" in result.output
+
+
+def test_a_batch_above_the_limit_is_skipped_and_the_option_is_named(made_up, tmp_path):
+    file = next(made_up.rglob("*.log"))
+    file.write_bytes(batch([commit(each) for each in range(50)], 0, GZIP))
+    result = run("--segments", made_up, "--out", tmp_path / "out", "--max-batch-bytes", "1000", "--json")
+
+    assert 1 == json.loads(result.output)["records"]["damaged_batches"]
+    assert "more than 1000 bytes uncompressed; --max-batch-bytes raises the limit" in result.output
