@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 import click
 
 from assignor.formats.text import SafeStream, sanitize
-from subscription_codec import StreamsAssignorError
 
 
 class LazyCommand(NamedTuple):
@@ -89,8 +88,12 @@ class LazyGroup(click.Group):
         """
         try:
             return super().invoke(ctx)
-        except StreamsAssignorError as error:
-            raise click.UsageError(str(error)) from error
+        except Exception as error:
+            from subscription_codec import StreamsAssignorError  # only for an error: --help must be fast
+
+            if isinstance(error, StreamsAssignorError):
+                raise click.UsageError(str(error)) from error
+            raise
         except BrokenPipeError:
             _discard_output()
             return 141

@@ -97,11 +97,11 @@ def test_an_endless_file_is_refused():
         read_input("/dev/zero")
 
 
-def test_a_pipe_that_nobody_writes_to_is_refused_at_once(tmp_path):
+def test_a_pipe_without_a_writer_is_refused_at_once(tmp_path):
     """To open it waited for ever."""
     os.mkfifo(tmp_path / "pipe")
 
-    with pytest.raises(InvalidInput, match="a pipe that nobody writes to"):
+    with pytest.raises(InvalidInput, match="a pipe without a writer"):
         read_input(tmp_path / "pipe")
 
 

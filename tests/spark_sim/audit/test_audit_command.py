@@ -384,7 +384,7 @@ def test_a_line_without_end_is_no_dump():
 
 @pytest.mark.parametrize("make", [Path.touch, os.mkfifo])
 def test_a_dump_without_a_record_is_refused(tmp_path, make):
-    """To open a pipe that nobody writes to waited for ever, and an empty file ended in a ValueError."""
+    """To open a pipe without a writer waited for ever, and an empty file ended in a ValueError."""
     make(tmp_path / "dump")
 
     with pytest.raises(SourceError, match="expected JSON lines with records, found none in"):

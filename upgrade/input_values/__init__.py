@@ -1,0 +1,29 @@
+"""The parsers of numbers, JSON documents and files from outside: each returns a value or raises ``InvalidInput``.
+
+Python's own parsers are not total: ``int`` and ``json.loads`` raise ``ValueError`` for a number of thousands of digits,
+``json.loads`` raises ``RecursionError`` and accepts ``Infinity``, and ``open`` waits for a pipe without a writer.
+"""
+
+from upgrade.input_values._files import (
+    MAX_CAPTURE_BYTES,
+    MAX_FILE_BYTES,
+    open_input,
+    read_all,
+    read_input,
+    read_lines,
+    read_text,
+)
+from upgrade.input_values._text import InvalidInput, parse_json, parse_number
+
+__all__ = [
+    "MAX_CAPTURE_BYTES",
+    "MAX_FILE_BYTES",
+    "InvalidInput",
+    "open_input",
+    "parse_json",
+    "parse_number",
+    "read_all",
+    "read_input",
+    "read_lines",
+    "read_text",
+]
