@@ -88,15 +88,15 @@ class LazyGroup(click.Group):
         """
         try:
             return super().invoke(ctx)
+        except BrokenPipeError:
+            _discard_output()
+            return 141
         except Exception as error:
             from subscription_codec import StreamsAssignorError  # only for an error: --help must be fast
 
             if isinstance(error, StreamsAssignorError):
                 raise click.UsageError(str(error)) from error
             raise
-        except BrokenPipeError:
-            _discard_output()
-            return 141
 
 
 def run_script(cli: click.Command) -> None:
