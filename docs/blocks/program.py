@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import click
 
-from assignor.cli.lazy_group import LazyGroup
 from assignor.observability.event_fields import EVENT_FIELDS
 from blocks.markdown import table
 from spark_sim.cli.main import cli
@@ -51,7 +50,7 @@ def events() -> str:
 
 def limits() -> str:
     """List the limits of each command, as its help has them."""
-    found = cast(LazyGroup, cli).limits
+    found = cli.limits
     return table(("command", "limits"), [(f"`{name}`", text[:1].upper() + text[1:]) for name, text in found.items()])
 
 
