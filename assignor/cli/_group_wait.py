@@ -149,7 +149,7 @@ def wait_for(
 
 def _judge(condition: Condition, expected: ExpectedMembers, tracker: RestartTracker, found: Look) -> _Step:
     group = _described(found)
-    restart = tracker.update(group, time.monotonic()) if condition.needs_members and group else Restart()
+    restart = tracker.update(group, time.monotonic()) if condition.needs_members else Restart()
     if group and expected.is_unknown and _others(condition, group):
         restart = Restart()  # no member that is still to come would show the release
     if found.error:

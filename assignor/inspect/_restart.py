@@ -94,19 +94,26 @@ class RestartTracker:
     def __init__(self, expected: ExpectedMembers) -> None:
         self._expected = expected
         self._first: _Roster | None = None  # the first look that was not in a rebalance
-        self._began = 0.0  # its time
         self._rebalanced = False  # whether a rebalance has begun since
+        self._coordinator: str | None = None  # that counts the sessions; None if it has not answered
+        self._began = 0.0  # the time of its first answer that was not in a rebalance
 
-    def update(self, group: InspectedGroup, now: float) -> Restart:
-        """Note a look at ``now`` (seconds of any steady clock).
+    def update(self, group: InspectedGroup | None, now: float) -> Restart:
+        """Note a look at ``now`` (seconds of any steady clock); None if the group could not be described.
 
-        A rebalance that is under way at the first look shows nothing: a member may have failed after it has joined.
+        A rebalance that is under way at the first look shows nothing: a member may have failed after it has joined. A
+        coordinator that has restarted, or another one, counts the sessions from the beginning.
         """
+        if group is None:
+            self._coordinator = None
+            return Restart()
         if group.described.state in REBALANCING:
             self._rebalanced = self._first is not None
             return Restart()
         if self._first is None:
-            self._first, self._began = _Roster(group.described.members), now
+            self._first = _Roster(group.described.members)
+        if self._coordinator != group.described.coordinator:
+            self._coordinator, self._began = group.described.coordinator, now
         session = self._expected.session_timeout_seconds or _configured_session_seconds(group)
         return self._judge(group, self._first, now - self._began, session)
 

@@ -91,6 +91,11 @@ NOTHING = ExpectedMembers()
         (ExpectedMembers(number=3, restarted=("app-c",)), [stable(A, B), stable(A, B, C2)], True),
         (ExpectedMembers(number=3, restarted=("app-d",)), [stable(A, B, C), SESSION, stable(A, B, C)], False),
         (ExpectedMembers(number=3, session_timeout_seconds=6.0), [stable(A, B, C), 5.0, stable(A, B, C)], True),
+        # A coordinator that has restarted counts the sessions from the beginning.
+        (THREE, [stable(A, B, C), 40.0, None, stable(A, B, C), 40.0, stable(A, B, C)], False),
+        (THREE, [stable(A, B, C), None, stable(A, B, C), SESSION, stable(A, B, C)], True),
+        (THREE, [stable(A, B, C, coordinator="a:1"), SESSION, stable(A, B, C, coordinator="b:2")], False),
+        (THREE, [None, stable(A, B, C)], False),
         # Nothing is known.
         (NOTHING, [stable(A, B, C), rebalancing(A, B, C, C2), stable(A, B, C2)], True),
         (NOTHING, [stable(A, B, C), SESSION, stable(A, B)], False),
