@@ -613,6 +613,8 @@ def test_a_member_whose_end_point_the_leader_has_not_found_never_settles(end_poi
 
     assert (["end-point-missing"] if missing else []) == codes(found)
     assert missing == found.members[0].is_about_to_rejoin
+    texts = [finding_text(each) for each in found.findings]
+    assert all(f"application.server {end_point!r}, and the leader has found {hosts[0][0]}:1" in each for each in texts)
 
 
 @pytest.mark.parametrize(("version", "codes_found"), [(4, []), (6, []), (7, ["end-point-missing"])])
