@@ -14,7 +14,7 @@ from tests.releases.derive import Derivation
 from tests.releases.facts import row_source
 from tests.releases.levels import JarLevels, level_differences, parse_levels
 from upgrade.features.model.catalog import METADATA_VERSION
-from upgrade.features.model.levels_of_releases import CATALOGS, default_bootstraps
+from upgrade.features.model.levels_of_releases import BOOTSTRAPS, CATALOGS
 from upgrade.releases import NEWEST_OF_LINE, RELEASES
 
 ROOT: Final = Path(__file__).parents[2]
@@ -94,7 +94,7 @@ def with_levels(source: str, release: str, lines: list[str]) -> str:
             new = f'    ({number}, "{name}", {changed}),\n'
             source = _replaced(source, r'(\)\n"""The released levels of metadata)', rf"{new}\1")
     for name, theirs in _bootstraps(jars).items():
-        known = default_bootstraps(name)
+        known = BOOTSTRAPS.get(name, ())
         if len(theirs) > len(known) and theirs[: len(known)] == known:
             row = f'    "{name}": {theirs},'
             pattern = rf'    "{re.escape(name)}": \(.*\),' if known else r'(?<=\n)(?=\}\n"""The other features)'
@@ -125,10 +125,10 @@ def review(found: Derivation, levels: list[str]) -> Iterator[str]:
     if found.codec.unlike_ours or found.codec.newly:
         yield "decide about the vectors above that have another outcome"
     for name, theirs in _bootstraps(jars).items():
-        known = default_bootstraps(name)
+        known = BOOTSTRAPS.get(name, ())
         common = min(len(known), len(theirs))
         if known[:common] != theirs[:common]:
-            yield f"{LEVELS_FILE}: _BOOTSTRAPS of {name} is {theirs} in the jars"
+            yield f"{LEVELS_FILE}: BOOTSTRAPS of {name} is {theirs} in the jars"
         if not known:
             yield f"{name} is new: upgrade/brokers/_kraft.py, _USERS"
     if line not in NEWEST_OF_LINE:

@@ -62,7 +62,7 @@ PRE_KRAFT_VERSIONS: Final = (
 _OLDEST_LEVEL: Final = 1
 _OLDEST_LEVEL_IN_4: Final = 7
 
-_BOOTSTRAPS: Final[Mapping[str, tuple[int, ...]]] = {
+BOOTSTRAPS: Final[Mapping[str, tuple[int, ...]]] = {
     "kraft.version": (21,),
     "transaction.version": (24, 24),
     "group.version": (22,),
@@ -119,7 +119,7 @@ def _catalog(release: str, newest: int, others: Mapping[str, int], unreleased: _
 
 
 def _levels(feature: str, highest: int, oldest: int) -> Iterator[FeatureLevel]:
-    for number, bootstrap in enumerate((oldest, *_BOOTSTRAPS[feature][:highest])):
+    for number, bootstrap in enumerate((oldest, *BOOTSTRAPS[feature][:highest])):
         needed = MappingProxyType(dict(_DEPENDENCIES.get((feature, number), {})))
         yield FeatureLevel(feature, number, str(number), bootstrap, needed)
 
@@ -131,11 +131,6 @@ CATALOGS: Final[Mapping[str, FeatureCatalog]] = MappingProxyType(
 
 NEWEST_CATALOG: Final = list(CATALOGS.values())[-1]
 _FIRST_CATALOG: Final = next(iter(CATALOGS.values()))
-
-
-def default_bootstraps(feature: str) -> tuple[int, ...]:
-    """Return the metadata.version at which new clusters have each level from 1 on; empty for an unknown feature."""
-    return _BOOTSTRAPS.get(feature, ())
 
 
 def catalog_of(line: str) -> FeatureCatalog:
