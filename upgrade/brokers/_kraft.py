@@ -166,7 +166,8 @@ def _joined(levels: Mapping[str, int]) -> str:
 
 
 def _losses(features: Mapping[str, int]) -> str:
-    return f"{' and '.join(_USERS[feature] for feature in features)} stop working, and must be gone first"
+    users = " and ".join(_USERS.get(feature, f"users of {feature}") for feature in features)
+    return f"{users} stop working, and must be gone first"
 
 
 def _lower_level_step(origin: BrokerRelease, target: BrokerRelease, level: ProtocolVersion) -> BrokerStep:
