@@ -204,7 +204,10 @@ class RecordBuffer:
 
     def _pending(self) -> list[Message]:
         """Return what was not returned, without errors of the group."""
-        return [*self.ready, *filter(_is_for_user, self._received)]
+        received = [
+            each for each in self._received if (error := each.error()) is None or error.code() not in _GROUP_ERRORS
+        ]
+        return [*self.ready, *received] if self.ready else received
 
     def _without(self, names: set[PartitionKey]) -> list[Message]:
         return [message for message in self._pending() if message_partition(message) not in names]
@@ -231,10 +234,6 @@ class RecordBuffer:
 def message_partition(message: Message) -> PartitionKey:
     """Return the partition of a record; an error message may have none."""
     return message.topic() or "", message.partition() or 0
-
-
-def _is_for_user(message: Message) -> bool:
-    return (error := message.error()) is None or error.code() not in _GROUP_ERRORS
 
 
 def _first_offsets(messages: Iterable[Message]) -> dict[PartitionKey, int]:
