@@ -16,6 +16,8 @@ from uuid import uuid4
 
 from attrs import evolve, frozen
 
+from assignor.audit.history import DROPPED, UNDECODABLE, UNKNOWN_TYPE
+from assignor.audit.log_segment import LOST
 from spark_sim.audit._schema import TABLES
 from spark_sim.audit.conformance import (
     CONFORMANCE,
@@ -29,6 +31,9 @@ from spark_sim.audit.sources import Source, SourceError
 from spark_sim.audit.sources.live import NO_RECORD
 from spark_sim.audit.storage import is_uri, list_files, open_storage, upload
 
+INCOMPLETE: Final = frozenset({*LOST, UNDECODABLE, DROPPED})
+"""Counts that say that an audit has not seen, or not understood, all of its source."""
+NOT_VERIFIED: Final = "not verified"
 SUMMARY_FILE: Final = "audit.json"
 REPORT_FILE: Final = "report.html"
 _OUTPUTS: Final = (*TABLES, CONFORMANCE.name, REPORT_FILE, SUMMARY_FILE)
@@ -52,11 +57,20 @@ class Audit:
     last_time: int | None
     conformance: dict[str, Any] | None = None
     """The summary of the rolling bounces; None if they were not compared."""
+    has_checksums: bool = True
+    """Whether checksums were verified."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all that the source has was read and understood, as far as it can be known."""
+        return not any(name in INCOMPLETE or name.startswith(UNKNOWN_TYPE) for name in self.records)
 
     def as_json(self) -> dict[str, Any]:
         """Return the content of ``audit.json``."""
         return {
             "source": self.source,
+            "complete": self.is_complete,
+            "checksums": "verified" if self.has_checksums else NOT_VERIFIED,
             "from_time": self.first_time,
             "until_time": self.last_time,
             "records": self.records,
@@ -87,8 +101,7 @@ def run_audit(
         compare: What compares rolling bounces with the simulator; None: the processes do.
 
     Raises:
-        SourceError: The source cannot be read, brokers have offsets and no record, or the folder has files that no
-            audit has written.
+        SourceError: The source cannot be read, it has no record, or the folder has files that no audit has written.
     """
     from spark_sim.audit._report import write_report
 
@@ -98,7 +111,8 @@ def run_audit(
     try:
         summaries = list(_summaries(source, kept, draft, processes, on_partition))
         audit = _audit(source, summaries)
-        _require_records(audit)
+        if not any(each.has_records for each in summaries):
+            raise SourceError(_no_records(audit))
         rows = None
         if kept.finds_bounces:
             bounces = [bounce for each in summaries for bounce in each.bounces]
@@ -136,10 +150,11 @@ def results_folder(out: str) -> Iterator[Path]:
         upload(results, out, _OUTPUTS)
 
 
-def _require_records(audit: Audit) -> None:
-    """Refuse brokers with offsets and without a record: that is no proof that there are no groups."""
-    if (offsets := audit.records.get(NO_RECORD)) and not audit.records.get("records"):
-        raise SourceError(f"expected records at {audit.source}, whose partitions have {offsets} offsets, got none")
+def _no_records(audit: Audit) -> str:
+    """Return the error about a source without a record: that is no proof that there are no groups."""
+    offsets = audit.records.get(NO_RECORD)
+    where = f"{audit.source}, whose partitions have {offsets} offsets" if offsets else audit.source
+    return "; ".join([f"expected records at {where}, got none", *audit.problems[:1]])
 
 
 def check_folder(out: Path) -> None:
@@ -174,8 +189,7 @@ def _summaries(
 
 
 def _audit(source: Source, summaries: list[PartitionSummary]) -> Audit:
-    # Records of format 0 have no timestamps.
-    first_times = [each.first_time for each in summaries if each.first_time is not None and each.first_time >= 0]
+    first_times = [each.first_time for each in summaries if each.first_time is not None]
     last_times = [each.last_time for each in summaries if each.last_time > 0]
     return Audit(
         source=source.name,
@@ -183,6 +197,7 @@ def _audit(source: Source, summaries: list[PartitionSummary]) -> Audit:
         rows={name: sum(each.rows[name] for each in summaries) for name in TABLES},
         groups=tuple(sorted((group for each in summaries for group in each.groups), key=attention_order)),
         problems=tuple(problem for each in summaries for problem in each.problems),
+        has_checksums=source.has_checksums,
         first_time=min(first_times, default=None),
         last_time=max(last_times, default=None),
     )

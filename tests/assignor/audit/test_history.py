@@ -311,7 +311,8 @@ def test_unknown_types_and_versions_are_counted():
     )
 
     assert (played.history.counts["unknown type 99"], played.history.counts["undecodable"]) == (1, 152)
-    assert "offset 1 is not decoded" in played.history.problems[0]
+    assert "type 99, from offset 0 on, are not decoded" in played.history.problems[0]
+    assert "offset 1 is not decoded" in played.history.problems[1]
     assert (len(played.history.problems), len(played.rows["generations"])) == (100, 1)
 
 
@@ -653,7 +654,10 @@ def columns_of(pairs):
         value_ends.append(len(data))
     are_commits = [int(one.key[:2] == b"\x00\x01") for one in pairs]
     times = [one.time for one in pairs]
-    return RecordColumns(data, range(len(pairs)), times, keys, ends, values, value_ends, are_commits)
+    topic_ids = [-1] * len(pairs)
+    return RecordColumns(
+        data, times[0], max(times), range(len(pairs)), times, keys, ends, values, value_ends, are_commits, topic_ids
+    )
 
 
 def test_columns_of_records_give_the_same_rows_as_records():
