@@ -82,10 +82,11 @@ class GroupLookup:
         overview = self._overview(admin)
         try:
             described = {group.name: group for group in map(_visible, self._list_groups(admin))}
-        except Unreachable:
+        except Unreachable as error:
             if not overview.groups:
                 raise
             described = {}  # one broker is enough
+            overview = evolve(overview, failures=(*overview.failures, str(error)))
         names = {group.name for group in overview.groups}
         found = [
             *(_merged(group, described.get(group.name)) for group in overview.groups),

@@ -51,9 +51,12 @@ def offline_partitions(node: Node, deadline: Deadline) -> Iterator[str]:
 
     Nothing is reported if the user may not describe that topic.
     """
-    leaders = [
-        partition.leader_id for topic in _topics(node, [OFFSETS_TOPIC], deadline) for partition in topic.partitions
-    ]
+    try:
+        topics = _described_topics(node, [OFFSETS_TOPIC], deadline)
+    except ClusterError as error:
+        yield f"whether all partitions of {OFFSETS_TOPIC} have a leader is not known: {error}"
+        return
+    leaders = [partition.leader_id for topic in topics for partition in topic.partitions]
     if offline := sum(leader < 0 for leader in leaders):
         yield f"{offline} of {len(leaders)} partitions of {OFFSETS_TOPIC} have no leader"
 
@@ -66,13 +69,15 @@ def _topic_facts(node: Node, topics: Iterable[str], deadline: Deadline) -> tuple
 
 
 def _topics(node: Node, names: Sequence[str], deadline: Deadline) -> Sequence[Any]:
-    if not names:
-        return ()
-    wanted = [MetadataRequest.MetadataRequestTopic(name=name) for name in names]
     try:
-        answer = node.send(MetadataRequest, deadline, topics=wanted, allow_auto_topic_creation=False)
+        return _described_topics(node, names, deadline) if names else ()
     except ClusterError:
         return ()
+
+
+def _described_topics(node: Node, names: Sequence[str], deadline: Deadline) -> Sequence[Any]:
+    wanted = [MetadataRequest.MetadataRequestTopic(name=name) for name in names]
+    answer = node.send(MetadataRequest, deadline, topics=wanted, allow_auto_topic_creation=False)
     found: Sequence[Any] = answer.topics
     return found
 

@@ -219,9 +219,11 @@ def _describe_batch(
     described = {each.group_id: each for each in answer.groups}
     for group in listed:
         found = described.get(group.name)
-        if found is None or found.error_code == _GROUP_ID_NOT_FOUND:
+        if found is None:
+            yield evolve(group, error=f"the answer of {node.server} does not have it"), 0
+        elif found.error_code == _GROUP_ID_NOT_FOUND:
             continue  # it was deleted in the meantime
-        if found.error_code:
+        elif found.error_code:
             yield evolve(group, error=_error_text(found)), found.error_code
         else:
             shown = _described_group(found) if group_type == CLASSIC else broker_assigned_group(found, group_type)

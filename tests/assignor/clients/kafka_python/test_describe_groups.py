@@ -112,6 +112,26 @@ def test_a_group_that_the_user_may_not_describe_has_an_error(cluster):
     assert hidden.error.startswith("GROUP_AUTHORIZATION_FAILED: ")
 
 
+def test_a_listed_group_that_is_missing_in_the_answer_has_an_error(cluster):
+    """It counted as deleted, as one does of which the answer says so."""
+    missing = Answer(groups=[described("deleted", NOT_FOUND)])
+    for address, names in (("a:1", ("deleted", "x")), ("b:2", ())):
+        broker(cluster, address, ListGroups=[groups_of(*names)], DescribeGroups=[missing])
+
+    (found,) = GroupLookup("a:1").groups().groups
+
+    assert ("x", "the answer of a:1 does not have it") == (found.name, found.error)
+
+
+def test_it_says_if_partitions_without_a_leader_are_not_known(cluster):
+    for address in ("a:1", "b:2"):
+        broker(cluster, address, ListGroups=[groups_of()], Metadata=[Unreachable(f"{address}: closed")])
+
+    assert GroupLookup("a:1").groups().failures == (
+        "whether all partitions of __consumer_offsets have a leader is not known: a:1: closed",
+    )
+
+
 def test_groups_that_are_being_loaded_are_asked_for_again(cluster):
     """A broker that has just become the coordinator reads its part of the offsets topic."""
     loading = broker(
