@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from upgrade import Advice, Release
+from upgrade.errors import UpgradeError
 from upgrade.hazards import TopologyChange, compare_topologies, parse_subtopologies, static_downgrade
 from upgrade.planner import PlanStep
 
@@ -26,8 +27,15 @@ def compare_topology_files(old: Path, new: Path) -> TopologyChange:
     Raises:
         UpgradeError: One of them is no description of a topology.
     """
-    texts = (parse_subtopologies(path.read_text(errors="replace"), str(path)) for path in (old, new))
-    return compare_topologies(*texts)
+    return compare_topologies(*(parse_subtopologies(_read(path), str(path)) for path in (old, new)))
+
+
+def _read(path: Path) -> str:
+    """Read a text; two names with different bytes that are not UTF-8 must not seem equal."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UpgradeError(f"cannot read {path}: {error}") from None
 
 
 def way_back_lines(step: PlanStep) -> Iterator[str]:

@@ -93,8 +93,12 @@ class GroupLookup:
             # Among these are groups of KIP-1071, which the overview does not have.
             *(group for name, group in described.items() if name not in names),
         ]
-        groups = self._with_topic_metadata(sorted(found, key=lambda group: group.name), admin)
-        return ClusterGroups(groups=tuple(groups), failures=overview.failures)
+        groups, failures = sorted(found, key=lambda group: group.name), overview.failures
+        try:
+            groups = self._with_topic_metadata(groups, admin)
+        except Unreachable as error:
+            failures = (*failures, f"the topics of the groups are not known: {error}")
+        return ClusterGroups(groups=tuple(groups), failures=failures)
 
     def _overview(self, admin: _RecordingAdminClient) -> ClusterGroups:
         """Return what brokers list: each group with the error that it is not described, unless it is empty."""
@@ -129,8 +133,9 @@ class GroupLookup:
     ) -> list[DescribedGroup]:
         try:
             known = admin.list_topics(timeout=self.timeout_seconds).topics
-        except KafkaException:
-            known = {}
+        except KafkaException as error:
+            # Without them a task without an owner would not be noticed.
+            raise Unreachable(f"{self.bootstrap_servers}: {admin.first_error() or error.args[0].str()}") from None
         counts = {name: len(topic.partitions) for name, topic in known.items() if topic.error is None}
         return with_topic_metadata(groups, counts, self._max_message_bytes(admin))
 

@@ -99,11 +99,13 @@ class GroupLookup:
             failures = [f"broker {broker}: {answer.failure}" for broker, answer in found.items() if answer.failure]
             if failures and len(failures) == len(found) and not any(answer.groups for answer in found.values()):
                 raise Unreachable("; ".join(failures))
-            groups = sorted({group.name: group for answer in found.values() for group in answer.groups}.items())
-            return ClusterGroups(
-                groups=tuple(with_facts([group for _, group in groups], node, deadline)),
-                failures=(*failures, *offline_partitions(node, deadline)),
-            )
+            named = {group.name: group for answer in found.values() for group in answer.groups}
+            groups = [group for _, group in sorted(named.items())]
+            try:
+                groups = with_facts(groups, node, deadline)
+            except ClusterError as error:
+                failures.append(f"the topics of the groups are not known: {error}")
+            return ClusterGroups(groups=tuple(groups), failures=(*failures, *offline_partitions(node, deadline)))
 
     def _describe_at_coordinator(self, node: BrokerConnection, name: str, deadline: Deadline) -> DescribedGroup:
         while True:

@@ -1,11 +1,16 @@
 """Processes that compute slices: what reaches them, and when they end."""
 
+import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from spark_sim.pipeline._local import worker_pool
+from spark_sim.pipeline.tables.local import LocalTables
+from spark_sim.pipeline.tables.rows import TablesError
 
 ROOT = Path(__file__).parents[3]
 KILLED = """
@@ -32,3 +37,20 @@ def test_workers_end_when_their_sweep_is_killed():
     killed = subprocess.run([sys.executable, "-c", KILLED], cwd=ROOT, stdout=subprocess.PIPE, text=True, timeout=120)
 
     assert (-signal.SIGKILL, "7\n") == (killed.returncode, killed.stdout)
+
+
+def test_a_folder_of_a_table_that_cannot_be_read_is_not_left_out(tmp_path, monkeypatch):
+    """Glob left it out: the table had fewer rows without a word. (A test that runs as root has every permission.)"""
+    scandir = os.scandir
+
+    def denied(folder):
+        if str(folder).endswith("part"):
+            raise PermissionError(13, "Permission denied", str(folder))
+        return scandir(folder)
+
+    (tmp_path / "kinds" / "part").mkdir(parents=True)
+    monkeypatch.setattr(os, "scandir", denied)
+
+    with pytest.raises(TablesError, match="part cannot be read: Permission denied"):
+        LocalTables(tmp_path).read("kinds")
+    assert LocalTables(tmp_path).read("runs") == []
