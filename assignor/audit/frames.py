@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from io import SEEK_END
 from typing import BinaryIO, Final, NamedTuple
 
@@ -73,8 +73,10 @@ class Gap(NamedTuple):
 
 def frames(file: BinaryIO) -> Iterator[Frame | Gap]:
     """Yield the batches of a segment, and what is between them, in order."""
+    from google_crc32c import value as crc32c
+
     size = file.seek(0, SEEK_END)
-    segment = _Segment(file, size, _READ_PER_BYTE * size)
+    segment = _Segment(file, size, crc32c, _READ_PER_BYTE * size)
     at = 0
     while at < segment.size:
         frame = segment.batch(at)
@@ -98,6 +100,7 @@ class _Segment:
 
     file: BinaryIO
     size: int
+    _crc32c: Callable[[bytes], int]
     _left: int
     """How many bytes may be read, and read again, before a search gives up."""
     _data: bytes = b""
@@ -113,17 +116,16 @@ class _Segment:
 
     def batch(self, at: int) -> Frame | None:
         """Return the batch at a place; None if there is none."""
-        end = self._sound_end(at)
-        is_sound = end is not None
-        if end is None:
-            if at >= self._believed:
-                self._believed = self._led_to(at)
-            end = self._end(at) if at < self._believed else None
-            if end is None or not self._load(at, end - at):
-                return None
+        if (sound := self._sound(at)) is not None:
+            return sound
+        if at >= self._believed:
+            self._believed = self._led_to(at)
+        end = self._end(at) if at < self._believed else None
+        if end is None or not self._load(at, end - at):
+            return None
         data, begin = self._data, at - self._start
         base_offset = int.from_bytes(data[begin : begin + 8], "big", signed=True)
-        return Frame(data, begin, begin + end - at, at, base_offset, data[begin + MAGIC_AT], is_sound)
+        return Frame(data, begin, begin + end - at, at, base_offset, data[begin + MAGIC_AT], False)
 
     def next_batch(self, at: int) -> int | None:
         """Return where the next batch with a right checksum begins; None if none is found."""
@@ -135,7 +137,7 @@ class _Segment:
                 if self.has_given_up:
                     return None
                 place = start + found.start()
-                if self._sound_end(place) is not None:
+                if self._sound(place) is not None:
                     return place
             is_last = start + len(block) >= self.size
             at = self.size if is_last else start + len(block) - _CANDIDATE_BYTES + 1
@@ -176,32 +178,27 @@ class _Segment:
         end = at + LOG_OVERHEAD + length
         return end if MAGIC_AT - LOG_OVERHEAD < length <= _MAX_LENGTH and end <= self.size else None
 
-    def _sound_end(self, at: int) -> int | None:
-        """Return where the batch at a place ends; None if it is not whole, or has another checksum."""
+    def _sound(self, at: int) -> Frame | None:
+        """Return the batch at a place; None if it is not whole, or has another checksum."""
         end = self._end(at)
         if end is None or not self._load(at, end - at):
             return None
         data, begin = self._data, at - self._start
-        magic = data[begin + MAGIC_AT]
+        magic, stop = data[begin + MAGIC_AT], begin + end - at
         if magic >= len(_CRC_AT):
             return None
         self._left -= end - at
-        crc, checked = begin + _CRC_AT[magic], data[begin + _CHECKED_AT[magic] : begin + end - at]
-        found = crc32c(checked) if magic == 2 else zlib.crc32(checked)
-        return end if found == int.from_bytes(data[crc : crc + 4], "big") else None
+        crc, checked = begin + _CRC_AT[magic], data[begin + _CHECKED_AT[magic] : stop]
+        found = self._crc32c(checked) if magic == 2 else zlib.crc32(checked)
+        if found != int.from_bytes(data[crc : crc + 4], "big"):
+            return None
+        return Frame(data, begin, stop, at, int.from_bytes(data[begin : begin + 8], "big", signed=True), magic, True)
 
     def _led_to(self, at: int) -> int:
         """Return where lengths lead to, if a batch with a right checksum, or the end, is there; ``at`` if not."""
         end = self._end(at)
         while end is not None and not self.has_given_up:
-            if end == self.size or self._sound_end(end) is not None:
+            if end == self.size or self._sound(end) is not None:
                 return end
             end = self._end(end)
         return at
-
-
-def crc32c(data: bytes) -> int:
-    """Return the checksum of format 2."""
-    from google_crc32c import value
-
-    return int(value(data))

@@ -13,6 +13,7 @@ import pytest
 from assignor.audit.history import OFFSET_COMMITS, PartitionHistory
 from assignor.audit.log_segment import SegmentReader
 from assignor.audit.record_columns import RecordColumns
+from spark_sim.audit.sources._files import FilePartition
 from spark_sim.audit.sources._scanner import compiled_kernel, scan_segment
 from subscription_codec.coordinator import record_type_number
 from tests.assignor.audit.histories import HOUR, alone, commit, generation, member
@@ -171,3 +172,19 @@ def test_100000_mutants_are_read_alike_with_all_bounds_checked(tmp_path):
     ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
     assert (ran.returncode, ran.stdout) == (0, "100000 mutants, 0 read differently\n"), ran.stderr
+
+
+def test_a_file_that_shrinks_while_it_is_read_is_a_problem(tmp_path):
+    """It was mapped, and the process ended with SIGBUS."""
+    file = tmp_path / "0.log"
+    data = batch([commit(0)]) * 100_000  # several blocks
+    file.write_bytes(data)
+    reader = SegmentReader()
+    records = FilePartition(0, (file,)).records(reader)
+    next(records)
+    os.truncate(file, len(data) // 3)
+    for _ in records:
+        pass
+
+    assert reader.counts["missing_bytes"] > len(data) // 5
+    assert reader.counts["truncated_bytes"] + reader.counts["missing_bytes"] + reader.counts["bytes"] == len(data)
