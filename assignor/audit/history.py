@@ -25,6 +25,8 @@ UNKNOWN_TYPE: Final = "unknown type"
 DROPPED: Final = "dropped transactional commits"
 _GROUP_METADATA: Final = 2
 _COMMIT_MARKER: Final = 1
+_MARKERS: Final = ("abort markers", "commit markers")
+_MARKER_KEY_BYTES: Final = 4
 _MOST_OPEN: Final = 100_000
 """Commits of open transactions that are kept at most; later ones are counted and dropped."""
 _TOPIC_ID_BYTES: Final = 16
@@ -76,7 +78,7 @@ class PartitionHistory:
             self._undecodable(record.offset, error)
             return ()
 
-    def _undecodable(self, offset: int, error: DecodeError) -> None:
+    def _undecodable(self, offset: int, error: DecodeError | str) -> None:
         self.counts[UNDECODABLE] += 1
         self._report(f"the record at offset {offset} is not decoded: {error}")
 
@@ -171,8 +173,11 @@ class PartitionHistory:
 
     def _end_transaction(self, marker: LogRecord) -> None:
         """Apply the commits of a transaction, or drop them: a marker's key has its version and its type."""
-        kind = int.from_bytes((marker.key or b"")[2:4], "big")
-        self.counts["commit markers" if kind == _COMMIT_MARKER else "abort markers"] += 1
+        kind = int.from_bytes((marker.key or b"")[2:4], "big", signed=True)
+        if len(marker.key or b"") < _MARKER_KEY_BYTES or kind not in range(len(_MARKERS)):
+            self._undecodable(marker.offset, f"a control record with the key {marker.key!r:.40} ends no transaction")
+            return
+        self.counts[_MARKERS[kind]] += 1
         commits = self._transactions.pop(marker.producer_id, [])
         self._open -= len(commits)
         for commit in commits if kind == _COMMIT_MARKER else ():

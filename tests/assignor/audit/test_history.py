@@ -2,6 +2,7 @@
 
 from random import Random
 
+import pytest
 from attrs import evolve
 
 from assignor.audit import history as history_module
@@ -290,6 +291,22 @@ def test_the_commits_of_an_aborted_transaction_do_not_count():
 
 def test_commits_of_an_open_transaction_do_not_count():
     assert Played(records=transaction(COMMIT)[:2]).rows["commits"] == []
+
+
+def test_open_transactions_are_counted():
+    played = Played(records=transaction(COMMIT)[:2])
+
+    assert played.history.counts["commits of open transactions"] == 2
+
+
+@pytest.mark.parametrize("key", [None, b"\0\0\0", b"\0\0\0\2", b"\0\0\xff\xff"])
+def test_a_damaged_marker_ends_no_transaction(key):
+    """It counted as the marker of an aborted one, and the commits were dropped."""
+    records = transaction(COMMIT)
+    played = Played(records=[*records[:2], records[2]._replace(key=key), records[2]])
+
+    assert (played.history.counts["undecodable"], played.rows["commits"][0]["commits"]) == (1, 2)
+    assert "ends no transaction" in played.history.problems[0]
 
 
 def test_open_transactions_have_a_limit(monkeypatch):
