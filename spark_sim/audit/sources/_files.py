@@ -158,14 +158,19 @@ def _by_partition(paths: Iterable[P], source: Path | str) -> dict[int, list[P]]:
     partition has such a name.
     """
     segments: dict[int, list[P]] = {}
+    folders: dict[int, PurePath] = {}
     for path in sorted(paths):
         folder = _FOLDER.fullmatch(path.parent.name)
         if folder and _RENAMED_SEGMENT.fullmatch(path.name):
             raise SourceError(f"expected segments with names *.log, got {path}: is the copy complete?")
+        if folder:
+            folders[int(folder[1])] = path.parent
         if folder and path.suffix == ".log":
             segments.setdefault(int(folder[1]), []).append(path)
     if not segments:
         raise SourceError(f"expected __consumer_offsets-N folders with .log files, found none in {source}")
+    for without in folders.keys() - segments:
+        raise SourceError(f"expected .log files, found none in {folders[without]}")
     return {number: _in_order(files) for number, files in sorted(segments.items())}
 
 

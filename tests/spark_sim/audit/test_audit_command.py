@@ -261,6 +261,11 @@ def emptied(where):
     (where / "__consumer_offsets-7").mkdir()
 
 
+def without_segments(where):
+    emptied(where)
+    (where / "__consumer_offsets-7" / f"{0:020}.index").touch()
+
+
 def dangling(where):
     (where / "__consumer_offsets-7").symlink_to("nowhere")
 
@@ -275,6 +280,7 @@ def piped(where):
         (unpacked, "expected segments with names *.log, got"),
         (swapped, "expected segments with names *.log, got"),
         (emptied, "expected .log files, found none in"),
+        (without_segments, "expected .log files, found none in"),
         (dangling, "__consumer_offsets-7 cannot be read: No such file or directory"),
         (piped, "expected a regular file, got"),
     ],
@@ -284,6 +290,15 @@ def test_a_partition_that_cannot_be_read_is_not_left_out(made_up, tmp_path, chan
     result = run("--segments", made_up, "--out", tmp_path / "out")
 
     assert (result.exit_code, message in result.output.replace("\n", " ")) == (2, True), result.output
+
+
+def test_without_the_compiled_reader_the_results_are_the_same(tmp_path, monkeypatch):
+    found = [run("--segments", REAL, "--out", tmp_path / "a", "--json").stdout]
+    monkeypatch.setattr("spark_sim.audit.sources._files.compiled_kernel", lambda: None)
+    found.append(run("--segments", REAL, "--out", tmp_path / "b", "--json").stdout)
+
+    assert found[0] == found[1]
+    assert all(rows(tmp_path / "a", table) == rows(tmp_path / "b", table) for table in AUDIT_TABLES)
 
 
 def test_a_partition_without_read_permission_is_not_left_out(made_up, tmp_path, monkeypatch):
