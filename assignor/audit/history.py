@@ -29,10 +29,16 @@ from subscription_codec.coordinator import (
 
 OFFSET_COMMITS: Final = frozenset({0, 1})
 """The types of offset commits."""
+UNDECODABLE: Final = "undecodable"
+UNKNOWN_TYPE: Final = "unknown type"
+DROPPED: Final = "dropped transactional commits"
 _GROUP_METADATA: Final = 2
 _COMMIT_MARKER: Final = 1
+_MARKERS: Final = ("abort markers", "commit markers")
+_MARKER_KEY_BYTES: Final = 4
 _MOST_OPEN: Final = 100_000
 """Commits of open transactions that are kept at most; later ones are counted and dropped."""
+_TOPIC_ID_BYTES: Final = 16
 _MOST_PROBLEMS: Final = 100
 MOST_GONE: Final = 1_000
 
@@ -46,12 +52,12 @@ class PartitionHistory:
 
     reads_commits: bool = True
     """Whether offset commits are decoded; without them there are no rows of ``commits``."""
+    on_group_metadata: Callable[[str, int, dict[str, Any] | None], None] | None = None
+    """Called with the group, the time and the value of each ``GroupMetadata`` record; None is a tombstone."""
     counts: Counter[str] = field(factory=Counter)
     """Records by kind."""
     problems: list[str] = field(factory=list)
-    """One sentence for each record that cannot be decoded, the first hundred."""
-    on_group_metadata: Callable[[str, int, dict[str, Any] | None], None] | None = None
-    """Called with the group, the time and the value of each ``GroupMetadata`` record; None is a tombstone."""
+    """One sentence for each record that cannot be decoded or has an unknown type, the first hundred."""
     groups: dict[str, GroupHistory] = field(factory=dict)
     complete: dict[str, GroupSummary] = field(factory=dict)
     """By name, the groups of which nothing is left, but for the last ones."""
@@ -59,8 +65,10 @@ class PartitionHistory:
     last_time: int = 0
     _gone: dict[str, None] = field(factory=dict)
     """The names of groups of which nothing is left and which are kept, the last one last."""
-    _targets: dict[bytes, _Target] = field(factory=dict)
-    """By the key of commits."""
+    _targets: dict[bytes | tuple[bytes, bytes], _Target] = field(factory=dict)
+    """By the key of commits, and the topic id of those that have one."""
+    _targets_of: dict[bytes, list[bytes | tuple[bytes, bytes]]] = field(factory=dict)
+    """By the key of commits, its keys of ``_targets``: a tombstone has no topic id."""
     _transactions: dict[int, list[_Commit]] = field(factory=dict)
     _open: int = 0
 
@@ -86,27 +94,32 @@ class PartitionHistory:
             self._undecodable(record.offset, error)
             return ()
 
-    def _undecodable(self, offset: int, error: DecodeError) -> None:
-        self.counts["undecodable"] += 1
+    def _undecodable(self, offset: int, error: DecodeError | str) -> None:
+        self.counts[UNDECODABLE] += 1
+        self._report(f"the record at offset {offset} is not decoded: {error}")
+
+    def _report(self, problem: str) -> None:
         if len(self.problems) < _MOST_PROBLEMS:
-            self.problems.append(f"the record at offset {offset} is not decoded: {error}")
+            self.problems.append(problem)
 
     def _read_columns(self, block: RecordColumns) -> Iterator[TableRow]:
         """Take a block of records; what ``_read_one`` does for each, without an object for a commit."""
         data, targets = block.data, self._targets
-        self.first_time = block.times[0] if self.first_time is None else self.first_time
-        self.last_time = max(self.last_time, *block.times)
-        rows = zip(block.keys, block.key_ends, block.values, block.value_ends, block.are_commits, strict=True)
-        for index, (at, end, value, value_end, is_commit) in enumerate(rows):
+        self.first_time = block.first_time if self.first_time is None else self.first_time
+        self.last_time = max(self.last_time, block.last_time)
+        places = (block.keys, block.key_ends, block.values, block.value_ends, block.are_commits, block.topic_ids)
+        for index, (at, end, value, value_end, is_commit, topic_id) in enumerate(zip(*places, strict=True)):
             if not is_commit or value < 0:
                 yield from self._read_one(block.record(index))
                 continue
-            key, offset = bytes(data[at:end]), block.offsets[index]
+            key, offset = data[at:end], block.offsets[index]
             self.counts[RECORD_TYPES[key[1]].name] += 1
-            target = targets.get(key)
+            place = key if topic_id < 0 else (key, data[topic_id : topic_id + _TOPIC_ID_BYTES])
+            target = targets.get(place)
             if target is None:
                 try:
-                    target = self._target(key, bytes(data[value:value_end]))
+                    target = targets[place] = self._target(key, data[value:value_end])
+                    self._targets_of.setdefault(key, []).append(place)
                 except DecodeError as error:
                     self._undecodable(offset, error)
                     continue
@@ -119,11 +132,11 @@ class PartitionHistory:
         decoded = decode_key(key)
         group, topic = self._group(decoded.group), decoded.fields["topic"]
         _learn_topic(group, topic, decode_value(decoded.type, value).fields)
-        target = self._targets[key] = (group, topic, decoded.fields["partition"])
-        return target
+        return group, topic, decoded.fields["partition"]
 
     def close(self) -> Iterator[TableRow]:
-        """Yield what is open at the end."""
+        """Yield what is open at the end; commits of transactions that are open do not count."""
+        self.counts["commits of open transactions"] += self._open
         for name, group in self.groups.items():
             yield from group.close(group.last_time if name in self._gone else self.last_time)
 
@@ -157,7 +170,10 @@ class PartitionHistory:
     def _read(self, record: LogRecord) -> Iterable[TableRow]:
         number = record_type_number(record.key)
         kind = RECORD_TYPES.get(number)
-        self.counts[kind.name if kind else f"unknown type {number}"] += 1
+        name = kind.name if kind else f"{UNKNOWN_TYPE} {number}"
+        if kind is None and not self.counts[name]:
+            self._report(f"records of type {number}, from offset {record.offset} on, are not decoded: it is not known")
+        self.counts[name] += 1
         self.counts["tombstones"] += record.value is None
         if kind is None or (number in OFFSET_COMMITS and not self.reads_commits):
             return ()
@@ -167,7 +183,8 @@ class PartitionHistory:
             self.on_group_metadata(valid_text(key.group), record.timestamp, value)
         if value is not None:
             return self._take(kind, key, value, record)
-        self._targets.pop(record.key or b"", None)
+        for place in self._targets_of.pop(record.key or b"", ()):
+            del self._targets[place]
         if (complete := self.complete.get(key.group)) is not None:
             last_time = max(complete.last_time, record.timestamp)
             self.complete[key.group] = complete._replace(last_time=last_time)
@@ -197,7 +214,9 @@ class PartitionHistory:
             self._transactions.setdefault(record.producer_id, []).append(commit)
             self._open += 1
         else:
-            self.counts["dropped transactional commits"] += 1
+            if not self.counts[DROPPED]:
+                self._report(f"more than {_MOST_OPEN} commits of open transactions; later ones are dropped")
+            self.counts[DROPPED] += 1
 
     def _apply(self, commit: _Commit) -> None:
         group, topic, partition, record, time, offset = commit
@@ -205,8 +224,11 @@ class PartitionHistory:
 
     def _end_transaction(self, marker: LogRecord) -> None:
         """Apply the commits of a transaction, or drop them: a marker's key has its version and its type."""
-        kind = int.from_bytes((marker.key or b"")[2:4], "big")
-        self.counts["commit markers" if kind == _COMMIT_MARKER else "abort markers"] += 1
+        kind = int.from_bytes((marker.key or b"")[2:4], "big", signed=True)
+        if len(marker.key or b"") < _MARKER_KEY_BYTES or kind not in range(len(_MARKERS)):
+            self._undecodable(marker.offset, f"a control record with the key {marker.key!r:.40} ends no transaction")
+            return
+        self.counts[_MARKERS[kind]] += 1
         commits = self._transactions.pop(marker.producer_id, [])
         self._open -= len(commits)
         for commit in commits if kind == _COMMIT_MARKER else ():

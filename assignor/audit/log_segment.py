@@ -1,9 +1,9 @@
 """Records of a log segment (``.log``): formats 0 to 2, every compression, control batches, truncated tails.
 
-A segment is a sequence of record batches. Format 2 is KIP-98's (0.11 and later); formats 0 and 1 are message sets. A
-batch that is damaged is skipped and counted, and the records after it are read: its length still says where they begin.
-A batch of format 2 whose checksum differs is counted, too; its records are kept as far as they can be read, as Kafka's
-dump tool does.
+A segment is a sequence of record batches. Format 2 is KIP-98's (0.11 and later); formats 0 and 1 are message sets.
+What is left out is counted and named. A batch that cannot be read is skipped; bytes that are no batch are skipped up to
+the next one (``frames``). Of a batch of format 2 whose checksum differs, the records are kept as far as they can be
+read, as Kafka's dump tool does.
 Java: ``DefaultRecordBatch``, ``AbstractLegacyRecordBatch``, ``FileLogInputStream``.
 """
 
@@ -11,35 +11,34 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
-from mmap import mmap
-from typing import Final, NamedTuple
+from collections.abc import Iterator
+from struct import Struct
+from typing import BinaryIO, Final, NamedTuple
 
 from attrs import define, field, frozen
 
 from assignor.audit._compression import MAX_BATCH_BYTES as MAX_BATCH_BYTES
 from assignor.audit._compression import decompress
+from assignor.audit.frames import HEADER_BYTES, LOG_OVERHEAD, MAGIC_AT, TAIL, Frame, Gap, frames
 
-LOG_OVERHEAD: Final = 12
-"""The base offset and the length, which every format has."""
-_MAGIC_AT: Final = 16
-_CRC_AT: Final = 17
-_CHECKED_AT: Final = 21
-"""Where the bytes begin of which the checksum of format 2 is."""
-_HEADER_BYTES: Final = 61
+_HEADER: Final = Struct(">hiqqqhii")
+"""Of format 2, behind the checksum: attributes, last offset delta, base and maximal timestamp, producer id, producer
+epoch, base sequence, number of records."""
+_HEADER_AT: Final = 21
 _COMPRESSION: Final = 0x07
 _APPEND_TIME: Final = 0x08
 _TRANSACTIONAL: Final = 0x10
 _CONTROL: Final = 0x20
 _SMALLEST_RECORD: Final = 7
-_SMALLEST_LEGACY: Final = LOG_OVERHEAD + 14
-"""A message of format 0 with neither key nor value: checksum, format, attributes and two lengths."""
+_LEGACY_HEADER_BYTES: Final = LOG_OVERHEAD + 6
+"""Up to the attributes, in formats 0 and 1."""
 _MAX_PROBLEMS: Final = 100
 NO_TIMESTAMP: Final = -1
-SegmentBytes = bytes | memoryview | mmap
 MAX_TIMESTAMP: Final = 253_402_300_799_999
 """The last millisecond of the year 9999; a larger timestamp, or a negative one, is none."""
 MAX_OFFSET: Final = (1 << 63) - 1
+LOST: Final = ("checksum_mismatches", "damaged_batches", "missing_bytes", "out_of_order")
+"""Counts of a reader that say that something is missing or damaged; not so the end of a copy of the last segment."""
 
 
 class LogRecord(NamedTuple):
@@ -86,76 +85,75 @@ class RecordBatch:
 
 @define
 class SegmentReader:
-    """Reads segments and counts what it found."""
+    """Reads the segments of a partition in their order, and counts what it found."""
 
     counts: Counter[str] = field(factory=Counter)
-    """``batches``, ``bytes``, ``checksum_mismatches``, ``damaged_batches`` (skipped), ``truncated_bytes``."""
+    """``batches``, ``bytes``, and what ``LOST`` and ``truncated_bytes`` say."""
     problems: list[str] = field(factory=list)
     """One sentence for each damaged place, the first hundred."""
-    checksum: Callable[[SegmentBytes], int | None] = lambda _: None
-    """CRC-32C; None: it is not verified."""
     max_batch_bytes: int = MAX_BATCH_BYTES
     """The most bytes of an uncompressed batch; a larger one is damaged, or is one that is meant to fill the memory."""
+    _next_offset: int = 0
 
-    def records(self, data: SegmentBytes, source: str = "segment") -> Iterator[LogRecord]:
-        """Yield the records of a segment, in the order of their offsets."""
-        for batch in self.batches(data, source):
-            if isinstance(batch, RecordBatch):
-                try:
-                    yield from batch_records(batch)
-                except ValueError as error:
-                    self._damaged(source, batch.base_offset, error)
-            else:
-                yield batch
+    def records(self, file: BinaryIO, source: str = "segment", *, is_last: bool = True) -> Iterator[LogRecord]:
+        """Yield the records of a segment; the arguments are those of ``frames``."""
+        for frame in self.frames(file, source, is_last=is_last):
+            yield from self.frame_records(frame, source)
 
-    def batches(self, data: SegmentBytes, source: str = "segment") -> Iterator[RecordBatch | LogRecord]:
-        """Yield batches of format 2, and the records of the older formats.
+    def frames(self, file: BinaryIO, source: str, *, is_last: bool) -> Iterator[Frame]:
+        """Yield the batches of a segment.
 
         Args:
-            data: The bytes of the segment; a truncated tail and zeros behind the last batch end it.
+            file: The segment; it is read up to its present size.
             source: The name of the segment in messages.
+            is_last: Whether the partition has no later segment: a copy of it ends within a batch if a broker writes.
         """
-        at, end = 0, len(data)
-        while end - at >= LOG_OVERHEAD + 5:
-            base_offset, size = _integer(data, at, 8), _integer(data, at + 8, 4)
-            if size <= 0:
-                break
-            following = at + LOG_OVERHEAD + size
-            if following > end:
-                break
+        for found in frames(file):
+            if isinstance(found, Gap):
+                self._gap(found, source, is_last=is_last)
+                continue
             self.counts["batches"] += 1
-            try:
-                yield from self._batch(data, at, following, base_offset, source)
-            except ValueError as error:
-                self._damaged(source, base_offset, error)
-            at = following
-        self.counts["bytes"] += at
-        if any(data[at : at + 64]):
-            self.counts["truncated_bytes"] += end - at
-            self._report(f"{source}: {end - at} bytes at {at} are not a whole batch; the segment ends there")
-
-    def _batch(
-        self, data: SegmentBytes, at: int, following: int, base_offset: int, source: str
-    ) -> Iterator[RecordBatch | LogRecord]:
-        magic = data[at + _MAGIC_AT]
-        if magic == 2:
-            stored = _integer(data, at + _CRC_AT, 4) & 0xFFFFFFFF
-            if self.checksum(data[at + _CHECKED_AT : following]) not in (None, stored):
+            self.counts["bytes"] += found.end - found.at
+            if found.is_sound:
+                self._check_order(found, source)
+            elif found.magic == 2:
                 self.counts["checksum_mismatches"] += 1
-                self._report(f"{source}: the checksum of the batch at offset {base_offset} does not match")
-            yield _read_batch(data, at, following, base_offset, self.max_batch_bytes)
-        elif magic in (0, 1):
-            yield from _legacy_records(bytes(data[at:following]), base_offset, self.max_batch_bytes)
-        else:
-            raise ValueError(f"record format {magic}; known are 0 to 2")
+                self._report(f"{source}: the checksum of {_batch_name(found)} does not match")
+            yield found
 
-    def _damaged(self, source: str, offset: int, error: Exception) -> None:
-        self.counts["damaged_batches"] += 1
-        self._report(f"{source}: the batch at offset {offset} is skipped: {error}")
+    def frame_records(self, frame: Frame, source: str) -> Iterator[LogRecord]:
+        """Yield the records of a batch; those before a damaged place if it has one."""
+        try:
+            if frame.magic == 2:
+                yield from batch_records(_read_batch(frame, self.max_batch_bytes))
+            elif frame.magic in (0, 1):
+                yield from _legacy_records(frame.data[frame.at : frame.end], frame.base_offset, self.max_batch_bytes)
+            else:
+                raise ValueError(f"record format {frame.magic}; known are 0 to 2")
+        except ValueError as error:
+            self.counts["damaged_batches"] += 1
+            self._report(f"{source}: {_batch_name(frame)} is skipped: {error}")
+
+    def _check_order(self, frame: Frame, source: str) -> None:
+        """Report an offset that is not behind those before: no checksum includes it, and a copied batch has it, too."""
+        first = frame.base_offset
+        if 0 <= first < self._next_offset:
+            self.counts["out_of_order"] += 1
+            self._report(f"{source}: {_batch_name(frame)} is behind offset {self._next_offset - 1}: a copy, or damaged")
+        has_more = frame.magic == 2 and frame.end - frame.at >= HEADER_BYTES
+        self._next_offset = first + 1 + (max(0, _integer(frame.data, frame.at + 23, 4)) if has_more else 0)
+
+    def _gap(self, gap: Gap, source: str, *, is_last: bool) -> None:
+        self.counts["truncated_bytes" if is_last and gap.why == TAIL else "missing_bytes"] += gap.size
+        self._report(f"{source}: {gap.size} bytes at {gap.place} {gap.why}")
 
     def _report(self, problem: str) -> None:
         if len(self.problems) < _MAX_PROBLEMS:
             self.problems.append(problem)
+
+
+def _batch_name(frame: Frame) -> str:
+    return f"the batch at byte {frame.place} (offset {frame.base_offset})"
 
 
 def known_time(timestamp: int) -> int:
@@ -163,24 +161,25 @@ def known_time(timestamp: int) -> int:
     return timestamp if 0 <= timestamp <= MAX_TIMESTAMP else NO_TIMESTAMP
 
 
-def _integer(data: SegmentBytes, at: int, size: int) -> int:
+def _integer(data: bytes, at: int, size: int) -> int:
     return int.from_bytes(data[at : at + size], "big", signed=True)
 
 
-def _read_batch(data: SegmentBytes, at: int, following: int, base_offset: int, max_bytes: int) -> RecordBatch:
-    if following - at < _HEADER_BYTES:
-        raise ValueError(f"{following - at} bytes; the header of a batch has {_HEADER_BYTES}")
-    attributes = _integer(data, at + 21, 2)
-    payload = decompress(attributes & _COMPRESSION, bytes(data[at + _HEADER_BYTES : following]), max_bytes)
-    count = _integer(data, at + 57, 4)
+def _read_batch(frame: Frame, max_bytes: int) -> RecordBatch:
+    size = frame.end - frame.at
+    if size < HEADER_BYTES:
+        raise ValueError(f"{size} bytes; the header of a batch has {HEADER_BYTES}")
+    fields = _HEADER.unpack_from(frame.data, frame.at + _HEADER_AT)
+    attributes, _, base_timestamp, max_timestamp, producer_id, _, _, count = fields
+    payload = decompress(attributes & _COMPRESSION, frame.data[frame.at + HEADER_BYTES : frame.end], max_bytes)
     if not 0 <= count * _SMALLEST_RECORD <= len(payload):
         raise ValueError(f"{count} records, but {len(payload)} bytes")
     return RecordBatch(
-        base_offset=base_offset,
+        base_offset=frame.base_offset,
         attributes=attributes,
-        base_timestamp=_integer(data, at + 27, 8),
-        max_timestamp=_integer(data, at + 35, 8),
-        producer_id=_integer(data, at + 43, 8),
+        base_timestamp=base_timestamp,
+        max_timestamp=max_timestamp,
+        producer_id=producer_id,
         count=count,
         payload=payload,
     )
@@ -204,6 +203,8 @@ def batch_records(batch: RecordBatch) -> Iterator[LogRecord]:
         at = start + size
         offset = _known_offset(batch.base_offset + offset_delta)
         yield LogRecord(offset, batch.timestamp(delta), key, value, producer, is_control)
+    if at < len(payload):
+        raise ValueError(f"{len(payload) - at} bytes behind its {batch.count} records")
 
 
 def _known_offset(offset: int) -> int:
@@ -246,30 +247,32 @@ def _legacy_records(message: bytes, base_offset: int, max_bytes: int) -> Iterato
     inner = decompress(codec, value or b"", max_bytes)
     found: list[tuple[int, int, bytes | None, bytes | None]] = []
     at = 0
-    while len(inner) - at >= LOG_OVERHEAD:
+    while at < len(inner):
         end = at + LOG_OVERHEAD + _integer(inner, at + 8, 4)
         if not at + LOG_OVERHEAD < end <= len(inner):
             raise ValueError(f"a message of {end - at} bytes at {at}, but {len(inner) - at} are left")
         found.append((_integer(inner, at, 8), *_legacy_message(inner[at:end])[1:]))
         at = end
     # Format 1 numbers them from 0, and the wrapper has the offset of the last one (KIP-31).
-    shift = base_offset - found[-1][0] if found and message[_MAGIC_AT] == 1 else 0
+    shift = base_offset - found[-1][0] if found and message[MAGIC_AT] == 1 else 0
     for offset, own_timestamp, inner_key, inner_value in found:
         stamp = timestamp if attributes & _APPEND_TIME else own_timestamp
         yield LogRecord(_known_offset(offset + shift), known_time(stamp), inner_key, inner_value)
 
 
 def _legacy_message(message: bytes) -> tuple[int, int, bytes | None, bytes | None]:
-    if len(message) < _SMALLEST_LEGACY:
-        raise ValueError(f"a message of {len(message)} bytes; the smallest one has {_SMALLEST_LEGACY}")
-    if zlib.crc32(message[_MAGIC_AT:]) != int.from_bytes(message[LOG_OVERHEAD:_MAGIC_AT], "big"):
+    if len(message) < _LEGACY_HEADER_BYTES:
+        raise ValueError(f"a message of {len(message)} bytes; its header has {_LEGACY_HEADER_BYTES}")
+    if zlib.crc32(message[MAGIC_AT:]) != int.from_bytes(message[LOG_OVERHEAD:MAGIC_AT], "big"):
         raise ValueError("its checksum does not match")
-    at, timestamp = LOG_OVERHEAD + 6, NO_TIMESTAMP
-    if message[_MAGIC_AT] == 1:
+    at, timestamp = _LEGACY_HEADER_BYTES, NO_TIMESTAMP
+    if message[MAGIC_AT] == 1:
         timestamp, at = _integer(message, at, 8), at + 8
     key, at = _legacy_sized(message, at)
-    value, _ = _legacy_sized(message, at)
-    return message[_MAGIC_AT + 1], timestamp, key, value
+    value, at = _legacy_sized(message, at)
+    if at < len(message):
+        raise ValueError(f"{len(message) - at} bytes behind the value")
+    return message[MAGIC_AT + 1], timestamp, key, value
 
 
 def _legacy_sized(message: bytes, at: int) -> tuple[bytes | None, int]:

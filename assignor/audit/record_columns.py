@@ -6,14 +6,17 @@ from collections.abc import Iterator, Sequence
 
 from attrs import frozen
 
-from assignor.audit.log_segment import LogRecord, SegmentBytes
+from assignor.audit.log_segment import LogRecord
 
 
 @frozen
 class RecordColumns:
     """Consecutive records that are neither compressed nor transactional. Columns have one value for each record."""
 
-    data: SegmentBytes
+    data: bytes
+    first_time: int
+    """Of all records that were read, those included that are not here."""
+    last_time: int
     offsets: Sequence[int]
     times: Sequence[int]
     keys: Sequence[int]
@@ -23,7 +26,9 @@ class RecordColumns:
     """Where each value begins; -1 for a tombstone."""
     value_ends: Sequence[int]
     are_commits: Sequence[int]
-    """1 for offset commits: the committed offset is behind the version, in every version of the value."""
+    """Not 0 for offset commits as brokers write them: their offset is behind the version, in every version."""
+    topic_ids: Sequence[int]
+    """Where the topic id of a commit begins; -1 if it has none."""
 
     def record(self, index: int) -> LogRecord:
         """Return one record."""
@@ -31,8 +36,8 @@ class RecordColumns:
         return LogRecord(
             self.offsets[index],
             self.times[index],
-            bytes(self.data[self.keys[index] : self.key_ends[index]]),
-            None if value < 0 else bytes(self.data[value : self.value_ends[index]]),
+            self.data[self.keys[index] : self.key_ends[index]],
+            None if value < 0 else self.data[value : self.value_ends[index]],
         )
 
     def records(self) -> Iterator[LogRecord]:

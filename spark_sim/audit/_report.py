@@ -53,6 +53,14 @@ class AuditSummary(Protocol):
         """Damaged places of the source."""
 
     @property
+    def is_complete(self) -> bool:
+        """Whether all of the source was read."""
+
+    @property
+    def has_checksums(self) -> bool:
+        """Whether checksums were verified."""
+
+    @property
     def first_time(self) -> int | None:
         """Of the records."""
 
@@ -76,6 +84,8 @@ def write_report(audit: AuditSummary, out: Path, bounces: Sequence[Row] | None =
         rebalances=sum(group["generations"] for group in audit.groups),
         troubled=sum(any(each["severity"] == "problem" for each in group["findings"]) for group in audit.groups),
         records=audit.records,
+        is_complete=audit.is_complete,
+        has_checksums=audit.has_checksums,
         problems=audit.problems[:_MOST_PROBLEMS],
         more_problems=max(0, len(audit.problems) - _MOST_PROBLEMS),
         blocks=blocks.encoded(group_data(out)),

@@ -13,6 +13,8 @@ from typing import Any, Final
 
 from attrs import evolve, frozen
 
+from assignor.audit.history import DROPPED, UNDECODABLE, UNKNOWN_TYPE
+from assignor.audit.log_segment import LOST
 from spark_sim.audit._schema import TABLES
 from spark_sim.audit.conformance import (
     CONFORMANCE,
@@ -29,6 +31,9 @@ from spark_sim.pipeline.tables.parquet import parquet_writer
 from spark_sim.pipeline.tables.publishing import Results, begins_with, open_results, page_titled
 from spark_sim.worker_pool import WorkerPool
 
+INCOMPLETE: Final = frozenset({*LOST, UNDECODABLE, DROPPED})
+"""Counts that say that an audit has not seen, or not understood, all of its source."""
+NOT_VERIFIED: Final = "not verified"
 SUMMARY_FILE: Final = "audit.json"
 REPORT_FILE: Final = "report.html"
 _SCHEMA: Final = {"schema": "streams-assignor/audit", "version": 1}
@@ -60,12 +65,21 @@ class Audit:
     last_time: int | None
     conformance: dict[str, Any] | None = None
     """The summary of the rolling bounces; None if they were not compared."""
+    has_checksums: bool = True
+    """Whether checksums were verified."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all that the source has was read and understood, as far as it can be known."""
+        return not any(name in INCOMPLETE or name.startswith(UNKNOWN_TYPE) for name in self.records)
 
     def as_json(self) -> dict[str, Any]:
         """Return the content of ``audit.json``."""
         return {
             **_SCHEMA,
             "source": self.source,
+            "complete": self.is_complete,
+            "checksums": "verified" if self.has_checksums else NOT_VERIFIED,
             "from_time": self.first_time,
             "until_time": self.last_time,
             "records": self.records,
@@ -96,7 +110,7 @@ def run_audit(
         compare: What compares rolling bounces with the simulator; None: the processes do.
 
     Raises:
-        SourceError: The source cannot be read, or brokers have offsets and no record.
+        SourceError: The source cannot be read, or it has no record.
         ResultFolderError: The folder has files that no audit has written, or cannot be written.
     """
     from spark_sim.audit._report import write_report
@@ -104,7 +118,8 @@ def run_audit(
     with open_results(out, RESULTS) as opened, opened.replace(RESULTS.names) as draft:
         summaries = list(_summaries(source, kept, draft, processes, on_partition))
         audit = _audit(source, summaries)
-        _require_records(audit)
+        if not any(each.has_records for each in summaries):
+            raise SourceError(_no_records(audit))
         rows = None
         if kept.finds_bounces:
             bounces = [bounce for each in summaries for bounce in each.bounces]
@@ -136,10 +151,11 @@ def results_folder(out: str) -> Iterator[Path]:
         upload(results, out, RESULTS)
 
 
-def _require_records(audit: Audit) -> None:
-    """Refuse brokers with offsets and without a record: that is no proof that there are no groups."""
-    if (offsets := audit.records.get(NO_RECORD)) and not audit.records.get("records"):
-        raise SourceError(f"expected records at {audit.source}, whose partitions have {offsets} offsets, got none")
+def _no_records(audit: Audit) -> str:
+    """Return the error about a source without a record: that is no proof that there are no groups."""
+    offsets = audit.records.get(NO_RECORD)
+    where = f"{audit.source}, whose partitions have {offsets} offsets" if offsets else audit.source
+    return "; ".join([f"expected records at {where}, got none", *audit.problems[:1]])
 
 
 def _summaries(
@@ -162,8 +178,7 @@ def _summaries(
 
 
 def _audit(source: Source, summaries: list[PartitionSummary]) -> Audit:
-    # Records of format 0 have no timestamps.
-    first_times = [each.first_time for each in summaries if each.first_time is not None and each.first_time >= 0]
+    first_times = [each.first_time for each in summaries if each.first_time is not None]
     last_times = [each.last_time for each in summaries if each.last_time > 0]
     return Audit(
         source=source.name,
@@ -171,6 +186,7 @@ def _audit(source: Source, summaries: list[PartitionSummary]) -> Audit:
         rows={name: sum(each.rows[name] for each in summaries) for name in TABLES},
         groups=tuple(sorted((group for each in summaries for group in each.groups), key=attention_order)),
         problems=tuple(problem for each in summaries for problem in each.problems),
+        has_checksums=source.has_checksums,
         first_time=min(first_times, default=None),
         last_time=max(last_times, default=None),
     )

@@ -1,4 +1,4 @@
-"""The audit of one partition: records in, Parquet files and a summary out. What a process or a Spark task does."""
+"""The audit of one part of a source: records in, Parquet files and a summary out. What a process does."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,10 +16,11 @@ from attrs import define, field, frozen
 
 from assignor.audit.group_history import GroupSummary
 from assignor.audit.history import PartitionHistory
-from assignor.audit.log_segment import MAX_BATCH_BYTES, SegmentReader
+from assignor.audit.log_segment import MAX_BATCH_BYTES, LogRecord, SegmentReader
+from assignor.audit.record_columns import RecordColumns
 from assignor.audit.tables import COMMITS, FINDINGS, GENERATIONS, MEMBERS, TASKS, Row
 from spark_sim.audit._schema import TABLES
-from spark_sim.audit.sources import PartitionSource, new_reader
+from spark_sim.audit.sources import PartitionSource
 from spark_sim.conformance.bounces import Bounce, BounceFinders, RecordFile
 from spark_sim.pipeline.tables.parquet import parquet_writer
 
@@ -86,31 +89,40 @@ class AuditFilter:
 
 @define
 class PartitionSummary:
-    """What the summary of an audit needs of one partition."""
+    """What the summary of an audit needs of one part of a source."""
 
     counts: Counter[str] = field(factory=Counter)
     groups: list[dict[str, Any]] = field(factory=list)
     problems: list[str] = field(factory=list)
     bounces: list[Bounce] = field(factory=list)
     rows: Counter[str] = field(factory=Counter)
+    has_records: bool = False
     first_time: int | None = None
     last_time: int = 0
 
+    def add(self, number: int, history: PartitionHistory) -> None:
+        """Add what a partition has beside its groups."""
+        self.has_records = True
+        self.counts += history.counts
+        self.problems += [f"partition {number}: {problem}" for problem in history.problems]
+        if history.first_time is not None and history.first_time >= 0:  # records of format 0 have no timestamps
+            self.first_time = min(history.first_time, self.first_time or history.first_time)
+        self.last_time = max(self.last_time, history.last_time)
+
 
 def audit_partition(source: PartitionSource, kept: AuditFilter, out: Path) -> PartitionSummary:
-    """Write the rows of a partition below ``out``, and return its summary."""
-    reader = new_reader(kept.max_batch_bytes)
-    history = PartitionHistory(reads_commits=kept.reads_commits)
-    summary, finders = PartitionSummary(), None
+    """Write the rows of one part of a source below ``out``, and return its summary."""
+    reader, summary, finders = SegmentReader(max_batch_bytes=kept.max_batch_bytes), PartitionSummary(), None
     if kept.finds_bounces:
-        finders = BounceFinders(kept.keeps_group, RecordFile(out / f"bounces-{source.partition}"))
-        history.on_group_metadata = finders.on_group_metadata
+        finders = BounceFinders(kept.keeps_group, RecordFile(out / f"bounces-{source.name}"))
+    on_metadata = finders.on_group_metadata if finders else None
+    histories = defaultdict[int, PartitionHistory](lambda: PartitionHistory(kept.reads_commits, on_metadata))
     kept_rows: defaultdict[str, _KeptRows] = defaultdict(_KeptRows)
     with ExitStack() as stack:
         stack.enter_context(_rare_collections())
-        writers = _Writers(out, f"partition-{source.partition}.parquet", stack)
+        writers = _Writers(out, f"{source.name}.parquet", stack)
         keeps_all = kept.keeps_all
-        for table, row in _rows(source, reader, history):
+        for table, row in _rows(source.records(reader, reads_commits=kept.reads_commits), histories):
             if keeps_all or kept.keeps(table, row):
                 writers.add(table, row)
                 if table in _SUMMED_UP:
@@ -118,15 +130,15 @@ def audit_partition(source: PartitionSource, kept: AuditFilter, out: Path) -> Pa
         writers.flush_all()
     summary.rows = writers.rows
     summary.bounces = [bounce for bounce in finders.close() if kept.keeps_bounce(bounce)] if finders else []
-    summary.counts = history.counts + reader.counts
-    summary.problems = reader.problems + history.problems
-    summary.first_time, summary.last_time = history.first_time, history.last_time
+    summary.counts, summary.problems = Counter(reader.counts), list(reader.problems)
     causes: dict[tuple[tuple[str, int], ...], dict[str, int]] = {}
-    summary.groups = [
-        _group_summary(group, kept_rows.get(group.group, _KeptRows()), causes)
-        for name, group in history.summaries()
-        if kept.keeps_group(name)
-    ]
+    for number, history in histories.items():
+        summary.add(number, history)
+        summary.groups += [
+            _group_summary(group, kept_rows.get(group.group, _KeptRows()), causes)
+            for name, group in history.summaries()
+            if kept.keeps_group(name)
+        ]
     return summary
 
 
@@ -141,9 +153,13 @@ def _rare_collections() -> Iterator[None]:
         gc.set_threshold(*before)
 
 
-def _rows(source: PartitionSource, reader: SegmentReader, history: PartitionHistory) -> Iterator[tuple[str, Row]]:
-    yield from history.read(source.records(reader, reads_commits=history.reads_commits))
-    yield from history.close()
+def _rows(
+    records: Iterator[tuple[int, LogRecord | RecordColumns]], histories: defaultdict[int, PartitionHistory]
+) -> Iterator[tuple[str, Row]]:
+    for number, found in groupby(records, itemgetter(0)):
+        yield from histories[number].read(map(itemgetter(1), found))
+    for history in histories.values():
+        yield from history.close()
 
 
 @define

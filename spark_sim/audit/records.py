@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterator
 from typing import Any, Final
 
-from assignor.audit.log_segment import LogRecord
+from assignor.audit.log_segment import LogRecord, SegmentReader
 from assignor.audit.record_columns import RecordColumns
 from assignor.audit.tables import valid_text
-from spark_sim.audit.sources import PartitionSource, Source, new_reader
+from spark_sim.audit.sources import PartitionSource, Source
 from spark_sim.pipeline.tables.schema import Table, columns_of
 from subscription_codec import DecodeError
 from subscription_codec.coordinator import RECORD_TYPES, decode_key, decode_value, record_type_number
@@ -36,7 +37,9 @@ RECORDS: Final = Table(
 
 
 def read_records(source: Source) -> Iterator[dict[str, Any]]:
-    """Yield the rows of all records, partition by partition, in the order of their offsets.
+    """Yield the rows of all records, those of a partition in the order of their offsets.
+
+    What is damaged or missing is a ``UserWarning``.
 
     Raises:
         SourceError: The source cannot be read.
@@ -46,10 +49,13 @@ def read_records(source: Source) -> Iterator[dict[str, Any]]:
 
 
 def partition_records(source: PartitionSource) -> Iterator[dict[str, Any]]:
-    """Yield the rows of the records of one partition."""
-    for found in source.records(new_reader()):
+    """Yield the rows of the records of one part of a source; what is damaged or missing is a ``UserWarning``."""
+    reader = SegmentReader()
+    for number, found in source.records(reader):
         for record in found.records() if isinstance(found, RecordColumns) else (found,):
-            yield record_row(source.partition, record)
+            yield record_row(number, record)
+    for problem in reader.problems:
+        warnings.warn(problem, stacklevel=2)
 
 
 def record_row(partition: int, record: LogRecord) -> dict[str, Any]:

@@ -151,7 +151,8 @@ def audit(
     It reads the records that group coordinators write into __consumer_offsets, and writes the tables generations,
     members, tasks, commits and findings as Parquet, audit.json and report.html. Compaction removes history: audit, or
     copy the segments, soon after an incident. From brokers it reads up to the end offsets of the start; the user needs
-    READ and DESCRIBE on the topic __consumer_offsets.
+    READ and DESCRIBE on the topic __consumer_offsets. Exit status 1: a part of the source is damaged or missing; the
+    results have the rest.
 
     \b
     Examples:
@@ -206,6 +207,7 @@ def audit(
         click.echo(json.dumps(found.as_json(), indent=1))
     else:
         show(found, out)
+    exit_unless(found.is_complete)
     compared = found.conformance
     exit_unless(compared is None or not compared["differ"])
     exit_unless(not check or not any(problems(group) for group in found.groups))

@@ -46,12 +46,16 @@ def show(found: Audit, out: str) -> None:
     hidden = len(found.groups) - _SHOWN_GROUPS
     if hidden > 0:
         console.print(f"{hidden} more groups are in {out}/report.html", highlight=False, markup=False, soft_wrap=True)
+    if not found.has_checksums:
+        console.print("checksums: not verified, the source has none", highlight=False)
     for line in () if found.conformance is None else _conformance_lines(found.conformance):
         console.print(_one_line(line), highlight=False, markup=False, soft_wrap=True)
     for problem in found.problems[:_SHOWN_PROBLEMS]:
         click.echo(f"warning: {sanitize(problem)}", err=True)
     if len(found.problems) > _SHOWN_PROBLEMS:
         click.echo(f"warning: {len(found.problems) - _SHOWN_PROBLEMS} more, see audit.json", err=True)
+    if not found.is_complete:
+        click.echo("warning: the audit is not complete: a part of the source is damaged or missing", err=True)
     console.print(f"tables, audit.json and report.html are in {out}", highlight=False, markup=False, soft_wrap=True)
 
 

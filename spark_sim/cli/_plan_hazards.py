@@ -28,7 +28,7 @@ def compare_topology_files(old: Path, new: Path) -> TopologyChange:
         UpgradeError: One of them is no description of a topology.
     """
     try:
-        texts = [parse_subtopologies(read_text(path, errors="replace"), str(path)) for path in (old, new)]
+        texts = [parse_subtopologies(read_text(path), str(path)) for path in (old, new)]
     except OSError as error:
         raise UpgradeError(f"cannot read {error.filename}: {error.strerror or error}") from error
     return compare_topologies(*texts)

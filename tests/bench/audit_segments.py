@@ -11,9 +11,8 @@ from pathlib import Path
 from random import Random
 from uuid import UUID
 
-import numpy as np
+from google_crc32c import value as crc32c
 
-from spark_sim.audit.sources._kernel import crc32c
 from subscription_codec import (
     Assignment,
     Subscription,
@@ -165,7 +164,7 @@ def encode_batch(offset: int, time: int, pairs: Pairs) -> bytes:
     """Encode a batch of format 2."""
     payload = b"".join(_record(index, *pair) for index, pair in enumerate(pairs))
     checked = struct.pack(">hiqqqhii", 0, len(pairs) - 1, time, time, -1, -1, -1, len(pairs)) + payload
-    crc = int(crc32c(np.frombuffer(checked, np.uint8), 0, len(checked)))
+    crc = crc32c(bytes(checked))
     return struct.pack(">qiibI", offset, len(checked) + 9, 0, 2, crc) + checked
 
 

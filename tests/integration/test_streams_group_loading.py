@@ -2,6 +2,7 @@
 
 import logging
 from contextlib import ExitStack
+from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -95,7 +96,8 @@ def types(group: str, folder: Path) -> list[int]:
             data = segment.read_bytes()
         except FileNotFoundError:  # the cleaner has replaced it
             continue
-        keys = (record.key for record in SegmentReader().records(data) if record.key and not record.is_control)
+        records = SegmentReader().records(BytesIO(data))
+        keys = (record.key for record in records if record.key and not record.is_control)
         found += [int.from_bytes(key[:2], "big") for key in keys if key[4:].startswith(group.encode())]
     return found
 

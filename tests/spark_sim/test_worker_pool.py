@@ -1,5 +1,6 @@
 """Processes that compute for a command: what reaches them, and when they end."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -7,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from spark_sim.pipeline.tables.local import LocalTables
+from spark_sim.pipeline.tables.rows import TablesError
 from spark_sim.worker_pool import WorkerPool
 
 ROOT = Path(__file__).parents[2]
@@ -45,3 +48,20 @@ def test_ctrl_c_ends_a_worker_in_the_middle_of_its_task():
         pool.__exit__(KeyboardInterrupt, KeyboardInterrupt(), None)
 
         assert busy.exception() is not None
+
+
+def test_a_folder_of_a_table_that_cannot_be_read_is_not_left_out(tmp_path, monkeypatch):
+    """Glob left it out: the table had fewer rows without a word. (A test that runs as root has every permission.)"""
+    scandir = os.scandir
+
+    def denied(folder):
+        if str(folder).endswith("part"):
+            raise PermissionError(13, "Permission denied", str(folder))
+        return scandir(folder)
+
+    (tmp_path / "kinds" / "part").mkdir(parents=True)
+    monkeypatch.setattr(os, "scandir", denied)
+
+    with pytest.raises(TablesError, match="part cannot be read: Permission denied"):
+        LocalTables(tmp_path).read("kinds")
+    assert LocalTables(tmp_path).read("runs") == []

@@ -84,18 +84,23 @@ class GroupLookup:
         overview = self._overview(admin)
         try:
             described = {group.name: group for group in map(_visible, self._list_groups(admin))}
-        except Unreachable:
+        except Unreachable as error:
             if not overview.groups:
                 raise
             described = {}  # one broker is enough
+            overview = evolve(overview, failures=(*overview.failures, str(error)))
         names = {group.name for group in overview.groups}
         found = [
             *(_merged(group, described.get(group.name)) for group in overview.groups),
             # Among these are groups of KIP-1071, which the overview does not have.
             *(group for name, group in described.items() if name not in names),
         ]
-        groups = self._with_topic_metadata(sorted(found, key=lambda group: group.name), admin)
-        return ClusterGroups(groups=tuple(groups), failures=overview.failures)
+        groups, failures = sorted(found, key=lambda group: group.name), overview.failures
+        try:
+            groups = self._with_topic_metadata(groups, admin)
+        except Unreachable as error:
+            failures = (*failures, f"the topics of the groups are not known: {error}")
+        return ClusterGroups(groups=tuple(groups), failures=failures)
 
     def names(self) -> tuple[str, ...]:
         """Return the names of the groups that the user may list, as far as brokers answer."""
@@ -134,8 +139,9 @@ class GroupLookup:
     ) -> list[DescribedGroup]:
         try:
             known = admin.list_topics(timeout=self.timeout_seconds).topics
-        except KafkaException:
-            known = {}
+        except KafkaException as error:
+            # Without them a task without an owner would not be noticed.
+            raise Unreachable(f"{self.bootstrap_servers}: {admin.first_error() or error.args[0].str()}") from None
         counts = {name: len(topic.partitions) for name, topic in known.items() if topic.error is None}
         return with_topic_metadata(groups, counts, self._max_message_bytes(admin))
 

@@ -27,6 +27,7 @@ _READER_SETTINGS: Final[Mapping[str, Any]] = {
     "group.id": "streams-assignor-audit",  # librdkafka wants one; nothing joins or commits
     "enable.auto.commit": False,
     "auto.offset.reset": "error",
+    "check.crcs": True,  # a damaged batch is an error of its partition
     "isolation.level": "read_committed",
     "enable.partition.eof": True,  # the last offsets may be markers, which are no records
     "fetch.wait.max.ms": 50,

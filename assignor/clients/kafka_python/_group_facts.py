@@ -1,6 +1,6 @@
 """What the checks of a group need beside its description: partition counts, the record limit, the group's settings.
 
-All of it is left out if the user may not see it.
+What the user may not see is left out; that an answer is missing is an error.
 """
 
 from __future__ import annotations
@@ -33,7 +33,11 @@ class Node(Protocol):
 
 
 def with_facts(groups: Iterable[DescribedGroup], node: Node, deadline: Deadline) -> list[DescribedGroup]:
-    """Add partition counts, missing topics, the record limit and settings, as far as the user may describe them."""
+    """Add partition counts, missing topics, the record limit and settings, as far as the user may describe them.
+
+    Raises:
+        ClusterError: The topics cannot be requested: without them a task without an owner would not be noticed.
+    """
     found = list(groups)
     topics = set[str]().union(*map(topics_of, found))
     counts, missing = _topic_facts(node, topics, deadline)
@@ -52,28 +56,26 @@ def offline_partitions(node: Node, deadline: Deadline) -> Iterator[str]:
 
     Nothing is reported if the user may not describe that topic.
     """
-    leaders = [
-        partition.leader_id for topic in _topics(node, [OFFSETS_TOPIC], deadline) for partition in topic.partitions
-    ]
+    try:
+        topics = _topics(node, [OFFSETS_TOPIC], deadline)
+    except ClusterError as error:
+        yield f"whether all partitions of {OFFSETS_TOPIC} have a leader is not known: {error}"
+        return
+    leaders = [partition.leader_id for topic in topics for partition in topic.partitions]
     if offline := sum(leader < 0 for leader in leaders):
         yield f"{offline} of {len(leaders)} partitions of {OFFSETS_TOPIC} have no leader"
 
 
 def _topic_facts(node: Node, topics: Iterable[str], deadline: Deadline) -> tuple[dict[str, int], set[str]]:
     """Return the partition counts of topics, and those that certainly do not exist."""
-    found = _topics(node, sorted(topics), deadline)
+    found = _topics(node, sorted(topics), deadline) if topics else ()
     counts = {each.name: len(each.partitions) for each in found if not each.error_code}
     return counts, {each.name for each in found if each.error_code == _UNKNOWN_TOPIC}
 
 
 def _topics(node: Node, names: Sequence[str], deadline: Deadline) -> Sequence[Any]:
-    if not names:
-        return ()
     wanted = [MetadataRequest.MetadataRequestTopic(name=name) for name in names]
-    try:
-        answer = node.send(MetadataRequest, deadline, topics=wanted, allow_auto_topic_creation=False)
-    except ClusterError:
-        return ()
+    answer = node.send(MetadataRequest, deadline, topics=wanted, allow_auto_topic_creation=False)
     found: Sequence[Any] = answer.topics
     return found
 

@@ -100,11 +100,13 @@ class GroupLookup:
             failures = [f"broker {broker}: {answer.failure}" for broker, answer in found.items() if answer.failure]
             if failures and len(failures) == len(found) and not any(answer.groups for answer in found.values()):
                 raise Unreachable("; ".join(failures))
-            groups = sorted({group.name: group for answer in found.values() for group in answer.groups}.items())
-            return ClusterGroups(
-                groups=tuple(with_facts([group for _, group in groups], node, deadline)),
-                failures=(*failures, *offline_partitions(node, deadline)),
-            )
+            named = {group.name: group for answer in found.values() for group in answer.groups}
+            groups = [group for _, group in sorted(named.items())]
+            try:
+                groups = with_facts(groups, node, deadline)
+            except ClusterError as error:
+                failures.append(f"the topics of the groups are not known: {error}")
+            return ClusterGroups(groups=tuple(groups), failures=(*failures, *offline_partitions(node, deadline)))
 
     def names(self) -> tuple[str, ...]:
         """Return the names of the groups that the user may list, as far as brokers answer."""
@@ -244,9 +246,11 @@ def _describe_batch(
     described = {each.group_id: each for each in answer.groups}
     for group in listed:
         found = described.get(group.name)
-        if found is None or found.error_code == _GROUP_ID_NOT_FOUND:
+        if found is None:
+            yield evolve(group, error=f"the answer of {node.server} does not have it"), 0
+        elif found.error_code == _GROUP_ID_NOT_FOUND:
             continue  # it was deleted in the meantime
-        if found.error_code:
+        elif found.error_code:
             yield evolve(group, error=_error_text(found)), found.error_code
         else:
             shown = _described_group(found) if group_type == CLASSIC else broker_assigned_group(found, group_type)

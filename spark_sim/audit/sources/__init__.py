@@ -1,7 +1,7 @@
 """Where an audit reads from: copied segments, a dump, brokers, or what ``--follow`` has preserved."""
 
-from spark_sim.audit.sources._files import dump_source, segments_source
-from spark_sim.audit.sources._scanner import new_reader
+from spark_sim.audit.sources._dump import dump_source
+from spark_sim.audit.sources._files import segments_source
 from spark_sim.audit.sources._source import PartitionSource, Source, SourceError
 from spark_sim.audit.sources.live import live_source
 from spark_sim.audit.sources.preserved import preserved_source
@@ -12,7 +12,6 @@ __all__ = [
     "SourceError",
     "dump_source",
     "live_source",
-    "new_reader",
     "preserved_source",
     "segments_source",
 ]

@@ -1,34 +1,33 @@
-"""Files as a source: segments copied from brokers, on this machine or in an object store, or a dump."""
+"""Files as a source: segments copied from brokers, on this machine or in an object store."""
 
 from __future__ import annotations
 
-import gzip
-import mmap
 import os
 import re
 import stat
-import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from io import TextIOWrapper
+from io import BytesIO
+from itertools import repeat
 from pathlib import Path, PurePath, PurePosixPath
-from typing import Any, Final, TextIO, TypeVar
+from typing import Final, TypeVar
 
 from attrs import frozen
 
-from assignor.audit.log_segment import LOG_OVERHEAD, MAX_OFFSET, LogRecord, SegmentReader, known_time
+from assignor.audit.frames import LOG_OVERHEAD
+from assignor.audit.log_segment import LogRecord, SegmentReader
 from assignor.audit.record_columns import RecordColumns
 from spark_sim.audit.sources._scanner import compiled_kernel, scan_segment
 from spark_sim.audit.sources._source import Source, SourceError
 from spark_sim.audit.storage import is_uri, list_files, local_copy
-from upgrade.input_values import InvalidInput, open_input, parse_json, read_lines
 
 _FOLDER: Final = re.compile(r"__consumer_offsets-(\d+)")
 _SEGMENT: Final = re.compile(r"\d{20}\.log")
-_MAX_LINE: Final = 1 << 26
-"""Characters of a line of a dump: a record of 32 MiB; brokers accept 1 MiB by default."""
-_MAX_PARTITION: Final = (1 << 31) - 1
+_RENAMED_SEGMENT: Final = re.compile(r".*\.log\.(?!deleted$|cleaned$).+")
+"""Bytes of a segment under another name: a broker that is replacing segments (``.log.swap``), or a packed copy. Those
+that it deletes are in other segments, too, and those that it has not finished to clean."""
 P = TypeVar("P", bound=PurePath)
+_Numbered = tuple[int, LogRecord | RecordColumns]
 
 
 @frozen
@@ -37,24 +36,22 @@ class FilePartition:
 
     partition: int
     files: tuple[Path, ...]
-    """Segments in the order of their base offsets; the one file of a dump."""
-    is_dump: bool = False
+    """Segments in the order of their base offsets."""
+
+    @property
+    def name(self) -> str:
+        """The name of the files with its rows."""
+        return f"partition-{self.partition}"
 
     @property
     def size(self) -> int:
         """Bytes of the files."""
         return sum(_size(file) for file in self.files)
 
-    def records(self, reader: SegmentReader, *, reads_commits: bool = True) -> Iterator[LogRecord | RecordColumns]:
-        """Yield the records of all files."""
-        if self.is_dump:
-            for record in read_dump(self.files[0]):
-                if record[0] == self.partition:
-                    yield record[1]
-            return
+    def records(self, reader: SegmentReader, *, reads_commits: bool = True) -> Iterator[_Numbered]:
+        """Yield the records of all segments."""
         for file in self.files:
-            if _size(file):
-                yield from _segment_records(file, reader, reads_commits)
+            yield from _segment_records(self.partition, file, reader, file == self.files[-1], reads_commits)
 
 
 @contextmanager
@@ -72,17 +69,22 @@ def _size(file: Path) -> int:
 
 def _status(file: Path) -> os.stat_result:
     with _reading(file):
-        return file.stat()
+        found = file.stat()
+    if not stat.S_ISREG(found.st_mode):  # to open a FIFO would wait for a writer
+        raise SourceError(f"expected a regular file, got {file}")
+    return found
 
 
-def _segment_records(file: Path, reader: SegmentReader, reads_commits: bool) -> Iterator[LogRecord | RecordColumns]:
-    kernel = compiled_kernel()
+def _segment_records(
+    partition: int, file: Path, reader: SegmentReader, is_last: bool, reads_commits: bool
+) -> Iterator[_Numbered]:
+    kernel, source = compiled_kernel(), str(file)
     with _reading(file), file.open("rb") as opened:
-        mapped = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)  # unmapped with the last array that shows it
-    if kernel is None:
-        yield from reader.records(mapped, str(file))
-    else:
-        yield from scan_segment(reader, mapped, str(file), reads_commits=reads_commits, kernel=kernel)
+        if kernel is None:
+            found: Iterator[LogRecord | RecordColumns] = reader.records(opened, source, is_last=is_last)
+        else:
+            found = scan_segment(reader, opened, source, is_last=is_last, reads_commits=reads_commits, kernel=kernel)
+        yield from zip(repeat(partition), found)
 
 
 @frozen
@@ -96,11 +98,16 @@ class ObjectPartition:
     size: int
     """Bytes of the segments."""
 
-    def records(self, reader: SegmentReader, *, reads_commits: bool = True) -> Iterator[LogRecord | RecordColumns]:
+    @property
+    def name(self) -> str:
+        """The name of the files with its rows."""
+        return f"partition-{self.partition}"
+
+    def records(self, reader: SegmentReader, *, reads_commits: bool = True) -> Iterator[_Numbered]:
         """Yield the records of all segments."""
         for path in self.paths:
             with local_copy(self.uri, path) as file:
-                yield from FilePartition(self.partition, (file,)).records(reader, reads_commits=reads_commits)
+                yield from _segment_records(self.partition, file, reader, path == self.paths[-1], reads_commits)
 
 
 def segments_source(location: Path | str) -> Source:
@@ -119,13 +126,24 @@ def segments_source(location: Path | str) -> Source:
     if not folder.is_dir():
         raise SourceError(f"expected a folder with __consumer_offsets-N folders, got {folder}, which is no folder")
     named = folder if _FOLDER.fullmatch(folder.name) else folder.resolve()  # "." and a link have no number
-    files = [each for each in (*named.glob("*.log"), *named.glob("*/*.log")) if not each.is_dir()]
-    if odd := [each for each in files if not stat.S_ISREG(_status(each).st_mode)]:
-        raise SourceError(f"expected segments, got {odd[0]}, which is a pipe or a device and no file")
-    found = _by_partition(files, folder)
+    folders = [named] if _FOLDER.fullmatch(named.name) else [each for each in _entries(named) if _is_partition(each)]
+    found = _by_partition([file for each in folders for file in _entries(each) if not file.is_dir()], folder)
+    for each in folders:
+        if int(each.name.rpartition("-")[2]) not in found:
+            raise SourceError(f"expected .log files, found none in {each}")
     for segments in found.values():
         _check_no_copy(segments)
     return Source(str(folder), tuple(FilePartition(number, tuple(files)) for number, files in found.items()))
+
+
+def _is_partition(path: Path) -> bool:
+    return _FOLDER.fullmatch(path.name) is not None
+
+
+def _entries(folder: Path) -> list[Path]:
+    """List a folder, which ``glob`` would leave out if it cannot be read."""
+    with _reading(folder):
+        return list(folder.iterdir())
 
 
 def _object_source(uri: str) -> Source:
@@ -145,11 +163,19 @@ def _by_partition(paths: Iterable[P], source: Path | str) -> dict[int, list[P]]:
     partition has such a name.
     """
     segments: dict[int, list[P]] = {}
+    folders: dict[int, PurePath] = {}
     for path in sorted(paths):
-        if (folder := _FOLDER.fullmatch(path.parent.name)) and path.suffix == ".log":
+        folder = _FOLDER.fullmatch(path.parent.name)
+        if folder and _RENAMED_SEGMENT.fullmatch(path.name):
+            raise SourceError(f"expected segments with names *.log, got {path}: is the copy complete?")
+        if folder:
+            folders[int(folder[1])] = path.parent
+        if folder and path.suffix == ".log":
             segments.setdefault(int(folder[1]), []).append(path)
     if not segments:
         raise SourceError(f"expected __consumer_offsets-N folders with .log files, found none in {source}")
+    for without in folders.keys() - segments:
+        raise SourceError(f"expected .log files, found none in {folders[without]}")
     return {number: _in_order(files) for number, files in sorted(segments.items())}
 
 
@@ -176,70 +202,6 @@ def _check_no_copy(segments: list[Path]) -> None:
 
 def _first_offset(file: Path) -> int | None:
     """Return the offset of the first batch; None of a file without one (preallocated files have zeros)."""
-    with _reading(file), file.open("rb") as opened:
+    with _reading(file), file.open("rb") if _size(file) else BytesIO() as opened:
         start = opened.read(LOG_OVERHEAD)
     return int.from_bytes(start[:8], "big", signed=True) if any(start) and len(start) == LOG_OVERHEAD else None
-
-
-def dump_source(file: Path) -> Source:
-    """Return the partitions of a dump.
-
-    Raises:
-        SourceError: The file is not a dump.
-    """
-    partitions = sorted({partition for partition, _ in read_dump(file)})
-    if not partitions:
-        raise SourceError(f"expected JSON lines with records, found none in {file}")
-    return Source(str(file), tuple(FilePartition(each, (file,), is_dump=True) for each in partitions))
-
-
-def read_dump(file: Path) -> Iterator[tuple[int, LogRecord]]:
-    """Yield partition and record of each line of a dump.
-
-    A line is ``{"partition": 0, "offset": 17, "timestamp": 1700000000000, "key": "0001…", "value": "0003…" or null}``,
-    key and value in hexadecimal.
-
-    Raises:
-        SourceError: A line is something else.
-    """
-    with _open_text(file) as lines:
-        for number, line in enumerate(_text_lines(file, lines), start=1):
-            if line.strip():
-                try:
-                    yield _dump_record(parse_json(line))
-                except (ValueError, KeyError, TypeError) as error:
-                    raise SourceError(
-                        f"{file}, line {number}: expected partition, offset, timestamp, key and value (hexadecimal); "
-                        f"{type(error).__name__}: {error}"
-                    ) from None
-
-
-def _text_lines(file: Path, lines: TextIO) -> Iterator[str]:
-    try:
-        yield from read_lines(lines, _MAX_LINE)
-    except InvalidInput as error:
-        raise SourceError(f"{file}: {error}") from None
-    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
-        raise SourceError(f"{file} is no dump: expected JSON lines, {type(error).__name__}: {error}") from None
-
-
-def _open_text(file: Path) -> TextIO:
-    with _reading(file):
-        opened: Any = open_input(file)
-        return TextIOWrapper(gzip.GzipFile(fileobj=opened) if file.suffix == ".gz" else opened, encoding="utf-8")
-
-
-def _dump_record(line: dict[str, Any]) -> tuple[int, LogRecord]:
-    key, value = line["key"], line["value"]
-    offset, partition, timestamp = line["offset"], line["partition"], line["timestamp"]
-    for name, number, most in (("offset", offset, MAX_OFFSET), ("partition", partition, _MAX_PARTITION)):
-        if type(number) is not int or not 0 <= number <= most:
-            raise ValueError(f"{name} {number!r}")
-    if type(timestamp) is not int:
-        raise ValueError(f"timestamp {timestamp!r}")
-    return partition, LogRecord(
-        offset,
-        known_time(timestamp),
-        None if key is None else bytes.fromhex(key),
-        None if value is None else bytes.fromhex(value),
-    )

@@ -1,8 +1,8 @@
-"""The inner loop over record batches, compiled by numba: it finds where records begin, and the numbers of commits.
+"""The inner loop over the records of batches, compiled by numba: it finds where records and their parts begin.
 
-It reads batches of format 2 that are not compressed, not transactional and not control batches, and stops before any
-other one, and before one that is damaged or has another checksum. ``assignor.audit.log_segment`` reads those; it has
-the same rules.
+It reads batches of format 2 that are not compressed, not transactional and not control batches, whose checksums are
+right. It stops before a batch in which anything is unusual. ``assignor.audit.log_segment`` reads that one, and
+``assignor.audit.history`` each record that is no offset commit as brokers write it: what is valid, they decide.
 """
 
 from __future__ import annotations
@@ -12,57 +12,16 @@ from typing import Final
 import numpy as np
 from numba import njit
 
-OFFSET, TIME, KEY, KEY_END, VALUE, VALUE_END, COMMITTED = range(7)
-COLUMNS: Final = 7
-"""The columns of a row; ``VALUE`` is -1 for a tombstone, ``COMMITTED`` is 0 for a record that is no commit."""
-BATCHES, COMMITS, LEGACY_COMMITS, TOMBSTONES = range(4)
-COUNTS: Final = 4
-_HEADER: Final = 61
-_SPECIAL: Final = 0x37
+OFFSET, TIME, KEY, KEY_END, VALUE, VALUE_END, COMMIT, TOPIC_ID = range(8)
+COLUMNS: Final = 8
+"""The columns of a row. ``VALUE`` is -1 for a tombstone, ``COMMIT`` is one of the next three, and ``TOPIC_ID`` is the
+place of one, or -1."""
+NO_COMMIT, LEGACY_COMMIT, OFFSET_COMMIT = range(3)
+SPECIAL: Final = 0x37
 """Compression, transactional, control: attributes of batches that are not read here."""
-_CRC: Final = 17
-_CHECKED: Final = 21
-"""Where the bytes begin of which ``_CRC`` is the checksum."""
-
-
-def _crc_tables() -> np.ndarray[tuple[int, ...], np.dtype[np.uint32]]:
-    """Return the tables of CRC-32C for eight bytes at a time; the first one is that for one byte."""
-    tables = np.zeros((8, 256), np.uint32)
-    for byte in range(256):
-        crc = byte
-        for _ in range(8):
-            crc = crc >> 1 ^ 0x82F63B78 * (crc & 1)
-        tables[0, byte] = crc
-    for index in range(1, 8):
-        tables[index] = tables[index - 1] >> 8 ^ tables[0, tables[index - 1] & 0xFF]
-    return tables
-
-
-_TABLES: Final = _crc_tables()
-
-
-@njit(cache=True, nogil=True)
-def crc32c(data, at, end):  # type: ignore[no-untyped-def]
-    """Return the CRC-32C of some bytes."""
-    crc = np.uint32(0xFFFFFFFF)
-    while end - at >= 8:
-        crc ^= np.uint32(data[at]) | np.uint32(data[at + 1]) << 8
-        crc ^= np.uint32(data[at + 2]) << 16 | np.uint32(data[at + 3]) << 24
-        crc = (
-            _TABLES[7, crc & 0xFF]
-            ^ _TABLES[6, crc >> 8 & 0xFF]
-            ^ _TABLES[5, crc >> 16 & 0xFF]
-            ^ _TABLES[4, crc >> 24 & 0xFF]
-            ^ _TABLES[3, data[at + 4]]
-            ^ _TABLES[2, data[at + 5]]
-            ^ _TABLES[1, data[at + 6]]
-            ^ _TABLES[0, data[at + 7]]
-        )
-        at += 8
-    while at < end:
-        crc = _TABLES[0, (crc ^ data[at]) & 0xFF] ^ crc >> 8
-        at += 1
-    return np.int64(crc ^ np.uint32(0xFFFFFFFF))
+_HEADER: Final = 61
+_LATEST_TIME: Final = 253_402_300_799_999
+_LATEST_OFFSET: Final = 1 << 62
 
 
 @njit(cache=True, nogil=True)
@@ -77,82 +36,110 @@ def _integer(data, at, size):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _varint(data, at, end):  # type: ignore[no-untyped-def]
-    """Read a zigzag varint; return it and its end, which is -1 if there is none."""
-    value, shift = np.uint64(0), 0
-    while shift < 70 and at < end:
-        byte = data[at]
+    """Read a zigzag varint below 2**55; return it and its end, which is -1 if there is none."""
+    value, shift = np.int64(0), 0
+    while shift < 56 and at < end:
+        byte = np.int64(data[at])
         at += 1
-        value |= np.uint64(byte & 0x7F) << np.uint64(shift)
+        value |= (byte & 0x7F) << shift
         if byte < 0x80:
-            return np.int64(value >> np.uint64(1)) ^ -np.int64(value & np.uint64(1)), at
+            return value >> 1 ^ -(value & 1), at
         shift += 7
     return np.int64(0), -1
 
 
 @njit(cache=True, nogil=True)
-def _records(data, at, end, base, attributes, count, reads_commits, rows, row, counts):  # type: ignore[no-untyped-def]
-    """Append the records of a batch; return the next row, or -1 if the bytes are not records."""
+def _sized(data, at, end):  # type: ignore[no-untyped-def]
+    """Read a size; return it and where the bytes end, which is -1 if they are not there. A negative size is null.
+
+    Sizes are compared by subtraction: a sum may exceed 64 bits.
+    """
+    size, begin = _varint(data, at, end)
+    if begin < 0 or size > end - begin:
+        return np.int64(0), begin, -1
+    return size, begin, begin + max(size, 0)
+
+
+@njit(cache=True, nogil=True)
+def _is_usual_commit(data, at, end):  # type: ignore[no-untyped-def]
+    """Whether bytes are the value of an offset commit as brokers write it, and where its topic id is; -1: none."""
+    size = end - at
+    if size < 2:
+        return False, -1
+    version = _integer(data, at, 2)
+    if version < 0 or version > 4:
+        return False, -1
+    text = at + (14 if version >= 3 else 10)  # the metadata, behind the offset and, from version 3 on, a leader epoch
+    if text + 2 > end:
+        return False, -1
+    if version < 4:
+        return _integer(data, text, 2) == end - text - (18 if version == 1 else 10) >= 0, -1
+    length = np.int64(data[text]) - 1
+    if length < 0 or length >= 0x7F or length > end - text - 10:
+        return False, -1
+    tags = text + 1 + length + 8
+    if data[tags] == 0:
+        return tags + 1 == end, -1
+    is_topic_id = end - tags == 19 and data[tags] == 1 and data[tags + 1] == 0 and data[tags + 2] == 16
+    return is_topic_id, tags + 3
+
+
+@njit(cache=True, nogil=True)
+def _records(data, base, end, rows, row):  # type: ignore[no-untyped-def]
+    """Write the records of a batch into rows; return the next row, or -1 if anything in it is unusual."""
+    base_offset, attributes, at = _integer(data, base, 8), _integer(data, base + 21, 2), base + _HEADER
     base_time, max_time = _integer(data, base + 27, 8), _integer(data, base + 35, 8)
-    base_offset = _integer(data, base, 8)
-    if base_offset < 0:
+    if not (0 <= base_offset < _LATEST_OFFSET and -1 <= base_time <= _LATEST_TIME and -1 <= max_time <= _LATEST_TIME):
         return -1
-    for _ in range(count):
-        size, at = _varint(data, at, end)
-        if at < 0 or size <= 0 or at + size > end:
+    for _ in range(_integer(data, base + 57, 4)):
+        size, at, following = _sized(data, at, end)
+        if following < 0 or size <= 0:
             return -1
-        following = at + size
         delta, at = _varint(data, at + 1, following)
         if at < 0:
             return -1
         offset_delta, at = _varint(data, at, following)
         if at < 0 or base_offset + offset_delta < 0:
             return -1
-        key_size, at = _varint(data, at, following)
-        if at < 0 or key_size < 0 or at + key_size > following:
+        key_size, key, key_end = _sized(data, at, following)
+        if key_end < 0 or key_size < 0:
             return -1
-        key = at
-        value_size, at = _varint(data, key + key_size, following)
-        if at < 0 or at + value_size > following:
+        value_size, value, value_end = _sized(data, key_end, following)
+        if value_end < 0:
             return -1
         kind = _integer(data, key, 2) if key_size >= 2 else -1
-        is_commit = kind == 0 or kind == 1
-        if is_commit and not reads_commits:
-            counts[LEGACY_COMMITS if kind == 0 else COMMITS] += 1
-            counts[TOMBSTONES] += value_size < 0
-        else:
-            rows[row, OFFSET] = base_offset + offset_delta
-            rows[row, TIME] = max_time if attributes & 0x08 else base_time + delta
-            rows[row, KEY] = key
-            rows[row, KEY_END] = key + key_size
-            rows[row, VALUE] = at if value_size >= 0 else -1
-            rows[row, VALUE_END] = at + max(value_size, 0)
-            # The version and the committed offset are at the same place in every version of the value.
-            has_offset = value_size >= 10 and _integer(data, at, 2) <= 4 and data[at] == 0
-            rows[row, COMMITTED] = 1 if is_commit and (value_size < 0 or has_offset) else 0
-            row += 1
+        commit, topic_id = NO_COMMIT, -1
+        if kind == 0 or kind == 1:
+            is_usual = True
+            if value_size >= 0:
+                is_usual, topic_id = _is_usual_commit(data, value, value_end)
+            if is_usual:
+                commit = OFFSET_COMMIT if kind == 1 else LEGACY_COMMIT
+        time = max_time if attributes & 0x08 else base_time + delta
+        rows[row, OFFSET] = base_offset + offset_delta
+        rows[row, TIME] = time if 0 <= time <= _LATEST_TIME else -1
+        rows[row, KEY] = key
+        rows[row, KEY_END] = key_end
+        rows[row, VALUE] = value if value_size >= 0 else -1
+        rows[row, VALUE_END] = value_end
+        rows[row, COMMIT] = commit
+        rows[row, TOPIC_ID] = topic_id
+        row += 1
         at = following
-    return row
+    return row if at == end else -1
 
 
 @njit(cache=True, nogil=True)
-def scan(data, at, end, reads_commits, rows, counts):  # type: ignore[no-untyped-def]
-    """Read whole batches until one has to be read by others, or the rows are full; return its place and the rows."""
-    row, capacity = 0, rows.shape[0]
-    while end - at >= _HEADER:
-        size = _integer(data, at + 8, 4)
-        following = at + 12 + size
-        if size < _HEADER - 12 or following > end or data[at + 16] != 2:
+def scan(data, at, end, rows):  # type: ignore[no-untyped-def]
+    """Read whole batches until one is unusual, or the rows are full; return its place and the number of rows."""
+    row = 0
+    while at < end:
+        following = at + 12 + _integer(data, at + 8, 4)
+        count = _integer(data, at + 57, 4)
+        if count < 0 or count > rows.shape[0] - row:
             break
-        attributes, count = _integer(data, at + 21, 2), _integer(data, at + 57, 4)
-        if attributes & _SPECIAL or count < 0 or row + count > capacity:
-            break
-        if crc32c(data, at + _CHECKED, following) != _integer(data, at + _CRC, 4) & 0xFFFFFFFF:
-            break
-        before = counts.copy()
-        next_row = _records(data, at + _HEADER, following, at, attributes, count, reads_commits, rows, row, counts)
+        next_row = _records(data, at, following, rows, row)
         if next_row < 0:
-            counts[:] = before
             break
-        counts[BATCHES] += 1
         row, at = next_row, following
     return at, row

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
-from assignor.audit.log_segment import (
-    LOG_OVERHEAD,
-    MAX_BATCH_BYTES,
-    MAX_TIMESTAMP,
-    NO_TIMESTAMP,
-    LogRecord,
-    SegmentBytes,
-    SegmentReader,
-)
+from assignor.audit.frames import HEADER_BYTES, Frame
+from assignor.audit.log_segment import LogRecord, SegmentReader
 from assignor.audit.record_columns import RecordColumns
 
 ROWS: Final = 1 << 16
@@ -31,64 +25,67 @@ def compiled_kernel() -> Any:
     return _kernel
 
 
-def new_reader(max_batch_bytes: int = MAX_BATCH_BYTES) -> SegmentReader:
-    """Return a reader that verifies checksums if it can."""
-    return SegmentReader(checksum=_crc32c, max_batch_bytes=max_batch_bytes)
-
-
-def _crc32c(data: SegmentBytes) -> int | None:
-    """Return the checksum; None without a compiled loop, because Python alone needs longer for it than for reading."""
-    if (kernel := compiled_kernel()) is None:
-        return None
-    import numpy as np
-
-    return int(kernel.crc32c(np.frombuffer(data, np.uint8), 0, len(data)))
-
-
 def scan_segment(
-    reader: SegmentReader, data: SegmentBytes, source: str, *, reads_commits: bool, kernel: Any
+    reader: SegmentReader, file: BinaryIO, source: str, *, is_last: bool, reads_commits: bool, kernel: Any
 ) -> Iterator[LogRecord | RecordColumns]:
     """Yield the records of a segment in order; ``reader`` counts, and reads what the kernel does not.
 
     Args:
         reader: Counts batches and collects problems.
-        data: The bytes of the segment.
+        file: The segment.
         source: The name of the segment in messages.
+        is_last: Whether the partition has no later segment.
         reads_commits: False: offset commits are only counted.
         kernel: ``compiled_kernel()``, which must not be None.
     """
     import numpy as np
 
-    array = np.frombuffer(data, np.uint8)
-    rows, counts = np.zeros((ROWS, kernel.COLUMNS), np.int64), np.zeros(kernel.COUNTS, np.int64)
-    at, end = 0, len(data)
-    while at < end:
-        following, found = kernel.scan(array, at, end, reads_commits, rows, counts)
-        reader.counts["bytes"] += following - at
-        if found:
-            yield _columns(data, rows[:found], kernel)
-        if following == at or not found:
+    rows = np.zeros((ROWS, kernel.COLUMNS), np.int64)
+    for run in _runs(reader.frames(file, source, is_last=is_last), kernel.SPECIAL):
+        data, at, end = run[0].data, run[0].at, run[-1].end
+        array = np.frombuffer(data, np.uint8)
+        waiting = iter(run)
+        while at < end:
+            following, found = kernel.scan(array, at, end, rows) if _is_plain(run[0], kernel.SPECIAL) else (at, 0)
+            if found:
+                yield _columns(data, rows[:found], kernel, None if reads_commits else reader.counts)
+            if following == at:
+                unusual = next(each for each in waiting if each.at == at)
+                yield from reader.frame_records(unusual, source)
+                following = unusual.end
             at = following
-            size = int.from_bytes(data[at + 8 : at + LOG_OVERHEAD], "big", signed=True)
-            following = at + LOG_OVERHEAD + size if 0 < size <= end - at - LOG_OVERHEAD else end
-            yield from reader.records(data[at:following], source)
-        at = following
-    _add_counts(reader, counts, kernel)
 
 
-def _columns(data: SegmentBytes, rows: Any, kernel: Any) -> RecordColumns:
-    times = rows[:, kernel.TIME]
-    times[(times < 0) | (times > MAX_TIMESTAMP)] = NO_TIMESTAMP
-    offsets, times, keys, key_ends, values, value_ends, committed = rows.T.tolist()
-    return RecordColumns(data, offsets, times, keys, key_ends, values, value_ends, committed)
+def _runs(frames: Iterator[Frame], special: int) -> Iterator[list[Frame]]:
+    """Yield batches that the kernel may read, as many as are side by side in a block, and each other batch alone."""
+    run: list[Frame] = []
+    for frame in frames:
+        is_plain = _is_plain(frame, special)
+        if run and not (is_plain and frame.data is run[-1].data and frame.at == run[-1].end):
+            yield run
+            run = []
+        run.append(frame)
+        if not is_plain:
+            yield run
+            run = []
+    if run:
+        yield run
 
 
-def _add_counts(reader: SegmentReader, counts: Any, kernel: Any) -> None:
-    reader.counts["batches"] += int(counts[kernel.BATCHES])
-    for name, index in (
-        ("OffsetCommit", kernel.COMMITS),
-        ("LegacyOffsetCommit", kernel.LEGACY_COMMITS),
-        ("tombstones", kernel.TOMBSTONES),
-    ):
-        if counts[index]:
-            reader.counts[name] += int(counts[index])
+def _is_plain(frame: Frame, special: int) -> bool:
+    """Whether the kernel may read a batch: neither compressed, nor of a transaction, nor damaged."""
+    if frame.magic != 2 or not frame.is_sound or frame.end - frame.at < HEADER_BYTES:
+        return False
+    return not (frame.data[frame.at + 21] << 8 | frame.data[frame.at + 22]) & special
+
+
+def _columns(data: bytes, rows: Any, kernel: Any, commits: Counter[str] | None) -> RecordColumns:
+    """Return rows as columns; without the usual offset commits, if those are to be counted."""
+    first_time, last_time = int(rows[0, kernel.TIME]), int(rows[:, kernel.TIME].max())
+    if commits is not None:
+        kinds, are_tombstones = rows[:, kernel.COMMIT], rows[:, kernel.VALUE] < 0
+        for kind, name in ((kernel.LEGACY_COMMIT, "LegacyOffsetCommit"), (kernel.OFFSET_COMMIT, "OffsetCommit")):
+            commits[name] += int((kinds == kind).sum())
+        commits["tombstones"] += int((are_tombstones & (kinds != kernel.NO_COMMIT)).sum())
+        rows = rows[kinds == kernel.NO_COMMIT]
+    return RecordColumns(data, first_time, last_time, *rows.T.tolist())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol
 
-from attrs import frozen
+from attrs import define, field, frozen
 
 from assignor.audit.log_segment import LogRecord, SegmentReader
 from assignor.audit.record_columns import RecordColumns
@@ -16,11 +16,11 @@ class SourceError(ValueError):
 
 
 class PartitionSource(Protocol):
-    """The records of one partition of ``__consumer_offsets``. It is pickled."""
+    """The records of one partition of ``__consumer_offsets``, or of all partitions in one file. It is pickled."""
 
     @property
-    def partition(self) -> int:
-        """The number of the partition."""
+    def name(self) -> str:
+        """The name of the files with its rows."""
         ...
 
     @property
@@ -28,8 +28,16 @@ class PartitionSource(Protocol):
         """How much there is to read, to begin with the largest partition."""
         ...
 
-    def records(self, reader: SegmentReader, *, reads_commits: bool = True) -> Iterator[LogRecord | RecordColumns]:
-        """Yield the records in order; ``reader`` counts batches and collects problems."""
+    def records(
+        self, reader: SegmentReader, *, reads_commits: bool = True
+    ) -> Iterator[tuple[int, LogRecord | RecordColumns]]:
+        """Yield records with the number of their partition; ``reader`` counts batches and collects problems.
+
+        The records of each partition are in the order of their offsets.
+
+        Raises:
+            SourceError: They cannot be read.
+        """
         ...
 
 
@@ -39,3 +47,22 @@ class Source:
 
     name: str
     partitions: tuple[PartitionSource, ...]
+    has_checksums: bool = True
+    """Whether the checksums of batches are verified. Dumps and preserved records have none."""
+
+
+@define
+class OffsetOrder:
+    """Refuses records that are not in the order of their offsets: a copy, or files in another order."""
+
+    _last: dict[int, int] = field(factory=dict)
+
+    def check(self, partition: int, offset: int) -> None:
+        """Take the next offset of a partition; ``SourceError`` if it is not behind the last one."""
+        last = self._last.get(partition, -1)
+        if offset <= last:
+            raise SourceError(
+                f"expected the records of partition {partition} in the order of their offsets, "
+                f"got offset {offset} behind {last}"
+            )
+        self._last[partition] = offset

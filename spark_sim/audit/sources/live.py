@@ -27,6 +27,11 @@ class LivePartition:
     end: int
 
     @property
+    def name(self) -> str:
+        """The name of the files with its rows."""
+        return f"partition-{self.partition}"
+
+    @property
     def size(self) -> int:
         """Offsets, of which some have no record: compaction removed it, or it is a transaction marker."""
         return self.end - self.first
@@ -36,13 +41,13 @@ class LivePartition:
         for first in range(self.first, self.end, size):
             yield LivePartition(self.topic, self.partition, first, min(first + size, self.end))
 
-    def records(self, reader: SegmentReader, *, reads_commits: bool = True) -> Iterator[LogRecord]:  # noqa: ARG002  # the interface
+    def records(self, reader: SegmentReader, *, reads_commits: bool = True) -> Iterator[tuple[int, LogRecord]]:  # noqa: ARG002  # the interface
         """Yield the records; ``reader`` counts them, and the offsets without one."""
         count = 0
         try:
             for record in self.topic.read(self.partition, self.first, self.end):
                 count += 1
-                yield record
+                yield self.partition, record
         except ClusterError as error:
             raise SourceError(str(error)) from None
         reader.counts["records"] += count

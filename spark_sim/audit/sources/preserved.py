@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from attrs import frozen
 
 from assignor.audit.log_segment import LogRecord, SegmentReader
-from spark_sim.audit.sources._source import Source, SourceError
+from spark_sim.audit.sources._source import OffsetOrder, Source, SourceError
 from spark_sim.pipeline.tables.parquet import open_parquet
 from upgrade.input_values import parse_json
 
@@ -30,7 +30,12 @@ class PreservedPartition:
     size: int
     """Records."""
 
-    def records(self, reader: SegmentReader, *, reads_commits: bool = True) -> Iterator[LogRecord]:  # noqa: ARG002  # the interface
+    @property
+    def name(self) -> str:
+        """The name of the files with its rows."""
+        return f"partition-{self.partition}"
+
+    def records(self, reader: SegmentReader, *, reads_commits: bool = True) -> Iterator[tuple[int, LogRecord]]:  # noqa: ARG002  # the interface
         """Yield the records.
 
         Raises:
@@ -38,18 +43,13 @@ class PreservedPartition:
         """
         import pyarrow.compute as pc
 
-        last = -1
+        order = OffsetOrder()
         for batch in _batches(self.files, _RECORD_COLUMNS, self.partition):
             own = batch.filter(pc.equal(batch.column("partition"), self.partition))
             reader.counts["records"] += own.num_rows
             for record in map(LogRecord, *(own.column(name).to_pylist() for name in _RECORD_COLUMNS[1:])):
-                if record.offset <= last:
-                    raise SourceError(
-                        f"expected the records of partition {self.partition} in the order of their offsets, "
-                        f"got offset {record.offset} behind {last}"
-                    )
-                last = record.offset
-                yield record
+                order.check(self.partition, record.offset)
+                yield self.partition, record
 
 
 def preserved_source(folder: Path) -> Source:
@@ -69,7 +69,8 @@ def preserved_source(folder: Path) -> Source:
             counts[each["values"]] = counts.get(each["values"], 0) + each["counts"]
     if not counts:
         raise SourceError(f"expected Parquet files with records, as of audit --follow, found none in {folder}")
-    return Source(str(folder), tuple(PreservedPartition(number, files, counts[number]) for number in sorted(counts)))
+    partitions = tuple(PreservedPartition(number, files, counts[number]) for number in sorted(counts))
+    return Source(str(folder), partitions, has_checksums=False)
 
 
 def _committed_files(folder: Path) -> Iterator[str]:
@@ -80,6 +81,8 @@ def _committed_files(folder: Path) -> Iterator[str]:
     )
     later = sorted(int(name) for name in logs if name.isdecimal() and int(name) > compact)
     names = [f"{compact}.compact"] if compact >= 0 else []
+    if later != [*range(compact + 1, compact + 1 + len(later))]:
+        raise SourceError(f"expected the files of all batches after {compact} in {folder / SINK_LOG}, got {later}")
     for name in (*names, *map(str, later)):
         for line in logs[name].read_text(encoding="utf-8").splitlines()[1:]:  # the first one is the version
             try:

@@ -8,6 +8,7 @@ Every file is written under a name with a leading dot, which all readers skip, a
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
@@ -81,7 +82,7 @@ class LocalTables(TableStore):
             TablesError: A file is damaged, or lacks a column.
         """
         names = columns or [column.name for column in table.columns]
-        for file in sorted((self.folder / table.name).rglob("[!._]*.parquet")):
+        for file in _parquet_files(self.folder / table.name):
             try:
                 with open_parquet(file) as opened:
                     if lacking := [name for name in names if name not in opened.schema_arrow.names]:
@@ -102,6 +103,21 @@ def _run_rows(rows: KindRows, units: TableStore) -> Iterator[list[Row]]:
             yield chunk
             chunk = []
     yield chunk
+
+
+def _parquet_files(folder: Path) -> list[Path]:
+    """List the files of a table; ``glob`` would leave out a folder that cannot be read.
+
+    Raises:
+        TablesError: A folder cannot be read.
+    """
+
+    def on_error(error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError):  # the table does not exist
+            raise TablesError(f"{error.filename} cannot be read: {error.strerror}")
+
+    found = (Path(where, name) for where, _, names in os.walk(folder, onerror=on_error) for name in names)
+    return sorted(each for each in found if each.suffix == ".parquet" and each.name[0] not in "._")
 
 
 def write_parquet(file: Path, table: Table, chunks: Iterator[list[Row]]) -> None:

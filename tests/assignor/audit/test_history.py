@@ -2,6 +2,7 @@
 
 from random import Random
 
+import pytest
 from attrs import evolve
 
 from assignor.audit import history as history_module
@@ -292,6 +293,22 @@ def test_commits_of_an_open_transaction_do_not_count():
     assert Played(records=transaction(COMMIT)[:2]).rows["commits"] == []
 
 
+def test_open_transactions_are_counted():
+    played = Played(records=transaction(COMMIT)[:2])
+
+    assert played.history.counts["commits of open transactions"] == 2
+
+
+@pytest.mark.parametrize("key", [None, b"\0\0\0", b"\0\0\0\2", b"\0\0\xff\xff"])
+def test_a_damaged_marker_ends_no_transaction(key):
+    """It counted as the marker of an aborted one, and the commits were dropped."""
+    records = transaction(COMMIT)
+    played = Played(records=[*records[:2], records[2]._replace(key=key), records[2]])
+
+    assert (played.history.counts["undecodable"], played.rows["commits"][0]["commits"]) == (1, 2)
+    assert "ends no transaction" in played.history.problems[0]
+
+
 def test_open_transactions_have_a_limit(monkeypatch):
     monkeypatch.setattr(history_module, "_MOST_OPEN", 2)
     played = Played(records=transaction(COMMIT, commits=5) + transaction(COMMIT, 8))
@@ -311,7 +328,8 @@ def test_unknown_types_and_versions_are_counted():
     )
 
     assert (played.history.counts["unknown type 99"], played.history.counts["undecodable"]) == (1, 152)
-    assert "offset 1 is not decoded" in played.history.problems[0]
+    assert "type 99, from offset 0 on, are not decoded" in played.history.problems[0]
+    assert "offset 1 is not decoded" in played.history.problems[1]
     assert (len(played.history.problems), len(played.rows["generations"])) == (100, 1)
 
 
@@ -653,7 +671,10 @@ def columns_of(pairs):
         value_ends.append(len(data))
     are_commits = [int(one.key[:2] == b"\x00\x01") for one in pairs]
     times = [one.time for one in pairs]
-    return RecordColumns(data, range(len(pairs)), times, keys, ends, values, value_ends, are_commits)
+    topic_ids = [-1] * len(pairs)
+    return RecordColumns(
+        data, times[0], max(times), range(len(pairs)), times, keys, ends, values, value_ends, are_commits, topic_ids
+    )
 
 
 def test_columns_of_records_give_the_same_rows_as_records():

@@ -2,6 +2,7 @@
 
 import gc
 import tracemalloc
+from io import BytesIO
 from itertools import islice
 
 import pytest
@@ -51,12 +52,12 @@ def test_memory_does_not_grow_with_the_commits(tmp_path, reads_commits):
 def kept_by(shape, groups, rounds):
     """Memory that a history keeps of groups with ten members and 40 tasks each, after so many generations."""
     data = batches(generations(groups, shape), groups * rounds)
-    for _ in PartitionHistory().read(SegmentReader().records(data)):
+    for _ in PartitionHistory().read(SegmentReader().records(BytesIO(data))):
         pass  # fills the caches, which are bounded
     history = PartitionHistory()
     tracemalloc.start()
     try:
-        for _ in history.read(SegmentReader().records(data)):
+        for _ in history.read(SegmentReader().records(BytesIO(data))):
             pass
         gc.collect()  # also what Python keeps for reuse
         return tracemalloc.get_traced_memory()[0]

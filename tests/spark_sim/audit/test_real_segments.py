@@ -34,7 +34,8 @@ def rows_of(partitions):
     found = defaultdict(list)
     for partition in partitions:
         history = PartitionHistory()
-        for read in (history.read(partition.records(SegmentReader())), history.close()):
+        records = (record for _, record in partition.records(SegmentReader()))
+        for read in (history.read(records), history.close()):
             for table, row in read:
                 found[table].append(row)
         assert history.problems == []
@@ -150,7 +151,7 @@ def dumped():
 
 
 def _each(found):
-    for one in found:
+    for _, one in found:
         yield from one.records() if isinstance(one, RecordColumns) else (one,)
 
 

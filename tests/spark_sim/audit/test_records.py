@@ -72,7 +72,7 @@ def test_a_partition_is_read_in_ranges_of_its_offsets():
     ranges = list(LivePartition(Topic({1: (record,)}), 1, 0, 25).ranges(10))
 
     assert [(each.first, each.end) for each in ranges] == [(0, 10), (10, 20), (20, 25)]
-    assert [list(each.records(SegmentReader())) for each in ranges] == [[], [], [record]]
+    assert [list(each.records(SegmentReader())) for each in ranges] == [[], [], [(1, record)]]
 
 
 def test_brokers_with_offsets_and_without_a_record_are_an_error(tmp_path):
@@ -113,15 +113,38 @@ def test_only_files_of_finished_batches_are_read_in_their_order(tmp_path):
     preserve(folder, "unfinished.parquet", 6, 7)
 
     for source in (preserved_source(tmp_path), preserved_source(folder)):
-        found = {each.partition: [one.offset for one in each.records(SegmentReader())] for each in source.partitions}
+        found = {each.partition: [one.offset for _, one in each.records(SegmentReader())] for each in source.partitions}
         assert found == {0: [0, 2, 4, 6], 1: [1, 3, 5]}
         assert [each.size for each in source.partitions] == [4, 3]
+
+
+def test_a_missing_list_of_a_batch_is_an_error(tmp_path):
+    """The files of that batch were left out without a word."""
+    log = tmp_path / "_spark_metadata"
+    log.mkdir()
+    for number in (0, 2):
+        log.joinpath(str(number)).write_text("v1\n" + preserve(tmp_path, f"{number}.parquet", number))
+
+    with pytest.raises(SourceError, match=r"expected the files of all batches .* got \[0, 2\]"):
+        preserved_source(tmp_path)
+
+
+def test_damage_of_a_source_is_a_warning(tmp_path):
+    """Rows have no place for what could not be read."""
+    folder = tmp_path / "__consumer_offsets-0"
+    folder.mkdir()
+    segment = next(SEGMENTS.glob("*-1/*.log")).read_bytes()
+    (folder / "0.log").write_bytes(segment[:300] + bytes(500) + segment[800:])
+
+    with pytest.warns(UserWarning, match="bytes at .* are no batch; the next one is at"):
+        rows = list(read_records(segments_source(tmp_path)))
+    assert len(rows) > 100
 
 
 def test_files_of_another_program_are_read_in_order(tmp_path):
     preserve(tmp_path, "part-0.parquet", 0, 2, 4)
     preserve(tmp_path, "part-1.parquet", 1, 3)
-    found = {each.partition: [one.offset for one in each.records(SegmentReader())] for each in parts(tmp_path)}
+    found = {each.partition: [one.offset for _, one in each.records(SegmentReader())] for each in parts(tmp_path)}
 
     assert found == {0: [0, 2, 4], 1: [1, 3]}
 

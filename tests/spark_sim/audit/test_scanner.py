@@ -1,21 +1,24 @@
 """The compiled scanner yields what the reader yields: on real segments, on damaged ones, with every compression."""
 
+import os
+import subprocess
+import sys
 from collections import Counter
+from io import BytesIO
 from pathlib import Path
 from random import Random
 
-import numpy as np
 import pytest
-from kafka.record._crc32c import crc
 
 from assignor.audit.history import OFFSET_COMMITS, PartitionHistory
 from assignor.audit.log_segment import SegmentReader
 from assignor.audit.record_columns import RecordColumns
-from spark_sim.audit.sources import new_reader
+from spark_sim.audit.sources._files import FilePartition
 from spark_sim.audit.sources._scanner import compiled_kernel, scan_segment
 from subscription_codec.coordinator import record_type_number
 from tests.assignor.audit.histories import HOUR, alone, commit, generation, member
-from tests.assignor.audit.segments import batch
+from tests.assignor.audit.segments import HEADER_BYTES, Pair, batch, sealed
+from tests.spark_sim.audit.segment_mutants import differences, new_commit, readings
 
 SEGMENTS = sorted((Path(__file__).parent / "segments").glob("*/*.log"))
 KERNEL = compiled_kernel()
@@ -24,15 +27,19 @@ needs_kernel = pytest.mark.skipif(KERNEL is None, reason="no numba (pip install 
 
 def scanned(data, reads_commits=True):
     """The records, in order, and what was counted."""
-    reader, found = new_reader(), []
-    for each in scan_segment(reader, data, "s", reads_commits=reads_commits, kernel=KERNEL):
+    reader, found = SegmentReader(), []
+    for each in columns(reader, data, reads_commits):
         found += each.records() if isinstance(each, RecordColumns) else [each]
     return found, reader.counts
 
 
+def columns(reader, data, reads_commits=True):
+    return scan_segment(reader, BytesIO(data), "s", is_last=True, reads_commits=reads_commits, kernel=KERNEL)
+
+
 def read(data):
-    reader = SegmentReader(checksum=lambda raw: crc(bytes(raw)))
-    return list(reader.records(data, "s")), reader.counts
+    reader = SegmentReader()
+    return list(reader.records(BytesIO(data), "s")), reader.counts
 
 
 def history(records):
@@ -47,13 +54,12 @@ def test_real_segments_have_the_same_records_and_rows(segment):
     data = segment.read_bytes()
 
     assert scanned(data) == read(data)
-    columns = scan_segment(SegmentReader(), data, "s", reads_commits=True, kernel=KERNEL)
-    assert history(columns) == history(SegmentReader().records(data))
+    assert history(columns(SegmentReader(), data)) == history(SegmentReader().records(BytesIO(data)))
 
 
 @needs_kernel
 def test_commits_are_only_counted_without_their_table():
-    data = b"".join(segment.read_bytes() for segment in SEGMENTS)
+    data = SEGMENTS[1].read_bytes()
     records, _ = read(data)
     others, counts = scanned(data, reads_commits=False)
 
@@ -89,14 +95,6 @@ def test_damaged_segments_have_the_same_records():
 
 
 @needs_kernel
-@pytest.mark.parametrize("size", [0, 1, 7, 8, 9, 1000])
-def test_the_compiled_checksum_is_crc_32c(size):
-    raw = Random(size).randbytes(size)
-
-    assert KERNEL.crc32c(np.frombuffer(b"x" + raw, np.uint8), 1, size + 1) == crc(raw)
-
-
-@needs_kernel
 @pytest.mark.parametrize("codec", range(5))
 def test_a_changed_byte_is_found_by_the_checksum(codec):
     """Of a batch that still decodes, compressed or not; its records are kept."""
@@ -106,3 +104,87 @@ def test_a_changed_byte_is_found_by_the_checksum(codec):
 
     assert [each.offset for each in records] == [0, 1]
     assert (counts["checksum_mismatches"], counts["damaged_batches"]) == (1, 0)
+
+
+def hostile_record(*sizes):
+    """A batch with a right checksum whose only record has these varints behind its attributes."""
+    body = b"\0" + b"".join(sizes)
+    built = bytearray(batch([commit(0)]))
+    built[HEADER_BYTES:] = bytes((2 * len(body),)) + body
+    return sealed(built)
+
+
+HUGE = b"\xfe" + b"\xff" * 8 + b"\x01"
+"""2**63 - 1."""
+
+
+@needs_kernel
+@pytest.mark.parametrize(
+    "data",
+    [
+        hostile_record(b"\0", b"\0", HUGE, b"\0\0"),
+        hostile_record(b"\0", b"\0", b"\0", HUGE),
+        hostile_record(b"\0", HUGE, b"\0", b"\0\0"),
+        hostile_record(HUGE, b"\0", b"\0", b"\0\0"),
+        sealed(batch([commit(0)])[:HEADER_BYTES] + HUGE + bytes(9)),
+    ],
+)
+def test_a_size_that_exceeds_64_bits_is_damage(data):
+    """A key of 2**63 - 1 bytes ended before the batch, and the process with SIGSEGV."""
+    assert scanned(data + batch([commit(1)], 1)) == read(data + batch([commit(1)], 1))
+
+
+@needs_kernel
+def test_a_topic_that_was_deleted_and_created_again_has_both_ids():
+    """The compiled reader knew the first id only."""
+    pairs = [new_commit(4, "A" * 22), new_commit(4, "Q" * 22)]
+    found = PartitionHistory()
+    list(found.read(columns(SegmentReader(), batch(pairs))))
+
+    assert found.groups["app"]._topic_names == {"A" * 22: "orders", "Q" * 22: "orders"}
+
+
+@needs_kernel
+@pytest.mark.parametrize("change", [{-1: 5}, {-9: 0xFF}, {-11: 9}])
+def test_the_value_of_each_commit_is_checked(change):
+    """The compiled reader decoded the first value of a key only."""
+    first, second = new_commit(3), bytearray(new_commit(3).value)
+    for at, byte in change.items():
+        second[at] = byte
+    one, other = readings(batch([first, Pair(first.key, bytes(second)), Pair(first.key, b"\0\3\0")]))
+
+    assert one == other
+    assert any("is not decoded" in problem for problem in one[3])
+
+
+@needs_kernel
+def test_a_few_mutants_are_read_alike_by_both_readers():
+    assert [] == [data.hex() for data in differences(300, 1)]
+
+
+@needs_kernel
+@pytest.mark.slow
+@pytest.mark.exhaustive
+@pytest.mark.timeout(3600)
+def test_100000_mutants_are_read_alike_with_all_bounds_checked(tmp_path):
+    environment = os.environ | {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-m", "tests.spark_sim.audit.segment_mutants", "--mutants", "100000"]
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+    assert (ran.returncode, ran.stdout) == (0, "100000 mutants, 0 read differently\n"), ran.stderr
+
+
+def test_a_file_that_shrinks_while_it_is_read_is_a_problem(tmp_path):
+    """It was mapped, and the process ended with SIGBUS."""
+    file = tmp_path / "0.log"
+    data = batch([commit(0)]) * 100_000  # several blocks
+    file.write_bytes(data)
+    reader = SegmentReader()
+    records = FilePartition(0, (file,)).records(reader)
+    next(records)
+    os.truncate(file, len(data) // 3)
+    for _ in records:
+        pass
+
+    assert reader.counts["missing_bytes"] > len(data) // 5
+    assert reader.counts["truncated_bytes"] + reader.counts["missing_bytes"] + reader.counts["bytes"] == len(data)

@@ -135,3 +135,12 @@ def test_a_downgrade_with_static_members_states_what_becomes_of_them_below_the_v
     assert ": safe: " in first
     assert line.startswith(second)
     assert bool(line) == bool(second)
+
+
+def test_a_topology_that_is_no_text_in_utf_8_is_refused(topologies):
+    """Different bytes became the same character, so a changed name could seem unchanged."""
+    topologies[1].write_bytes(REPARTITIONED.encode() + b"\xff")
+    done = run("3.9", "4.3", "--topologies", *topologies)
+
+    assert 2 == done.exit_code
+    assert "new.txt: 'utf-8' codec can't decode byte 0xff" in " ".join(done.output.split())

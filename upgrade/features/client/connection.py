@@ -45,6 +45,7 @@ _CONTROLLER_ENDPOINT_TYPE: Final = 2  # DescribeCluster's endpoint type
 _SASL_HINT: Final = " during the login with SASL: are the mechanism, the name and the password right?"
 _SECURITY_PROTOCOL_HINT: Final = ": is the security protocol right?"  # TLS or SASL on one side only
 _PROTOCOL_MISMATCH_SIGNS: Final = ("UNEXPECTED_EOF", "WRONG_VERSION_NUMBER", "Invalid frame length")
+_RETRY_SECONDS: Final = 0.2
 _API_NAMES: Final = {
     ApiVersionsRequest.API_KEY: "API_VERSIONS",
     DescribeClusterRequest.API_KEY: "DESCRIBE_CLUSTER",
@@ -141,15 +142,23 @@ class Connection:
 
     def describe_brokers(self, deadline: Deadline) -> ClusterNodes:
         """Request the brokers from a broker (Metadata, which controllers do not support)."""
-        answer = self._request(MetadataRequest, deadline, topics=[], allow_auto_topic_creation=False)
+        answer = self._nodes(MetadataRequest, deadline, topics=[], allow_auto_topic_creation=False)
         addresses = {each.node_id: node_address(each) for each in answer.brokers}
         return ClusterNodes(addresses, answer.controller_id)
 
     def describe_controllers(self, deadline: Deadline) -> ClusterNodes:
         """Request the controllers from a controller (DescribeCluster)."""
-        answer = self._request(DescribeClusterRequest, deadline, min_version=1, endpoint_type=_CONTROLLER_ENDPOINT_TYPE)
+        answer = self._nodes(DescribeClusterRequest, deadline, min_version=1, endpoint_type=_CONTROLLER_ENDPOINT_TYPE)
         addresses = {each.broker_id: node_address(each) for each in answer.brokers}
         return ClusterNodes(addresses, answer.controller_id)
+
+    def _nodes(self, request_class: Any, deadline: Deadline, **fields: Any) -> Any:
+        """Request nodes. One that has just started may know none; it is asked again, as by Java's and C's clients."""
+        while not (answer := self._request(request_class, deadline, **fields)).brokers:
+            if deadline.remaining <= _RETRY_SECONDS:
+                raise Unreachable(f"{self._server}: expected the nodes of the cluster, got none")
+            time.sleep(_RETRY_SECONDS)
+        return answer
 
     def update_features(
         self, updates: Mapping[str, FeatureUpdate], deadline: Deadline, *, dry_run: bool
@@ -173,6 +182,8 @@ class Connection:
         )
         # Since version 2 there are no results: without a top-level error all updates are applied.
         errors = {each.feature: _error_of(each) for each in answer.results or ()}
+        if errors and (missing := updates.keys() - errors):
+            raise OutcomeUnknown(f"{self._server}: the answer has no result for {', '.join(sorted(missing))}")
         return {feature: errors.get(feature) for feature in updates}
 
     def _request(

@@ -11,6 +11,7 @@ from assignor.clients.kafka_python._group_facts import with_facts
 from assignor.clients.kafka_python.describe_groups import GroupLookup
 from assignor.inspect import Assigned, BrokerGroup, DescribedGroup, NoSuchGroup, topics_of
 from subscription_codec import TaskId
+from subscription_codec.consumer_protocol import ConsumerSubscription, encode_consumer_subscription
 from upgrade.features.client.connection import ClusterNodes, Deadline
 from upgrade.features.client.errors import ApiError, Unreachable
 
@@ -111,6 +112,56 @@ def test_a_group_that_the_user_may_not_describe_has_an_error(cluster):
     assert ("x", "") == (fine.name, fine.error)
     assert ("y", "Stable") == (hidden.name, hidden.state)
     assert hidden.error.startswith("GROUP_AUTHORIZATION_FAILED: ")
+
+
+def test_a_listed_group_that_is_missing_in_the_answer_has_an_error(cluster):
+    """It counted as deleted, as one does of which the answer says so."""
+    missing = Answer(groups=[described("deleted", NOT_FOUND)])
+    for address, names in (("a:1", ("deleted", "x")), ("b:2", ())):
+        broker(cluster, address, ListGroups=[groups_of(*names)], DescribeGroups=[missing])
+
+    (found,) = GroupLookup("a:1").groups().groups
+
+    assert ("x", "the answer of a:1 does not have it") == (found.name, found.error)
+
+
+def test_it_says_if_topics_are_not_known(cluster):
+    """Without them a partition without an owner is not noticed."""
+    reads_orders = Answer(**{**vars(described("x")), "members": [member_of("orders")]})
+    for address, names in (("a:1", ["x"]), ("b:2", [])):
+        broker(
+            cluster,
+            address,
+            ListGroups=[groups_of(*names)],
+            DescribeGroups=[of_class(reads_orders)],
+            Metadata=[Unreachable(f"{address}: closed"), Answer(topics=[])],
+        )
+    found = GroupLookup("a:1").groups()
+
+    assert (["x"], ("the topics of the groups are not known: a:1: closed",)) == (
+        [group.name for group in found.groups],
+        found.failures,
+    )
+
+
+def member_of(topic):
+    return Answer(
+        member_id="m",
+        group_instance_id=None,
+        client_id="c",
+        client_host="/h",
+        member_metadata=encode_consumer_subscription(ConsumerSubscription((topic,), None)),
+        member_assignment=b"",
+    )
+
+
+def test_it_says_if_partitions_without_a_leader_are_not_known(cluster):
+    for address in ("a:1", "b:2"):
+        broker(cluster, address, ListGroups=[groups_of()], Metadata=[Unreachable(f"{address}: closed")])
+
+    assert GroupLookup("a:1").groups().failures == (
+        "whether all partitions of __consumer_offsets have a leader is not known: a:1: closed",
+    )
 
 
 def test_groups_that_are_being_loaded_are_asked_for_again(cluster):

@@ -6,6 +6,7 @@ import time
 from contextlib import suppress
 from random import Random
 from threading import Thread
+from types import SimpleNamespace
 
 import pytest
 from kafka.protocol.admin import ListGroupsResponse
@@ -110,6 +111,46 @@ def test_it_requests_the_controllers_from_a_controller():
         assert ClusterNodes({1: node.address}, 1) == connection.describe_controllers(Deadline(60))
 
 
+@pytest.fixture
+def knowing(monkeypatch):
+    """Let a node know no other nodes at first, so many times."""
+
+    def know_none(times):
+        answers, request = iter([SimpleNamespace(brokers=[])] * times), Connection._request
+        monkeypatch.setattr(
+            Connection, "_request", lambda *given, **fields: next(answers, None) or request(*given, **fields)
+        )
+
+    return know_none
+
+
+def test_a_broker_that_knows_no_broker_yet_is_asked_again(knowing):
+    """No broker meant no group, with status 0, although each may have some."""
+    with server(brokers=recorded("broker 4.3.1 brokers")) as node, connect(node) as connection:
+        knowing(2)
+
+        assert [1, 2] == sorted(connection.describe_brokers(Deadline(60)).addresses)
+
+
+@pytest.mark.parametrize("request_nodes", [Connection.describe_brokers, Connection.describe_controllers])
+def test_a_cluster_without_nodes_is_an_error_at_the_deadline(knowing, request_nodes):
+    with server() as node, connect(node) as connection:
+        knowing(1000)
+
+        with pytest.raises(Unreachable, match="expected the nodes of the cluster, got none"):
+            request_nodes(connection, Deadline(0.3))
+
+
+def test_a_feature_without_a_result_may_not_have_been_changed(monkeypatch):
+    """It counted as done."""
+    answer = SimpleNamespace(results=[SimpleNamespace(feature="other", error_code=0)])
+    with server() as node, connect(node) as connection:
+        monkeypatch.setattr(connection, "_request", lambda *_, **__: answer)
+
+        with pytest.raises(OutcomeUnknown, match=f"no result for {next(iter(UPDATE))}"):
+            connection.update_features(UPDATE, Deadline(60), dry_run=False)
+
+
 def test_an_address_of_version_6_has_brackets():
     address = b"127.0.0.1".hex()
     known = recorded("broker 4.3.1 brokers")
@@ -185,11 +226,11 @@ def test_u4_an_error_has_kafkas_code_name_and_text(name, answer):
 
 def test_u5_up_to_version_1_some_may_succeed_and_others_fail():
     answer = results(("a", 0, "NONE"), ("b", 96, "no"), ("c", 31, ""))
-    updates = {name: FeatureUpdate(1) for name in "abcd"}
+    updates = {name: FeatureUpdate(1) for name in "abc"}
     with server(OLD, update=answer) as node, connect(node) as connection:
         found = connection.update_features(updates, Deadline(60), dry_run=False)
 
-    assert {"a": None, "d": None} == {name: error for name, error in found.items() if not error}
+    assert {"a": None} == {name: error for name, error in found.items() if not error}
     assert ("FEATURE_UPDATE_FAILED", "no") == (found["b"].name, found["b"].message)
     # Without words of its own an error has those of its kind.
     assert "not authorized" in found["c"].message
