@@ -460,7 +460,7 @@ def test_a_line_without_an_end_is_not_read_to_memory(tmp_path, monkeypatch):
     monkeypatch.setattr(_dump, "_MAX_LINE", 100)
     (tmp_path / "dump").write_bytes(gzip.compress(bytes(1000)))
 
-    with pytest.raises(SourceError, match=r"line 1: .* more than 100 bytes"):
+    with pytest.raises(SourceError, match=r"line 1: expected lines of at most 100 bytes, got a longer one"):
         list(read_dump(tmp_path / "dump"))
 
 
@@ -561,7 +561,7 @@ def test_a_segment_that_is_a_pipe_is_refused(made_up):
     """To read it waited for ever."""
     os.mkfifo(made_up / "__consumer_offsets-3" / f"{9:020}.log")
 
-    with pytest.raises(SourceError, match=r"expected segments, got .*9\.log, which is a pipe or a device and no file"):
+    with pytest.raises(SourceError, match=r"expected a regular file, got .*9\.log"):
         segments_source(made_up)
 
 

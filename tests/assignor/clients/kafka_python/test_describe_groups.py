@@ -508,7 +508,13 @@ ITSELF = Answer(coordinators=[Answer(error_code=0, host="a", port=1)])
 @pytest.mark.parametrize("groups", [[], [described("x"), described("y")]])
 def test_an_answer_without_the_group_is_an_error(cluster, groups):
     """It ended in a ValueError of an assignment."""
-    broker(cluster, "a:1", FindCoordinator=[ITSELF], DescribeGroups=[Answer(groups=groups)])
+    broker(
+        cluster,
+        "a:1",
+        FindCoordinator=[ITSELF],
+        ListGroups=[groups_of("x")],
+        DescribeGroups=[Answer(groups=groups)],
+    )
 
     with pytest.raises(Unreachable, match="a:1: expected the description of one group, got"):
         GroupLookup("a:1", timeout_seconds=0.1).group("x")
@@ -521,6 +527,7 @@ def test_a_limit_that_is_no_number_is_unknown(cluster, value):
         cluster,
         "a:1",
         FindCoordinator=[ITSELF],
+        ListGroups=[groups_of("x")],
         DescribeGroups=[of_class(described("x"))],
         DescribeConfigs=[configs],
     )
