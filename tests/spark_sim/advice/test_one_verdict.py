@@ -25,7 +25,7 @@ from spark_sim.search.cell_result import (
 )
 from spark_sim.search.records import UPGRADE_MATRIX
 from upgrade import Plan, Upgrade, advise
-from upgrade.plans import all_plans
+from upgrade.plans import all_plans, all_upgrades
 from upgrade.releases import RELEASES
 from upgrade.verdict import TopologyFacts, TopologyFeature, Verdict, guidance, topology_conditions
 
@@ -64,7 +64,7 @@ def guide():
 
 
 def test_every_plan_of_every_pair_is_there():
-    assert 37_630 == len(swept())
+    assert len(all_upgrades()) == len(swept())
     known = {result.upgrade for result, _ in swept()}
     for origin, target in (("2.8.2", "3.9.2"), ("4.3.1", "1.1.1")):
         assert known >= set(all_plans(RELEASES[origin], RELEASES[target]))
