@@ -29,4 +29,4 @@ def test_a_broker_advertises_the_levels_of_its_catalog(release: str, tools: Java
         found = client(cluster, Listener.BROKER).describe().supported
 
         assert dict(catalog_of(release.rpartition(".")[0]).supported_ranges()) == dict(found)
-        compare_reading(cluster, tools, "describe", "--bootstrap-server", "BROKER")
+        compare_reading(cluster, tools, "--bootstrap-server", "BROKER", "describe")
