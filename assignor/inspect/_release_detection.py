@@ -117,8 +117,8 @@ def format_ranges(releases: tuple[Release, ...]) -> str:
 
     >>> format_ranges(tuple(RELEASES[name] for name in ("2.0.0", "2.0.1", "2.8.2", "streams-assignor")))
     '2.0.0 to 2.0.1 or 2.8.2 or streams-assignor'
-    >>> format_ranges((*KAFKA_RELEASES[-2:], OURS))
-    '4.3.0 or newer, or streams-assignor'
+    >>> format_ranges((RELEASES["3.9.2"], *KAFKA_RELEASES[-2:], OURS)).partition(" or newer")
+    ('3.9.2 or 4.3.1', ' or newer', ', or streams-assignor')
     """
     runs = [_format_range(list(run)) for _, run in groupby(releases, key=lambda each: _run_key(each, releases))]
     return " or ".join(runs).replace(f"{_OR_NEWER} or ", f"{_OR_NEWER}, or ")

@@ -67,7 +67,9 @@ def advise_brokers(
     steps = tuple(
         evolve(step, source=f"none ({' and '.join(assumed)})") if step.release in concerned else step for step in steps
     )
-    rolls = [broker_release(name) for name in dict.fromkeys(step.release for step in steps if step.rolls)]
+    ends = {each.name: each for each in (origin, target)}  # one that is assumed is not in the table
+    rolled = dict.fromkeys(step.release for step in steps if step.rolls)
+    rolls = [ends[name] if name in ends else broker_release(name) for name in rolled]
     notes = (*upgrade_notes(origin, target, mode), *bad_releases(rolls, mode))
     return BrokerAdvice(origin.name, target.name, mode, steps, notes, assumed)
 

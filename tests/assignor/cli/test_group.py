@@ -20,6 +20,7 @@ from spark_sim.cli.main import cli
 from subscription_codec import TaskId, TopicPartition
 from tests.assignor.inspect.described_groups import broker_assigned, group, member, of_range
 from upgrade.features.client.errors import ApiError, Unreachable
+from upgrade.releases import NEWEST
 
 BROKER = ("--bootstrap-servers", "a:1")
 FINE = member("a", active="0_0")
@@ -496,8 +497,8 @@ def test_a_release_newer_than_the_table_may_be_assumed(run, lookup):
 
     assert 3 == done.exit_code
     assert "app may be on 4.9.0: all 2 members on 4.9.0" in done.stdout
-    assert "note: 4.9 is newer than this version knows (4.3.1); it is assumed to behave like 4.3.1" in done.stderr
-    assert "--assume 4.3 treats it like 4.3.1" in run("app", *BROKER, "--wait", "release=4.9").stderr
+    assert f"note: 4.9 is newer than this version knows ({NEWEST}); it is assumed to behave like 4.3.1" in done.stderr
+    assert f"--assume {NEWEST.line} treats it like {NEWEST}" in run("app", *BROKER, "--wait", "release=4.9").stderr
 
 
 # -- after a restart -------------------------------------------------------------------------------------------------

@@ -627,7 +627,9 @@ def test_a_member_with_partitions_of_topics_that_it_does_not_subscribe_to_is_a_p
 
     assert ["not-subscribed"] == codes(found)
     assert ("61000000",) == found.findings[0].members
-    assert "61000000 has partitions of orders and does not subscribe to it" in finding_text(found.findings[0])
+    assert "app-a (10.0.0.1, 61000000) has partitions of orders and does not subscribe to it" in finding_text(
+        found.findings[0]
+    )
 
 
 def test_members_that_rejoin_at_once_are_noticed_with_the_reason():
@@ -635,10 +637,11 @@ def test_members_that_rejoin_at_once_are_noticed_with_the_reason():
     notices = [finding_text(each) for each in found.findings if each.code == "rejoins"]
 
     assert [
-        "61000000 rejoins at once: the leader asks it to, because it waits for a task of another member; if this "
-        "lasts, the group does not settle",
-        "62000000 rejoins at once: it has to revoke partitions; if this lasts, the group does not settle",
-        "63000000 rejoins at once: it changes its version; if this lasts, the group does not settle",
+        "app-a (10.0.0.1, 61000000) rejoins at once: the leader asks it to, because it waits for a task of another "
+        "member; if this lasts, the group does not settle",
+        "app-b (10.0.0.1, 62000000) rejoins at once: it has to revoke partitions; if this lasts, the group does not "
+        "settle",
+        "app-c (10.0.0.1, 63000000) rejoins at once: it changes its version; if this lasts, the group does not settle",
     ] == notices
 
 

@@ -186,5 +186,5 @@ def test_a_response_may_arrive_in_pieces() -> None:
     assert b"answer" == _broker_connection.exchange(Socket(b"\0\0\0\6answer"), b"")
     with pytest.raises(ConnectionError):
         _broker_connection.exchange(Socket(b"\0\0\0\7answer"), b"")
-    with pytest.raises(ConnectionError, match="expected a response of at most 100000000 bytes"):
+    with pytest.raises(ConnectionError, match="expected a response of at most 104,857,600 bytes"):
         _broker_connection.exchange(Socket(b"\x7f\xff\xff\xffanswer"), b"")
