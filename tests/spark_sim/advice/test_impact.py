@@ -332,7 +332,7 @@ def test_a_terminal_shows_what_takes_so_long(monkeypatch):
     """It was silent for 8 to 13 seconds."""
     screen = StringIO()
     monkeypatch.setattr(
-        "spark_sim.cli.planning.impact.Console",
+        "spark_sim.cli.planning.impact.SafeConsole",
         lambda **_keywords: Console(file=screen, force_terminal=True, width=100),
     )
 

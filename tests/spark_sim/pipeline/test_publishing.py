@@ -81,8 +81,8 @@ TENSORBOARD = ("runs/events.out.tfevents", b"\x18\x00")
         ("report.html/index.html", "mine"),
         ("upgrades", "a file in place of a table"),
         (".draft-mine/notes", "mine"),
-        (f"{draft_name()}/notes", "mine"),
-        (f"{draft_name()}/new/notes", "mine"),
+        (f".draft-{32 * '1'}/notes", "mine"),
+        (f".draft-{32 * '2'}/new/notes", "mine"),
     ],
 )
 def test_a_sweep_refuses_what_no_sweep_wrote_and_names_it(tmp_path, path, given, fresh):
