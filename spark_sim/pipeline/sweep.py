@@ -31,6 +31,7 @@ from attrs import frozen
 from spark_sim.pipeline._local import local_engine
 from spark_sim.pipeline.folder import EXPORTS, PARQUET, REPORT, open_folder
 from spark_sim.pipeline.spark.executor import spark_engine
+from spark_sim.pipeline.spark.paths import folder_uri
 from spark_sim.pipeline.spark.session import failure_reason
 from spark_sim.pipeline.suites import (
     FinishedSweep,
@@ -180,7 +181,7 @@ def _engine(
     master: str, out: str | Path, folder: Path | None, storage_format: str, log: Log, settings: Mapping[str, str]
 ) -> Iterator[SweepEngine]:
     if master != PROCESSES:
-        uri = str(out).rstrip("/") if folder is None else folder.absolute().as_uri()
+        uri = str(out).rstrip("/") if folder is None else folder_uri(folder)
         with spark_engine(master, uri, storage_format, log, settings) as engine:
             yield engine
     elif folder is not None:

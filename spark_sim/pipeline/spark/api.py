@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from spark_sim.pipeline.folder import PARQUET
 from spark_sim.pipeline.spark.executor import engine_of
+from spark_sim.pipeline.spark.paths import to_read
 from spark_sim.pipeline.spark.session import ship_packages
 from spark_sim.pipeline.suites import SUITES, Suite
 from spark_sim.pipeline.sweep import sweep_with
@@ -45,7 +46,7 @@ def sweep(
     ship_packages(spark)
     with engine_of(spark, out.rstrip("/"), storage_format) as engine:
         sweep_with(engine, suite, None, out, on_progress=on_progress)
-    return {name: spark.read.format(storage_format).load(f"{out.rstrip('/')}/{name}") for name in TABLES}
+    return {name: spark.read.format(storage_format).load(to_read(f"{out.rstrip('/')}/{name}")) for name in TABLES}
 
 
 def register(spark: SparkSession) -> None:

@@ -18,6 +18,7 @@ from uuid import uuid4
 
 from attrs import evolve, frozen
 
+from spark_sim.pipeline.spark.paths import folder_uri, to_read
 from spark_sim.pipeline.spark.session import error_line, interrupt_without_cancelling, spark_errors, spark_session
 from spark_sim.pipeline.tables.engine import SweepEngine, TableStore
 from spark_sim.pipeline.tables.parquet import VERIFY_IN_SPARK
@@ -120,7 +121,7 @@ class SparkTables(TableStore):
         try:
             reader = self.spark.read if opens_files else self.spark.read.schema(table.ddl())
             reader = reader.options(**VERIFY_IN_SPARK)
-            found = reader.format(self.storage_format).load(f"{self.out}/{table.name}{part}")
+            found = reader.format(self.storage_format).load(to_read(f"{self.out}/{table.name}{part}"))
             names = found.columns  # over Spark Connect only this asks the server
         except AnalysisException as error:
             if error.getCondition() in {"PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA"}:
@@ -198,7 +199,7 @@ class SparkTables(TableStore):
 
     def within(self, folder: Path) -> SparkTables | None:
         """Return the tables in a local folder."""
-        return evolve(self, out=folder.absolute().as_uri()) if self.storage_format in FILE_FORMATS else None
+        return evolve(self, out=folder_uri(folder)) if self.storage_format in FILE_FORMATS else None
 
     def write(self, rows: KindRows, units: TableStore) -> None:
         """Replace the tables."""
@@ -261,7 +262,7 @@ class SparkTables(TableStore):
             return
         files = self.spark.read.format("binaryFile").option("recursiveFileLookup", "true")
         try:
-            names = files.load(f"{self.out}/{table.name}").select("path")
+            names = files.load(to_read(f"{self.out}/{table.name}")).select("path")
             foreign = names.where(~names["path"].rlike(_PART)).limit(1).collect()
         except spark_errors() as error:
             if "PATH_NOT_FOUND" in str(error):

@@ -1,0 +1,27 @@
+"""Paths of Spark. Hadoop's ``Path`` takes a text as it is, so ``as_uri``, which escapes, names another folder."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final
+
+_GLOB: Final = re.compile(r"[\\{}\[\]*?]")
+
+
+def folder_uri(folder: Path) -> str:
+    """Return the URI under which Spark writes into a local folder.
+
+    >>> folder_uri(Path("/data/my sweeps[1]"))
+    'file:///data/my sweeps[1]'
+    """
+    return f"file://{folder.absolute()}"
+
+
+def to_read(uri: str) -> str:
+    r"""Return the path that Spark reads at a URI: to read, it takes a path for a pattern.
+
+    >>> print(to_read("file:///data/my sweeps[1]"))
+    file:///data/my sweeps\[1\]
+    """
+    return _GLOB.sub(r"\\\g<0>", uri)
