@@ -132,14 +132,16 @@ def run(name: str, environment: Mapping[str, str]) -> Result:
             report = Path(folder, "junit.xml")
             with_report = (*command, f"--junit-xml={report}") if "pytest" in command else command
             status = _status(with_report, environment)
-            has_report = report.exists()
-            for outcome, test, reason in _outcomes(report) if has_report else ():
-                counts[outcome] += 1
-                skipped.update([reason] if outcome == "skipped" else ())
-                failures.extend([test] if outcome == "failed" else ())
-        if not has_report and (status or not _has_pytest(name)):
-            counts["failed" if status else "passed"] += 1
-            failures.extend([f"status {status}: {' '.join(command)}"] if status else ())
+            found = list(_outcomes(report)) if report.exists() else []
+        for outcome, test, reason in found:
+            counts[outcome] += 1
+            skipped.update([reason] if outcome == "skipped" else ())
+            failures.extend([test] if outcome == "failed" else ())
+        if status and not any(outcome == "failed" for outcome, _, _ in found):  # it ended before its tests did
+            counts["failed"] += 1
+            failures.append(f"status {status}: {' '.join(command)}")
+        elif not status and not _has_pytest(name):
+            counts["passed"] += 1
     return Result(
         part=name,
         commit=_git("rev-parse", "--short", "HEAD") + ("" if not _git("status", "--porcelain") else ", changed"),
