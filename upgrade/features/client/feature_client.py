@@ -93,6 +93,8 @@ class FeatureClient:
         while refused is None or deadline.remaining > _RETRY_SECONDS:
             try:
                 with self._connect_to_controller(deadline) as connection:
+                    if refused is not None and deadline.remaining <= _RETRY_SECONDS:
+                        break  # a request that nobody waits for would leave the outcome open
                     return connection.update_features(updates, deadline, dry_run=dry_run)
             except ApiError as error:
                 if error.code != Code.NOT_CONTROLLER.value:

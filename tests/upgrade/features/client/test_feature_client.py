@@ -1,6 +1,8 @@
 """The client: which node it asks, wrong or missing answers, and deadlines."""
 
 import logging
+import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -16,6 +18,7 @@ from tests.upgrade.features.client.server import (
     results,
     text,
 )
+from upgrade.features.client import connection, feature_client
 from upgrade.features.client.errors import (
     ApiError,
     ClusterError,
@@ -136,12 +139,40 @@ def test_u3_it_goes_on_to_the_next_controller():
         assert [2, 2, 2] == node.updates
 
 
+@pytest.fixture(name="advance")
+def fixture_advance(monkeypatch):
+    """Advances the clock of a client; each of its sleeps advances it by a minute."""
+    ahead = []
+    monkeypatch.setattr(connection, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + sum(ahead)))
+    monkeypatch.setattr(feature_client, "time", SimpleNamespace(sleep=lambda _: ahead.append(60)))
+    return ahead.append
+
+
+@pytest.mark.usefixtures("advance")
 def test_u3_but_only_until_the_deadline():
     with Server(CONTROLLER | {UPDATE_FEATURES: NOT_CONTROLLER}) as node:
         with pytest.raises(FeatureUpdateFailed, match=MESSAGE):
-            to(node, Listener.CONTROLLER, seconds=2).update(UPDATE)
+            to(node, Listener.CONTROLLER, seconds=120).update(UPDATE)
 
-        assert node.updates
+        assert [2, 2] == node.updates
+
+
+def test_an_update_that_nobody_waits_for_is_not_sent(advance, monkeypatch):
+    """It was sent with a timeout of 0 ms, and its outcome was unknown."""
+    connect = FeatureClient._connect_to_controller
+    with Server(CONTROLLER | {UPDATE_FEATURES: NOT_CONTROLLER}) as node:
+
+        def connect_slowly(client, deadline):
+            connected = connect(client, deadline)
+            if node.updates:
+                advance(120)
+            return connected
+
+        monkeypatch.setattr(FeatureClient, "_connect_to_controller", connect_slowly)
+        with pytest.raises(FeatureUpdateFailed, match=MESSAGE):
+            to(node, Listener.CONTROLLER, seconds=120).update(UPDATE)
+
+        assert [2] == node.updates
 
 
 def test_an_election_is_waited_for():
