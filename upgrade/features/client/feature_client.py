@@ -94,7 +94,7 @@ class FeatureClient:
             try:
                 with self._connect_to_controller(deadline) as connection:
                     if refused is not None and deadline.remaining <= _RETRY_SECONDS:
-                        break  # a request that nobody waits for would leave the outcome open
+                        break  # a request without time for its answer leaves the outcome open
                     return connection.update_features(updates, deadline, dry_run=dry_run)
             except ApiError as error:
                 if error.code != Code.NOT_CONTROLLER.value:

@@ -157,7 +157,7 @@ def test_u3_but_only_until_the_deadline():
         assert [2, 2] == node.updates
 
 
-def test_an_update_that_nobody_waits_for_is_not_sent(advance, monkeypatch):
+def test_an_update_is_not_sent_again_at_its_deadline(advance, monkeypatch):
     """It was sent with a timeout of 0 ms, and its outcome was unknown."""
     connect = FeatureClient._connect_to_controller
     with Server(CONTROLLER | {UPDATE_FEATURES: NOT_CONTROLLER}) as node:
