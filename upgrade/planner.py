@@ -83,6 +83,10 @@ class Advice:
     """The verdict, and the conditions on which it depends."""
     assumed: tuple[str, ...] = ()
     """What was assumed of releases that the table lacks: the plan is none that was checked or that has sources."""
+    patch_levels: tuple[str, ...] = ()
+    """For which release a spelling without a known patch level was taken, if its candidates differ for this plan."""
+    notes: tuple[str, ...] = ()
+    """How the spellings of the two releases were read."""
 
     @property
     def checked(self) -> CheckedScope:
@@ -101,6 +105,7 @@ class Advice:
             "warnings": [str(warning) for warning in self.warnings],
             "hazards": [hazard.as_json() for hazard in self.hazards],
             "assumed": list(self.assumed),
+            "patch_levels": list(self.patch_levels),
             **self.checked.as_json(),
         }
         return plain | ({"via": self.via} if self.via else {})

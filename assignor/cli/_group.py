@@ -250,7 +250,7 @@ def _condition(wanted: str, assume: str | None) -> Condition:
             return EMPTY_CONDITION
         case ("release", "=", name) if name:
             try:
-                return release_condition(name, resolve_release(name, assume))
+                return release_condition(resolve_release(name, assume))
             except UpgradeError as error:
                 raise click.BadParameter(str(error), param_hint="--wait") from error
     raise click.BadParameter(f"expected stable, empty or release=RELEASE, got {wanted!r}", param_hint="--wait")

@@ -28,12 +28,13 @@ from spark_sim.cli._plan_hazards import (
 from spark_sim.cli._plan_markdown import runbook
 from spark_sim.cli.planning.impact import estimate_impact, impact_lines
 from spark_sim.cli.planning.streams_protocol import ProtocolOptions, ProtocolPlan, plan_protocol, protocol_options
-from upgrade import Advice, Plan, Release, Upgrade, UpgradeError, advise
+from upgrade import Advice, Plan, Release, Upgrade, UpgradeError
 from upgrade.brokers.planner import advise_brokers, advise_persistent_metadata
 from upgrade.brokers.protocol_versions import BrokerRelease, MetadataMode, broker_release, version_named
 from upgrade.brokers.steps import BrokerAdvice
 from upgrade.hazards import TopologyChange
 from upgrade.input_values import InvalidInput, read_text
+from upgrade.patch_levels import advise_between, is_same_release
 from upgrade.releases import ResolvedRelease, resolve_release
 from upgrade.verdict import (
     UNKNOWN_TOPOLOGY,
@@ -133,7 +134,9 @@ def plan(
 ) -> None:
     """Print the ordered steps of the safe upgrade FROM one release TO another.
 
-    A release is a number (1.1.1), a line (1.1, its newest release), streams-assignor or simulated-4.
+    A release is a number (1.1.1), a line (1.1, its newest release), a vendor's name (cp-7.6, 3.6.0.redhat-00003),
+    streams-assignor or simulated-4. If a name leaves the patch level open (7.6.1-ccs, 3.7.x), the worst release of the
+    line counts.
 
     The first line has the verdict. "safe-if" names what the application must not have; --without or --topology answers
     it. Exit status 1 if the topology makes the plan unsafe.
@@ -255,11 +258,12 @@ def _print_group_plan(
     output: str,
 ) -> None:
     """Print the plan, and what a group of this size sees of it; `group` is None if its size is not given."""
-    notes = [*origin.notes, *target.notes]
-    if origin.release == target.release:
+    if is_same_release(origin, target):
+        notes = list(dict.fromkeys((*origin.reading, *target.reading)))
         _print_same_release(origin.release, notes, change, offline=offline, output=output)
         return
-    advice = advise(origin.release, target.release, offline=offline, facts=facts)
+    advice = advise_between(origin, target, offline=offline, facts=facts)
+    notes = list(advice.notes)
     checked = advice.checked.with_topologies() if change else advice.checked
     is_rolled_apart = change is not None and not change.is_compatible and advice.plan is not Plan.OFFLINE
     if is_rolled_apart:
@@ -279,7 +283,8 @@ def _print_group_plan(
         click.echo(_rendered(advice.as_json() | further, output))
     else:
         is_static = group is not None and group["static"] and not offline
-        static = static_verdict_lines(origin.release, target.release) if is_static else ()
+        hops = advice.guidance.hops
+        static = static_verdict_lines(hops[0].origin, hops[-1].target) if is_static else ()
         parts = (
             (_advice_text(advice, notes[is_rolled_apart:], static, do_not_roll=is_rolled_apart),),
             change.lines() if change else (),
@@ -375,7 +380,7 @@ def _verdict_text(advice: Advice, *, do_not_roll: bool) -> str:
 
 def _advice_text(advice: Advice, notes: Iterable[str], static: Iterable[str], *, do_not_roll: bool = False) -> str:
     verdict = f"{advice.origin} to {advice.target}: {_verdict_text(advice, do_not_roll=do_not_roll)}"
-    lines = ["; ".join((verdict, *advice.assumed)), *static, ""]
+    lines = ["; ".join((verdict, *advice.assumed, *advice.patch_levels)), *static, ""]
     for number, step in enumerate(advice.steps, 1):
         lines += [f"{number}. {step.do}", f"   why:        {step.why}", f"   if skipped: {step.if_skipped}"]
         lines += [*way_back_lines(step), ""]

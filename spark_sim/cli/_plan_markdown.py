@@ -33,7 +33,8 @@ def _lines(plain: Mapping[str, Any]) -> Iterator[str]:
             yield f"  - way back: {back['verdict']}: {back['how']}"
     yield from _section("What survives", map(_survival, plain.get("survives", ())))
     yield from _section("Hazards beyond the metadata", map(_hazard, plain.get("hazards", ())))
-    yield from _section("Notes", (f"- {each}" for each in (*plain.get("notes", ()), *plain.get("warnings", ()))))
+    notes = [each for key in ("patch_levels", "notes", "warnings") for each in plain.get(key, ())]
+    yield from _section("Notes", (f"- {each}" for each in notes))
     yield from _section("Checked", (f"- {each}" for each in plain.get("checked", ())))
     yield from _section("Not checked", (f"- [ ] {each}" for each in plain.get("not_checked", ())))
 

@@ -124,14 +124,14 @@ BAD_RELEASES: Final = (
         "KAFKA-20254, upgrade notes of 4.2",
     ),
 )
-"""A line without a patch level counts as its first release, which is the worst of it."""
+"""A line, and a patch level that is not known, counts as the first release, which is the worst of it."""
 
 
 def bad_releases(rolls: Iterable[BrokerRelease], mode: MetadataMode) -> Iterator[str]:
     """Yield the known bugs of the releases to which brokers are bounced, each with the release that has the fix."""
     for release in rolls:
         for bug in BAD_RELEASES:
-            if bug.since <= release.number < bug.fixed and mode in bug.modes:
+            if bug.since <= release.known_number < bug.fixed and mode in bug.modes:
                 fixed = ".".join(map(str, bug.fixed))
                 yield f"{release}: {bug.text}; take {fixed} or later ({bug.source})"
 

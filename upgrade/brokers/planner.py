@@ -61,7 +61,8 @@ def advise_brokers(
             _upgrade_steps(origin, target, mode, level) if up else _downgrade_steps(origin, target, mode, level)
         )
     except NoUpgradePath as reason:
-        return BrokerAdvice(origin.name, target.name, mode, (), (str(reason),), _assumptions(origin, target))
+        why = (str(reason), *origin.reading, *target.reading)
+        return BrokerAdvice(origin.name, target.name, mode, (), why, _assumptions(origin, target))
     assumed = _assumptions(origin, target)
     concerned = {step.release for step in steps} if origin.assumed_like else {target.name} if assumed else set()
     steps = tuple(
@@ -70,7 +71,11 @@ def advise_brokers(
     ends = {each.name: each for each in (origin, target)}  # one that is assumed is not in the table
     rolled = dict.fromkeys(step.release for step in steps if step.rolls)
     rolls = [ends[name] if name in ends else broker_release(name) for name in rolled]
-    notes = (*upgrade_notes(origin, target, mode), *bad_releases(rolls, mode))
+    notes = (
+        *dict.fromkeys((*origin.reading, *target.reading)),
+        *upgrade_notes(origin, target, mode),
+        *bad_releases(rolls, mode),
+    )
     return BrokerAdvice(origin.name, target.name, mode, steps, notes, assumed)
 
 

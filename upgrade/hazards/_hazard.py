@@ -37,8 +37,8 @@ class ReleaseRange:
         """Whether a release of Kafka is one of these; our own are none of Kafka's."""
         return (
             release.kafka_name is not None
-            and self.since <= release.number
-            and (not self.before or release.number < self.before)
+            and self.since <= release.known_number
+            and (not self.before or release.known_number < self.before)
         )
 
     def __str__(self) -> str:

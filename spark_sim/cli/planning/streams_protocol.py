@@ -161,7 +161,7 @@ def plan_protocol(
         absent=absent,
         nodes=None if text is None else parse_topology_description(text, str(topology)),
         settings=settings,
-        broker=release_named(options.broker_release).number if options.broker_release else None,
+        broker=release_named(options.broker_release).known_number if options.broker_release else None,
     )
     known = UNKNOWN_TOPOLOGY if text is None else facts_of_topology(text, str(topology))
     known = evolve(known, absent=known.absent | features)

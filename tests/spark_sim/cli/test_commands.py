@@ -82,6 +82,28 @@ def test_replay_may_assume_what_a_newer_release_behaves_like(scenario):
     assert (0, "note: 4.9.0 is assumed to behave like 4.3.1\n") == (done.exit_code, done.stderr)
 
 
+@pytest.mark.parametrize(
+    ("scenario", "taken"),
+    [
+        ("A@3.9 B@3.9 | bounce A>8.2.1-ccs B>8.2.1-ccs,upgrade.from=3.9", "it is taken for 4.2.0"),
+        ("1@cp-7.9 2@cp-7.9 level 3.9 | bounce 1>4.1.x.kraft 2>4.1.x.kraft", "it is taken for 4.1.0"),
+        ("A@cp-8.2 B@cp-8.2 group cp-8.2 tasks=2 | start A | settle", "it is taken for 4.2.0"),
+    ],
+)
+def test_replay_takes_a_vendors_release_for_the_first_of_its_line_and_says_so(scenario, taken):
+    done = run(replay, "--summary", scenario)
+
+    assert 0 == done.exit_code, done.output
+    assert taken in done.stderr
+
+
+def test_replay_refuses_a_number_of_confluent_platform_even_if_it_may_assume():
+    done = run(replay, "--summary", "--assume", "4.3", "A@3.9 B@3.9 | bounce A>8.3 B>8.3")
+
+    assert 2 == done.exit_code
+    assert "for Confluent Platform write cp-8.3 (Kafka 4.3)" in done.output
+
+
 def test_replay_explains_step_by_step():
     lines = run(replay, UNSAFE).output.splitlines()
 
