@@ -4,7 +4,9 @@ Facts are rows of one table, each with its source and with what was run. A hazar
 """
 
 from upgrade.hazards._checked import CheckedScope, scope_of
-from upgrade.hazards._hazard import NOT_RUN, Hazard, HazardSubject, ReleaseRange
+from upgrade.hazards._guide_entries import Guide, GuideEntry, PassedEntries, Rule, entries_between, guide_entries
+from upgrade.hazards._hazard import NOT_RUN, Hazard, HazardSubject, ReleaseRange, Severity
+from upgrade.hazards._known_bugs import KNOWN_BUGS, KnownBug
 from upgrade.hazards._stores import STORE_FORMATS, StoreFormat
 from upgrade.hazards._table import HAZARDS, hazards_between, static_downgrade
 from upgrade.hazards._topologies import TopologyChange, compare_topologies, parse_subtopologies
@@ -12,12 +14,19 @@ from upgrade.hazards._way_back import StepKind, WayBack, WayBackVerdict, assumpt
 
 __all__ = [
     "HAZARDS",
+    "KNOWN_BUGS",
     "NOT_RUN",
     "STORE_FORMATS",
     "CheckedScope",
+    "Guide",
+    "GuideEntry",
     "Hazard",
     "HazardSubject",
+    "KnownBug",
+    "PassedEntries",
     "ReleaseRange",
+    "Rule",
+    "Severity",
     "StepKind",
     "StoreFormat",
     "TopologyChange",
@@ -25,6 +34,8 @@ __all__ = [
     "WayBackVerdict",
     "assumptions_of",
     "compare_topologies",
+    "entries_between",
+    "guide_entries",
     "hazards_between",
     "parse_subtopologies",
     "scope_of",

@@ -26,31 +26,59 @@ class HazardSubject(enum.Enum):
     TASK_IDS = "task ids"
 
 
+class Severity(enum.Enum):
+    """What a hazard does to a group, the worst first."""
+
+    STOPS = "stops"
+    """Members do not start, end, or never settle."""
+    LOSES = "loses"
+    """Data is lost, duplicated or wrong."""
+    WAITS = "waits"
+    """Stores are restored, or pauses are longer."""
+    CHANGES = "changes"
+    """A default, a name or a metric is another one."""
+
+
 @frozen
 class ReleaseRange:
-    """Releases of Kafka from ``since`` to before ``before``; empty tuples are no limits."""
+    """Releases of Kafka from ``since`` to before ``before``; empty tuples are no limits.
+
+    A change that was ported to older lines has ``backports``: a release from one of them to the end of its line is on
+    the other side of the limits.
+    """
 
     since: tuple[int, ...] = ()
     before: tuple[int, ...] = ()
+    backports: tuple[tuple[int, ...], ...] = ()
 
     def __contains__(self, release: Release) -> bool:
         """Whether a release of Kafka is one of these; our own are none of Kafka's."""
-        return (
-            release.kafka_name is not None
-            and self.since <= release.known_number
-            and (not self.before or release.known_number < self.before)
-        )
+        number = release.known_number
+        if release.kafka_name is None:
+            return False
+        between = self.since <= number and (not self.before or number < self.before)
+        return between != any(port[:-1] == number[: len(port) - 1] and port <= number for port in self.backports)
 
     def __str__(self) -> str:
         """Name the limits.
 
         >>> print(ReleaseRange(before=(4, 0)), ReleaseRange((4, 0)), ReleaseRange((4, 1), (4, 1, 1)), sep=", ")
         before 4.0, 4.0 and later, 4.1 to before 4.1.1
+        >>> print(ReleaseRange((2, 8), backports=((2, 6, 2), (2, 7, 1))))
+        2.8 and later, and of their lines 2.6.2, 2.7.1 and later
+        >>> print(ReleaseRange(before=(2, 8), backports=((2, 6, 2), (2, 7, 1))))
+        before 2.8, but of their lines not 2.6.2, 2.7.1 and later
         """
         since, before = (".".join(map(str, number)) for number in (self.since, self.before))
         if self.since and self.before:
-            return f"{since} to before {before}"
-        return f"{since} and later" if since else f"before {before}" if before else "any"
+            limits = f"{since} to before {before}"
+        else:
+            limits = f"{since} and later" if since else f"before {before}" if before else "any"
+        if not self.backports:
+            return limits
+        ports = ", ".join(".".join(map(str, port)) for port in self.backports)
+        outside = all(port < self.since for port in self.backports)
+        return f"{limits}, {'and of their lines' if outside else 'but of their lines not'} {ports} and later"
 
 
 @frozen(kw_only=True)
@@ -60,6 +88,7 @@ class Hazard:
     name: str
     """Unique; stays the same when the wording changes."""
     about: HazardSubject
+    severity: Severity
     origins: ReleaseRange = ReleaseRange()
     targets: ReleaseRange = ReleaseRange()
     applies_to: str
@@ -88,6 +117,7 @@ class Hazard:
         return {
             "name": self.name,
             "about": self.about.value,
+            "severity": self.severity.value,
             "from": str(self.origins),
             "to": str(self.targets),
             "applies_to": self.applies_to,

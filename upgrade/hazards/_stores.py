@@ -11,7 +11,7 @@ from typing import Final
 
 from attrs import frozen
 
-from upgrade.hazards._hazard import Hazard, HazardSubject, ReleaseRange
+from upgrade.hazards._hazard import Hazard, HazardSubject, ReleaseRange, Severity
 from upgrade.releases import Release
 
 EMPTY_DIRECTORY: Final = "start each member with an empty state directory, and it restores from the changelogs"
@@ -41,6 +41,7 @@ class StoreFormat:
         yield Hazard(
             name=f"stores-of-{self.line}-unreadable",
             about=HazardSubject.STORES,
+            severity=Severity.STOPS,
             origins=after,
             targets=before,
             applies_to="stores on disk (RocksDB)",
@@ -52,6 +53,7 @@ class StoreFormat:
         yield Hazard(
             name=f"stores-converted-by-{self.line}",
             about=HazardSubject.STORES,
+            severity=Severity.CHANGES,
             origins=before,
             targets=after,
             applies_to="stores on disk (RocksDB)",
