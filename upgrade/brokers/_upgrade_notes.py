@@ -141,3 +141,12 @@ def upgrade_notes(origin: BrokerRelease, target: BrokerRelease, mode: MetadataMo
     for note in UPGRADE_NOTES:
         if origin.number < note.since <= target.number and mode in note.modes:
             yield f"{note.text} ({note.source})"
+
+
+def notes_read(origin: BrokerRelease, target: BrokerRelease, mode: MetadataMode) -> str:
+    """Say which upgrade notes were read between two releases, in either direction, and how many facts they have."""
+    older, newer = sorted((origin, target), key=lambda release: release.number)
+    facts = [note for note in UPGRADE_NOTES if older.number < note.since <= newer.number and mode in note.modes]
+    number = f"{len(facts) or 'no'} {'fact' if len(facts) == 1 else 'facts'} for operators"
+    bugs = sum(mode in bug.modes for bug in BAD_RELEASES)
+    return f"Kafka's upgrade notes after {older} up to {newer} ({number}), {bugs} known bugs of brokers"

@@ -15,7 +15,7 @@ from typing import Final
 from attrs import evolve
 
 from upgrade.brokers import _kraft, _zookeeper
-from upgrade.brokers._upgrade_notes import bad_releases, upgrade_notes
+from upgrade.brokers._upgrade_notes import bad_releases, notes_read, upgrade_notes
 from upgrade.brokers._zookeeper_migration import migration_steps
 from upgrade.brokers.drafts.persistent_metadata_version import persistent_metadata_rolls
 from upgrade.brokers.protocol_versions import OLDEST_KRAFT, BrokerRelease, MetadataMode, ProtocolVersion, broker_release
@@ -62,7 +62,8 @@ def advise_brokers(
         )
     except NoUpgradePath as reason:
         why = (str(reason), *origin.reading, *target.reading)
-        return BrokerAdvice(origin.name, target.name, mode, (), why, _assumptions(origin, target))
+        read = notes_read(origin, target, mode)
+        return BrokerAdvice(origin.name, target.name, mode, (), why, _assumptions(origin, target), read)
     assumed = _assumptions(origin, target)
     concerned = {step.release for step in steps} if origin.assumed_like else {target.name} if assumed else set()
     steps = tuple(
@@ -76,7 +77,7 @@ def advise_brokers(
         *upgrade_notes(origin, target, mode),
         *bad_releases(rolls, mode),
     )
-    return BrokerAdvice(origin.name, target.name, mode, steps, notes, assumed)
+    return BrokerAdvice(origin.name, target.name, mode, steps, notes, assumed, notes_read(origin, target, mode))
 
 
 def _assumptions(*releases: BrokerRelease) -> tuple[str, ...]:

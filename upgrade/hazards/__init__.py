@@ -3,9 +3,17 @@
 Facts are rows of one table, each with its source and with what was run. A hazard is information: it changes no verdict.
 """
 
-from upgrade.hazards._checked import CheckedScope, scope_of
+from upgrade.hazards._checked import CheckedScope, ReadGuides, scope_of
 from upgrade.hazards._guide_entries import Guide, GuideEntry, PassedEntries, Rule, entries_between, guide_entries
-from upgrade.hazards._hazard import NOT_RUN, Hazard, HazardSubject, ReleaseRange, Severity
+from upgrade.hazards._hazard import (
+    NOT_RUN,
+    Hazard,
+    HazardSubject,
+    ReleaseRange,
+    Severity,
+    count_by_severity,
+    order_hazards,
+)
 from upgrade.hazards._known_bugs import KNOWN_BUGS, KnownBug
 from upgrade.hazards._stores import STORE_FORMATS, StoreFormat
 from upgrade.hazards._table import HAZARDS, hazards_between, static_downgrade
@@ -24,6 +32,7 @@ __all__ = [
     "HazardSubject",
     "KnownBug",
     "PassedEntries",
+    "ReadGuides",
     "ReleaseRange",
     "Rule",
     "Severity",
@@ -34,9 +43,11 @@ __all__ = [
     "WayBackVerdict",
     "assumptions_of",
     "compare_topologies",
+    "count_by_severity",
     "entries_between",
     "guide_entries",
     "hazards_between",
+    "order_hazards",
     "parse_subtopologies",
     "scope_of",
     "source_of",

@@ -20,7 +20,11 @@ def test_it_prints_the_steps_with_their_way_back_and_their_source():
     assert (
         "   way back:   open: bounce every broker to 2.0.1 again\n   source:     upgrade notes of 2.8" in result.output
     )
-    assert result.output.splitlines()[-1].startswith("note: ")
+    assert result.output.splitlines()[-3].startswith("note: ")
+    assert result.output.splitlines()[-1].startswith(
+        "checked: protocol versions, feature levels, ZooKeeper and KRaft, what each step raises, Kafka's upgrade notes "
+        "after 2.0.1 up to 2.8.2 (3 facts for operators), "
+    )
 
 
 def test_one_roll_is_one():
@@ -81,4 +85,6 @@ def test_a_wrong_argument_gives_one_error_line(arguments, error):
 
 
 def test_the_plan_of_a_group_names_its_bridge_release():
-    assert run("2.3.1", "4.3.1").output.startswith("2.3.1 to 4.3.1: safe: three rolling bounces, through 3.9.2\n")
+    assert run("2.3.1", "4.3.1").output.startswith(
+        "2.3.1 to 4.3.1: safe for the metadata: three rolling bounces, through 3.9.2; "
+    )

@@ -12,7 +12,7 @@ from typing import Final
 from attrs import evolve
 
 from upgrade.errors import UpgradeError
-from upgrade.hazards import WayBackVerdict
+from upgrade.hazards import WayBackVerdict, order_hazards
 from upgrade.planner import Advice, advise
 from upgrade.plans import Plan, Upgrade
 from upgrade.releases import Release, ResolvedRelease
@@ -67,9 +67,7 @@ def advise_between(
         if older != last and _outcome(advise(older, last, offline=offline, facts=facts)) != outcomes[first, last]
     ]
     codes = {warning.code for warning in worst.warnings}
-    names = {hazard.name for hazard in worst.hazards}
     warnings = (each for plan in plans.values() for each in plan.warnings if each.code not in codes)
-    hazards = (each for plan in plans.values() for each in plan.hazards if each.name not in names)
     return evolve(
         worst,
         notes=(
@@ -84,7 +82,7 @@ def advise_between(
         ),
         patch_levels=tuple(_worst_text(end, taken) for end, taken, differ in opened if differ),
         warnings=(*worst.warnings, *dict.fromkeys(warnings)),
-        hazards=(*worst.hazards, *dict.fromkeys(hazards)),
+        hazards=order_hazards(hazard for plan in (worst, *plans.values()) for hazard in plan.hazards),
     )
 
 
@@ -125,7 +123,7 @@ def _outcome(plan: Advice) -> tuple[object, ...]:
         tuple((hop.plan, hop.upgrade_from) for hop in found.if_met),
         tuple((step.do.code, step.way_back.verdict) for step in plan.steps),
         frozenset(warning.code for warning in plan.warnings),
-        frozenset(hazard.name for hazard in plan.hazards),
+        frozenset(name for hazard in plan.hazards for name in hazard.names),
     )
 
 
