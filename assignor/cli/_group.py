@@ -132,7 +132,7 @@ def _checked_text(_context: click.Context, _parameter: click.Parameter, values: 
     help="With --wait: session.timeout.ms of the members. So long is a member counted that has failed.  [default: 45s]",
 )
 @click.option(
-    "--assume", metavar="RELEASE", help="With --wait: treat a release that is newer than this version like RELEASE."
+    "--assume", metavar="RELEASE", help="With --wait: treat a release that this version does not know like RELEASE."
 )
 @click.option("--interval", type=Duration(0.1, 3600), metavar="DURATION", help="Between looks.  [default: 1s]")
 @click.option(

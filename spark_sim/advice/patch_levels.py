@@ -6,7 +6,6 @@ its line. All of them are planned; if the plans differ, the worst counts, with t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
 from attrs import evolve
@@ -21,7 +20,7 @@ from upgrade.verdict import UNKNOWN_TOPOLOGY, TopologyFacts, Verdict
 
 def is_same_release(origin: ResolvedRelease, target: ResolvedRelease) -> bool:
     """Whether two spellings stand for one release, so that there is nothing to plan."""
-    return origin.given == target.given or not list(_pairs(origin, target))
+    return origin.given == target.given or not _pairs(origin, target)
 
 
 def advise_between(
@@ -92,13 +91,12 @@ _LINE: Final = (
 )
 
 
-def _pairs(origin: ResolvedRelease, target: ResolvedRelease) -> Iterator[tuple[Release, Release]]:
-    """Yield the pairs to plan. Inside one line, an open patch level is that of an upgrade."""
-    is_one_line = origin.release.line == target.release.line and (origin.is_open or target.is_open)
-    for start in origin.candidates:
-        for end in target.candidates:
-            if start != end and not (is_one_line and start.known_number > end.known_number):
-                yield start, end
+def _pairs(origin: ResolvedRelease, target: ResolvedRelease) -> list[tuple[Release, Release]]:
+    """Return the pairs to plan. Inside one line, open patch levels are those of an upgrade, if they can be."""
+    found = [(start, end) for start in origin.candidates for end in target.candidates if start != end]
+    if origin.release.line != target.release.line or not (origin.is_open or target.is_open):
+        return found
+    return [(start, end) for start, end in found if start.known_number <= end.known_number] or found
 
 
 def _worst_text(end: ResolvedRelease, taken: Release) -> str:

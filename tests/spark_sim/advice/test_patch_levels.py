@@ -79,6 +79,10 @@ def test_a_line_is_its_newest_release_and_a_note_says_if_an_older_one_has_anothe
     assert () == advised("3.9", "4.4").notes == advised("2.3.1", "4.4").notes == advised("0.10.0", "1.1").notes
 
 
+def test_the_last_release_of_a_line_may_be_later_than_an_open_one():
+    assert ("2.2.2", "2.2.0") == (advised("2.2.2", "2.2.x").origin, advised("2.2.2", "2.2.x").target)
+
+
 def test_an_upgrade_inside_a_line_is_no_downgrade():
     advice = advised("6.0.0-ccs", "6.0.3-ccs")
 

@@ -27,6 +27,27 @@ def test_it_prints_the_steps_with_their_way_back_and_their_source():
     )
 
 
+def test_a_name_that_says_kraft_needs_no_mode():
+    result = run("--brokers", "3.7.x.kraft", "4.1.x.kraft")
+
+    assert result.output.startswith("brokers in KRaft mode, 3.7 to 4.1: 1 roll\n")
+    assert "note: Amazon's build of Kafka 3.7, whose own changes are not known; the first release" in result.output
+
+
+def test_a_patch_level_that_is_not_known_has_the_bugs_of_the_first_release_of_its_line():
+    result = run("--brokers", "3.4", "3.6.9", "--zookeeper")
+
+    assert "note: 3.6.9 is not in the table of this version; the first release of the line counts\n" in result.output
+    assert "KAFKA-15653" in result.output
+    assert "KAFKA-15653" not in run("--brokers", "3.4", "3.6.2", "--zookeeper").output
+
+
+def test_a_number_of_confluent_platform_is_refused_even_with_assume():
+    result = run("--brokers", "7.6", "8.0", "--assume", "4.3", "--kraft")
+
+    assert (2, True) == (result.exit_code, "for Confluent Platform write cp-7.6 (Kafka 3.6)" in result.output)
+
+
 def test_one_roll_is_one():
     assert run("--brokers", "4.2", "4.3").output.startswith("brokers in KRaft mode, 4.2 to 4.3: 1 roll\n")
 
