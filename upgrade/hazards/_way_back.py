@@ -124,12 +124,12 @@ def way_back(hop: Upgrade, kind: StepKind) -> WayBack:
     if formats:
         lines = ", ".join(each.line for each in formats)
         words.append(f"{origin} cannot open the stores of {lines}: {EMPTY_DIRECTORY}")
-        brief += ", with empty state directories"
+        brief += ", empty stores"
         sources += [each.source for each in formats]
     lowers = back.plan is not Plan.OFFLINE and not (kind is StepKind.PINNED and target.pinned_version(hop.upgrade_from))
     if lowers and (static := static_downgrade(target, origin)):
         words.append("a static member waits until its session has timed out")
-        brief += "; static members wait for their session"
+        brief += ", static members after their session"
         sources.append(static.source)
     verdict = WayBackVerdict.LOSSY if formats else WayBackVerdict.OPEN
     distinct = dict.fromkeys(", ".join(sources).split(", "))
@@ -138,14 +138,14 @@ def way_back(hop: Upgrade, kind: StepKind) -> WayBack:
 
 
 def _brief_return(back: Upgrade, *, pinned: bool) -> str:
-    origin, value = back.target, back.upgrade_from
+    origin = back.target
     if pinned:
         return f"to {origin} until upgrade.from is removed"
     if back.plan is Plan.OFFLINE:
         return f"stop the group, start it as {origin}"
     if back.plan is Plan.ONE_BOUNCE:
         return f"to {origin} at any time"
-    return f'to {origin} in two bounces, upgrade.from="{value}"'
+    return f"to {origin} in two bounces"
 
 
 def _return_by(back: Upgrade, *, pinned: bool) -> str:

@@ -48,9 +48,14 @@ class View:
     rows: int = 0
     """Its height."""
 
+    @property
+    def is_short(self) -> bool:
+        """Whether the plan has to fit on a screen."""
+        return self.columns is not None and not self.verbose
+
     def fact(self, text: str) -> str:
         """Return a fact as one line; a terminal gets its beginning, unless everything is shown."""
-        if self.verbose or self.columns is None:
+        if self.columns is None or self.verbose:
             return text
         return text if len(text) <= self.columns else text[: self.columns - len(_CUT)].rpartition(" ")[0] + _CUT
 
@@ -61,7 +66,7 @@ class View:
 
     def room_beside(self, lines: Iterable[str]) -> int | None:
         """Return how many more lines fit on a screen with these; None if all do."""
-        if self.verbose or self.columns is None:
+        if self.columns is None or self.verbose:
             return None
         return max(_LEAST_ROWS, max(self.rows, _SCREEN) - self.show(lines).count("\n") - 1)
 
@@ -80,8 +85,7 @@ def group_plan_lines(
     """
     below, *further = parts or ((),)
     before = [f"{advice.origin} to {advice.target}: {_verdict_text(advice, do_not_roll=do_not_roll)}", *below, ""]
-    for number, step in enumerate(advice.steps, 1):
-        before += [*step_lines(number, step, view), ""]
+    before += all_step_lines(advice.steps, view)
     if advice.plan is not Plan.OFFLINE:
         before += ["or, if the group may stop: stop everything, then start everything (--offline)", ""]
     if notes := [*advice.notes, *advice.warnings]:
@@ -99,8 +103,7 @@ def broker_plan_lines(advice: BrokerAdvice, view: View) -> Iterator[str]:
     way = f"brokers {_MODES[advice.mode]}, {advice.origin} to {advice.target}: {rolls}"
     yield "; ".join((way, *advice.assumed))
     yield ""
-    for number, step in enumerate(advice.steps, 1):
-        yield from (*step_lines(number, step, view), "")
+    yield from all_step_lines(advice.steps, view)
     if advice.warnings:
         yield from (*(f"note: {note}" for note in advice.warnings), "")
     yield str(advice.checked)
@@ -127,6 +130,16 @@ def hazard_lines(hazards: Sequence[Hazard], view: View, others: Iterable[str] = 
         yield f"- and {len(hidden)} more ({kinds}): -v"
 
 
+def all_step_lines(steps: Iterable[PlanStep | BrokerStep], view: View) -> Iterator[str]:
+    """Write steps; an empty line follows each, or only the last one in a terminal."""
+    for number, step in enumerate(steps, 1):
+        yield from step_lines(number, step, view)
+        if not view.is_short:
+            yield ""
+    if view.is_short:
+        yield ""
+
+
 def step_lines(number: int, step: PlanStep | BrokerStep | MigrationStep, view: View) -> Iterator[str]:
     """Write a step with its commands, its reasons, its way back and its sources."""
     yield f"{number}. {step.do}"
@@ -134,7 +147,7 @@ def step_lines(number: int, step: PlanStep | BrokerStep | MigrationStep, view: V
         yield from (f"   $ {command}" for command in step.commands)
     yield view.fact(f"   why:        {step.why}")
     yield view.fact(f"   if skipped: {step.if_skipped}")
-    yield f"   way back:   {step.way_back if view.verbose else step.way_back.summary}"
+    yield view.fact(f"   way back:   {step.way_back if view.verbose else step.way_back.summary}")
     sources = step.source.split(", ")
     if view.verbose and isinstance(step.way_back, WayBack):
         sources += step.way_back.source.split(", ")

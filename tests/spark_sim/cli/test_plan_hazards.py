@@ -45,8 +45,7 @@ def test_every_step_has_its_way_back_and_its_source():
     assert 2 == sum(line.startswith("   way back:   lossy: ") for line in lines)
     assert 2 == sum(line.startswith("   source:     KAFKA-13769, KIP-904, upgrade guide of 4.3, ") for line in lines)
     assert 1 == brief.count(
-        "   way back:   lossy: to 2.8.2 until upgrade.from is removed, with empty state directories; "
-        "static members wait for their session"
+        "   way back:   lossy: to 2.8.2 until upgrade.from is removed, empty stores, static members after their session"
     )
     assert 2 == brief.count("   source:     KAFKA-13769, KIP-904, upgrade guide of 4.3")
 
