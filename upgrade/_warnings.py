@@ -122,8 +122,8 @@ def _release_warnings(hop: _Hop) -> Iterator[Message]:
     for release in (hop.origin, hop.target):
         if release.note:
             yield hop.message(MessageCode.RELEASE_NOTE, release=release)
-    if hop.target.name in _RELEASE_BUGS:
-        yield hop.message(_RELEASE_BUGS[hop.target.name])
+    if bug := _RELEASE_BUGS.get(hop.target.assumed_like or hop.target.name):
+        yield hop.message(bug)
 
 
 def _offline_warnings(hop: _Hop) -> Iterator[Message]:

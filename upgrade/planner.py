@@ -16,10 +16,13 @@ from upgrade.errors import UpgradeError
 from upgrade.hazards import (
     CheckedScope,
     Hazard,
+    ReadGuides,
     StepKind,
     WayBack,
     assumptions_of,
+    count_by_severity,
     hazards_between,
+    order_hazards,
     scope_of,
     source_of,
     way_back,
@@ -78,16 +81,31 @@ class Advice:
     via: tuple[str, ...] = ()
     """The bridge releases, in order."""
     hazards: tuple[Hazard, ...] = ()
-    """What the upgrade meets beyond the metadata."""
+    """What the upgrade meets beyond the metadata, the most severe first."""
     guidance: Guidance = NO_GUIDANCE
     """The verdict, and the conditions on which it depends."""
     assumed: tuple[str, ...] = ()
     """What was assumed of releases that the table lacks: the plan is none that was checked or that has sources."""
+    patch_levels: tuple[str, ...] = ()
+    """For which release a spelling without a known patch level was taken, if its candidates differ for this plan."""
+    notes: tuple[str, ...] = ()
+    """How the spellings of the two releases were read."""
+
+    @property
+    def beyond_metadata(self) -> dict[str, int]:
+        """How many hazards there are of each severity: the verdict says nothing of them."""
+        return count_by_severity(self.hazards)
+
+    @property
+    def guides(self) -> ReadGuides | None:
+        """Which of Kafka's guides were read; None if a release is not of Kafka."""
+        hops = self.guidance.hops
+        return ReadGuides.between(hops[0].origin, hops[-1].target)
 
     @property
     def checked(self) -> CheckedScope:
         """What the plan was checked for, and what it was not."""
-        return scope_of(self.hazards).assuming(self.assumed)
+        return scope_of(self.guides).assuming(self.assumed)
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values in the names of ``matrix.json``; ``via`` only if there is a bridge release."""
@@ -100,7 +118,10 @@ class Advice:
             "steps": [step.as_json() for step in self.steps],
             "warnings": [str(warning) for warning in self.warnings],
             "hazards": [hazard.as_json() for hazard in self.hazards],
+            "beyond_metadata": self.beyond_metadata,
             "assumed": list(self.assumed),
+            "patch_levels": list(self.patch_levels),
+            "guides": self.guides.as_json() if self.guides else None,
             **self.checked.as_json(),
         }
         return plain | ({"via": self.via} if self.via else {})
@@ -138,7 +159,7 @@ def advise(
         tuple(step for hop in hops for step in _steps(hop, facts.absent)),
         tuple(dict.fromkeys(text for hop in hops for text in hop_warnings(hop, facts))),
         tuple(hop.target.name for hop in hops[:-1]),
-        tuple(dict.fromkeys(hazard for hop in hops for hazard in hazards_between(hop.origin, hop.target, hop.plan))),
+        order_hazards(hazard for hop in hops for hazard in hazards_between(hop.origin, hop.target, hop.plan)),
         found,
         assumptions_of(origin, target),
     )

@@ -21,7 +21,7 @@ from upgrade.release_behaviour import (
     TaskAssignorName,
     behaviour_of,
 )
-from upgrade.release_names import confluent_hint, parse_release_name
+from upgrade.release_names import no_newer_line_because, parse_release_name, unread_because
 from upgrade.upgrade_from import (
     PINNED_VERSIONS,
     StartupOutcome,
@@ -99,6 +99,16 @@ class Release:
         return line_number(self.name) if self.name[0].isdigit() else (9999, self.supported_version)
 
     @property
+    def known_number(self) -> tuple[int, ...]:
+        """The number of the release in the table whose bugs and fixes it has; that of a newer line is its own.
+
+        >>> resolve_release("3.9.7").release.known_number
+        (3, 9, 0)
+        """
+        model = RELEASES.get(self.assumed_like)
+        return model.number if model and model.line == self.line else self.number
+
+    @property
     def kafka_name(self) -> str | None:
         """The name of a release of Kafka, whose bytes the codec can imitate (``as_release``); None for our own."""
         return self.name if self.name[0].isdigit() else None
@@ -119,7 +129,7 @@ class Release:
         >>> release_named("3.5.1").startup_outcome("3.4").exception
         'IllegalArgumentException'
         """
-        return startup_result(upgrade_from, self.upgrade_from, self.number)
+        return startup_result(upgrade_from, self.upgrade_from, self.known_number)
 
     def can_start_with(self, upgrade_from: str | None) -> bool:
         """Whether the release has the configuration, and a member starts with this value."""
@@ -149,7 +159,7 @@ class Release:
         found = (
             [UpgradeFromEffect.OLD_VERSION] * (self.pinned_version(upgrade_from) not in {None, self.supported_version}),
             [UpgradeFromEffect.EAGER] * (self.rebalance_protocol(upgrade_from) != self.rebalance_protocol()),
-            format_effects(upgrade_from, self.number) if self.kafka_name else (),
+            format_effects(upgrade_from, self.known_number) if self.kafka_name else (),
         )
         return tuple(effect for effects in found for effect in effects)
 
@@ -216,7 +226,7 @@ SIMULATED: Final = RELEASES["simulated-4"]
 NEWEST_OF_LINE: Final[Mapping[str, Release]] = {
     release.line: release for release in _ALL_RELEASES if release.is_released or not release.kafka_name
 }
-"""A line stands for its newest release."""
+"""A line stands for its newest release, if nothing else of it is known: see ``ResolvedRelease``."""
 
 NEWEST: Final = max((release for release in _ALL_RELEASES if release.is_released), key=lambda release: release.number)
 """The newest release of Kafka that this version knows."""
@@ -231,50 +241,109 @@ _ALIASES: Final = {"post-2.0": "simulated-4", "ours": "streams-assignor"}
 class ResolvedRelease:
     """The release that a user's spelling stands for, and what had to be assumed."""
 
-    release: Release
-    notes: tuple[str, ...] = ()
-    """One sentence for each step from the spelling to the release; empty if the table has that name."""
+    given: str
+    """The spelling."""
+    candidates: tuple[Release, ...]
+    """The releases that the spelling may stand for, oldest first: several if it leaves the patch level open."""
+    reading: tuple[str, ...] = ()
+    """One sentence for each step from the spelling to its candidates; empty if the table has that name."""
+    older: tuple[Release, ...] = ()
+    """The other releases of a line of Kafka that was named without a patch level, and stands for its newest one."""
+
+    @property
+    def release(self) -> Release:
+        """The first candidate: a patch level that is not known is never taken for the best of its line."""
+        return self.candidates[0]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the spelling leaves open which release it is."""
+        return len(self.candidates) > 1
+
+    @property
+    def span(self) -> str:
+        """The candidates in words, each by the release of the table whose behaviour it has."""
+        names = [each.assumed_like or each.name for each in self.candidates]
+        return f"any release from {names[0]} to {names[-1]}" if self.is_open else names[0]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a command says that takes one release: how it was read, and for which of several it was taken."""
+        first = self.release.assumed_like or self.release.name
+        taken = (f"{self.given} can be {self.span}; it is taken for {first}",)
+        return (*self.reading, *(taken if self.is_open else ()))
 
 
 def resolve_release(name: str, assume: str | None = None) -> ResolvedRelease:
     """Find a release by its name (``2.0.1``), its line (``2.0``: the newest of it) or a spelling of either.
 
-    A patch release that the table lacks behaves like the newest known one of its line. ``assume`` names a known release
-    whose behaviour a newer, unknown line has; ``4.9~4.3`` contains it.
+    A vendor's release, ``2.0.x`` and a patch release that the table lacks may be any release of their line.
+    ``assume`` names a known release whose behaviour an unknown one has: a patch release of the same line, or a line of
+    Kafka that is newer than the table; ``4.9~4.3`` contains it.
 
     Raises:
-        UnknownRelease: There is no such release; the message names the closest one.
+        UnknownRelease: There is no such release; the message names the closest one, or the reason.
 
     >>> resolve_release("v3.9").release.name
     '3.9.2'
-    >>> resolve_release("3.9.7").notes
-    ('3.9.7 is not in the table of this version; it is treated like 3.9.2',)
+    >>> resolve_release("5.2.1-ccs").notes[-1]
+    '5.2.1-ccs can be any release from 2.2.0 to 2.2.2; it is taken for 2.2.0'
     """
     wanted = _ALIASES.get(name, name)
     if known := RELEASES.get(wanted):
-        return ResolvedRelease(known)
+        return ResolvedRelease(name, (known,))
     if ASSUMED in name:
         wanted, _, assume = name.partition(ASSUMED)
     spelling = parse_release_name(wanted)
     if spelling is None:
-        raise UnknownRelease(f"unknown release {name!r}; {_known_releases(name)}")
-    notes = (spelling.note,) if spelling.note else ()
-    if known := RELEASES.get(spelling.number) or NEWEST_OF_LINE.get(spelling.number):
-        return ResolvedRelease(known, notes)
-    number = line_number(spelling.number)
-    if model := NEWEST_OF_LINE.get(_line_of(number)):
-        note = f"{spelling.number} is not in the table of this version; it is treated like {model}"
-        return ResolvedRelease(_like(model, number), (*notes, note))
+        reason = unread_because(wanted)
+        raise UnknownRelease(f"unknown release {name!r}{reason and f': {reason}'}; {_known_releases(name)}")
+    reading = (spelling.note,) if spelling.note else ()
+    line = _releases_of_line(spelling.number)
+    if spelling.any_patch and line:
+        return ResolvedRelease(name, line, reading)
+    if known := RELEASES.get(spelling.number):
+        return ResolvedRelease(name, (known,), reading)
+    if known := NEWEST_OF_LINE.get(spelling.number):
+        return ResolvedRelease(name, (known,), reading, tuple(each for each in line if each != known))
+    candidates, note = _unlisted(name, spelling.number, line, assume)
+    return ResolvedRelease(name, candidates, (*reading, note))
+
+
+def _unlisted(name: str, given: str, line: tuple[Release, ...], assume: str | None) -> tuple[tuple[Release, ...], str]:
+    """Return what a number that the table lacks may behave like, and a sentence about it."""
+    number = line_number(given)
+    if not line:
+        model = _model_of_newer_line(name, number, assume)
+        newer = f"{given} is newer than this version knows ({NEWEST}); it is assumed to behave like {model}"
+        return (_like(model, number),), newer
+    lacks = f"{given} is not in the table of this version"
+    if assume is not None and (model := resolve_release(assume).release) in line:
+        return (_like(model, number),), f"{lacks}; it is assumed to behave like {model}"
+    only = f"; it is treated like {line[0]}" if len(line) == 1 else ""
+    return tuple(_like(model, number) for model in line), lacks + only
+
+
+def _model_of_newer_line(name: str, number: tuple[int, ...], assume: str | None) -> Release:
+    """Return the release that a line behaves like which is newer than the table.
+
+    A number of Confluent Platform, or of the next major release, says nothing of Kafka: nothing is assumed of it.
+    """
+    given = ".".join(map(str, number))
     if number < NEWEST.number:
-        raise UnknownRelease(f"unknown release {name!r}; {_known_releases(spelling.number)}")
-    newer = f"newer than this version knows ({NEWEST})"
+        raise UnknownRelease(f"unknown release {name!r}; {_known_releases(given)}")
+    newer = f"unknown release {name!r}: newer than this version knows ({NEWEST})"
+    if reason := no_newer_line_because(given, NEWEST.name):
+        raise UnknownRelease(f"{newer}; {reason}")
     if assume is None:
-        hint = confluent_hint(spelling.number)
-        remedy = f"for Confluent Platform write {hint}" if hint else f"--assume {NEWEST.line} treats it like {NEWEST}"
-        raise UnknownRelease(f"unknown release {name!r}: {newer}; {remedy}")
-    model = resolve_release(assume).release
-    note = f"{spelling.number} is {newer}; it is assumed to behave like {model}"
-    return ResolvedRelease(_like(model, number), (*notes, note))
+        raise UnknownRelease(f"{newer}; --assume {NEWEST.line} treats it like {NEWEST}")
+    return resolve_release(assume).release
+
+
+def _releases_of_line(number: str) -> tuple[Release, ...]:
+    """Return the released ones of the line that a number is of, oldest first."""
+    line = _line_of(line_number(number))
+    return tuple(each for each in RELEASES.values() if each.is_released and each.line == line)
 
 
 def with_assumption(name: str, assume: str | None) -> str:
@@ -303,13 +372,15 @@ def release_named(name: str) -> Release:
 
 
 def number_of(name: str) -> tuple[int, ...]:
-    """Return a release as numbers, for comparison. A release of Kafka need not be in the table: it may be newer.
+    """Return the number in the table for a release, by any spelling of it; a line of Kafka may be newer than the table.
 
-    >>> number_of("3.9.2")
-    (3, 9, 2)
+    Raises:
+        UnknownRelease: There is no such release.
+
+    >>> number_of("3.9.2"), number_of("7.6.1-ccs")
+    ((3, 9, 2), (3, 6, 0))
     """
-    spelling = None if name in RELEASES else parse_release_name(name)
-    return line_number(spelling.number) if spelling else release_named(name).number
+    return resolve_release(name, assume=NEWEST.line).release.known_number
 
 
 def _line_of(number: tuple[int, ...]) -> str:
@@ -319,7 +390,8 @@ def _line_of(number: tuple[int, ...]) -> str:
 def _like(model: Release, number: tuple[int, ...]) -> Release:
     """Return a release that the table lacks, with the behaviour of one that it has; a line gets the patch 0."""
     name = ".".join(map(str, number))
-    return Release(f"{name}.0" if name == _line_of(number) else name, model.behaviour, assumed_like=model.name)
+    named = f"{name}.0" if name == _line_of(number) else name
+    return Release(named, model.behaviour, model.note, assumed_like=model.name)
 
 
 def _known_releases(name: str) -> str:

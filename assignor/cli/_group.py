@@ -132,7 +132,7 @@ def _checked_text(_context: click.Context, _parameter: click.Parameter, values: 
     help="With --wait: session.timeout.ms of the members. So long is a member counted that has failed.  [default: 45s]",
 )
 @click.option(
-    "--assume", metavar="RELEASE", help="With --wait: treat a release that is newer than this version like RELEASE."
+    "--assume", metavar="RELEASE", help="With --wait: treat a release that this version does not know like RELEASE."
 )
 @click.option("--interval", type=Duration(0.1, 3600), metavar="DURATION", help="Between looks.  [default: 1s]")
 @click.option(
@@ -250,7 +250,7 @@ def _condition(wanted: str, assume: str | None) -> Condition:
             return EMPTY_CONDITION
         case ("release", "=", name) if name:
             try:
-                return release_condition(name, resolve_release(name, assume))
+                return release_condition(resolve_release(name, assume))
             except UpgradeError as error:
                 raise click.BadParameter(str(error), param_hint="--wait") from error
     raise click.BadParameter(f"expected stable, empty or release=RELEASE, got {wanted!r}", param_hint="--wait")

@@ -21,6 +21,7 @@ from assignor.inspect import (
     ExpectedMembers,
     InspectedGroup,
     NoSuchGroup,
+    Progress,
     Restart,
     RestartTracker,
     group_progress,
@@ -37,8 +38,7 @@ from assignor.inspect import (
 )
 from assignor.inspect.described_group import CLASSIC, DEAD, STABLE
 from upgrade.features.client.errors import ApiError
-from upgrade.release_names import parse_release_name
-from upgrade.releases import RELEASES, Release, ResolvedRelease
+from upgrade.releases import Release, ResolvedRelease
 
 CANNOT_TELL: Final = 3
 TIMED_OUT: Final = 124
@@ -61,7 +61,8 @@ class Condition:
     """``stable``, ``empty`` or ``on RELEASE``."""
 
     is_met: Callable[[InspectedGroup], bool]
-    release: Release | None = None
+    candidates: tuple[Release, ...] = ()
+    """The releases of which members may run one: several if the user left the patch level open."""
     wanted: frozenset[Release] = frozenset()
     """The releases of the table that the user named: one, or a line."""
 
@@ -71,18 +72,29 @@ class Condition:
     needs_members: bool = True
     """Whether members have to be there."""
 
+    @property
+    def release(self) -> Release | None:
+        """The first candidate; None if no release is wanted."""
+        return next(iter(self.candidates), None)
+
+    def progress(self, group: InspectedGroup) -> Progress:
+        """Return how far a group is, on its way to the candidate that most members may run."""
+        found = [group_progress(group, each) for each in self.candidates] or [group_progress(group)]
+        return max(found, key=lambda each: each.on_releases)
+
 
 STABLE_CONDITION: Final = Condition("stable", is_stable)
 EMPTY_CONDITION: Final = Condition("empty", is_empty, needs_members=False)
 
 
-def release_condition(name: str, found: ResolvedRelease) -> Condition:
-    """Return the condition that all members may run a release; ``name`` is the spelling of the user."""
-    release, spelling = found.release, parse_release_name(name)
-    is_line = spelling is not None and spelling.number == release.line
-    wanted = {each for each in RELEASES.values() if each == release or (is_line and each.line == release.line)}
+def release_condition(found: ResolvedRelease) -> Condition:
+    """Return the condition that all members may run a release, or one of those that a spelling leaves open."""
     return Condition(
-        f"on {release.name}", lambda group: is_on_release(group, release), release, frozenset(wanted), found.notes
+        f"on {found.given} ({found.span})" if found.is_open else f"on {found.release.name}",
+        lambda group: any(is_on_release(group, each) for each in found.candidates),
+        found.candidates,
+        frozenset((*found.candidates, *found.older)),
+        found.reading if found.is_open else found.notes,
     )
 
 
@@ -157,7 +169,7 @@ def _judge(condition: Condition, expected: ExpectedMembers, tracker: RestartTrac
         return _Step(found, restart, met, error_text(found.error))
     met = group is not None and condition.is_met(group) and not restart.missing
     now_ms = int(1000 * time.time())
-    states = [progress_text(group_progress(each, condition.release), now_ms) for each in found.groups]
+    states = [progress_text(condition.progress(each), now_ms) for each in found.groups]
     return _Step(found, restart, met, "; ".join((*states, *restart.missing)))
 
 

@@ -37,7 +37,7 @@ COMMAND_CONFIG: Final = click.option(
 """With ``BOOTSTRAP_SERVERS``, what ``cluster_settings`` takes."""
 
 ASSUME: Final = click.option(
-    "--assume", metavar="RELEASE", help="Treat a line that is newer than this version like RELEASE."
+    "--assume", metavar="RELEASE", help="Treat a line or a patch release that this version does not know like RELEASE."
 )
 
 _DURATION: Final = re.compile(r"((?P<h>[\d.]+)h)?((?P<m>[\d.]+)m)?((?P<s>[\d.]+)s?)?")

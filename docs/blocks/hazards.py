@@ -16,7 +16,7 @@ def hazards() -> str:
         head,
         (
             (
-                *(row.about.value, row.origins, row.targets, row.applies_to, row.symptom, row.remedy, row.source),
+                *(row.about.value, row.origins, row.targets, row.applies_to, row.words, row.remedy, row.source),
                 row.evidence,
             )
             for row in HAZARDS

@@ -1,1 +1,1 @@
-"""Derives advice from explorations: the upgrade guide of all releases, and the impact of a plan on a given group."""
+"""Derives advice: the upgrade guide of all releases, the impact of a plan on a group, plans for open patch levels."""

@@ -15,6 +15,7 @@ from assignor.cli.params import ASSUME
 from assignor.formats.text import format_table, printable
 from spark_sim.cli._exit_status import WrongUsage
 from upgrade.errors import UpgradeError
+from upgrade.hazards import assumptions_of
 from upgrade.input_values import MAX_CAPTURE_BYTES, InvalidInput, read_all, read_input
 from upgrade.releases import resolve_release
 
@@ -111,13 +112,11 @@ def _assuming(step: str, assume: str | None, assumed: list[str]) -> str:
     """
     name, comma, settings = step.partition(",")
     try:
-        release = resolve_release(name, assume).release
+        found = resolve_release(name, assume)
     except UpgradeError:  # its place in the capture is part of the error that follows
         return step
-    if not release.assumed_like:
-        return step
-    assumed.append(f"{release} is assumed to behave like {release.assumed_like}")
-    return f"{release.spelling}{comma}{settings}"
+    assumed += found.notes if found.is_open else assumptions_of(found.release) or found.notes
+    return f"{found.release.spelling}{comma}{settings}" if found.release.assumed_like else step
 
 
 def _as_json(result: ConformanceVerdict | str) -> dict[str, Any]:

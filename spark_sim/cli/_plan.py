@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,18 +17,13 @@ from attrs import evolve
 from click.core import ParameterSource
 
 from assignor.cli.params import ASSUME, Seconds
-from assignor.formats.text import wrap_lines
-from spark_sim.cli._plan_hazards import (
-    compare_topology_files,
-    hazard_lines,
-    static_verdict_lines,
-    topologies_option,
-    way_back_lines,
-)
+from spark_sim.advice.patch_levels import advise_between, is_same_release
+from spark_sim.cli._plan_hazards import compare_topology_files, static_verdict_lines, topologies_option
 from spark_sim.cli._plan_markdown import runbook
 from spark_sim.cli.planning.impact import estimate_impact, impact_lines
 from spark_sim.cli.planning.streams_protocol import ProtocolOptions, ProtocolPlan, plan_protocol, protocol_options
-from upgrade import Advice, Plan, Release, Upgrade, UpgradeError, advise
+from spark_sim.cli.planning.text import DO_NOT_ROLL, View, broker_plan_lines, group_plan_lines
+from upgrade import Plan, Release, UpgradeError
 from upgrade.brokers.planner import advise_brokers, advise_persistent_metadata
 from upgrade.brokers.protocol_versions import BrokerRelease, MetadataMode, broker_release, version_named
 from upgrade.brokers.steps import BrokerAdvice
@@ -116,6 +111,7 @@ GROUP_OPTIONS: Final = ("members", "tasks", "standbys", "static", "state", "sess
     help="Form of the output; markdown is a runbook with check boxes.",
 )
 @click.option("--json", "output", flag_value="json", help="The same as -o json.")
+@click.option("-v", "--verbose", is_flag=True, help="Show all: remedies, sources, and each way back in full.")
 def plan(
     from_release: str,
     to_release: str,
@@ -129,14 +125,18 @@ def plan(
     assume: str | None,
     topologies: tuple[Path, Path] | None,
     output: str,
+    verbose: bool,
     **further: Any,
 ) -> None:
     """Print the ordered steps of the safe upgrade FROM one release TO another.
 
-    A release is a number (1.1.1), a line (1.1, its newest release), streams-assignor or simulated-4.
+    A release is a number (1.1.1), a line (1.1, its newest release), a vendor's name (cp-7.6, 3.6.0.redhat-00003),
+    streams-assignor or simulated-4. If a name leaves the patch level open (7.6.1-ccs, 3.7.x), the worst release of the
+    line counts.
 
-    The first line has the verdict. "safe-if" names what the application must not have; --without or --topology answers
-    it. Exit status 1 if the topology makes the plan unsafe.
+    The first line has the verdict. It is about the metadata of the group; the number of hazards beyond it stands beside
+    it. "safe-if" names what the application must not have; --without or --topology answers it. Exit status 1 if the
+    topology makes the plan unsafe. Each fact has one line, which a terminal cuts; -v shows all.
 
     With --explored, or any option about your group, the documented plan is checked against every schedule of a group of
     up to five members. It is also simulated in the whole group: how often it rebalances, and how long a task has no
@@ -193,33 +193,35 @@ def plan(
                 if persistent
                 else _advise_brokers(*_broker_releases(from_release, to_release, assume), mode, level)
             )
-            _print_broker_plan(advice, output=output)
+            _print_broker_plan(advice, output=output, verbose=verbose)
         else:
             ends = resolve_release(from_release, assume), resolve_release(to_release, assume)
             if protocol.to_protocol:
                 found = plan_protocol(*ends, protocol, without=without, topology=topology, offline=offline)
-                _print_protocol_plan(found, output=output)
+                _print_protocol_plan(found, output=output, verbose=verbose)
                 return
             change = compare_topology_files(*topologies) if topologies else None
             facts = _topology_facts(without, topology)
             group = of_a_group if about_group else None
-            _print_group_plan(*ends, group, change, facts, offline=offline, output=output)
+            _print_group_plan(*ends, group, change, facts, offline=offline, output=output, verbose=verbose)
     except UpgradeError as error:
         raise click.UsageError(str(error)) from error
 
 
-def _print_broker_plan(advice: BrokerAdvice, *, output: str) -> None:
+def _print_broker_plan(advice: BrokerAdvice, *, output: str, verbose: bool) -> None:
     if output == "text":
-        _print_text(_brokers_text(advice))
+        view = _view(verbose=verbose)
+        click.echo(view.show(broker_plan_lines(advice, view)))
     else:
         click.echo(_rendered(advice.as_json(), output))
     if not advice.is_possible:
         sys.exit(1)
 
 
-def _print_protocol_plan(found: ProtocolPlan, *, output: str) -> None:
+def _print_protocol_plan(found: ProtocolPlan, *, output: str, verbose: bool) -> None:
     if output == "text":
-        _print_text("\n".join(found.lines()))
+        view = _view(verbose=verbose)
+        click.echo(view.show(found.lines(view)))
     else:
         click.echo(_rendered(found.as_json(), output))
     if found.verdict is Verdict.UNSAFE:
@@ -253,17 +255,19 @@ def _print_group_plan(
     *,
     offline: bool,
     output: str,
+    verbose: bool,
 ) -> None:
     """Print the plan, and what a group of this size sees of it; `group` is None if its size is not given."""
-    notes = [*origin.notes, *target.notes]
-    if origin.release == target.release:
+    if is_same_release(origin, target):
+        notes = list(dict.fromkeys((*origin.reading, *target.reading)))
         _print_same_release(origin.release, notes, change, offline=offline, output=output)
         return
-    advice = advise(origin.release, target.release, offline=offline, facts=facts)
+    advice = advise_between(origin, target, offline=offline, facts=facts)
+    notes = list(advice.notes)
     checked = advice.checked.with_topologies() if change else advice.checked
     is_rolled_apart = change is not None and not change.is_compatible and advice.plan is not Plan.OFFLINE
     if is_rolled_apart:
-        notes = [_DO_NOT_ROLL, *notes]
+        notes = [DO_NOT_ROLL, *notes]
         advice = evolve(
             advice, guidance=evolve(advice.guidance, verdict=Verdict.UNSAFE, features=(), if_met=(), hops_features=())
         )
@@ -279,23 +283,23 @@ def _print_group_plan(
         click.echo(_rendered(advice.as_json() | further, output))
     else:
         is_static = group is not None and group["static"] and not offline
-        static = static_verdict_lines(origin.release, target.release) if is_static else ()
+        hops = advice.guidance.hops
         parts = (
-            (_advice_text(advice, notes[is_rolled_apart:], static, do_not_roll=is_rolled_apart),),
+            static_verdict_lines(hops[0].origin, hops[-1].target) if is_static else (),
             change.lines() if change else (),
             impact_lines(impact) if impact else (),
-            (str(checked),),
         )
-        _print_text("\n\n".join("\n".join(lines) for part in parts if (lines := list(part))))
+        view = _view(verbose=verbose)
+        click.echo(view.show(group_plan_lines(advice, view, checked, parts, do_not_roll=is_rolled_apart)))
     if advice.guidance.verdict not in {Verdict.SAFE, Verdict.SAFE_IF}:
         sys.exit(1)
 
 
-def _print_text(text: str) -> None:
-    """Print a plan; a terminal gets lines that fit."""
-    if sys.stdout and sys.stdout.isatty():  # None: the shell has closed it
-        text = wrap_lines(text, min(shutil.get_terminal_size().columns, _MAX_COLUMNS))
-    click.echo(text)
+def _view(*, verbose: bool) -> View:
+    """Return how to show a plan: a terminal gets lines that fit."""
+    is_terminal = sys.stdout and sys.stdout.isatty()  # None: the shell has closed it
+    size = shutil.get_terminal_size()
+    return View(verbose, min(size.columns, _MAX_COLUMNS), size.lines) if is_terminal else View(verbose)
 
 
 def _rendered(plain: Mapping[str, Any], output: str) -> str:
@@ -309,11 +313,11 @@ def _print_same_release(
     """Print the plan from a release to itself: nothing, unless another topology must not be rolled."""
     do_not_roll = change is not None and not change.is_compatible and not offline
     verdict = Verdict.UNSAFE if do_not_roll else Verdict.SAFE
-    text = _DO_NOT_ROLL if do_not_roll else "already there"
+    text = DO_NOT_ROLL if do_not_roll else "already there"
     if output == "text":
         first = f"{release} to {release}: {verdict.value}: {text}{'' if do_not_roll else ', nothing to do'}"
-        lines = [_with_warnings([first], notes), *(["", *change.lines()] if change else [])]
-        _print_text("\n".join(lines))
+        noted = (f"note: {note}" for note in notes)
+        click.echo(_view(verbose=False).show([first, *noted, *(["", *change.lines()] if change else [])]))
     else:
         plain: dict[str, Any] = {"from": release.name, "to": release.name, "verdict": verdict.value, "conditions": []}
         nothing = {"plan": None, "upgrade_from": None, "steps": [], "warnings": [], "notes": [text, *notes]}
@@ -333,75 +337,3 @@ def _advise_brokers(origin: BrokerRelease, target: BrokerRelease, mode: str | No
         MetadataMode(mode) if mode else None,
         version_named(level) if level else None,
     )
-
-
-_NUMBERS: Final = ("no", "one", "two", "three", "four")
-_TITLES = {
-    "one_bounce": "one rolling bounce, no configuration",
-    "two_bounces": "two rolling bounces",
-    "offline": "offline: stop everything, then start everything",
-}
-
-
-def _title(hops: Sequence[Upgrade]) -> str:
-    if len(hops) == 1:
-        return _TITLES[hops[0].plan.value]
-    bounces = sum(len(hop.rounds) for hop in hops)
-    return f"{_NUMBERS[bounces]} rolling bounces, through {', '.join(str(hop.target) for hop in hops[:-1])}"
-
-
-_DO_NOT_ROLL: Final = "do not roll: the topologies differ, see below"
-
-
-def _verdict_text(advice: Advice, *, do_not_roll: bool) -> str:
-    """Return the verdict with its conditions, and the plan."""
-    found, title = advice.guidance, _title(advice.guidance.hops)
-    if do_not_roll:
-        return f"{found.verdict.value}: {_DO_NOT_ROLL}"
-    features = [each.words for each in found.features]
-    if found.verdict in {Verdict.UNSAFE, Verdict.UNKNOWN, Verdict.ERROR}:
-        why = f"the topology has {' and '.join(features)}" if features else "in a group of this size, see below"
-        return f"{found.verdict.value}: {title}; {why}"
-    if found.verdict is Verdict.SAFE:
-        return f"{found.verdict.value}: {title}"
-    subject = "application" if TopologyFeature.SECOND_THREAD in found.features else "topology"
-    condition = f"if the {subject} has no {' and no '.join(features)}"
-    if not found.if_met:
-        return f"{found.verdict.value}: {title}, {condition}"
-    only = f", which {' and '.join(each.words for each in found.hops_features)} make unsafe"
-    otherwise = f"else {title}{only if found.hops_features else ''}, as below"
-    return f"{found.verdict.value}: {_title(found.if_met)}, {condition}; {otherwise}"
-
-
-def _advice_text(advice: Advice, notes: Iterable[str], static: Iterable[str], *, do_not_roll: bool = False) -> str:
-    verdict = f"{advice.origin} to {advice.target}: {_verdict_text(advice, do_not_roll=do_not_roll)}"
-    lines = ["; ".join((verdict, *advice.assumed)), *static, ""]
-    for number, step in enumerate(advice.steps, 1):
-        lines += [f"{number}. {step.do}", f"   why:        {step.why}", f"   if skipped: {step.if_skipped}"]
-        lines += [*way_back_lines(step), ""]
-    if advice.plan is not Plan.OFFLINE:
-        lines += ["or, if the group may stop: stop everything, then start everything (--offline)", ""]
-    return "\n".join([_with_warnings(lines, [*notes, *advice.warnings]), *hazard_lines(advice)])
-
-
-_MODES = {MetadataMode.ZOOKEEPER: "with ZooKeeper", MetadataMode.KRAFT: "in KRaft mode"}
-
-
-def _brokers_text(advice: BrokerAdvice) -> str:
-    rolls = f"{advice.rolls} {'roll' if advice.rolls == 1 else 'rolls'}" if advice.is_possible else "no way"
-    way = f"brokers {_MODES[advice.mode]}, {advice.origin} to {advice.target}: {rolls}"
-    lines = ["; ".join((way, *advice.assumed)), ""]
-    for number, step in enumerate(advice.steps, 1):
-        lines += [
-            f"{number}. {step.do}",
-            f"   why:        {step.why}",
-            f"   if skipped: {step.if_skipped}",
-            f"   way back:   {step.way_back.verdict.value}: {step.way_back.how}",
-            f"   source:     {step.source}",
-            "",
-        ]
-    return _with_warnings(lines, advice.warnings)
-
-
-def _with_warnings(lines: Iterable[str], notes: Iterable[object]) -> str:
-    return "\n".join([*lines, *(f"note: {note}" for note in notes)]).rstrip()

@@ -1,4 +1,4 @@
-"""The part of ``plan`` beyond the metadata: ways back, hazards, compared topologies, and what was checked."""
+"""The part of ``plan`` beyond the metadata: compared topologies, and static members."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from pathlib import Path
 
 import click
 
-from upgrade import Advice, Release, UpgradeError
+from upgrade import Release, UpgradeError
 from upgrade.hazards import TopologyChange, compare_topologies, parse_subtopologies, static_downgrade
 from upgrade.input_values import read_text
-from upgrade.planner import PlanStep
 
 topologies_option = click.option(
     "--topologies",
@@ -34,23 +33,7 @@ def compare_topology_files(old: Path, new: Path) -> TopologyChange:
     return compare_topologies(*texts)
 
 
-def way_back_lines(step: PlanStep) -> Iterator[str]:
-    """Write the way back of a step, and all sources: what requires the step, then what its way back rests on."""
-    sources = dict.fromkeys(f"{step.source}, {step.way_back.source}".split(", "))
-    yield f"   way back:   {step.way_back}"
-    yield f"   source:     {', '.join(sources)}"
-
-
 def static_verdict_lines(origin: Release, target: Release) -> Iterator[str]:
     """Write what a rolling downgrade does to static members; it stands directly below the verdict."""
     if static := static_downgrade(origin, target):
         yield f"static members: {static.symptom}; {static.remedy}"
-
-
-def hazard_lines(advice: Advice) -> Iterator[str]:
-    """Write the hazards after the notes of a plan."""
-    if advice.hazards:
-        yield ""
-        yield "hazards beyond the metadata:"
-        for hazard in advice.hazards:
-            yield from hazard.lines()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from spark_sim.cli.planning.text import rest_text
+
 _STEP_FACTS: Final = {"why": "why", "if_skipped": "if skipped", "source": "source"}
 
 
@@ -22,7 +24,9 @@ def _lines(plain: Mapping[str, Any]) -> Iterator[str]:
     yield f"# Upgrade from {plain['from']} to {plain['to']}{_protocols(plain)}"
     yield ""
     if "verdict" in plain:
-        yield f"Verdict: **{plain['verdict']}**{_conditions(plain)}"
+        rest = rest_text(plain.get("beyond_metadata", {})) if plain["verdict"] in {"safe", "safe-if"} else ""
+        known = " for the metadata" if rest and plain["verdict"] == "safe" else ""
+        yield f"Verdict: **{plain['verdict']}**{known}{_conditions(plain)}{rest and f'; {rest}'}"
         yield ""
     yield from _before(plain)
     for number, step in enumerate(plain["steps"], 1):
@@ -33,7 +37,8 @@ def _lines(plain: Mapping[str, Any]) -> Iterator[str]:
             yield f"  - way back: {back['verdict']}: {back['how']}"
     yield from _section("What survives", map(_survival, plain.get("survives", ())))
     yield from _section("Hazards beyond the metadata", map(_hazard, plain.get("hazards", ())))
-    yield from _section("Notes", (f"- {each}" for each in (*plain.get("notes", ()), *plain.get("warnings", ()))))
+    notes = [each for key in ("patch_levels", "notes", "warnings") for each in plain.get(key, ())]
+    yield from _section("Notes", (f"- {each}" for each in notes))
     yield from _section("Checked", (f"- {each}" for each in plain.get("checked", ())))
     yield from _section("Not checked", (f"- [ ] {each}" for each in plain.get("not_checked", ())))
 
@@ -80,7 +85,7 @@ def _conditions(plain: Mapping[str, Any]) -> str:
 
 def _hazard(hazard: Mapping[str, Any]) -> str:
     return (
-        f"- [ ] {hazard['applies_to']}: {hazard['symptom']}\n"
+        f"- [ ] {hazard['applies_to']}: {hazard['symptom']}\n  - severity: {hazard['severity']}\n"
         f"  - remedy: {hazard['remedy']}\n  - source: {hazard['source']}; {hazard['evidence']}"
     )
 

@@ -26,13 +26,14 @@ def release(name: str, assume: str | None, as_json: bool) -> None:
     """Print what is known about the release NAME of Kafka Streams.
 
     NAME is a number (2.8.1), a line (2.8, its newest release), a snapshot (3.9.0-SNAPSHOT) or a release of Confluent
-    Platform (cp-7.6, 7.6.1-ccs). An unknown patch release is treated like the newest known one of its line.
+    Platform (cp-7.6, 7.6.1-ccs) or another vendor. Of a patch level that is not known, the first release of the line is
+    shown.
 
     \b
     Examples:
       streams-assignor release 2.8
       streams-assignor release 7.6.1-ccs --json
-      streams-assignor release 4.4 --assume 4.3
+      streams-assignor release 4.5 --assume 4.3
     """  # noqa: D301 - click reads the backspace character
     try:
         resolved = resolve_release(name, assume)
@@ -46,7 +47,7 @@ def release_facts(resolved: ResolvedRelease) -> dict[str, Any]:
     """Return plain values about a release.
 
     >>> release_facts(resolve_release("cp-7.6"))["release"]
-    '3.6.2'
+    '3.6.0'
     """
     found = resolved.release
     behaviour = found.behaviour

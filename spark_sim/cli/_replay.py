@@ -11,13 +11,15 @@ import click
 
 from assignor.cli.params import ASSUME
 from spark_sim.cli._exit_status import exit_unless, one_line_errors
-from upgrade.releases import ASSUMED, with_assumption
+from upgrade.errors import UpgradeError
+from upgrade.hazards import assumptions_of
+from upgrade.releases import resolve_release
 
 if TYPE_CHECKING:
     from spark_sim.pipeline.traces import Trace
 
 SAFE: Final = "safe"
-_RELEASE: Final = re.compile(r"(?:(?<=[@>])|(?<=\bgroup ))\d[^\s,|]*")
+_RELEASE: Final = re.compile(r"(?:(?<=[@>])|(?<=\bgroup ))[^\s,|]+")
 REMARKS: Final = frozenset({"remark"})
 """The kinds of events that only ``--verbose`` prints."""
 GROUP_EVENT_STYLES: Final = {
@@ -133,15 +135,21 @@ def replay(scenario: str, summary: bool, verbose: bool, assume: str | None, as_j
 def _assuming(scenario: str, assume: str | None) -> str:
     """Return a scenario whose releases contain what they are assumed to behave like, if the table lacks them.
 
+    A note on stderr says how each name was read that is not Kafka's own.
+
     >>> _assuming("A@4.9 B@2.0 | bounce A>4.9,upgrade.from=2.4", "4.3")
     'A@4.9.0~4.3.1 B@2.0 | bounce A>4.9.0~4.3.1,upgrade.from=2.4'
     """
-    if assume is None:
-        return scenario
-    found = _RELEASE.sub(lambda match: with_assumption(match[0], assume), scenario)
-    for release in sorted({match[0] for match in _RELEASE.finditer(found) if ASSUMED in match[0]}):
-        click.echo(f"note: {release.replace(ASSUMED, ' is assumed to behave like ')}", err=True)
-    return found
+    spellings = {}
+    for name in sorted({match[0] for match in _RELEASE.finditer(scenario)}):
+        try:
+            found = resolve_release(name, assume)
+        except UpgradeError:  # a broker's release before 0.10, or an error that names its place in the scenario
+            continue
+        spellings[name] = found.release.spelling if found.notes else name
+        for note in found.notes if found.is_open else assumptions_of(found.release) or found.notes:
+            click.echo(f"note: {note}", err=True)
+    return _RELEASE.sub(lambda match: spellings.get(match[0], match[0]), scenario)
 
 
 def _trace(scenario: str) -> tuple[Trace[Any], Mapping[str, str]]:

@@ -292,8 +292,9 @@ def _broker_suite(
         return broker_suite((), nodes=members, faults=faults)
     ends = [broker_release(name, assume) for name in (origin, target)]
     for each in ends:
-        if each.assumed_like:
-            click.echo(f"note: {each} is assumed to behave like {each.assumed_like}", err=True)
+        assumed = [f"{each} is assumed to behave like {each.assumed_like}"] if each.assumed_like else []
+        for note in (*each.reading, *assumed):
+            click.echo(f"note: {note}", err=True)
     first, last = (
         each.spelling if each.assumed_like else name for each, name in zip(ends, (origin, target), strict=True)
     )

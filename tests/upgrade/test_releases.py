@@ -202,11 +202,10 @@ def test_our_own_members_take_every_value_of_the_kip():
         ("0.10.0", "0.10.0.1"),
         ("0.10.1", "0.10.1.1"),
         ("1.1", "1.1.1"),
-        ("2.0.x", "2.0.1"),
         ("2.0.0", "2.0.0"),
         ("2.6", "2.6.3"),
         ("3.9", "3.9.2"),
-        ("4.3.x", "4.3.1"),
+        ("4.3", "4.3.1"),
         ("post-2.0", "simulated-4"),
     ],
 )
@@ -227,23 +226,90 @@ def test_an_unknown_release_is_refused_with_the_known_ones(name):
         (" 2.0.1 ", "2.0.1", []),
         ("3.9.0-SNAPSHOT", "3.9.0", ["SNAPSHOT of 3.9.0 is treated as the release 3.9.0"]),
         ("4.2.2-rc1", "4.2.2", ["rc1 of 4.2.2 is treated as the release 4.2.2"]),
-        ("7.6.1-ccs", "3.6.2", ["Confluent Platform 7.6 contains Kafka 3.6"]),
-        ("7.6.1-ce", "3.6.2", ["Confluent Platform 7.6 contains Kafka 3.6"]),
-        ("cp-7.6", "3.6.2", ["Confluent Platform 7.6 contains Kafka 3.6"]),
-        ("cp-5.0.4", "2.0.1", ["Confluent Platform 5.0 contains Kafka 2.0"]),
-        ("3.9.7", "3.9.7", ["3.9.7 is not in the table of this version; it is treated like 3.9.2"]),
-        ("0.10.2.9", "0.10.2.9", ["0.10.2.9 is not in the table of this version; it is treated like 0.10.2.2"]),
+        ("3.6.0.redhat-00003", "3.6.0", ["Red Hat's build of Kafka 3.6.0, whose own changes are not known"]),
+        ("2.2.0-cp2", "2.2.0", ["Confluent's build of Kafka 2.2.0, whose own changes are not known"]),
+        ("4.4.9", "4.4.9", ["4.4.9 is not in the table of this version; it is treated like 4.4.0"]),
     ],
 )
 def test_spellings_of_a_release_are_understood(name, release, notes):
     resolved = resolve_release(name)
 
-    assert (release, notes) == (resolved.release.name, list(resolved.notes))
+    assert (release, notes, False) == (resolved.release.name, list(resolved.notes), resolved.is_open)
 
 
-def test_an_unknown_patch_release_behaves_like_the_newest_known_one_of_its_line():
-    assert release_named("3.9.7").behaviour == release_named("3.9").behaviour
+@pytest.mark.parametrize(
+    ("name", "first", "last"),
+    [
+        ("2.0.x", "2.0.0", "2.0.1"),
+        ("0.10.1.x", "0.10.1.0", "0.10.1.1"),
+        ("5.2.1-ccs", "2.2.0", "2.2.2"),
+        ("5.0.0-ce", "2.0.0", "2.0.1"),
+        ("7.6.1-1-ccs", "3.6.0", "3.6.2"),
+        ("cp-7.6", "3.6.0", "3.6.2"),
+        ("cp-8.3.1", "4.3.0", "4.3.1"),
+        ("confluentinc/cp-kafka:7.6.1", "3.6.0", "3.6.2"),
+        ("3.7.x.kraft", "3.7.0", "3.7.2"),
+        ("4.1.x.kraft", "4.1.0", "4.1.2"),
+        ("0.10.1.2.6.5.0-292", "0.10.1.0", "0.10.1.1"),
+        ("3.9.7", "3.9.0", "3.9.2"),
+        ("0.10.2.9", "0.10.2.0", "0.10.2.2"),
+    ],
+)
+def test_an_unknown_patch_level_is_taken_for_the_first_release_of_its_line(name, first, last):
+    resolved = resolve_release(name)
+    taken = resolved.release.assumed_like or resolved.release.name
+
+    assert (first, release_named(first).behaviour) == (taken, resolved.release.behaviour)
+    assert f"{name} can be any release from {first} to {last}; it is taken for {first}" == resolved.notes[-1]
+    assert release_named(first).number == resolved.release.known_number == number_of(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "release"),
+    [
+        ("2.8.2.tiered", "2.8.2"),
+        ("2.4.1.1", "2.4.1"),
+        ("3.1.0.redhat-00004", "3.1.0"),
+        ("2.5.0.7.1.7.0-551", "2.5.0"),
+        ("2.2.1-cdh6.3.2", "2.2.1"),
+        ("0.45.0-kafka-3.9.0", "3.9.0"),
+        ("quay.io/strimzi/kafka:0.28.0-kafka-3.1.0", "3.1.0"),
+        ("2.6.1.400-eep-921", "2.6.1"),
+        ("2.4.0-hw-ei-302002", "2.4.0"),
+    ],
+)
+def test_a_vendors_build_under_the_number_of_kafka_is_that_release(name, release):
+    resolved = resolve_release(name)
+
+    assert (release,) == tuple(each.name for each in resolved.candidates)
+    assert f"build of Kafka {release}, whose own changes are not known" in resolved.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("cp-9.0", "Confluent Platform 9.0 is not in the table (3.0 to 8.3): write the release of Kafka"),
+        ("8.4.0-ccs", "Confluent Platform 8.4 is not in the table"),
+        ("2.6.0-acme", "'-acme' is the suffix of no vendor that is known: if this is a build of Kafka 2.6.0, write"),
+        ("0.10.0-kafka-2.1.0", "'-kafka-2.1.0' is the suffix of no vendor that is known"),
+    ],
+)
+def test_a_vendors_name_that_is_not_read_is_refused_with_the_reason(name, reason):
+    with pytest.raises(UnknownRelease, match=f"unknown release '{name}': {re.escape(reason)}"):
+        resolve_release(name, assume="4.3")
+
+
+def test_an_unknown_patch_release_is_later_than_the_known_ones_of_its_line():
     assert release_named("3.9.2").number < release_named("3.9.7").number < release_named("4.0.0").number
+    assert "2.6.1 has the fix" in release_named("2.6.9").note
+
+
+def test_an_unknown_patch_release_may_be_assumed_to_behave_like_one_of_its_line():
+    found = resolve_release("2.2.9", assume="2.2.2")
+
+    assert (release_named("2.2.2").behaviour, "2.2.2") == (found.release.behaviour, found.release.assumed_like)
+    assert found.release == release_named(found.release.spelling)
+    assert resolve_release("2.2.9", assume="4.3").is_open
 
 
 AFTER_NEWEST = f"{NEWEST.line.partition('.')[0]}.{int(NEWEST.line.partition('.')[2]) + 1}"
@@ -269,9 +335,20 @@ def test_what_a_known_release_behaves_like_is_not_assumed():
         with_assumption("4.9", None)
 
 
-def test_a_number_of_confluent_platform_is_not_taken_for_one_of_kafka():
-    with pytest.raises(UnknownRelease, match=r"for Confluent Platform write cp-5\.0 \(Kafka 2\.0\)$"):
-        release_named("5.0")
+@pytest.mark.parametrize("assume", [None, "4.3"])
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("5.0", "for Confluent Platform write cp-5.0 (Kafka 2.0)"),
+        ("7.6.1", "for Confluent Platform write cp-7.6 (Kafka 3.6)"),
+        ("8.3.x", "for Confluent Platform write cp-8.3 (Kafka 4.3)"),
+        ("8.9", "it is no number of Kafka 4: write the release of Kafka that it contains"),
+        ("24.1.2", "it is no number of Kafka 4: write the release of Kafka that it contains"),
+    ],
+)
+def test_a_number_of_confluent_platform_is_not_taken_for_one_of_kafka(name, reason, assume):
+    with pytest.raises(UnknownRelease, match=f"{re.escape(reason)}$"):
+        resolve_release(name, assume)
 
 
 def test_every_line_of_confluent_platform_contains_a_known_line_of_kafka():
@@ -282,7 +359,9 @@ def test_lines_and_numbers_follow_the_names():
     assert "0.10.2" == release_named("0.10.2.2").line
     assert "simulated-4" == release_named("simulated-4").line
     assert (2, 0, 1) == release_named("2.0.1").number < release_named("simulated-4").number
-    assert [(9999, 4), (5, 0, 1)] == [number_of(name) for name in ("simulated-4", "5.0.1")]
+    assert [(9999, 4), (4, 9, 1)] == [number_of(name) for name in ("simulated-4", "4.9.1")]
+    with pytest.raises(UnknownRelease, match="for Confluent Platform"):
+        number_of("5.0.1")
 
 
 def test_a_release_that_never_was_does_not_stand_for_its_line():

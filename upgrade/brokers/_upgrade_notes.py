@@ -124,14 +124,14 @@ BAD_RELEASES: Final = (
         "KAFKA-20254, upgrade notes of 4.2",
     ),
 )
-"""A line without a patch level counts as its first release, which is the worst of it."""
+"""A line, and a patch level that is not known, counts as the first release, which is the worst of it."""
 
 
 def bad_releases(rolls: Iterable[BrokerRelease], mode: MetadataMode) -> Iterator[str]:
     """Yield the known bugs of the releases to which brokers are bounced, each with the release that has the fix."""
     for release in rolls:
         for bug in BAD_RELEASES:
-            if bug.since <= release.number < bug.fixed and mode in bug.modes:
+            if bug.since <= release.known_number < bug.fixed and mode in bug.modes:
                 fixed = ".".join(map(str, bug.fixed))
                 yield f"{release}: {bug.text}; take {fixed} or later ({bug.source})"
 
@@ -141,3 +141,12 @@ def upgrade_notes(origin: BrokerRelease, target: BrokerRelease, mode: MetadataMo
     for note in UPGRADE_NOTES:
         if origin.number < note.since <= target.number and mode in note.modes:
             yield f"{note.text} ({note.source})"
+
+
+def notes_read(origin: BrokerRelease, target: BrokerRelease, mode: MetadataMode) -> str:
+    """Say which upgrade notes were read between two releases, in either direction, and how many facts they have."""
+    older, newer = sorted((origin, target), key=lambda release: release.number)
+    facts = [note for note in UPGRADE_NOTES if older.number < note.since <= newer.number and mode in note.modes]
+    number = f"{len(facts) or 'no'} {'fact' if len(facts) == 1 else 'facts'} for operators"
+    bugs = sum(mode in bug.modes for bug in BAD_RELEASES)
+    return f"Kafka's upgrade notes after {older} up to {newer} ({number}), {bugs} known bugs of brokers"

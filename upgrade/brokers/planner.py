@@ -15,7 +15,7 @@ from typing import Final
 from attrs import evolve
 
 from upgrade.brokers import _kraft, _zookeeper
-from upgrade.brokers._upgrade_notes import bad_releases, upgrade_notes
+from upgrade.brokers._upgrade_notes import bad_releases, notes_read, upgrade_notes
 from upgrade.brokers._zookeeper_migration import migration_steps
 from upgrade.brokers.drafts.persistent_metadata_version import persistent_metadata_rolls
 from upgrade.brokers.protocol_versions import OLDEST_KRAFT, BrokerRelease, MetadataMode, ProtocolVersion, broker_release
@@ -61,7 +61,9 @@ def advise_brokers(
             _upgrade_steps(origin, target, mode, level) if up else _downgrade_steps(origin, target, mode, level)
         )
     except NoUpgradePath as reason:
-        return BrokerAdvice(origin.name, target.name, mode, (), (str(reason),), _assumptions(origin, target))
+        why = (str(reason), *origin.reading, *target.reading)
+        read = notes_read(origin, target, mode)
+        return BrokerAdvice(origin.name, target.name, mode, (), why, _assumptions(origin, target), read)
     assumed = _assumptions(origin, target)
     concerned = {step.release for step in steps} if origin.assumed_like else {target.name} if assumed else set()
     steps = tuple(
@@ -70,8 +72,12 @@ def advise_brokers(
     ends = {each.name: each for each in (origin, target)}  # one that is assumed is not in the table
     rolled = dict.fromkeys(step.release for step in steps if step.rolls)
     rolls = [ends[name] if name in ends else broker_release(name) for name in rolled]
-    notes = (*upgrade_notes(origin, target, mode), *bad_releases(rolls, mode))
-    return BrokerAdvice(origin.name, target.name, mode, steps, notes, assumed)
+    notes = (
+        *dict.fromkeys((*origin.reading, *target.reading)),
+        *upgrade_notes(origin, target, mode),
+        *bad_releases(rolls, mode),
+    )
+    return BrokerAdvice(origin.name, target.name, mode, steps, notes, assumed, notes_read(origin, target, mode))
 
 
 def _assumptions(*releases: BrokerRelease) -> tuple[str, ...]:

@@ -12,12 +12,13 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Final
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from upgrade.errors import UnknownLevel, UnknownRelease
 from upgrade.features.model.catalog import METADATA_VERSION, version_key
 from upgrade.features.model.levels_of_releases import CATALOGS, PRE_KRAFT_VERSIONS
-from upgrade.release_names import parse_release_name
+from upgrade.release_names import ReleaseName, no_newer_line_because, parse_release_name, unread_because
+from upgrade.releases import RELEASES
 
 
 class MetadataMode(Enum):
@@ -135,6 +136,10 @@ class BrokerRelease:
     """The newest version that it supports."""
     assumed_like: str = ""
     """The line whose versions it was assumed to support, because it is newer than the table; empty if not."""
+    only_kraft: bool = False
+    """Its spelling says that it runs in KRaft mode."""
+    reading: tuple[str, ...] = field(default=(), eq=False)
+    """How its spelling was read; empty if that is Kafka's own."""
 
     @property
     def spelling(self) -> str:
@@ -153,53 +158,91 @@ class BrokerRelease:
         return (*given, *[0] * (4 - len(given)))
 
     @property
+    def known_number(self) -> tuple[int, ...]:
+        """The number whose bugs it may have: that of the first release of its line, if its patch level is not known.
+
+        >>> broker_release("3.6.2").known_number, broker_release("3.6.9").known_number
+        ((3, 6, 2, 0), (3, 6, 0, 0))
+        """
+        is_known = self.name in RELEASES or f"{self.line}.0" not in RELEASES or self.assumed_like
+        return self.number if is_known else evolve(self, name=self.line).number
+
+    @property
     def modes(self) -> tuple[MetadataMode, ...]:
         """The modes in which it can run and be upgraded.
 
         KRaft of 2.8 was early access ("upgrading to it from the 2.8 Early Access release is not possible": upgrade
         notes of 3.0), 3.9 is the last line with ZooKeeper (upgrade notes of 4.0).
         """
-        possible = {MetadataMode.ZOOKEEPER: self.number < (4,), MetadataMode.KRAFT: self.number >= (3,)}
+        has_zookeeper = self.number < (4,) and not self.only_kraft
+        possible = {MetadataMode.ZOOKEEPER: has_zookeeper, MetadataMode.KRAFT: self.number >= (3,)}
         return tuple(mode for mode, has in possible.items() if has)
 
     @property
     def oldest(self) -> ProtocolVersion:
         """The oldest version that it supports."""
-        return VERSIONS[0] if MetadataMode.ZOOKEEPER in self.modes else OLDEST_IN_4
+        return VERSIONS[0] if self.number < (4,) else OLDEST_IN_4
 
     def __str__(self) -> str:
         return self.name
 
 
 def broker_release(name: str, assume: str | None = None) -> BrokerRelease:
-    """Return the release with this name (``2.1.1``) or line (``2.1``); ``UnknownRelease`` if there is none.
+    """Return the release with this name (``2.1.1``), line (``2.1``) or spelling of either (``3.7.x.kraft``).
 
-    The patch number is not checked: all releases of a line support the same versions. ``assume`` names a release whose
-    versions one supports that is newer than the table; ``4.9~4.3`` contains it.
+    All releases of a line support the same versions. Of a line, and of a patch level that is not known, the first
+    release counts. ``assume`` names a release whose versions one supports that is newer than the table; ``4.9~4.3``
+    contains it.
+
+    Raises:
+        UnknownRelease: There is no such release; the message names the known ones, or the reason.
 
     >>> broker_release("2.1.1").newest.name
     '2.1-IV2'
     >>> broker_release("4.9", assume="4.3").spelling
     '4.9~4.3'
+    >>> broker_release("7.6.1-ccs").reading
+    ('Confluent Platform 7.6 contains Kafka 3.6; the first release of the line counts',)
     """
     if ASSUMED in name:
         name, _, assume = name.partition(ASSUMED)
     spelling = parse_release_name(name)
-    given = spelling.number if spelling else name
+    if spelling is None:
+        raise _unknown(name, unread_because(name))
+    given = spelling.number
     line = ".".join(given.split(".")[: 3 if given.startswith("0.") else 2])
-    patch = given.removeprefix(line)
-    is_release = spelling is not None and re.fullmatch(r"(\.[0-9]{1,3})?", patch, re.ASCII)
-    if not is_release or line not in NEWEST_OF_LINE or line in _UNCONFIGURABLE_LINES:
-        is_newer = is_release and [*map(int, line.split("."))] > [*map(int, VERSIONS[-1].line.split("."))]
-        if is_newer and assume is not None:
-            model = broker_release(assume)
-            return BrokerRelease(given, model.newest, assumed_like=model.name)
-        raise UnknownRelease(
-            f"unknown release of brokers {name!r}; known are {_FIRST_RELEASE} to {VERSIONS[-1].line}, "
-            "a line such as 2.1 or one of its releases such as 2.1.1"
-            + (f"; --assume {VERSIONS[-1].line} treats it like that line" if is_newer else "")
-        )
-    return BrokerRelease(given, NEWEST_OF_LINE[line])
+    if not re.fullmatch(r"(\.[0-9]{1,3})?", given.removeprefix(line), re.ASCII):
+        raise _unknown(name)
+    if line in NEWEST_OF_LINE and line not in _UNCONFIGURABLE_LINES:
+        found = BrokerRelease(given, NEWEST_OF_LINE[line], only_kraft=spelling.is_kraft)
+        return evolve(found, reading=_reading(name, spelling, found))
+    if [*map(int, line.split("."))] <= [*map(int, VERSIONS[-1].line.split("."))]:
+        raise _unknown(name)
+    if reason := no_newer_line_because(given, VERSIONS[-1].line):
+        raise _unknown(name, reason)
+    if assume is None:
+        raise _unknown(name, f"--assume {VERSIONS[-1].line} treats it like that line")
+    model = broker_release(assume)
+    return BrokerRelease(given, model.newest, assumed_like=model.name)
+
+
+def _unknown(name: str, remedy: str = "") -> UnknownRelease:
+    return UnknownRelease(
+        f"unknown release of brokers {name!r}; known are {_FIRST_RELEASE} to {VERSIONS[-1].line}, "
+        f"a line such as 2.1 or one of its releases such as 2.1.1{remedy and f'; {remedy}'}"
+    )
+
+
+def _reading(name: str, spelling: ReleaseName, found: BrokerRelease) -> tuple[str, ...]:
+    """Say how a spelling was read that is not Kafka's own, or whose patch level is not known."""
+    is_unlisted = found.known_number != found.number
+    if not (spelling.note or spelling.any_patch or is_unlisted):
+        return ()
+    how = spelling.note or f"{name} is any release of its line"
+    if is_unlisted:
+        how = f"{name} is not in the table of this version"
+    first = "; the first release of the line counts" if spelling.any_patch or is_unlisted else ""
+    return (how + first,)
 
 
 _UNCONFIGURABLE_LINES: Final = {version.line for version in VERSIONS if version < version_named(_FIRST_RELEASE)}

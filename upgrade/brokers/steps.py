@@ -5,15 +5,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from enum import Enum
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
 from attrs import asdict, field, frozen
 
 from upgrade.brokers.protocol_versions import BrokerRelease, MetadataMode
 from upgrade.errors import UpgradeError
+from upgrade.hazards import CheckedScope
+
+_CHECKED: Final = ("protocol versions", "feature levels", "ZooKeeper and KRaft", "what each step raises")
+_NOT_CHECKED: Final = ("your configuration", "your clients", "your disks and Java", "how long a roll takes")
 
 
 class NoUpgradePath(UpgradeError):
@@ -41,6 +46,14 @@ class DowngradePath:
     how: str
     levels: Mapping[str, int] = field(default=MappingProxyType({}), hash=False)
     """The levels to lower first; empty if there are none, or if Kafka refuses to lower them."""
+
+    @property
+    def summary(self) -> str:
+        """The verdict, and the way up to the first semicolon or colon."""
+        return f"{self.verdict.value}: {re.split('[:;] ', self.how)[0]}"
+
+    def __str__(self) -> str:
+        return f"{self.verdict.value}: {self.how}"
 
 
 @frozen(kw_only=True)
@@ -97,6 +110,14 @@ class BrokerAdvice:
     warnings: tuple[str, ...] = ()
     assumed: tuple[str, ...] = ()
     """What was assumed of releases that the table lacks."""
+    read: str = ""
+    """Which of Kafka's upgrade notes were read, and what they have."""
+
+    @property
+    def checked(self) -> CheckedScope:
+        """What the plan was checked for, and what it was not."""
+        checked = (*_CHECKED, *([self.read] if self.read else []))
+        return CheckedScope(checked, _NOT_CHECKED).assuming(self.assumed)
 
     @property
     def is_possible(self) -> bool:
@@ -119,6 +140,7 @@ class BrokerAdvice:
             "steps": steps,
             "warnings": list(self.warnings),
             "assumed": list(self.assumed),
+            **self.checked.as_json(),
         }
 
 

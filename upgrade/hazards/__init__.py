@@ -3,8 +3,18 @@
 Facts are rows of one table, each with its source and with what was run. A hazard is information: it changes no verdict.
 """
 
-from upgrade.hazards._checked import CheckedScope, scope_of
-from upgrade.hazards._hazard import NOT_RUN, Hazard, HazardSubject, ReleaseRange
+from upgrade.hazards._checked import CheckedScope, ReadGuides, scope_of
+from upgrade.hazards._guide_entries import Guide, GuideEntry, PassedEntries, Rule, entries_between, guide_entries
+from upgrade.hazards._hazard import (
+    NOT_RUN,
+    Hazard,
+    HazardSubject,
+    ReleaseRange,
+    Severity,
+    count_by_severity,
+    order_hazards,
+)
+from upgrade.hazards._known_bugs import KNOWN_BUGS, KnownBug
 from upgrade.hazards._stores import STORE_FORMATS, StoreFormat
 from upgrade.hazards._table import HAZARDS, hazards_between, static_downgrade
 from upgrade.hazards._topologies import TopologyChange, compare_topologies, parse_subtopologies
@@ -12,12 +22,20 @@ from upgrade.hazards._way_back import StepKind, WayBack, WayBackVerdict, assumpt
 
 __all__ = [
     "HAZARDS",
+    "KNOWN_BUGS",
     "NOT_RUN",
     "STORE_FORMATS",
     "CheckedScope",
+    "Guide",
+    "GuideEntry",
     "Hazard",
     "HazardSubject",
+    "KnownBug",
+    "PassedEntries",
+    "ReadGuides",
     "ReleaseRange",
+    "Rule",
+    "Severity",
     "StepKind",
     "StoreFormat",
     "TopologyChange",
@@ -25,7 +43,11 @@ __all__ = [
     "WayBackVerdict",
     "assumptions_of",
     "compare_topologies",
+    "count_by_severity",
+    "entries_between",
+    "guide_entries",
     "hazards_between",
+    "order_hazards",
     "parse_subtopologies",
     "scope_of",
     "source_of",

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 from attrs import evolve, frozen
 
-from upgrade.hazards._hazard import Hazard
+from upgrade.hazards._guide_entries import Guide, entries_between
+from upgrade.releases import Release
 
-_CHECKED: Final = (
-    "metadata versions",
-    "rebalance protocols",
-    "upgrade.from",
-    "record formats",
-    "known bugs of both releases",
-)
+_CHECKED: Final = ("metadata versions", "rebalance protocols", "upgrade.from", "record formats")
 _TOPOLOGY: Final = "whether the topology stays the same"
 _NOT_CHECKED: Final = (
     "your code and configuration",
@@ -23,6 +18,41 @@ _NOT_CHECKED: Final = (
     "your brokers and Java",
     "how long stores take to restore",
 )
+_GUIDES: Final = {Guide.STREAMS: "Streams", Guide.UPGRADE: "clients and brokers"}
+
+
+@frozen
+class ReadGuides:
+    """Which of Kafka's upgrade guides were read for a plan, and what they have."""
+
+    after: str
+    """The older release: what its guide says, both releases have."""
+    up_to: str
+    entries: int
+    """Their entries about Streams applications and rolling upgrades: each has a row, a rule or a reason."""
+    known_bugs: int
+    """The fixed bugs of Kafka Streams with which both releases were compared."""
+
+    @classmethod
+    def between(cls, origin: Release, target: Release) -> ReadGuides | None:
+        """Return the guides between two releases, in either direction; None if one of them is not of Kafka."""
+        if not (origin.kafka_name and target.kafka_name):
+            return None
+        older, newer = sorted((origin, target), key=lambda release: release.number)
+        passed = entries_between(older, newer)
+        return cls(older.name, newer.name, len(passed.entries), passed.known_bugs)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {"after": self.after, "up_to": self.up_to, "entries": self.entries, "known_bugs": self.known_bugs}
+
+    def __str__(self) -> str:
+        guides = " and of ".join(_GUIDES.values())
+        entries = "1 entry" if self.entries == 1 else f"{self.entries or 'no'} entries"
+        return (
+            f"Kafka's upgrade guides of {guides} after {self.after} up to {self.up_to} ({entries}), "
+            f"{self.known_bugs} known bugs"
+        )
 
 
 @frozen
@@ -31,6 +61,7 @@ class CheckedScope:
 
     checked: tuple[str, ...]
     not_checked: tuple[str, ...]
+    """What no plan can know."""
 
     def with_topologies(self) -> CheckedScope:
         """Return the scope of a plan for which two topologies were compared."""
@@ -49,17 +80,10 @@ class CheckedScope:
 
     def __str__(self) -> str:
         parts = {"checked": self.checked, "not checked": self.not_checked}
-        return "; ".join(f"{name}: {', '.join(words)}" for name, words in parts.items() if words)
+        text = "; ".join(f"{name}: {', '.join(words)}" for name, words in parts.items() if words)
+        return f"{text} (no plan can know these)" if self.checked else text
 
 
-def scope_of(hazards: Iterable[Hazard]) -> CheckedScope:
-    """Say what a plan with these hazards was checked for, and how many of the hazards were seen with real jars."""
-    found = tuple(hazards)
-    seen = sum(bool(each.seen) for each in found)
-    counts = (
-        f"{len(found)} apply: {seen} seen with real jars, {len(found) - seen} read, not run"
-        if found
-        else "none applies"
-    )
-    table = f"the table of hazards ({counts})"
-    return CheckedScope((*_CHECKED, table), _NOT_CHECKED)
+def scope_of(guides: ReadGuides | None) -> CheckedScope:
+    """Say what a plan was checked for: the rules of the protocol, and what the guides name."""
+    return CheckedScope((*_CHECKED, *([str(guides)] if guides else [])), _NOT_CHECKED)

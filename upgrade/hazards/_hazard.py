@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import enum
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any, Final
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from upgrade.releases import Release
 
@@ -26,31 +28,59 @@ class HazardSubject(enum.Enum):
     TASK_IDS = "task ids"
 
 
+class Severity(enum.Enum):
+    """What a hazard does to a group, the worst first."""
+
+    STOPS = "stops"
+    """Members do not start, end, or never settle."""
+    LOSES = "loses"
+    """Data is lost, duplicated or wrong."""
+    WAITS = "waits"
+    """Stores are restored, or pauses are longer."""
+    CHANGES = "changes"
+    """A default, a name or a metric is another one."""
+
+
 @frozen
 class ReleaseRange:
-    """Releases of Kafka from ``since`` to before ``before``; empty tuples are no limits."""
+    """Releases of Kafka from ``since`` to before ``before``; empty tuples are no limits.
+
+    A change that was ported to older lines has ``backports``: a release from one of them to the end of its line is on
+    the other side of the limits.
+    """
 
     since: tuple[int, ...] = ()
     before: tuple[int, ...] = ()
+    backports: tuple[tuple[int, ...], ...] = ()
 
     def __contains__(self, release: Release) -> bool:
         """Whether a release of Kafka is one of these; our own are none of Kafka's."""
-        return (
-            release.kafka_name is not None
-            and self.since <= release.number
-            and (not self.before or release.number < self.before)
-        )
+        number = release.known_number
+        if release.kafka_name is None:
+            return False
+        between = self.since <= number and (not self.before or number < self.before)
+        return between != any(port[:-1] == number[: len(port) - 1] and port <= number for port in self.backports)
 
     def __str__(self) -> str:
         """Name the limits.
 
         >>> print(ReleaseRange(before=(4, 0)), ReleaseRange((4, 0)), ReleaseRange((4, 1), (4, 1, 1)), sep=", ")
         before 4.0, 4.0 and later, 4.1 to before 4.1.1
+        >>> print(ReleaseRange((2, 8), backports=((2, 6, 2), (2, 7, 1))))
+        2.8 and later, and of their lines 2.6.2, 2.7.1 and later
+        >>> print(ReleaseRange(before=(2, 8), backports=((2, 6, 2), (2, 7, 1))))
+        before 2.8, but of their lines not 2.6.2, 2.7.1 and later
         """
         since, before = (".".join(map(str, number)) for number in (self.since, self.before))
         if self.since and self.before:
-            return f"{since} to before {before}"
-        return f"{since} and later" if since else f"before {before}" if before else "any"
+            limits = f"{since} to before {before}"
+        else:
+            limits = f"{since} and later" if since else f"before {before}" if before else "any"
+        if not self.backports:
+            return limits
+        ports = ", ".join(".".join(map(str, port)) for port in self.backports)
+        outside = all(port < self.since for port in self.backports)
+        return f"{limits}, {'and of their lines' if outside else 'but of their lines not'} {ports} and later"
 
 
 @frozen(kw_only=True)
@@ -60,6 +90,7 @@ class Hazard:
     name: str
     """Unique; stays the same when the wording changes."""
     about: HazardSubject
+    severity: Severity
     origins: ReleaseRange = ReleaseRange()
     targets: ReleaseRange = ReleaseRange()
     applies_to: str
@@ -73,34 +104,89 @@ class Hazard:
     """The releases whose jars showed it; empty: it was not run."""
     mixed_only: bool = False
     """Only a rolling bounce meets it, in which members of both releases are in the group."""
+    detail: str = ""
+    """What sets the row apart from others with the same symptom and remedy."""
+    others: tuple[Hazard, ...] = ()
+    """Those others: a plan has them as one row, with all sources."""
 
     def concerns(self, origin: Release, target: Release) -> bool:
         """Whether an upgrade from one release to the other meets it."""
         return origin in self.origins and target in self.targets
 
     @property
+    def rows(self) -> tuple[Hazard, ...]:
+        """The rows of the table that are this row of a plan."""
+        return (evolve(self, others=()), *self.others)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of ``rows``."""
+        return tuple(each.name for each in self.rows)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The sources of all rows, each once."""
+        return tuple(dict.fromkeys(source for each in self.rows for source in each.source.split(", ")))
+
+    @property
     def evidence(self) -> str:
         """Whether real jars showed it, and which."""
-        return f"seen with {' and '.join(self.seen)}" if self.seen else NOT_RUN
+        return f"seen with {', '.join(' and '.join(each.seen) for each in self.rows)}" if self.seen else NOT_RUN
+
+    @property
+    def words(self) -> str:
+        """The symptom with the details of all rows."""
+        details = "; ".join(dict.fromkeys(each.detail for each in self.rows if each.detail))
+        return f"{self.symptom}: {details}" if details else self.symptom
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
         return {
             "name": self.name,
+            "names": list(self.names),
             "about": self.about.value,
-            "from": str(self.origins),
-            "to": str(self.targets),
+            "severity": self.severity.value,
+            "from": "; ".join(dict.fromkeys(str(each.origins) for each in self.rows)),
+            "to": "; ".join(dict.fromkeys(str(each.targets) for each in self.rows)),
             "applies_to": self.applies_to,
-            "symptom": self.symptom,
+            "symptom": self.words,
             "remedy": self.remedy,
-            "source": self.source,
+            "source": ", ".join(self.sources),
             "evidence": self.evidence,
         }
 
     def lines(self) -> tuple[str, ...]:
         """Write it as a list item: the symptom, then what to do and how it is known."""
         return (
-            f"- {self.applies_to}: {self.symptom}",
+            f"- {self.brief}",
             f"    remedy: {self.remedy}",
-            f"    source: {self.source}; {self.evidence}",
+            f"    source: {', '.join(self.sources)}; {self.evidence}",
         )
+
+    @property
+    def brief(self) -> str:
+        """What it does, whom it concerns, and the symptom: the line of a list."""
+        return f"{self.severity.value}: {self.applies_to}: {self.words}"
+
+
+def order_hazards(hazards: Iterable[Hazard]) -> tuple[Hazard, ...]:
+    """Return the hazards of a plan: the most severe first, and those that repeat as one.
+
+    Two rows repeat if they differ in their details, sources and releases only. What was seen is not mixed with what was
+    only read.
+    """
+    found: dict[tuple[object, ...], list[Hazard]] = {}
+    for row in dict.fromkeys(row for each in hazards for row in each.rows):
+        same = (row.about, row.severity, row.applies_to, row.symptom, row.remedy, bool(row.seen))
+        found.setdefault(same, []).append(row)
+    merged = [evolve(first, others=tuple(others)) for first, *others in found.values()]
+    return tuple(sorted(merged, key=lambda each: _SEVERITY[each.severity]))
+
+
+def count_by_severity(hazards: Iterable[Hazard]) -> dict[str, int]:
+    """Return how many hazards there are of each severity, the worst first."""
+    found = Counter(each.severity for each in hazards)
+    return {each.value: found[each] for each in Severity}
+
+
+_SEVERITY: Final = {severity: place for place, severity in enumerate(Severity)}

@@ -11,7 +11,7 @@ from typing import Final
 
 from attrs import frozen
 
-from upgrade.hazards._hazard import Hazard, HazardSubject, ReleaseRange
+from upgrade.hazards._hazard import Hazard, HazardSubject, ReleaseRange, Severity
 from upgrade.releases import Release
 
 EMPTY_DIRECTORY: Final = "start each member with an empty state directory, and it restores from the changelogs"
@@ -41,10 +41,12 @@ class StoreFormat:
         yield Hazard(
             name=f"stores-of-{self.line}-unreadable",
             about=HazardSubject.STORES,
+            severity=Severity.STOPS,
             origins=after,
             targets=before,
             applies_to="stores on disk (RocksDB)",
-            symptom=f"members fail with {self.failure}: {self.change}",
+            symptom="members fail, because they cannot read them",
+            detail=f"{self.failure}, as {self.change}",
             remedy=EMPTY_DIRECTORY,
             source=self.source,
             seen=(new, old),
@@ -52,10 +54,12 @@ class StoreFormat:
         yield Hazard(
             name=f"stores-converted-by-{self.line}",
             about=HazardSubject.STORES,
+            severity=Severity.CHANGES,
             origins=before,
             targets=after,
             applies_to="stores on disk (RocksDB)",
-            symptom=f"the new release opens them, and from then on older releases cannot: {self.change}",
+            symptom="the new release opens them, and from then on older releases cannot",
+            detail=f"{self.change} ({self.line})",
             remedy="nothing to do; keep a copy of the state directory if a way back must not restore",
             source=self.source,
             seen=(old, new),

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from upgrade.hazards._hazard import Hazard, HazardSubject, ReleaseRange
+from upgrade.hazards._hazard import Hazard, HazardSubject, ReleaseRange, Severity
+from upgrade.hazards._known_bugs import KNOWN_BUGS
 from upgrade.hazards._stores import STORE_FORMATS
 from upgrade.plans import Plan
 from upgrade.releases import Release
@@ -29,6 +30,7 @@ _CHANGELOGS: Final = (
     Hazard(
         name="suppress-changelog-of-2.5.1",
         about=HazardSubject.CHANGELOGS,
+        severity=Severity.STOPS,
         origins=ReleaseRange((2, 5, 1)),
         targets=ReleaseRange((2, 1), (2, 5, 1)),
         applies_to="suppress() with a changelog",
@@ -41,6 +43,7 @@ _CHANGELOGS: Final = (
     Hazard(
         name="suppress-changelog-rolling-to-2.5.1",
         about=HazardSubject.CHANGELOGS,
+        severity=Severity.STOPS,
         origins=ReleaseRange((2, 1), (2, 5, 1)),
         targets=ReleaseRange((2, 5, 1)),
         applies_to="suppress() with a changelog",
@@ -54,6 +57,7 @@ _CHANGELOGS: Final = (
     Hazard(
         name="suppress-changelog-of-2.3-misread",
         about=HazardSubject.CHANGELOGS,
+        severity=Severity.STOPS,
         origins=ReleaseRange((2, 3), (2, 4)),
         targets=ReleaseRange((2, 4), (2, 5, 1)),
         applies_to="suppress() with a changelog",
@@ -65,6 +69,7 @@ _CHANGELOGS: Final = (
     Hazard(
         name="suppress-changelog-of-2.3",
         about=HazardSubject.CHANGELOGS,
+        severity=Severity.STOPS,
         origins=ReleaseRange((2, 3), (2, 5, 1)),
         targets=ReleaseRange((2, 1), (2, 3)),
         applies_to="suppress() with a changelog",
@@ -77,6 +82,7 @@ _CHANGELOGS: Final = (
     Hazard(
         name="suppress-changelog-between-2.3-and-2.4",
         about=HazardSubject.CHANGELOGS,
+        severity=Severity.STOPS,
         origins=ReleaseRange((2, 4), (2, 5, 1)),
         targets=ReleaseRange((2, 3), (2, 4)),
         applies_to="suppress() with a changelog",
@@ -92,6 +98,7 @@ _CONFIGURATION: Final = (
     Hazard(
         name="exactly-once-removed",
         about=HazardSubject.CONFIGURATION,
+        severity=Severity.STOPS,
         origins=_BEFORE_4_0,
         targets=_SINCE_4_0,
         applies_to="processing.guarantee=exactly_once or exactly_once_beta",
@@ -104,6 +111,7 @@ _CONFIGURATION: Final = (
     Hazard(
         name="exactly-once-v2-unknown",
         about=HazardSubject.CONFIGURATION,
+        severity=Severity.STOPS,
         origins=_SINCE_3_0,
         targets=_BEFORE_3_0,
         applies_to="processing.guarantee=exactly_once_v2",
@@ -116,6 +124,7 @@ _CONFIGURATION: Final = (
     Hazard(
         name="session-timeout-45-s",
         about=HazardSubject.CONFIGURATION,
+        severity=Severity.CHANGES,
         origins=_BEFORE_3_0,
         targets=_SINCE_3_0,
         applies_to="no session.timeout.ms of its own",
@@ -128,6 +137,7 @@ _CONFIGURATION: Final = (
     Hazard(
         name="session-timeout-10-s",
         about=HazardSubject.CONFIGURATION,
+        severity=Severity.CHANGES,
         origins=_SINCE_3_0,
         targets=_BEFORE_3_0,
         applies_to="no session.timeout.ms of its own",
@@ -139,6 +149,7 @@ _CONFIGURATION: Final = (
     Hazard(
         name="names-removed-in-3.0",
         about=HazardSubject.CONFIGURATION,
+        severity=Severity.CHANGES,
         origins=_BEFORE_3_0,
         targets=_SINCE_3_0,
         applies_to="partition.grouper, default.windowed.key.serde.inner or default.windowed.value.serde.inner",
@@ -150,6 +161,7 @@ _CONFIGURATION: Final = (
     Hazard(
         name="names-removed-in-4.0",
         about=HazardSubject.CONFIGURATION,
+        severity=Severity.CHANGES,
         origins=_BEFORE_4_0,
         targets=_SINCE_4_0,
         applies_to="retries or auto.include.jmx.reporter",
@@ -161,8 +173,9 @@ _CONFIGURATION: Final = (
     Hazard(
         name="state-directory-lock",
         about=HazardSubject.CONFIGURATION,
-        origins=ReleaseRange(before=(2, 6, 2)),
-        targets=ReleaseRange((2, 8)),
+        severity=Severity.STOPS,
+        origins=ReleaseRange(before=(2, 8), backports=((2, 6, 2), (2, 7, 1))),
+        targets=ReleaseRange((2, 8), backports=((2, 6, 2), (2, 7, 1))),
         applies_to="several processes of one application with one state.dir",
         symptom="all but the first process fail to start",
         remedy="give each process a state.dir of its own",
@@ -174,6 +187,7 @@ _REST: Final = (
     Hazard(
         name="deprecated-methods-removed-in-4.0",
         about=HazardSubject.CODE,
+        severity=Severity.STOPS,
         origins=_BEFORE_4_0,
         targets=_SINCE_4_0,
         applies_to="code that calls what was deprecated up to 3.5: KStream#through, branch, transform, the old "
@@ -186,6 +200,7 @@ _REST: Final = (
     Hazard(
         name="java-8",
         about=HazardSubject.JAVA,
+        severity=Severity.STOPS,
         origins=ReleaseRange(before=(2, 0)),
         targets=ReleaseRange((2, 0), (4, 0)),
         applies_to="Java 7",
@@ -197,6 +212,7 @@ _REST: Final = (
     Hazard(
         name="java-11",
         about=HazardSubject.JAVA,
+        severity=Severity.STOPS,
         origins=_BEFORE_4_0,
         targets=_SINCE_4_0,
         applies_to="Java 8 (brokers: before Java 17)",
@@ -208,6 +224,7 @@ _REST: Final = (
     Hazard(
         name="brokers-before-0.11",
         about=HazardSubject.BROKERS,
+        severity=Severity.STOPS,
         origins=ReleaseRange(before=(2, 2, 1)),
         targets=ReleaseRange((2, 2, 1), (4, 0)),
         applies_to="brokers before 0.11, or a message format before 0.11",
@@ -218,6 +235,7 @@ _REST: Final = (
     Hazard(
         name="brokers-before-2.4",
         about=HazardSubject.BROKERS,
+        severity=Severity.STOPS,
         origins=_BEFORE_3_0,
         targets=_SINCE_3_0,
         applies_to="brokers before 2.4, and no replication.factor of its own",
@@ -230,6 +248,7 @@ _REST: Final = (
     Hazard(
         name="brokers-before-2.1",
         about=HazardSubject.BROKERS,
+        severity=Severity.STOPS,
         origins=_BEFORE_4_0,
         targets=_SINCE_4_0,
         applies_to="brokers before 2.1; with exactly-once processing, before 2.5",
@@ -242,6 +261,7 @@ _REST: Final = (
     Hazard(
         name="clients-before-2.1",
         about=HazardSubject.BROKERS,
+        severity=Severity.STOPS,
         origins=ReleaseRange((2, 1)),
         targets=ReleaseRange(before=(2, 1)),
         applies_to="brokers of 4.0 or later",
@@ -252,6 +272,7 @@ _REST: Final = (
     Hazard(
         name="streams-groups-of-4.2.0",
         about=HazardSubject.BROKERS,
+        severity=Severity.STOPS,
         targets=ReleaseRange((4, 2)),
         applies_to="brokers of 4.2.0, and group.protocol=streams for a group that was a classic one",
         symptom="after compaction the brokers cannot load the partition of __consumer_offsets that has the group: "
@@ -263,6 +284,7 @@ _REST: Final = (
     Hazard(
         name="leak-of-4.1.0",
         about=HazardSubject.MEMORY,
+        severity=Severity.STOPS,
         targets=ReleaseRange((4, 1), (4, 1, 1)),
         applies_to="range scans, session and sliding windows, joins of streams, foreign-key joins",
         symptom="memory is not freed",
@@ -272,6 +294,7 @@ _REST: Final = (
     Hazard(
         name="leak-of-4.3.0",
         about=HazardSubject.MEMORY,
+        severity=Severity.STOPS,
         targets=ReleaseRange((4, 3), (4, 3, 1)),
         applies_to="stores on disk (RocksDB)",
         symptom="memory outside the heap grows with every task that is closed",
@@ -281,6 +304,7 @@ _REST: Final = (
     Hazard(
         name="offsets-flushed-late",
         about=HazardSubject.STORES,
+        severity=Severity.WAITS,
         origins=ReleaseRange(before=(4, 3)),
         targets=ReleaseRange((4, 3)),
         applies_to="stores on disk with little traffic, after a member was killed",
@@ -293,6 +317,7 @@ _REST: Final = (
     Hazard(
         name="shared-store-builders",
         about=HazardSubject.TASK_IDS,
+        severity=Severity.STOPS,
         origins=_BEFORE_4_4,
         targets=_SINCE_4_4,
         applies_to=_SHARED_BUILDERS,
@@ -305,6 +330,7 @@ _REST: Final = (
     Hazard(
         name="separate-store-builders",
         about=HazardSubject.TASK_IDS,
+        severity=Severity.WAITS,
         origins=_SINCE_4_4,
         targets=_BEFORE_4_4,
         applies_to=_SHARED_BUILDERS,
@@ -316,6 +342,7 @@ _REST: Final = (
     Hazard(
         name="application-server-checked",
         about=HazardSubject.CONFIGURATION,
+        severity=Severity.STOPS,
         origins=_BEFORE_4_4,
         targets=_SINCE_4_4,
         applies_to="application.server that is neither empty nor host:port or protocol://host:port",
@@ -327,6 +354,7 @@ _REST: Final = (
     Hazard(
         name="static-members-of-streams-groups",
         about=HazardSubject.BROKERS,
+        severity=Severity.STOPS,
         targets=_SINCE_4_4,
         applies_to="group.protocol=streams with group.instance.id, and brokers before 4.4",
         symptom="members end with INVALID_REQUEST, also when brokers go back to a release before 4.4 later",
@@ -344,6 +372,7 @@ HAZARDS: Final = tuple(
             *_CHANGELOGS,
             *_CONFIGURATION,
             *_REST,
+            *(hazard for each in KNOWN_BUGS for hazard in each.hazards()),
         ),
         key=lambda hazard: _ORDER[hazard.about],
     )
@@ -371,6 +400,7 @@ def static_downgrade(origin: Release, target: Release) -> Hazard | None:
     return Hazard(
         name="static-members-keep-newer-assignments",
         about=HazardSubject.MEMBERSHIP,
+        severity=Severity.STOPS,
         origins=_only(origin),
         targets=_only(target),
         applies_to="static members (group.instance.id)",

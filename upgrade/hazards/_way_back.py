@@ -41,6 +41,8 @@ class WayBack:
     verdict: WayBackVerdict
     how: str
     source: str
+    brief: str = ""
+    """``how`` in a few words; empty if it is one short sentence itself."""
 
     def as_json(self) -> dict[str, str]:
         """Return plain values; ``verdict`` and ``how`` as in the plans of brokers."""
@@ -48,6 +50,11 @@ class WayBack:
 
     def __str__(self) -> str:
         return f"{self.verdict.value}: {self.how}"
+
+    @property
+    def summary(self) -> str:
+        """The verdict, and the way in a few words."""
+        return f"{self.verdict.value}: {self.brief or self.how}"
 
 
 class StepKind(enum.Enum):
@@ -112,20 +119,33 @@ def way_back(hop: Upgrade, kind: StepKind) -> WayBack:
     # Before upgrade.from is removed, the members that return are no newer than the others in what they send.
     back = Upgrade(target, origin, Plan.ONE_BOUNCE) if kind is StepKind.PINNED else advised_hop(target, origin)
     words = [_return_by(back, pinned=kind is StepKind.PINNED)]
+    brief = _brief_return(back, pinned=kind is StepKind.PINNED)
     sources = [source_of(back)]
     if formats:
         lines = ", ".join(each.line for each in formats)
         words.append(f"{origin} cannot open the stores of {lines}: {EMPTY_DIRECTORY}")
+        brief += ", empty stores"
         sources += [each.source for each in formats]
     lowers = back.plan is not Plan.OFFLINE and not (kind is StepKind.PINNED and target.pinned_version(hop.upgrade_from))
     if lowers and (static := static_downgrade(target, origin)):
         words.append("a static member waits until its session has timed out")
+        brief += ", static members after their session"
         sources.append(static.source)
     verdict = WayBackVerdict.LOSSY if formats else WayBackVerdict.OPEN
     distinct = dict.fromkeys(", ".join(sources).split(", "))
-    return WayBack(
-        WayBackVerdict.OFFLINE if back.plan is Plan.OFFLINE else verdict, "; ".join(words), ", ".join(distinct)
-    )
+    verdict = WayBackVerdict.OFFLINE if back.plan is Plan.OFFLINE else verdict
+    return WayBack(verdict, "; ".join(words), ", ".join(distinct), brief)
+
+
+def _brief_return(back: Upgrade, *, pinned: bool) -> str:
+    origin = back.target
+    if pinned:
+        return f"to {origin} until upgrade.from is removed"
+    if back.plan is Plan.OFFLINE:
+        return f"stop the group, start it as {origin}"
+    if back.plan is Plan.ONE_BOUNCE:
+        return f"to {origin} at any time"
+    return f"to {origin} in two bounces"
 
 
 def _return_by(back: Upgrade, *, pinned: bool) -> str:

@@ -12,7 +12,7 @@ from upgrade.streams_protocol._facts import (
     GroupConfiguration,
     Protocol,
 )
-from upgrade.streams_protocol._planner import Migration, plan_migration
+from upgrade.streams_protocol._planner import Migration, MigrationStep, plan_migration
 from upgrade.streams_protocol._requirements import REQUIREMENTS, Facts, Reliance, Status, reliances_named
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "Facts",
     "GroupConfiguration",
     "Migration",
+    "MigrationStep",
     "Protocol",
     "Reliance",
     "Status",

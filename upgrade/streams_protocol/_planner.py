@@ -13,7 +13,16 @@ from typing import Any, Final
 from attrs import field, frozen
 
 from upgrade.errors import UpgradeError
-from upgrade.hazards import Hazard, StepKind, WayBack, WayBackVerdict, hazards_between, way_back
+from upgrade.hazards import (
+    Hazard,
+    StepKind,
+    WayBack,
+    WayBackVerdict,
+    count_by_severity,
+    hazards_between,
+    order_hazards,
+    way_back,
+)
 from upgrade.planner import Advice, advise
 from upgrade.plans import Plan, Upgrade
 from upgrade.releases import Release
@@ -128,6 +137,11 @@ class Migration:
         return Verdict.SAFE_IF if Status.OPEN in found or before is Verdict.SAFE_IF else Verdict.SAFE
 
     @property
+    def beyond_metadata(self) -> dict[str, int]:
+        """How many hazards there are of each severity: the verdict says nothing of them."""
+        return count_by_severity(self.hazards)
+
+    @property
     def conditions(self) -> tuple[str, ...]:
         """The names of what is open, or, if something blocks, of what blocks."""
         wanted = Status.BLOCKED if self.verdict is Verdict.UNSAFE else Status.OPEN
@@ -155,6 +169,7 @@ class Migration:
             ],
             "warnings": list(self.warnings),
             "hazards": [each.as_json() for each in self.hazards],
+            "beyond_metadata": self.beyond_metadata,
         }
 
 
@@ -202,7 +217,7 @@ def plan_migration(
         steps=(*before, *change.steps()),
         settings=settings if to_streams else (),
         warnings=(*(map(str, first.warnings) if first else ()), *change.notes(after=origin if first else None)),
-        hazards=tuple(each for each in hazards if each.name != _COVERED_HAZARD),
+        hazards=order_hazards(each for each in hazards if each.name != _COVERED_HAZARD),
         first=first,
     )
 

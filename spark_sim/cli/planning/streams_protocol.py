@@ -11,9 +11,10 @@ from attrs import evolve, field, frozen
 
 from assignor.cli.params import BOOTSTRAP_SERVERS, COMMAND_CONFIG, cluster_settings
 from spark_sim.cli.planning._preflight import observe
+from spark_sim.cli.planning.text import View, hazard_lines, rest_text, step_lines
 from upgrade import UpgradeError
 from upgrade.features.client.command_config import parse_properties
-from upgrade.hazards import assumptions_of
+from upgrade.hazards import CheckedScope, ReadGuides, assumptions_of, scope_of
 from upgrade.input_values import InvalidInput, read_text
 from upgrade.releases import Release, ResolvedRelease, release_named
 from upgrade.streams_protocol import (
@@ -104,10 +105,15 @@ class ProtocolPlan:
         """Return plain values; ``preflight`` only if there is a live group to check."""
         decided = {"verdict": self.verdict.value, "conditions": list(self.conditions), "notes": list(self.notes)}
         decided["assumed"] = list(self.assumed)
-        plain = self.migration.as_json() | decided
+        plain = self.migration.as_json() | decided | self.checked.as_json()
         return plain | ({"preflight": [each.as_json() for each in self.checks]} if self.checks else {})
 
-    def lines(self) -> Iterator[str]:
+    @property
+    def checked(self) -> CheckedScope:
+        """What the plan was checked for, and what it was not."""
+        return scope_of(ReadGuides.between(self.migration.origin, self.migration.target)).assuming(self.assumed)
+
+    def lines(self, view: View) -> Iterator[str]:
         """Write the plan as text."""
         yield self._title()
         if self.checks:
@@ -116,21 +122,15 @@ class ProtocolPlan:
             yield from ("", "requirements:")
             yield from (line for each in self.migration.judgements for line in each.lines())
         for number, step in enumerate(self.migration.steps, 1):
-            yield from ("", f"{number}. {step.do}")
-            yield from (f"   $ {command}" for command in step.commands)
-            yield f"   why:        {step.why}"
-            yield f"   if skipped: {step.if_skipped}"
-            yield f"   way back:   {step.way_back}"
-            yield f"   source:     {', '.join(dict.fromkeys(f'{step.source}, {step.way_back.source}'.split(', ')))}"
+            yield from ("", *step_lines(number, step, view))
         yield from ("", "what survives:")
         for row in SURVIVALS:
-            yield f"- {row.what}: {'yes' if row.survives else 'no'}: {row.how} ({row.evidence})"
+            yield view.fact(f"- {row.what}: {'yes' if row.survives else 'no'}: {row.how} ({row.evidence})")
         if found := [*self.notes, *self.migration.warnings]:
-            yield ""
-            yield from (f"note: {each}" for each in found)
+            yield from ("", *(f"note: {each}" for each in found))
         if self.migration.hazards:
-            yield from ("", "hazards beyond the metadata:")
-            yield from (line for each in self.migration.hazards for line in each.lines())
+            yield from ("", *hazard_lines(self.migration.hazards, view))
+        yield from ("", str(self.checked))
 
     def _title(self) -> str:
         plan, verdict = self.migration, self.verdict
@@ -139,8 +139,11 @@ class ProtocolPlan:
             way = "rolling upgrade first, then offline: stop everything, then start everything"
         change = f"{plan.origin} to {plan.target}, {plan.protocol.other.value} to {plan.protocol.value} protocol"
         names = ", ".join(self.conditions)
+        rest = rest_text(plan.beyond_metadata) if verdict is not Verdict.UNSAFE else ""
+        known = f"{verdict.value} for the metadata" if rest and verdict is Verdict.SAFE else verdict.value
         reason = {Verdict.SAFE_IF: f", if these hold: {names}", Verdict.UNSAFE: f"; blocked by {names}"}
-        return "; ".join((f"{change}: {verdict.value}: {way}{reason.get(verdict, '')}", *self.assumed))
+        parts = (f"{change}: {known}: {way}{reason.get(verdict, '')}", rest, *self.assumed)
+        return "; ".join(filter(None, parts))
 
 
 def plan_protocol(
@@ -161,7 +164,7 @@ def plan_protocol(
         absent=absent,
         nodes=None if text is None else parse_topology_description(text, str(topology)),
         settings=settings,
-        broker=release_named(options.broker_release).number if options.broker_release else None,
+        broker=release_named(options.broker_release).known_number if options.broker_release else None,
     )
     known = UNKNOWN_TOPOLOGY if text is None else facts_of_topology(text, str(topology))
     known = evolve(known, absent=known.absent | features)

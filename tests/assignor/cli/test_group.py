@@ -501,6 +501,17 @@ def test_a_release_newer_than_the_table_may_be_assumed(run, lookup):
     assert f"--assume {NEWEST.line} treats it like {NEWEST}" in run("app", *BROKER, "--wait", "release=4.9").stderr
 
 
+def test_a_vendors_release_is_any_release_of_its_line(run, lookup):
+    lookup.answers = (GOOD,)
+
+    done = run("app", *BROKER, "--wait", "release=7.9.1-ccs")
+
+    assert "app may be on 7.9.1-ccs (any release from 3.9.0 to 3.9.2): all 2 members on 3.9.0" in done.stdout
+    assert "note: Confluent Platform 7.9 contains Kafka 3.9" in done.stderr
+    refused = run("app", *BROKER, "--wait", "release=7.9", "--assume", "4.3")
+    assert (2, True) == (refused.exit_code, "for Confluent Platform write cp-7.9 (Kafka 3.9)" in refused.stderr)
+
+
 # -- after a restart -------------------------------------------------------------------------------------------------
 
 

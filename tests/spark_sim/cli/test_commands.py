@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from spark_sim.cli._replay import replay
 from spark_sim.cli._report import report
-from spark_sim.cli._sweep import PRESET_NAMES, sweep
+from spark_sim.cli._sweep import PRESET_NAMES, _upgrades, sweep
 from spark_sim.pipeline.folder import open_folder
 from spark_sim.pipeline.presets import PRESETS
 from spark_sim.pipeline.suites import FinishedSweep
@@ -80,6 +80,28 @@ def test_replay_may_assume_what_a_newer_release_behaves_like(scenario):
 
     done = run(replay, "--summary", "--assume", "4.3", scenario)
     assert (0, "note: 4.9.0 is assumed to behave like 4.3.1\n") == (done.exit_code, done.stderr)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "taken"),
+    [
+        ("A@3.9 B@3.9 | bounce A>8.2.1-ccs B>8.2.1-ccs,upgrade.from=3.9", "it is taken for 4.2.0"),
+        ("1@cp-7.9 2@cp-7.9 level 3.9 | bounce 1>4.1.x.kraft 2>4.1.x.kraft", "it is taken for 4.1.0"),
+        ("A@cp-8.2 B@cp-8.2 group cp-8.2 tasks=2 | start A | settle", "it is taken for 4.2.0"),
+    ],
+)
+def test_replay_takes_a_vendors_release_for_the_first_of_its_line_and_says_so(scenario, taken):
+    done = run(replay, "--summary", scenario)
+
+    assert 0 == done.exit_code, done.output
+    assert taken in done.stderr
+
+
+def test_replay_refuses_a_number_of_confluent_platform_even_if_it_may_assume():
+    done = run(replay, "--summary", "--assume", "4.3", "A@3.9 B@3.9 | bounce A>8.3 B>8.3")
+
+    assert 2 == done.exit_code
+    assert "for Confluent Platform write cp-8.3 (Kafka 4.3)" in done.output
 
 
 def test_replay_explains_step_by_step():
@@ -191,6 +213,20 @@ def test_a_sweep_to_a_release_that_was_assumed_can_be_reported(tmp_path):
     note = f"4.9 is newer than this version knows ({NEWEST}); it is assumed"
     assert (0, True) == (swept.exit_code, note in swept.stderr)
     assert "4.9.0~4.3.1" in run(report, tmp_path).output
+
+
+def test_a_sweep_takes_a_vendors_release_for_the_first_of_its_line_and_says_so(capsys):
+    found = _upgrades("5.0.0-ccs", "5.2.1-ccs", None, None, None)
+
+    assert {("2.0.0", "2.2.0")} == {(each.origin.name, each.target.name) for each in found}
+    assert "note: 5.2.1-ccs can be any release from 2.2.0 to 2.2.2; it is taken for 2.2.0\n" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("further", [(), ("--brokers",)])
+def test_a_sweep_refuses_a_number_of_confluent_platform_even_if_it_may_assume(further, tmp_path):
+    done = run(sweep, *further, "--from", "4.3", "--to", "8.3", "--assume", "4.3", "--out", tmp_path)
+
+    assert (2, True) == (done.exit_code, "for Confluent Platform write cp-8.3 (Kafka 4.3)" in done.stderr)
 
 
 def test_the_guide_of_a_sweep_stands_beside_its_matrix(tmp_path):

@@ -48,6 +48,17 @@ def test_what_a_newer_release_behaves_like_may_be_assumed(tmp_path):
     assert ["4.9.1 is assumed to behave like 4.3.1"] == json.loads(done.stdout)["assumed"]
 
 
+def test_a_capture_may_name_a_vendors_release(tmp_path):
+    path = tmp_path / "vendor.json"
+    text = (CAPTURES / "broker-4.3.1-3.9.2-to-4.3.1.json").read_text()
+    path.write_text(text.replace('"4.3.1', '"8.3.1-ccs'))
+
+    done = run("--json", path)
+    assert 0 == done.exit_code
+    assert "note: 8.3.1-ccs can be any release from 4.3.0 to 4.3.1; it is taken for 4.3.0\n" in done.stderr
+    assert "Confluent Platform 8.3 contains Kafka 4.3" in json.loads(done.stdout)["assumed"]
+
+
 def test_the_first_generation_that_differs_is_explained(differs):
     result = run(AGREES, differs)
 

@@ -31,7 +31,9 @@ def test_lines_fit_the_terminal_and_continue_below_their_text():
     assert max(map(len, lines)) <= 70
     step = lines.index('1. bounce every member to 4.3.1 with upgrade.from="2.8", one by one')
     assert lines[step + 1].startswith("   why:        with it foreign-key joins")
-    assert lines[step + 2].startswith("               ")
+    assert lines[step + 1].endswith(" ...")
+    assert lines[step + 3].startswith("   way back:   lossy: to 2.8.2 until upgrade.from is removed,")
+    assert any(line.startswith("         ") for line in lines[-3:])
 
 
 def test_wide_terminals_get_lines_of_readable_length():

@@ -25,11 +25,11 @@ def plain(*arguments):
 
 
 def test_the_first_line_has_the_verdict_and_its_conditions():
-    assert "1.1.1 to 2.0.1: safe: two rolling bounces" == first_line("1.1", "2.0")
-    assert (
+    assert "2.0.0 to 2.0.1: safe: one rolling bounce, no configuration" == first_line("2.0.0", "2.0.1")
+    assert first_line("2.8", "3.9").startswith(
         "2.8.2 to 3.9.2: safe-if: one rolling bounce, no configuration, if the topology has no foreign-key joins and "
-        "no repartitioned tables; else two rolling bounces, as below"
-    ) == first_line("2.8", "3.9")
+        "no repartitioned tables; else two rolling bounces, as below; "
+    )
     assert "which foreign-key joins make unsafe" in first_line("2.8", "3.3")
 
 

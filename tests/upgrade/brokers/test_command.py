@@ -20,7 +20,32 @@ def test_it_prints_the_steps_with_their_way_back_and_their_source():
     assert (
         "   way back:   open: bounce every broker to 2.0.1 again\n   source:     upgrade notes of 2.8" in result.output
     )
-    assert result.output.splitlines()[-1].startswith("note: ")
+    assert result.output.splitlines()[-3].startswith("note: ")
+    assert result.output.splitlines()[-1].startswith(
+        "checked: protocol versions, feature levels, ZooKeeper and KRaft, what each step raises, Kafka's upgrade notes "
+        "after 2.0.1 up to 2.8.2 (3 facts for operators), "
+    )
+
+
+def test_a_name_that_says_kraft_needs_no_mode():
+    result = run("--brokers", "3.7.x.kraft", "4.1.x.kraft")
+
+    assert result.output.startswith("brokers in KRaft mode, 3.7 to 4.1: 1 roll\n")
+    assert "note: Amazon's build of Kafka 3.7, whose own changes are not known; the first release" in result.output
+
+
+def test_a_patch_level_that_is_not_known_has_the_bugs_of_the_first_release_of_its_line():
+    result = run("--brokers", "3.4", "3.6.9", "--zookeeper")
+
+    assert "note: 3.6.9 is not in the table of this version; the first release of the line counts\n" in result.output
+    assert "KAFKA-15653" in result.output
+    assert "KAFKA-15653" not in run("--brokers", "3.4", "3.6.2", "--zookeeper").output
+
+
+def test_a_number_of_confluent_platform_is_refused_even_with_assume():
+    result = run("--brokers", "7.6", "8.0", "--assume", "4.3", "--kraft")
+
+    assert (2, True) == (result.exit_code, "for Confluent Platform write cp-7.6 (Kafka 3.6)" in result.output)
 
 
 def test_one_roll_is_one():
@@ -81,4 +106,6 @@ def test_a_wrong_argument_gives_one_error_line(arguments, error):
 
 
 def test_the_plan_of_a_group_names_its_bridge_release():
-    assert run("2.3.1", "4.3.1").output.startswith("2.3.1 to 4.3.1: safe: three rolling bounces, through 3.9.2\n")
+    assert run("2.3.1", "4.3.1").output.startswith(
+        "2.3.1 to 4.3.1: safe for the metadata: three rolling bounces, through 3.9.2; "
+    )

@@ -111,3 +111,38 @@ def test_only_a_newer_release_may_be_assumed_to_be_like_another(name):
 def test_an_unknown_newer_release_names_the_option():
     with pytest.raises(UnknownRelease, match=rf"--assume {re.escape(VERSIONS[-1].line)} treats it like that line"):
         broker_release("4.9")
+
+
+@pytest.mark.parametrize("name", ["5.0", "7.6.1", "8.3", "8.9", "24.1"])
+def test_a_number_of_confluent_platform_is_never_assumed_to_be_one_of_kafka(name):
+    with pytest.raises(UnknownRelease, match=r"for Confluent Platform write|it is no number of Kafka 4"):
+        broker_release(name, assume="4.3")
+
+
+@pytest.mark.parametrize(
+    ("name", "number", "reading"),
+    [
+        ("cp-7.6", "3.6", "Confluent Platform 7.6 contains Kafka 3.6; the first release of the line counts"),
+        ("7.6.1-ccs", "3.6", "Confluent Platform 7.6 contains Kafka 3.6; the first release of the line counts"),
+        ("3.6.x", "3.6", "3.6.x is any release of its line; the first release of the line counts"),
+        ("3.6.9", "3.6.9", "3.6.9 is not in the table of this version; the first release of the line counts"),
+        ("2.8.2.tiered", "2.8.2", "Amazon's build of Kafka 2.8.2, whose own changes are not known"),
+        ("0.8.2.9", "0.8.2.9", ""),
+    ],
+)
+def test_a_vendors_name_and_an_unknown_patch_level_count_as_the_first_release_of_the_line(name, number, reading):
+    found = broker_release(name)
+
+    assert (number, reading) == (found.name, "".join(found.reading))
+    assert found.known_number == broker_release(number if number in {"2.8.2", "0.8.2.9"} else found.line).number
+
+
+def test_a_name_that_says_kraft_has_no_other_mode():
+    assert (MetadataMode.KRAFT,) == broker_release("3.7.x.kraft").modes
+    assert 2 == len(broker_release("3.7.x").modes)
+
+
+@pytest.mark.parametrize(("name", "reason"), [("cp-9.0", "Platform 9.0 is not in"), ("3.6.0-acme", "'-acme'")])
+def test_a_vendors_name_of_brokers_that_is_not_read_is_refused_with_the_reason(name, reason):
+    with pytest.raises(UnknownRelease, match=reason):
+        broker_release(name)

@@ -4,13 +4,14 @@ import re
 from itertools import permutations
 
 import pytest
+from attrs import evolve
 
 from tests.integration.test_old_brokers import TESTED_WITH_BROKERS
 from tests.integration.test_state_directories import PAIRS
 from tests.integration.test_streams_group_loading import TESTED_WITH_COMPACTION
 from tests.upgrade.hazards.test_settings_java import TESTED
 from upgrade import advise, release_named
-from upgrade.hazards import HAZARDS, NOT_RUN, STORE_FORMATS, hazards_between
+from upgrade.hazards import HAZARDS, NOT_RUN, STORE_FORMATS, Severity, entries_between, hazards_between, order_hazards
 from upgrade.plans import Plan
 from upgrade.releases import NEWEST_OF_LINE, RELEASES
 
@@ -107,16 +108,80 @@ def test_leaks_concern_the_release_that_has_them():
 
 
 def test_a_plan_names_the_hazards_of_every_hop_once():
-    found = [hazard.name for hazard in advise(release_named("2.3"), release_named("4.3")).hazards]
+    found = [name for hazard in advise(release_named("2.3"), release_named("4.3")).hazards for name in hazard.names]
 
     assert len(found) == len(set(found))
     assert {"session-timeout-45-s", "exactly-once-removed", "stores-converted-by-4.3"} <= set(found)
 
 
-def test_a_plan_counts_what_was_seen_and_what_was_not():
-    advice = advise(release_named("4.1"), release_named("4.3"))
+def test_a_plan_says_which_guides_were_read_and_how_many_entries_they_have():
+    origin, target = release_named("4.1"), release_named("4.3")
+    advice = advise(origin, target)
+    passed = entries_between(origin, target)
+    entries = "1 entry" if len(passed.entries) == 1 else f"{len(passed.entries)} entries"
 
-    assert "the table of hazards (3 apply: 2 seen with real jars, 1 read, not run)" == advice.checked.checked[-1]
+    assert (
+        f"Kafka's upgrade guides of Streams and of clients and brokers after 4.1.2 up to 4.3.1 ({entries}), "
+        f"{passed.known_bugs} known bugs"
+    ) == advice.checked.checked[-1]
+    assert {
+        "after": "4.1.2",
+        "up_to": "4.3.1",
+        "entries": len(passed.entries),
+        "known_bugs": passed.known_bugs,
+    } == advice.as_json()["guides"]
     assert "whether the topology stays the same" in advice.checked.not_checked
     assert "whether the topology stays the same" not in advice.checked.with_topologies().not_checked
     assert advice.as_json()["checked"] == list(advice.checked.checked)
+
+
+def test_the_way_back_has_the_same_guides_and_our_own_members_have_none():
+    back = advise(release_named("4.3"), release_named("4.1")).guides
+
+    assert advise(release_named("4.1"), release_named("4.3")).guides == back
+    assert advise(release_named("2.0"), release_named("simulated-4")).guides is None
+    assert "(no entries), " in str(advise(release_named("3.9.1"), release_named("3.9.2")).guides)
+
+
+def test_rows_that_repeat_are_one_row_with_all_sources():
+    advice = advise(release_named("2.8"), release_named("4.4"))
+    (row,) = [each for each in advice.hazards if each.name.startswith("stores-converted")]
+
+    assert ("stores-converted-by-3.0", "stores-converted-by-4.0", "stores-converted-by-4.3") == row.names
+    assert (
+        "KAFKA-8897",
+        "upgrade guide of 3.0",
+        "upgrade guide of 4.0",
+        "KIP-1035",
+        "upgrade guide of 4.3",
+    ) == row.sources
+    assert "seen with 2.8.2 and 3.0.2, 3.9.2 and 4.0.2, 4.2.1 and 4.3.1" == row.evidence
+    assert row.words.endswith(
+        "its files (4.0); offsets are in a column family of their own, whatever upgrade.from is (4.3)"
+    )
+    plain = row.as_json()
+    assert (list(row.names), row.words, ", ".join(row.sources)) == (
+        plain["names"],
+        plain["symptom"],
+        plain["source"],
+    )
+    assert "before 3.0; before 4.0; before 4.3" == plain["from"]
+
+
+@pytest.mark.parametrize(("origin", "target"), [("2.8", "4.4"), ("2.3", "4.4"), ("0.10.0", "4.4"), ("4.4", "2.3")])
+def test_no_plan_has_a_row_twice_and_the_worst_come_first(origin, target):
+    found = advise(release_named(origin), release_named(target)).hazards
+    worst_first = list(Severity)
+
+    assert len(found) == len(
+        {(each.about, each.severity, each.applies_to, each.symptom, each.remedy) for each in found}
+    )
+    assert sorted(found, key=lambda each: worst_first.index(each.severity)) == list(found)
+    assert order_hazards(found) == found
+
+
+def test_what_was_seen_is_not_mixed_with_what_was_read():
+    first, second = (each for each in HAZARDS if each.name in {"stores-converted-by-3.0", "stores-converted-by-4.0"})
+
+    assert 2 == len(order_hazards([first, evolve(second, seen=())]))
+    assert 1 == len(order_hazards([first, second, first]))

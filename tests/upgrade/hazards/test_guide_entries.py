@@ -1,0 +1,103 @@
+"""The list of the guides' entries and of known bugs is complete in itself: each has a row or a reason."""
+
+import re
+from collections import Counter
+
+import pytest
+
+from upgrade import release_named
+from upgrade.hazards import HAZARDS, KNOWN_BUGS, Guide, ReleaseRange, Rule, entries_between, guide_entries
+from upgrade.releases import NEWEST_OF_LINE, RELEASES
+
+ENTRIES = guide_entries()
+LINES = [line for line, release in NEWEST_OF_LINE.items() if release.is_released]
+KNOWN = {row.name for row in HAZARDS} | {rule.label for rule in Rule}
+BUGS = pytest.mark.parametrize("bug", KNOWN_BUGS, ids=lambda bug: bug.issue)
+
+
+def words(entry):
+    return f"{entry.guide.value} {entry.release}: {entry.summary}"
+
+
+def test_an_entry_has_rows_or_a_reason():
+    assert [] == [words(each) for each in ENTRIES if bool(each.rows) == bool(each.reason)]
+
+
+def test_an_entry_names_only_rows_that_exist():
+    assert [] == [(words(each), name) for each in ENTRIES for name in each.rows if name not in KNOWN]
+
+
+def test_an_entry_is_said_once():
+    assert [] == [entry for entry, times in Counter(map(words, ENTRIES)).items() if times > 1]
+
+
+def test_an_entry_is_one_line_in_own_words():
+    for each in ENTRIES:
+        for text in (each.summary, each.reason):
+            assert text == " ".join(text.split())
+            assert not text.endswith(".")
+        assert 10 < len(each.summary) < 160
+
+
+@pytest.mark.parametrize("guide", Guide)
+def test_the_entries_of_a_guide_are_in_the_order_of_releases(guide):
+    found = [release_named(each.release).number for each in ENTRIES if each.guide is guide]
+
+    assert sorted(found) == found
+
+
+@BUGS
+def test_a_bug_has_rows_or_a_reason(bug):
+    assert re.fullmatch(r"KAFKA-\d+", bug.issue)
+    assert bool(bug.applies_to or bug.rows) != bool(bug.reason)
+    assert set(bug.rows) <= KNOWN
+
+
+@BUGS
+def test_a_bug_names_releases_that_have_it_and_releases_that_do_not(bug):
+    affected = {release.line for release in RELEASES.values() if release in bug.affected}
+
+    assert affected
+    assert release_named(LINES[-1]) not in bug.affected
+    for fixed in (bug.affected.before, *bug.affected.backports):
+        assert release_named(".".join(map(str, fixed))) not in bug.affected
+
+
+def test_a_bug_is_listed_once():
+    assert len(KNOWN_BUGS) == len({bug.issue for bug in KNOWN_BUGS})
+
+
+@pytest.mark.parametrize(
+    ("ends", "releases"),
+    [
+        (("4.2", "4.3"), {"4.3"}),
+        (("4.3", "4.2"), {"4.3"}),
+        (("4.2.0", "4.2.1"), set()),
+        (("4.3.1", "simulated-4"), set()),
+    ],
+)
+def test_an_upgrade_passes_the_entries_after_the_older_release_up_to_the_newer_one(ends, releases):
+    assert releases == {each.release for each in entries_between(*map(release_named, ends)).entries}
+
+
+def test_every_known_bug_is_looked_at():
+    assert len(KNOWN_BUGS) == entries_between(release_named("4.3.0"), release_named("4.3.1")).known_bugs
+    assert 0 == entries_between(release_named("4.3.1"), release_named("simulated-4")).known_bugs
+
+
+@pytest.mark.parametrize(
+    ("release", "after", "before"),
+    [
+        ("2.6.1", False, True),
+        ("2.6.2", True, False),
+        ("2.7.0", False, True),
+        ("2.7.1", True, False),
+        ("2.8.0", True, False),
+        ("0.10.2.0", False, True),
+    ],
+)
+def test_a_range_knows_the_lines_to_which_a_change_was_ported(release, after, before):
+    ports = ((2, 6, 2), (2, 7, 1))
+
+    assert after == (release_named(release) in ReleaseRange((2, 8), backports=ports))
+    assert before == (release_named(release) in ReleaseRange(before=(2, 8), backports=ports))

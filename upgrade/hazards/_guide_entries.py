@@ -1,0 +1,101 @@
+"""Every entry of Kafka's upgrade guides that concerns Streams or rolling upgrades, and what this package has for it.
+
+The entries are rows of ``guide_entries.toml``, release by release, in the order of the guides.
+Sources: ``docs/streams/upgrade-guide`` and ``docs/upgrade`` (``docs/getting-started/upgrade``) of Kafka's releases.
+"""
+
+from __future__ import annotations
+
+import enum
+import tomllib
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+from attrs import frozen
+
+from upgrade.hazards._known_bugs import KNOWN_BUGS
+from upgrade.releases import Release
+from upgrade.upgrade_from import line_number
+
+_TABLE: Final = "guide_entries.toml"
+
+
+class Guide(enum.Enum):
+    """A page of Kafka's documentation. The values are the tables of ``guide_entries.toml``."""
+
+    STREAMS = "streams"
+    """The upgrade guide of Kafka Streams."""
+    UPGRADE = "upgrade"
+    """What the guide of brokers and clients says of Streams applications, and of clients and brokers in a bounce."""
+
+
+class Rule(enum.Enum):
+    """What has an entry besides the rows of hazards: where the rule is."""
+
+    COOPERATIVE = "upgrade.plans.Obstacle.PROTOCOL"
+    VERSION_PROBING = "upgrade.plans.Obstacle.VERSION"
+    FOREIGN_KEY_JOINS = "upgrade.plans.Obstacle.FOREIGN_KEY_JOINS"
+    REPARTITIONED_TABLES = "upgrade.plans.Obstacle.REPARTITIONING"
+    UPGRADE_FROM = "upgrade.release_behaviour.UPGRADE_FROM"
+    STREAMS_PROTOCOL = "upgrade.streams_protocol"
+    BROKER_NOTES = "upgrade.brokers._upgrade_notes.UPGRADE_NOTES"
+    BROKER_STEPS = "upgrade.brokers.planner"
+
+    @property
+    def label(self) -> str:
+        """The name in ``guide_entries.toml``."""
+        return self.name.lower().replace("_", "-")
+
+
+@frozen
+class GuideEntry:
+    """One entry: it has hazards or rules, or a reason why it needs none."""
+
+    release: str
+    """The release line to which the entry belongs, or a patch release of it."""
+    guide: Guide
+    summary: str
+    rows: tuple[str, ...]
+    """The names of hazards, and the labels of rules."""
+    reason: str
+    """Why no row is needed; empty if there are rows."""
+
+
+@frozen
+class PassedEntries:
+    """What an upgrade passes, and the number of known bugs at which a plan looks."""
+
+    entries: tuple[GuideEntry, ...]
+    known_bugs: int
+
+
+@cache
+def guide_entries() -> tuple[GuideEntry, ...]:
+    """Return every entry: guide by guide, the oldest release first."""
+    text = files("upgrade.hazards").joinpath(_TABLE).read_text(encoding="utf-8")
+    return tuple(
+        GuideEntry(release, Guide(guide), summary, *((), answer) if isinstance(answer, str) else (tuple(answer), ""))
+        for guide, releases in tomllib.loads(text).items()
+        for release, entries in releases.items()
+        for summary, answer in entries
+    )
+
+
+def entries_between(origin: Release, target: Release) -> PassedEntries:
+    """Return the entries of the releases after the older of the two up to the newer one.
+
+    Releases of our own have no guide. Every known bug is compared with both releases.
+
+    >>> from upgrade.releases import release_named
+    >>> found = entries_between(release_named("4.2.0"), release_named("4.3.1"))
+    >>> sorted({each.release for each in found.entries})
+    ['4.3']
+    """
+    older, newer = sorted((origin, target), key=lambda release: release.number)
+    if not (older.kafka_name and newer.kafka_name):
+        return PassedEntries((), 0)
+    return PassedEntries(
+        tuple(each for each in guide_entries() if older.number < line_number(each.release) <= newer.number),
+        len(KNOWN_BUGS),
+    )
