@@ -148,6 +148,11 @@ class ClientAdapter(ABC):
         )
         if features and not self.assignor.member.watches:
             raise UsageError("expected names of features to watch beside the features to ask, got none")
+        if features and not isinstance(features, FeatureSource):
+            raise UsageError(
+                f"expected features with the methods describe and describe_newest, such as a FeatureClient, got "
+                f"{type(features).__name__}"
+            )
         self.consumer: Any = None
         self.received_assignment: ReceivedAssignment | None = None
         """The last assignment of this member."""

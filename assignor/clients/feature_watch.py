@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from threading import Thread
-from typing import Final, Protocol
+from typing import Final, Protocol, runtime_checkable
 
 from assignor.protocol.feature_levels import Levels
 from upgrade.features.client.errors import ClusterError
@@ -22,6 +22,7 @@ POLL_SECONDS: Final = 60.0
 """Time between two polls, in seconds."""
 
 
+@runtime_checkable
 class FeatureSource(Protocol):
     """Returns the features of a cluster, as ``upgrade.features.client.feature_client.FeatureClient`` does."""
 

@@ -397,6 +397,11 @@ def test_features_need_names_to_watch() -> None:
         StreamsPartitionAssignor(TOPOLOGY, features=Features())
 
 
+def test_features_need_both_questions() -> None:
+    with pytest.raises(ValueError, match=r"with the methods describe and describe_newest, .* got SimpleNamespace"):
+        StreamsPartitionAssignor(TOPOLOGY, watches=[FEATURE], features=SimpleNamespace(describe=Features().describe))
+
+
 def test_a_poll_that_ends_after_stop_is_dropped() -> None:
     """The leader has lost its office while the cluster was asked."""
 
