@@ -37,5 +37,5 @@ class ClusterSnapshot:
     feature_levels: Levels = field(default=NO_LEVELS, converter=check_levels, hash=False)
     """The finalized levels of features, as far as this leader has seen them."""
     feature_levels_complete: bool = False
-    """Whether the cluster has answered, so that no higher level is finalized: then a leader passes on no higher level,
-    whatever members carry."""
+    """Whether the cluster has answered: then a leader passes on no higher level, whatever members carry. The answer may
+    be that of a stale broker, so ask all brokers about the levels that it withholds."""

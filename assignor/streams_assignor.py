@@ -17,7 +17,7 @@ from assignor.config import AssignmentConfigs
 from assignor.errors import UsageError
 from assignor.protocol import PROTOCOL_NAME, leader
 from assignor.protocol.end_offsets import RequiredOffsets, required_offsets
-from assignor.protocol.feature_levels import Levels, check_feature_names
+from assignor.protocol.feature_levels import NO_LEVELS, Levels, check_feature_names
 from assignor.protocol.internal_topics import InternalTopicPlan, plan_internal_topics
 from assignor.protocol.member import Member, ReceivedAssignment
 from assignor.task_assignor import TaskAssignor
@@ -100,6 +100,7 @@ class StreamsAssignor:
             watches=watched,
         )
         self._completes = False
+        self._withheld_levels: Levels = NO_LEVELS
 
     @property
     def used_version(self) -> int:
@@ -115,6 +116,11 @@ class StreamsAssignor:
     def member(self) -> Member:
         """The member as a value: the whole state of this object."""
         return self._member
+
+    @property
+    def withheld_levels(self) -> Levels:
+        """The levels that members carried at the last ``assign`` and it did not pass on, as no broker has them."""
+        return self._withheld_levels
 
     @property
     def needs_replica_racks(self) -> bool:
@@ -159,6 +165,7 @@ class StreamsAssignor:
         known = cluster if isinstance(cluster, ClusterSnapshot) else ClusterSnapshot(partitions=cluster)
         answered = leader.perform_assignment(self._settings, known, subscriptions)
         self._completes = answered.completes
+        self._withheld_levels = answered.withheld_levels
         return answered.assignments
 
     def on_assignment(self, assignment: bytes, *, confirmed_levels: Levels | None = None) -> ReceivedAssignment:

@@ -14,7 +14,9 @@ from assignor.audit._causes import CAUSES
 from assignor.audit._findings import LASTING_MS, MESSAGES
 from spark_sim.model import violations
 from spark_sim.model.scenario import VERBS
+from upgrade.releases import NEWEST
 from upgrade.streams_config import StreamsConfig
+from upgrade.upgrade_from import line_number
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -27,7 +29,7 @@ each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relativ
 # These run for long, need a broker, or need what one of the others leaves behind.
 NOT_RUN = ("sweep", "report", "member", "bounce", "group")
 NEEDS_A_CLUSTER = re.compile("--bootstrap|--records|s3:")  # or what a command that needs one leaves behind
-EXAMPLE = re.compile(r"^```sh\n(.+?)\n```\n(?:```text\n(.*?)\n```$)?", re.DOTALL | re.MULTILINE)
+EXAMPLE = re.compile(r"^```sh\n(.+?)\n```\n(?:\n?```text\n(.*?)\n```$)?", re.DOTALL | re.MULTILINE)
 
 
 @pytest.fixture(name="tables")
@@ -96,6 +98,14 @@ def test_linked_files_exist(page):
     links = re.findall(r"\]\((?!https?:|#)([^)#\s]+)", page.read_text())
 
     assert [] == [link for link in links if not (page.parent / link).exists()]
+
+
+@each_page
+def test_the_lines_that_a_page_assumes_are_newer_than_the_table(page):
+    """4.4 was refused without --assume on one page, and in the table on another."""
+    assumed = re.findall(r"(\d+\.\d+)~\d|(\d+\.\d+) --assume|`(\d+\.\d+)`, a line that is newer", page.read_text())
+
+    assert all(line_number("".join(line)) > line_number(NEWEST.line) for line in assumed)
 
 
 def test_the_page_about_scenarios_has_every_step_and_every_property():

@@ -50,7 +50,7 @@ from assignor.observability.events import (
     combine_observers,
 )
 from assignor.protocol import PROTOCOL_NAME
-from assignor.protocol.feature_levels import NO_LEVELS, Levels, merge_levels
+from assignor.protocol.feature_levels import NO_LEVELS, Levels, levels_above, merge_levels
 from assignor.protocol.internal_topics import missing_sources
 from assignor.protocol.member import ReceivedAssignment
 from assignor.rebalance_listener import OffsetSums, TaskRebalanceListener, check_listener
@@ -148,6 +148,11 @@ class ClientAdapter(ABC):
         )
         if features and not self.assignor.member.watches:
             raise UsageError("expected names of features to watch beside the features to ask, got none")
+        if features and not isinstance(features, FeatureSource):
+            raise UsageError(
+                f"expected features with the methods describe and describe_newest, such as a FeatureClient, got "
+                f"{type(features).__name__}"
+            )
         self.consumer: Any = None
         self.received_assignment: ReceivedAssignment | None = None
         """The last assignment of this member."""
@@ -174,11 +179,18 @@ class ClientAdapter(ABC):
         self._on_levels = on_levels
         self._announced_levels: Levels = NO_LEVELS
         self._observed_levels: Levels = NO_LEVELS
+        self._doubted_levels: Levels = NO_LEVELS
         self._features_answered = False
         self._is_leader = self._polls_as_leader = False
         self._missing_sources: tuple[str, ...] = ()
         self._feature_watch = (
-            FeatureWatch(features, self._on_levels_observed, self.call_later, features_every_seconds)
+            FeatureWatch(
+                features,
+                self._on_levels_observed,
+                self.call_later,
+                features_every_seconds,
+                in_doubt=lambda: bool(self._levels_in_doubt()),
+            )
             if features
             else None
         )
@@ -466,17 +478,25 @@ class ClientAdapter(ABC):
             self.rejoin()
 
     def _update_feature_watch(self) -> None:
-        """Poll features while leading or while a received level is unconfirmed; immediately if a level is missing.
+        """Poll features while leading or while a level is in doubt; immediately if one is missing or newly in doubt.
 
         KIP-584 has only the leader poll: a follower asks once for each level that rises, unless a member lies.
         """
         member, self._polls_as_leader = self.assignor.member, self._is_leader
+        before, self._doubted_levels = self._doubted_levels, self._levels_in_doubt()
         if self._feature_watch:
-            if self._is_leader or member.unconfirmed_levels:
+            if levels_above(self._doubted_levels, before):
+                self._feature_watch.stop()  # it may have planned the next poll for later
+            if self._is_leader or self._doubted_levels:
                 missing = member.watches - member.feature_levels.keys()
-                self._feature_watch.start(immediately=bool(missing or member.unconfirmed_levels))
+                self._feature_watch.start(immediately=bool(missing or self._doubted_levels))
             else:
                 self._feature_watch.stop()
+
+    def _levels_in_doubt(self) -> Levels:
+        """Return the levels that members of the group carry above what the cluster has answered."""
+        withheld = self.assignor.withheld_levels if self._polls_as_leader else NO_LEVELS
+        return levels_above(merge_levels(withheld, self.assignor.member.unconfirmed_levels), self._observed_levels)
 
     def _on_levels_observed(self, levels: Levels) -> None:
         """Store finalised levels, and apply them on the client's thread. Not called on that thread."""

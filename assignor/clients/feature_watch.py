@@ -1,8 +1,9 @@
 """Polls the finalised feature levels of the cluster while the member leads (KIP-584, T0 and T3-4).
 
-"use its admin client to periodically call DescribeFeatures (...) presumably every minute". A follower polls only while
-it has received a level that the cluster has not confirmed. Polls have a thread of their own, because the client's
-thread must not wait for a cluster that does not answer.
+"use its admin client to periodically call DescribeFeatures on a random broker (...) presumably every minute". A
+follower polls only while it has received a level that the cluster has not confirmed. While a member of the group
+carries a higher level than the cluster has answered, a poll asks all brokers, because a single one may be stale. Polls
+have a thread of their own, because the client's thread must not wait for a cluster that does not answer.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from threading import Thread
-from typing import Final, Protocol
+from typing import Final, Protocol, runtime_checkable
 
 from assignor.protocol.feature_levels import Levels
 from upgrade.features.client.errors import ClusterError
@@ -21,11 +22,16 @@ POLL_SECONDS: Final = 60.0
 """Time between two polls, in seconds."""
 
 
+@runtime_checkable
 class FeatureSource(Protocol):
     """Returns the features of a cluster, as ``upgrade.features.client.feature_client.FeatureClient`` does."""
 
     def describe(self) -> FeatureMetadata:
-        """Return what any node knows; ``ClusterError`` if none answers."""
+        """Return what a random broker knows; ``ClusterError`` if none answers."""
+        ...
+
+    def describe_newest(self) -> FeatureMetadata:
+        """Return what the broker with the highest epoch knows; ``ClusterError`` if none answers."""
         ...
 
 
@@ -33,7 +39,7 @@ class FeatureWatch:
     """Polls ``features`` between `start` and `stop`.
 
     ``on_levels`` is called with the finalised levels on the polling thread. ``call_later(seconds, call)`` calls
-    something on the client's thread.
+    something on the client's thread. A poll asks for the newest features if ``in_doubt()``, called on that thread.
     """
 
     def __init__(
@@ -42,11 +48,14 @@ class FeatureWatch:
         on_levels: Callable[[Levels], None],
         call_later: Callable[[float, Callable[[], None]], None],
         poll_seconds: float = POLL_SECONDS,
+        *,
+        in_doubt: Callable[[], bool] = lambda: False,
     ) -> None:
         self._features = features
         self._on_levels = on_levels
         self._call_later = call_later
         self._poll_seconds = poll_seconds
+        self._in_doubt = in_doubt
         self._leadership: object = None  # identity of the current start(); None: stopped
 
     def start(self, *, immediately: bool) -> None:
@@ -66,11 +75,12 @@ class FeatureWatch:
 
     def _poll(self, term: object) -> None:
         if self._leadership is term:
-            Thread(target=self._describe, args=(term,), name="feature-watch", daemon=True).start()
+            ask = self._features.describe_newest if self._in_doubt() else self._features.describe
+            Thread(target=self._describe, args=(term, ask), name="feature-watch", daemon=True).start()
             self._call_later(self._poll_seconds, partial(self._poll, term))
 
-    def _describe(self, term: object) -> None:
+    def _describe(self, term: object, ask: Callable[[], FeatureMetadata]) -> None:
         with suppress(ClusterError):  # the next poll asks again
-            found = self._features.describe().finalized
+            found = ask().finalized
             if self._leadership is term:
                 self._on_levels(found)

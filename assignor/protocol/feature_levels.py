@@ -70,6 +70,15 @@ def limit_levels(levels: Levels, highest: Levels) -> Levels:
     return {name: min(level, highest[name]) for name, level in levels.items() if name in highest}
 
 
+def levels_above(levels: Levels, others: Levels) -> Levels:
+    """Return the levels that are higher than the others.
+
+    >>> levels_above({"a": 2, "b": 1}, {"a": 1, "b": 1})
+    {'a': 2}
+    """
+    return {name: level for name, level in levels.items() if level > others.get(name, 0)}
+
+
 def check_feature_names(names: Iterable[str]) -> frozenset[str]:
     """Return the names of features; raise ``ConfigException`` for a name that no feature can have."""
     expected = f"expected names of features to watch, each of 1 to {MAX_NAME_BYTES} bytes, such as ('group.version',)"

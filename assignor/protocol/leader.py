@@ -82,6 +82,8 @@ class GroupAssignment:
     """Whole consumer-protocol assignments by member id."""
     completes: bool = False
     """Whether this assignment completes an upgrade, as in ``probing.VersionDecision``."""
+    withheld_levels: feature_levels.Levels = feature_levels.NO_LEVELS
+    """The levels that members carry and this leader does not pass on: the cluster has not answered them."""
 
 
 def perform_assignment(
@@ -123,9 +125,11 @@ def _perform_assignment(
     assignable = [each for each in members if _is_assignable(each, decision)]
     processes, assigned = _assign_to_processes(settings, cluster, plan, assignable)  # 4
     granted = _assign_to_members(settings, processes, assigned, plan, decision, cluster.now_ms)  # 5, 6
-    shared = _SharedMetadata.of(processes, assigned, plan.tasks, _encode_feature_levels(settings, cluster, members))
+    known = _known_levels(settings, cluster, members)
+    levels = feature_levels.limit_levels(known, cluster.feature_levels) if cluster.feature_levels_complete else known
+    shared = _SharedMetadata.of(processes, assigned, plan.tasks, feature_levels.encode_levels(levels))
     encoded = _encode_answers(settings, decision, granted, plan.tasks, shared)  # 7
-    return GroupAssignment(encoded, decision.completes_upgrade)
+    return GroupAssignment(encoded, decision.completes_upgrade, feature_levels.levels_above(known, levels))
 
 
 def _error_assignment(settings: LeaderSettings, decision: VersionDecision) -> GroupAssignment:
@@ -250,22 +254,18 @@ def _previous_tasks(members: Iterable[MemberMetadata], tasks: InputPartitionsByT
     return GrantedTasks(tuple(sorted(active)), tuple(sorted(standby)))
 
 
-def _encode_feature_levels(
+def _known_levels(
     settings: LeaderSettings, cluster: ClusterSnapshot, members: Iterable[MemberMetadata]
-) -> bytes:
-    """Encode the highest levels of the watched features that this leader has seen or any member carries.
+) -> feature_levels.Levels:
+    """Return the highest levels of the watched features that this leader has seen or any member carries.
 
     A carried level may come from a hostile member: none is passed on above what the cluster has answered.
     """
     if not settings.watches:
-        return b""
-    seen = feature_levels.select_levels(settings.watches, cluster.feature_levels)
+        return feature_levels.NO_LEVELS
     carried = (feature_levels.decode_levels(each.trailing) for each in members)
-    known = feature_levels.merge_levels(
-        seen, *(feature_levels.select_levels(settings.watches, levels) for levels in carried)
-    )
-    return feature_levels.encode_levels(
-        feature_levels.limit_levels(known, seen) if cluster.feature_levels_complete else known
+    return feature_levels.merge_levels(
+        *(feature_levels.select_levels(settings.watches, levels) for levels in (cluster.feature_levels, *carried))
     )
 
 

@@ -21,6 +21,7 @@ from assignor.protocol.feature_levels import (
     Levels,
     decode_levels,
     encode_levels,
+    levels_above,
     limit_levels,
     merge_levels,
     select_levels,
@@ -247,7 +248,7 @@ class Member:
             dropped=not taken,
             feature_levels=levels,
         )
-        return self._after_assignment(received, version, _levels_above(carried, levels)), received
+        return self._after_assignment(received, version, levels_above(carried, levels)), received
 
     def _after_assignment(self, received: ReceivedAssignment, version: MemberVersion, unconfirmed: Levels) -> Member:
         levels = received.feature_levels
@@ -272,7 +273,7 @@ class Member:
     def confirm_levels(self, finalized: Levels) -> Member:
         """Return the member as it is once the cluster has answered: it believes unconfirmed levels up to these."""
         levels = merge_levels(self.feature_levels, limit_levels(self.unconfirmed_levels, finalized))
-        return evolve(self, feature_levels=levels, unconfirmed_levels=_levels_above(self.unconfirmed_levels, levels))
+        return evolve(self, feature_levels=levels, unconfirmed_levels=levels_above(self.unconfirmed_levels, levels))
 
     def needs_rejoin_for(self, finalized: Levels) -> bool:
         """Whether these finalized levels are news for the group, so that the member should rejoin."""
@@ -296,10 +297,6 @@ class Member:
 
 
 _FATAL_ACTIONS: Final = frozenset({Action.SHUTDOWN, Action.SHUTDOWN_APPLICATION})
-
-
-def _levels_above(levels: Levels, believed: Levels) -> Levels:
-    return {name: level for name, level in levels.items() if level > believed.get(name, 0)}
 
 
 def _signed_byte(number: int) -> int:

@@ -88,7 +88,7 @@ REQUIREMENTS: Final = (
     Requirement("T5", "the admin client has calls to describe and to update, with a result for each feature"),
     Requirement("G1", "Streams use case: old brokers have group_coordinator 1, new ones 1 to 2"),
     Requirement("G2", "members change when the operator finalises 2, not when brokers are rolled"),
-    Requirement("G3", "only the leader asks, any broker, about once a minute"),
+    Requirement("G3", "only the leader asks, a random broker, about once a minute"),
     Requirement("G4", "on a raise it triggers a rebalance that carries the level to all members"),
     Requirement("G5", "members persist the level in their metadata"),
     Requirement("G6", "the highest level of any member wins over a stale broker"),

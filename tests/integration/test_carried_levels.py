@@ -38,6 +38,10 @@ class Asking:
         self.times += 1
         return self._client.describe()
 
+    def describe_newest(self) -> FeatureMetadata:
+        self.times += 1
+        return self._client.describe_newest()
+
 
 class Watcher:
     """A consumer in a thread, whose member watches a feature. It may come with a level, as if it had been there."""

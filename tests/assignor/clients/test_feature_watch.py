@@ -3,12 +3,14 @@
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from threading import Event, Thread
 from threading import enumerate as threads
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 from assignor.clients.feature_watch import POLL_SECONDS, FeatureWatch
 from assignor.clients.kafka_python import StreamsPartitionAssignor
@@ -51,6 +53,9 @@ class Features:
         if not self.reachable:
             raise Unreachable("no broker listens")
         return FeatureMetadata(Listener.BROKER, 7, {FEATURE: (0, 9)}, {FEATURE: self.level} if self.level else {})
+
+    def describe_newest(self) -> FeatureMetadata:
+        return self.describe()
 
     def was_asked(self, times: int = 2) -> None:
         """Wait until it has been asked so many times more."""
@@ -172,8 +177,8 @@ def test_a_cluster_that_does_not_answer_is_polled_again(start: Start) -> None:
 class Alone(StreamsPartitionAssignor):
     """A member whose client only writes down what it is to do: later, or at the next poll."""
 
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(TOPOLOGY, watches=[FEATURE], features=Features(), **settings)
+    def __init__(self, features: Features | None = None, **settings: Any) -> None:
+        super().__init__(TOPOLOGY, watches=[FEATURE], features=features or Features(), **settings)
         self.planned: list[float] = []
         self.plan: list[Callable[[], None]] = []
         self.rejoins = 0
@@ -186,6 +191,16 @@ class Alone(StreamsPartitionAssignor):
     def call_later(self, seconds: float, call: Callable[[], None]) -> None:
         self.planned.append(seconds)
         self.plan.append(call)
+
+    def poll(self) -> None:
+        """Do what was planned last, a poll, and what follows from its answer."""
+        poll = self.plan.pop()
+        self.plan.clear()
+        poll()
+        eventually(lambda: len(self.plan) == 2)  # the answer, and the next poll
+        (answer,) = (each for each in self.plan if not isinstance(each, partial))
+        self.plan.remove(answer)
+        answer()
 
     def rebalance(self, *others: StreamsPartitionAssignor) -> None:
         """Lead a group of this member and others that do not care for their answer."""
@@ -266,6 +281,46 @@ def test_a_follower_asks_until_the_cluster_confirms_a_level() -> None:
     assert rejoins == follower.rejoins
 
 
+class OneStale(Features):
+    """A cluster of which a random broker is a stale one, still at level 1."""
+
+    def describe_newest(self) -> FeatureMetadata:
+        return evolve(self.describe(), finalized={FEATURE: 2})
+
+
+def test_g6_a_stale_broker_does_not_lower_what_a_new_leader_and_its_group_believe() -> None:
+    """The leader passed on the level of the stale broker until a poll happened to reach another one."""
+    carrying, leader = Alone(), Alone(OneStale(1))
+    carrying._observed_levels = {FEATURE: 2}
+    carrying.rebalance()
+    leader.rebalance()
+    leader.poll()
+    leader.rebalance(carrying)
+    assert {FEATURE: 1} == leader.assignor.member.feature_levels
+    assert {FEATURE: 2} == leader.assignor.withheld_levels  # a hostile member could have written it
+    rejoins = leader.rejoins
+    leader.poll()
+    assert rejoins + 1 == leader.rejoins
+    leader.rebalance(carrying)
+
+    assert {FEATURE: 2} == leader.assignor.member.feature_levels
+    assert {} == leader.assignor.withheld_levels
+
+
+def test_a_level_that_stays_in_doubt_is_asked_for_at_once_only_the_first_time() -> None:
+    hostile, leader = Alone(), Alone(Features(2))
+    hostile._observed_levels = {FEATURE: 32767}
+    hostile.rebalance()
+    leader.rebalance()
+    leader.poll()
+    planned = len(leader.planned)
+    leader.rebalance(hostile)
+    assert [0.0] == leader.planned[planned:]
+    leader.rebalance(hostile)
+
+    assert [0.0] == leader.planned[planned:]
+
+
 def test_a_closed_member_ignores_a_late_answer() -> None:
     member = Alone()
     member.rebalance()
@@ -340,6 +395,11 @@ def test_a_failed_levels_callback_is_called_again() -> None:
 def test_features_need_names_to_watch() -> None:
     with pytest.raises(ValueError, match="names of features to watch"):
         StreamsPartitionAssignor(TOPOLOGY, features=Features())
+
+
+def test_features_need_both_questions() -> None:
+    with pytest.raises(ValueError, match=r"with the methods describe and describe_newest, .* got SimpleNamespace"):
+        StreamsPartitionAssignor(TOPOLOGY, watches=[FEATURE], features=SimpleNamespace(describe=Features().describe))
 
 
 def test_a_poll_that_ends_after_stop_is_dropped() -> None:

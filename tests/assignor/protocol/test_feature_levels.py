@@ -212,6 +212,7 @@ def test_a_leader_passes_on_no_level_above_the_answer_of_the_cluster():
 
     assert {COORDINATOR: 2} == received["a"].feature_levels
     assert {"a": 2, "b": 32767} == group.levels  # levels never fall
+    assert {COORDINATOR: 32767} == group.members["a"].withheld_levels
 
 
 def test_a_member_that_watches_nothing_does_not_read_levels(monkeypatch):

@@ -6,8 +6,10 @@ Every call opens its own connections and closes them, so a client outlives resta
 
 from __future__ import annotations
 
+import random
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 from attrs import field, frozen
@@ -15,6 +17,7 @@ from attrs import field, frozen
 from upgrade.features.client.connection import ClusterNodes, Connection, Deadline
 from upgrade.features.client.errors import ApiError, FeatureUpdateFailed, NoSuchNode, Unreachable
 from upgrade.features.model.dialects import Code
+from upgrade.features.model.feature_cache import NO_EPOCH
 from upgrade.features.model.rpc import FeatureMetadata, FeatureUpdate, Listener
 
 DEFAULT_TIMEOUT_SECONDS: Final = 60.0
@@ -45,7 +48,8 @@ class FeatureClient:
         Java: ``describeFeatures``, which never returns if the node does not exist.
 
         Args:
-            node: The id of the node; None for any broker or the active controller.
+            node: The id of the node; None for a random broker (KIP-584), or the bootstrap server if that broker cannot
+                be reached; of controllers, None for the active one.
 
         Raises:
             NoSuchNode: The cluster has no such node now.
@@ -57,8 +61,18 @@ class FeatureClient:
         with self._connect_to_any(deadline) as connection:
             nodes = self._nodes(connection, deadline)
             if node is None:
-                return connection.describe_features(self.listener, deadline)
+                found = next(self._describe_reachable(nodes, 1, deadline), None)
+                return found or connection.describe_features(self.listener, deadline)
         return self._describe(nodes, node, deadline)
+
+    def describe_newest(self) -> FeatureMetadata:
+        """Return the answer with the highest epoch, of all brokers that can be reached: the others are stale."""
+        deadline = Deadline(self.timeout_seconds)
+        with self._connect_to_any(deadline) as connection:
+            nodes = self._nodes(connection, deadline)
+            answers = self._describe_reachable(nodes, len(nodes.addresses), deadline)
+            found = max(answers, key=_epoch, default=None)
+            return found or connection.describe_features(self.listener, deadline)
 
     def describe_nodes(self) -> Mapping[int, FeatureMetadata]:
         """Return the features from every node that the cluster has now."""
@@ -111,6 +125,16 @@ class FeatureClient:
         with self._connect(nodes, node, deadline) as connection:
             return connection.describe_features(self.listener, deadline)
 
+    def _describe_reachable(self, nodes: ClusterNodes, number: int, deadline: Deadline) -> Iterator[FeatureMetadata]:
+        """Yield the answers of so many random nodes, without those that cannot be reached.
+
+        Each gets an equal share of the time that is left, and one share is left over.
+        """
+        for asked, node in enumerate(random.sample(sorted(nodes.addresses), number)):
+            limit = deadline.share(number - asked + 1).at_most(_CONNECTION_SECONDS)
+            with suppress(Unreachable):
+                yield self._describe(nodes, node, limit)
+
     def _connect_to_any(self, deadline: Deadline) -> Connection:
         """Connect to the first bootstrap server that answers; each gets an equal share of the time that is left."""
         servers = [server for each in self.bootstrap.split(",") if (server := each.strip())]
@@ -150,3 +174,7 @@ class FeatureClient:
         if self.listener is Listener.BROKER:
             return connection.describe_brokers(deadline)
         return connection.describe_controllers(deadline)
+
+
+def _epoch(answer: FeatureMetadata) -> int:
+    return NO_EPOCH if answer.epoch is None else answer.epoch

@@ -85,7 +85,7 @@ class FeatureZNode:
 
     @classmethod
     def from_json(cls, text: str, version: int = 0) -> FeatureZNode:
-        """Parse the contents; an absent minimum is the level itself. ``FeatureError`` for invalid contents."""
+        """Parse the contents; without a minimum no level is deprecated. ``FeatureError`` for invalid contents."""
         found = _object(text, "/features")
         if found.get("version") != SCHEMA_VERSION:
             raise FeatureError(f"/features: expected version {SCHEMA_VERSION}, got {found.get('version')!r}")
@@ -96,6 +96,8 @@ class FeatureZNode:
         if _is_object(levels):
             deprecated = {name: each[_MINIMUM] for name, each in levels.items() if _has_only_minimum(each)}
             levels = {name: each for name, each in levels.items() if name not in deprecated}
+        if _is_object(levels):
+            levels = {name: {_MINIMUM: 1, **each} if _is_object(each) else each for name, each in levels.items()}
         features = _ranges(levels, "/features", _MINIMUM, _MAXIMUM)
         check_ranges({name: (low, low) for name, low in deprecated.items()}, KIP_584, "/features")
         return cls(FeatureZNodeStatus(found["status"]), features, version, deprecated)
@@ -116,7 +118,7 @@ class FeatureZNode:
     @classmethod
     def of_cluster(cls, cluster: FeatureCluster) -> FeatureZNode:
         """Return the node that the controller of a cluster has written."""
-        features = {name: (cluster.minimum.get(name, level), level) for name, level in cluster.finalized.items()}
+        features = {name: (cluster.minimum.get(name, 1), level) for name, level in cluster.finalized.items()}
         deprecated = {name: low for name, low in cluster.minimum.items() if name not in cluster.finalized}
         return cls(FeatureZNodeStatus(cluster.enabled), features, cluster.epoch, deprecated)
 
@@ -173,7 +175,7 @@ def _object(text: str, where: str) -> dict[str, Any]:
 def _ranges(found: object, where: str, low: str, high: str) -> SupportedRanges:
     if not isinstance(found, dict) or not all(isinstance(levels, dict) for levels in found.values()):
         raise FeatureError(f"{where}: expected features as an object of objects, got {found!r}")
-    ranges = {name: (levels.get(low, levels.get(high)), levels.get(high)) for name, levels in found.items()}
+    ranges = {name: (levels.get(low), levels.get(high)) for name, levels in found.items()}
     for name, levels in ranges.items():
         if not all(type(level) is int for level in levels):
             raise FeatureError(f"{where}: expected numbers {low} and {high} of {name!r}, got {found[name]!r}")

@@ -11,7 +11,7 @@ import enum
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from attrs import evolve, field, frozen
+from attrs import Converter, evolve, field, frozen
 
 from upgrade.errors import FeatureError
 from upgrade.features.model.catalog import FeatureCatalog
@@ -83,6 +83,17 @@ class Transition:
         return tuple(event.type for event in self.events)
 
 
+def _all_minimum_levels(given: Mapping[str, int], cluster: FeatureCluster) -> dict[str, int]:
+    """Return the minimum level of every finalised feature; of one without, the lowest level that all brokers support.
+
+    The level itself would deprecate all levels below it. KIP-778 and Kafka 4.x have no minimum levels.
+    """
+    if cluster.dialect.minimum is not MinimumLevel.KEPT:
+        return {}
+    lowest = {name: min(cluster.highest_min_supported(name), level) for name, level in cluster.finalized.items()}
+    return {**lowest, **given}
+
+
 @frozen(kw_only=True)
 class FeatureCluster:
     """The part of a cluster that features depend on. With ZooKeeper there are no controllers: a broker is active."""
@@ -101,7 +112,7 @@ class FeatureCluster:
     """The id of the active controller."""
     finalized: Mapping[str, int] = field(factory=dict)
     """The finalised levels, without features at level 0."""
-    minimum: Mapping[str, int] = field(factory=dict)
+    minimum: Mapping[str, int] = field(factory=dict, converter=Converter(_all_minimum_levels, takes_self=True))
     """The finalised minimum levels of KIP-584; a deleted feature keeps a raised one: lower levels stay deprecated."""
     epoch: int = 0
     """Rises with every change of the levels."""
@@ -148,7 +159,7 @@ class FeatureCluster:
         epoch is an offset of the metadata log, which has one record per level.
         """
         finalized = {name: level for name, level in sorted({**self.finalized, **levels}.items()) if level > 0}
-        minimum = self._minimum_with(finalized) if self.dialect.minimum is MinimumLevel.KEPT else {}
+        minimum = self._minimum_with(finalized)
         if self.in_zookeeper:
             return evolve(self, finalized=finalized, minimum=minimum, epoch=self.epoch + 1)
         end = max(self.offset, self.epoch) + len(levels)

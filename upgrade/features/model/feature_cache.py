@@ -12,6 +12,7 @@ from attrs import evolve, field, frozen
 
 from upgrade.features.model.catalog import METADATA_VERSION
 from upgrade.features.model.cluster import ClusterEvent, EventType, FeatureCluster, Node
+from upgrade.features.model.dialects import MinimumLevel
 from upgrade.features.model.rpc import FeatureMetadata, Listener
 
 NO_EPOCH = -1
@@ -74,10 +75,13 @@ def tagged_fields(answer: FeatureMetadata, cluster: FeatureCluster) -> dict[int,
     Supported: (name, lowest, highest). Finalised: (name, level, minimum), the level first as on the wire.
     """
     supported, epoch, finalized = cluster.dialect.tags
+    kept = cluster.dialect.minimum is MinimumLevel.KEPT
     fields = {
         supported: [(name, *found) for name, found in answer.supported.items()],
         epoch: NO_EPOCH if answer.epoch is None else answer.epoch,
-        # Without a minimum level, Kafka sends the level there, too.
-        finalized: [(name, level, cluster.minimum.get(name, level)) for name, level in answer.finalized.items()],
+        # Without minimum levels, Kafka sends the level there, too.
+        finalized: [
+            (name, level, cluster.minimum.get(name, 1) if kept else level) for name, level in answer.finalized.items()
+        ],
     }
     return {tag: value for tag, value in fields.items() if value not in ([], NO_EPOCH)}

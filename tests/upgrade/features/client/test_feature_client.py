@@ -72,6 +72,41 @@ def test_t5_m9_it_asks_one_node_or_every_node():
         assert [1, 2] == list(to(node).describe_nodes())
 
 
+OLDER = BROKER | {API_VERSIONS: recorded("broker 3.9.2 features")}
+
+
+def of_brokers(*ports):
+    """The answer to Metadata with these ports of the two brokers."""
+    body = recorded("broker 4.3.1 brokers")
+    for port in ports:
+        body = body.replace("PPPPPPPP", f"{port:08x}", 1)
+    return BROKER | {METADATA: body}
+
+
+def test_g3_it_asks_a_random_broker_and_not_the_bootstrap_server():
+    """All polls went to the first bootstrap server, stale or not."""
+    with Server(OLDER) as one, Server(BROKER) as other, Server(of_brokers(one.port, other.port)) as bootstrap:
+        epochs = {to(bootstrap).describe().epoch for _ in range(60)}  # 1 in 10 ** 18 that it is always the same one
+
+        assert {33, to(one).describe(1).epoch} == epochs
+        asked = [key for key, _, _ in bootstrap.asked]
+        assert asked.count(METADATA) == asked.count(API_VERSIONS)  # only what every connection begins with
+
+
+def test_a_broker_that_cannot_be_reached_is_replaced_by_the_bootstrap_server():
+    with Server(of_brokers(1, 1)) as bootstrap:
+        assert 33 == to(bootstrap).describe().epoch
+        assert 33 == to(bootstrap).describe_newest().epoch
+
+
+def test_g6_the_newest_answer_of_all_brokers_is_that_of_the_highest_epoch():
+    with Server(OLDER) as stale, Server(BROKER) as fresh:
+        epochs = {to(stale).describe(1).epoch, to(fresh).describe(1).epoch}
+        for ports in ((stale.port, fresh.port), (fresh.port, stale.port), (1, fresh.port)):
+            with Server(of_brokers(*ports)) as bootstrap:
+                assert max(epochs) == to(bootstrap).describe_newest().epoch
+
+
 def test_a_node_that_is_not_there_is_no_reason_to_wait():
     with Server(BROKER) as node, pytest.raises(NoSuchNode, match="there is no broker 9 now; there are 1, 2"):
         to(node).describe(9)

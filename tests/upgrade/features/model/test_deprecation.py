@@ -5,9 +5,10 @@ from attrs import evolve
 
 from tests.upgrade.features.model.clusters import NEW, kafka, kip_584, kip_778, request
 from upgrade.errors import FeatureError
-from upgrade.features.model._feature_znode import FeatureZNode
+from upgrade.features.model._feature_znode import FeatureZNode, FeatureZNodeStatus
 from upgrade.features.model.cluster import EventType, Node, deprecated_levels, raise_minimum_levels
-from upgrade.features.model.dialects import KIP_584_OLDER
+from upgrade.features.model.dialects import KIP_584_OLDER, KIP_778
+from upgrade.features.model.feature_cache import controller_api_versions, tagged_fields
 from upgrade.features.model.registration import (
     deprecate_in_release,
     elect_controller,
@@ -101,6 +102,31 @@ def test_d2_a_deletion_and_another_controller_do_not_reset_it():
 
     assert ({}, {"a": 3}) == (restarted.finalized, restarted.minimum)
     assert not update_features(restarted, request("a", 2, 0)).results["a"].ok
+
+
+def test_a_cluster_created_with_levels_deprecates_none_of_them():
+    """Without a minimum the level itself was written as the minimum, so that no lower level could be finalised."""
+    created = kip_584({"a": (1, 4)}, {"a": (2, 4)}, finalized={"a": 4})
+
+    assert {"a": 2} == created.minimum  # the lowest level of all brokers, as for an added feature
+    assert {"a": (2, 4)} == FeatureZNode.of_cluster(created).features
+    assert {"a": 2} == update_features(created, request("a", 3, 1)).cluster.minimum
+    assert (4, 2) == tagged_fields(controller_api_versions(created), created)[10002][0][1:]
+    assert range(1, 2) == deprecated_levels(created, "a")
+
+
+def test_without_a_minimum_level_in_its_contents_a_node_deprecates_nothing():
+    text = FeatureZNode(FeatureZNodeStatus.ENABLED, {"a": (1, 4)}).as_json(KIP_778)
+    restarted = FeatureZNode.from_json(text).apply_to(kip_584({"a": (1, 4)}))
+
+    assert ({"a": 4}, {"a": 1}) == (restarted.finalized, restarted.minimum)
+
+
+def test_a_cluster_of_another_dialect_has_no_minimum_levels():
+    """After a restart from a node with minimum levels it had some, and refused lower levels as deprecated."""
+    restarted = FeatureZNode(FeatureZNodeStatus.ENABLED, {"a": (2, 4)}).apply_to(kip_778({"a": (1, 4)}))
+
+    assert ({"a": 4}, {}) == (restarted.finalized, restarted.minimum)
 
 
 def test_d2_a_minimum_of_1_is_not_kept_after_a_deletion():

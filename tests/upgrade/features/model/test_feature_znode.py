@@ -63,7 +63,7 @@ def test_f4_the_minimum_is_gone_with_kip_778():
     text = FeatureZNode(FeatureZNodeStatus.ENABLED, {COORDINATOR: (1, 3)}).as_json(KIP_778)
 
     assert {"group_coordinator": {"max_version_level": 3}} == json.loads(text)["features"]
-    assert {COORDINATOR: (3, 3)} == FeatureZNode.from_json(text).features
+    assert {COORDINATOR: (1, 3)} == FeatureZNode.from_json(text).features
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,16 @@ def test_f13_levels_survive_every_restart_and_change_without_one():
     assert 3 == update_features(restarted, request(COORDINATOR, 3, 0)).cluster.level_of(COORDINATOR)
 
 
-@pytest.mark.parametrize("text", ["", "3", '{"features": []}', '{"features": {"a": {"min_version": 1}}}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "3",
+        '{"features": []}',
+        '{"features": {"a": {"min_version": 1}}}',
+        '{"features": {"a": {"max_version": 1}}}',
+    ],
+)
 def test_a_broken_broker_node_is_refused(text):
     with pytest.raises(FeatureError, match="broker node: expected"):
         broker_znode_from_json(text)
