@@ -109,16 +109,23 @@ def run_script(cli: click.Command) -> None:
     except click.ClickException as error:
         shown = io.StringIO()
         error.show(shown)
-        click.echo(sanitize(shown.getvalue()), err=True, nl=False)
+        click.echo(_for_people(shown.getvalue()), err=True, nl=False)
         status = error.exit_code
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
         status = 130
     except OSError as error:  # the disk is full, or the folder is not writable
         _discard_output()
-        click.echo(f"Error: {sanitize(str(error))}", err=True)
+        click.echo(f"Error: {_for_people(str(error))}", err=True)
         status = 1
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _for_people(message: str) -> str:
+    """Return an error message without control characters and credentials."""
+    from upgrade.redaction import hide_credentials  # only for an error: --help must be fast
+
+    return sanitize(hide_credentials(message))
 
 
 def _discard_output() -> None:

@@ -63,6 +63,26 @@ def test_plan_escapes_what_topologies_have(monkeypatch: pytest.MonkeyPatch, tmp_
     assert "owned" in found
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["audit", "--dump", "s3://AKIA:hunter2@b/x", "--out", "x"],
+        ["audit", "--segments", "s3://AKIA:hun ter2@b/x", "--out", "x"],
+        ["audit", "--segments", "nothing://b/x?secret_key=hunter2", "--out", "x"],
+        ["audit", "--bootstrap-servers", "b:1", "--follow", "--out", "x", "--master", "sc://h:1/;token=hunter2"],
+        ["sweep", "--matrix", "kip-268", "--out", "s3a://k:hunter2@b/x", "--master", "processes"],
+        ["sweep", "--matrix", "kip-268", "--out", "x", "--conf", "hadoop.fs.s3a.secret.key=hunter2"],
+        ["report", "s3a://k:hunter2@b/x", "--master", "processes"],
+    ],
+)
+def test_no_error_shows_the_credentials_of_a_uri(monkeypatch: pytest.MonkeyPatch, arguments: list[str]) -> None:
+    """PyArrow takes a password in a URI, and Spark Connect a token; errors repeated them, and so did audit.json."""
+    found = printed(monkeypatch, cli, *arguments)
+
+    assert "rror: " in found
+    assert not re.search("hunter2|ter2", found)
+
+
 @click.command
 def noisy() -> None:
     click.echo(EVIL)

@@ -71,7 +71,7 @@ def test_a_file_in_utf_16_is_refused(tmp_path):
     file = tmp_path / "client.properties"
     file.write_text("security.protocol=SSL\n", encoding="utf-16")
 
-    with pytest.raises(ConfigException, match="in ISO 8859-1, got .*client.properties with NUL bytes: is it UTF-16"):
+    with pytest.raises(ConfigException, match=r"in ISO 8859-1, got .* with NUL bytes"):
         CommandConfig.read(file)
 
 
