@@ -6,6 +6,7 @@ authenticator, may repeat a password in the text of an error, which they raise a
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 from threading import Lock
@@ -104,5 +105,6 @@ def stop_redacting(text: str) -> None:
 
 
 def _spellings(text: str) -> frozenset[str]:
-    """Return the text itself and the ``repr`` of its bytes."""
-    return frozenset({str(text), repr(text.encode())[2:-1]})
+    """Return the text as it is, and as it is quoted in Python and JSON."""
+    quoted = {repr(str(text))[1:-1], json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]}
+    return frozenset({str(text), repr(text.encode())[2:-1], *quoted})

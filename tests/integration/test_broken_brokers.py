@@ -4,26 +4,18 @@ A proxy breaks the answers to one kind of request of a real broker, in each way 
 against each kind of request that it makes.
 """
 
-import multiprocessing
-import os
-import resource
-import sys
-import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
-from attrs import frozen
 
 from tests.integration.applications import Application
 from tests.integration.breaking_proxy import FAULTS, BreakingProxy
+from tests.integration.command_runs import Run, run_once
 from tests.integration.subprocesses import wait_until
 
 pytestmark = [pytest.mark.broker, pytest.mark.exhaustive, pytest.mark.slow, pytest.mark.timeout(7200)]
 
-SECONDS = 120
-"""After which a command hangs; each has its own limit of at most ten."""
 MOST_BYTES = 300 << 20
 MOST_LINES = 12
 PARALLEL = 8
@@ -37,60 +29,6 @@ COMMANDS = {
     "features upgrade": ["features", "upgrade", "--release-version", "3.9", "--dry-run", "--timeout", "2"],
     "audit": ["audit", "--out", "{out}"],
 }
-PRELOADED = [
-    "assignor.clients.confluent.describe_groups",
-    "assignor.clients.kafka_python.describe_groups",
-    "assignor.cli._group",
-    "spark_sim.audit._report",
-    "spark_sim.audit.job",
-    "spark_sim.cli._audit",
-    "upgrade.features.cli",
-]
-
-
-def run_command(arguments: list[str], folder: str) -> None:
-    """Run the console script in this process, with its output in files."""
-    for number, name in ((1, "stdout"), (2, "stderr")):
-        file = os.open(f"{folder}/{name}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        os.dup2(file, number)
-    sys.argv = ["streams-assignor", *arguments]
-    from spark_sim.cli.main import main
-
-    try:
-        main()
-    finally:
-        Path(folder, "most").write_text(str(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10))
-
-
-@frozen
-class Run:
-    """What came of a command."""
-
-    status: int | None
-    """None if it was ended because it hangs."""
-    stdout: str
-    stderr: str
-    most: int
-    """Bytes of memory."""
-    seconds: float
-
-
-def run_once(arguments: list[str], folder: Path) -> Run:
-    """Run a command in a child of a process that has imported it already."""
-    folder.mkdir(exist_ok=True)
-    (folder / "most").write_text("0")
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(PRELOADED)
-    child = context.Process(target=run_command, args=(arguments, str(folder)))
-    began = time.monotonic()
-    child.start()
-    child.join(SECONDS)
-    status = child.exitcode
-    if status is None:
-        child.kill()
-        child.join()
-    stdout, stderr = ((folder / name).read_text(errors="replace") for name in ("stdout", "stderr"))
-    return Run(status, stdout, stderr, int((folder / "most").read_text()), time.monotonic() - began)
 
 
 def judged(run: Run) -> str:

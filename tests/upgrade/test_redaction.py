@@ -80,5 +80,7 @@ def test_an_error_that_repeats_it_is_reported_without_it(caplog: pytest.LogCaptu
 
     assert ["Connection failed: wrong password [hidden]"] == caplog.messages
     assert "a:1: no [hidden]" == str(Unreachable("a:1: no hunter2"))
+    redact('Zq8\\"\u00e9')
+    assert r"a:1: [hidden] [hidden] [hidden]" == str(Unreachable(r"""a:1: Zq8\\"é Zq8\\\"é Zq8\\\"\u00e9"""))
     refused = ApiError(58, "SASL_AUTHENTICATION_FAILED", "no hunter2 here")
     assert ("no [hidden] here", "no [hidden] here") == (refused.message, str(refused))
