@@ -6,7 +6,9 @@ authenticator, may repeat a password in the text of an error, which they raise a
 
 from __future__ import annotations
 
+import json
 import logging
+import re
 from threading import Lock
 from typing import Final
 
@@ -19,6 +21,11 @@ _PAYLOAD_LOGGERS: Final = (
 )
 _LIBRARIES: Final = ("kafka.", "aiokafka")
 _HIDDEN: Final = "[hidden]"
+_IN_ADDRESS: Final = re.compile(
+    r"""(?ix) (?P<name> (?: :// | = ) [^\s/?\#@:=]* : ) (?! \d+ (?: [/?\#;,\s'"] | $ ) ) [^@\n]+ (?P<end> @ )
+    | (?P<parameter> [?&;] [^\s=&;]* (?: key | secret | token | password | signature ) [^\s=&;]* = ) [^\s&;'"]+"""
+)
+"""A password behind a user's name, which is no port, and the value of a parameter."""
 
 
 class _Secret(str):
@@ -80,6 +87,17 @@ def hide(text: str) -> str:
     return text
 
 
+def hide_credentials(text: str) -> str:
+    """Return a text without the credentials in its URIs.
+
+    >>> hide_credentials("s3://AKIA:hunter2@bucket/x cannot be read")
+    's3://AKIA:[hidden]@bucket/x cannot be read'
+    >>> hide_credentials("no server answers at sc://h:15002/;user_id=me;token=hunter2")
+    'no server answers at sc://h:15002/;user_id=me;token=[hidden]'
+    """
+    return _IN_ADDRESS.sub(lambda found: f"{found['name'] or found['parameter']}{_HIDDEN}{found['end'] or ''}", text)
+
+
 def stop_redacting(text: str) -> None:
     """Allow a text in logs again, for example an expired token."""
     with _LOCK:
@@ -87,5 +105,6 @@ def stop_redacting(text: str) -> None:
 
 
 def _spellings(text: str) -> frozenset[str]:
-    """Return the text itself and the ``repr`` of its bytes."""
-    return frozenset({str(text), repr(text.encode())[2:-1]})
+    """Return the text as it is, and as it is quoted in Python and JSON."""
+    quoted = {repr(str(text))[1:-1], json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]}
+    return frozenset({str(text), repr(text.encode())[2:-1], *quoted})

@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
@@ -105,20 +105,37 @@ def run_script(cli: click.Command) -> None:
         sys.stdout.reconfigure(errors="backslashreplace")  # some terminals lack some characters
     sys.stdout, sys.stderr = (SafeStream(each) if each else each for each in (sys.stdout, sys.stderr))
     try:
+        _require_text(sys.argv[1:])
         status = cli.main(prog_name="streams-assignor", standalone_mode=False)
     except click.ClickException as error:
         shown = io.StringIO()
         error.show(shown)
-        click.echo(sanitize(shown.getvalue()), err=True, nl=False)
+        click.echo(_for_people(shown.getvalue()), err=True, nl=False)
         status = error.exit_code
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
         status = 130
     except OSError as error:  # the disk is full, or the folder is not writable
         _discard_output()
-        click.echo(f"Error: {sanitize(str(error))}", err=True)
+        click.echo(f"Error: {_for_people(str(error))}", err=True)
         status = 1
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _require_text(arguments: Sequence[str]) -> None:
+    """Refuse bytes that are no UTF-8, as in old names of files: no name in Kafka and no path in PyArrow has them."""
+    for each in arguments:
+        try:
+            each.encode()
+        except UnicodeEncodeError:
+            raise click.UsageError(f"expected arguments in UTF-8, got {os.fsencode(each)!r}") from None
+
+
+def _for_people(message: str) -> str:
+    """Return an error message without control characters and credentials."""
+    from upgrade.redaction import hide_credentials  # only for an error: --help must be fast
+
+    return sanitize(hide_credentials(message))
 
 
 def _discard_output() -> None:

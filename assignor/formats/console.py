@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import IO, Any, Final
 
-from rich.console import Console, ConsoleOptions, RenderableType
+from rich.console import Console, ConsoleDimensions, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
 from assignor.formats.text import SafeStream, without_controls
 
 _FILE: Final[Any] = Console.file
+_SIZE: Final[Any] = Console.size
+_LEAST_WIDTH: Final = 20
 
 
 class SafeConsole(Console):
@@ -22,6 +24,13 @@ class SafeConsole(Console):
         return found.stream if isinstance(found, SafeStream) else found
 
     file = property(_get_file, _FILE.fset)
+
+    def _get_size(self) -> ConsoleDimensions:
+        """Return the size of the terminal; of a width of nothing, nothing of a text would be printed."""
+        found: Any = _SIZE.fget(self)
+        return ConsoleDimensions(max(_LEAST_WIDTH, found.width), found.height)
+
+    size = property(_get_size, _SIZE.fset)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """Render with escapes in all text."""

@@ -19,6 +19,7 @@ from spark_sim.pipeline.tables.publishing import (
     is_draft_name,
     named,
 )
+from upgrade.redaction import hide_credentials
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileInfo, FileSystem
@@ -30,7 +31,10 @@ _REQUESTS: Final = 8
 
 
 class StorageError(ValueError):
-    """A storage cannot be read or written; the message names the URI."""
+    """A storage cannot be read or written; the message names the URI, without credentials."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(hide_credentials(message))
 
 
 def is_uri(location: str) -> bool:
@@ -51,10 +55,8 @@ def open_storage(uri: str) -> tuple[FileSystem, str]:
     from pyarrow.fs import FileSystem
 
     scheme, _, rest = uri.partition("://")
-    try:
+    with _one_line(f"{uri} cannot be opened"):
         found, path = FileSystem.from_uri(f"{_SCHEMES.get(scheme, scheme)}://{rest}")
-    except (ValueError, OSError) as error:
-        raise StorageError(f"{uri} cannot be opened: {_first_line(error)}") from None
     return found, path.rstrip("/")
 
 
@@ -67,7 +69,7 @@ def list_files(uri: str) -> list[FileInfo]:
     from pyarrow.fs import FileSelector, FileType
 
     storage, path = open_storage(uri)
-    with _reading(uri):
+    with _one_line(f"{uri} cannot be read"):
         found = storage.get_file_info(FileSelector(path, allow_not_found=True, recursive=True))
     return [each for each in found if each.type == FileType.File]
 
@@ -84,10 +86,8 @@ def local_copy(uri: str, path: str) -> Iterator[Path]:
     storage, _ = open_storage(uri)
     with tempfile.TemporaryDirectory(prefix="streams-assignor-") as folder:
         copy = Path(folder, Path(path).name)
-        try:
+        with _one_line(f"{path} of {uri} cannot be read"):
             copy_files(path, str(copy), storage, LocalFileSystem())
-        except OSError as error:
-            raise StorageError(f"{path} of {uri} cannot be read: {_first_line(error)}") from None
         yield copy
 
 
@@ -100,14 +100,14 @@ def require_own(uri: str, results: Results) -> None:
     """
     storage, path = open_storage(uri)
     paths = [each.path.removeprefix(f"{path}/") for each in list_files(uri)]
-    with ThreadPoolExecutor(_REQUESTS) as threads, _reading(uri):
+    with ThreadPoolExecutor(_REQUESTS) as threads, _one_line(f"{uri} cannot be read"):
         drafts = _drafts(storage, path, paths)
         paths = [each for each in paths if each.partition("/")[0] not in drafts]
         is_own = threads.map(lambda each: _is_own(storage, path, each, results), paths)
         foreign = [each for each, own in zip(paths, is_own, strict=True) if not own]
     if foreign:
         raise ResultFolderError(
-            f"expected an empty folder or an earlier {results.command}, but {uri} has other files, "
+            f"expected an empty folder or an earlier {results.command}, but {hide_credentials(uri)} has other files, "
             f"or damaged ones ({named(foreign)}): take another folder"
         )
 
@@ -149,10 +149,11 @@ def upload(folder: Path, uri: str, results: Results) -> None:
     storage, path = open_storage(uri)
     draft = f"{path}/{draft_name()}"
     names = [name for name in results.names if (folder / name).exists()]
-    with _writing(uri):
+    writing = f"{uri} cannot be written"
+    with _one_line(writing):
         _remove_drafts(storage, uri, path)
     try:
-        with _writing(uri):
+        with _one_line(writing):
             storage.create_dir(draft)
             with storage.open_output_stream(f"{draft}/{DRAFT_MARK}") as stream:
                 stream.write(draft_mark(names).encode())
@@ -160,14 +161,14 @@ def upload(folder: Path, uri: str, results: Results) -> None:
                 storage.create_dir(f"{draft}/{name}" if (folder / name).is_dir() else draft)
                 copy_files(str(folder / name), f"{draft}/{name}", LocalFileSystem(), storage)
         require_own(uri, results)
-        with _writing(uri):
+        with _one_line(writing):
             _require_whole(storage, draft, folder)
             for name in reversed(results.names):
                 _remove(storage, f"{path}/{name}")
             for name in names:
                 _move(storage, f"{draft}/{name}", f"{path}/{name}", folder / name)
     finally:
-        with suppress(OSError):  # the next run removes it
+        with suppress(*_errors()):  # the next run removes it
             _remove(storage, draft)
 
 
@@ -193,14 +194,6 @@ def _move(storage: FileSystem, source: str, target: str, local: Path) -> None:
         storage.move(source + below, target + below)
 
 
-@contextmanager
-def _writing(uri: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise StorageError(f"{uri} cannot be written: {_first_line(error)}") from None
-
-
 def _remove(storage: FileSystem, path: str) -> None:
     from pyarrow.fs import FileType
 
@@ -212,12 +205,19 @@ def _remove(storage: FileSystem, path: str) -> None:
 
 
 @contextmanager
-def _reading(uri: str) -> Iterator[None]:
+def _one_line(what: str) -> Iterator[None]:
+    """Say what has failed, and why, in one line."""
     try:
         yield
-    except OSError as error:
-        raise StorageError(f"{uri} cannot be read: {_first_line(error)}") from None
+    except StorageError:
+        raise
+    except _errors() as error:
+        reason = next(iter(str(error).splitlines()), repr(error))
+        raise StorageError(f"{what}: {reason}") from None
 
 
-def _first_line(error: Exception) -> str:
-    return next(iter(str(error).splitlines()), repr(error))
+def _errors() -> tuple[type[Exception], ...]:
+    """Return what PyArrow raises: some storages have errors that are none of the system's."""
+    from pyarrow import ArrowException
+
+    return OSError, ValueError, ArrowException

@@ -21,6 +21,7 @@ from spark_sim.cli._audit_output import problems, show
 from spark_sim.cli._exit_status import CommandFailed, WrongUsage, exit_unless, one_line_errors
 from upgrade.errors import quote_input
 from upgrade.input_values import parse_number
+from upgrade.redaction import hide_credentials
 
 if TYPE_CHECKING:
     from assignor.clients.confluent.offsets_topic import OffsetsTopic
@@ -280,7 +281,7 @@ def _set_by_interrupt() -> Iterator[Event]:
 
 
 def _say(line: str) -> None:
-    click.echo(sanitize(line), err=True)
+    click.echo(sanitize(hide_credentials(line)), err=True)
 
 
 def _run(source: Source, out: str, kept: Any, processes: int, master: str) -> Audit:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from assignor.formats.text import sanitize
+from upgrade.redaction import hide_credentials
 
 if TYPE_CHECKING:
     from rich.console import Group as RichGroup
@@ -38,7 +39,7 @@ def show(found: Audit, out: str) -> None:
     """Print the summary of an audit whose results are in ``out``."""
     from assignor.formats.console import SafeConsole
 
-    console = SafeConsole()
+    console, out = SafeConsole(), hide_credentials(out)
     rebalances = sum(group["generations"] for group in found.groups)
     interval = f"{_time(found.first_time)} to {_time(found.last_time)} UTC"
     console.print(f"{len(found.groups)} groups, {rebalances} rebalances, {interval}", highlight=False)

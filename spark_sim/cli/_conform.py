@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from collections.abc import Iterator, Sequence
@@ -131,7 +132,8 @@ def _name(path: Path) -> str:
 
 def _text(path: Path) -> str:
     if path == _STDIN:
-        given: bytes = read_all(sys.stdin.buffer, "stdin", MAX_CAPTURE_BYTES)
+        stdin = sys.stdin.buffer if sys.stdin else io.BytesIO()  # None if the shell closed it
+        given: bytes = read_all(stdin, "stdin", MAX_CAPTURE_BYTES)
     else:
         given = read_input(path, MAX_CAPTURE_BYTES)
     return given.decode("utf-8", "replace")

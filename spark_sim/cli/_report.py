@@ -10,6 +10,7 @@ import click
 
 from spark_sim.cli._exit_status import CommandFailed, WrongUsage, one_line_errors
 from spark_sim.cli._spark_options import REMOTE, SETTINGS, STORAGE_FORMAT
+from upgrade.redaction import hide_credentials
 
 if TYPE_CHECKING:
     from assignor.formats.console import SafeConsole
@@ -93,7 +94,7 @@ def _read(
         return read_sweep(folder)
 
     def log(line: str) -> None:
-        console.print(line, markup=False, soft_wrap=True)
+        console.print(hide_credentials(line), markup=False, soft_wrap=True)
 
     return read_with_spark(source, master=engine, storage_format=storage_format, settings=settings, log=log)
 

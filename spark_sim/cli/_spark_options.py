@@ -23,7 +23,8 @@ REMOTE: Final = click.option(
 def _parse_settings(_context: click.Context, _param: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
     pairs = {name: value for name, _, value in (each.partition("=") for each in given)}
     if wrong := [each for each in given if "=" not in each or not each.startswith("spark.")]:
-        raise click.BadParameter(f"expected spark.NAME=VALUE, got {wrong[0]}")
+        name, _, _ = wrong[0].replace(" ", "=").partition("=")  # without the value, which may be a secret
+        raise click.BadParameter(f"expected spark.NAME=VALUE, got {name} in another form")
     return pairs
 
 

@@ -15,6 +15,7 @@ from spark_sim.cli._spark_options import REMOTE, SETTINGS, STORAGE_FORMAT
 from upgrade.brokers.protocol_versions import broker_release
 from upgrade.input_values import InvalidInput, parse_number
 from upgrade.plans import MATRICES, Plan, Upgrade
+from upgrade.redaction import hide_credentials
 from upgrade.releases import resolve_release, with_assumption
 
 if TYPE_CHECKING:
@@ -194,7 +195,7 @@ def sweep(
     how = {"master": engine, "storage_format": storage_format, "settings": settings, "fresh": fresh}
     how |= {"page": page_of} if renderer.has_page else {}
     found = _run_sweep(suite, out, console, **how)
-    folder, where = local_folder(out), f"Results in {out}"
+    folder, where = local_folder(out), f"Results in {hide_credentials(out)}"
     if folder is not None:
         where = f"Results in {folder / suite.main_file}"
         if renderer.has_page:
@@ -227,7 +228,7 @@ def _confirm_cost(suite: Suite, preset: str, *, yes: bool) -> None:
 
 
 def _can_ask() -> bool:
-    return sys.stdin.isatty()
+    return bool(sys.stdin and sys.stdin.isatty())
 
 
 def _slice(suite: Suite, part: str) -> Suite:
@@ -370,7 +371,7 @@ def _run_sweep(suite: Suite, out: str, console: SafeConsole, **how: Any) -> Fini
     from spark_sim.report.renderers import RENDERERS
 
     def log(line: str) -> None:
-        console.print(line, markup=False, soft_wrap=True)
+        console.print(hide_credentials(line), markup=False, soft_wrap=True)
 
     try:
         with one_line_errors(), show_progress(console, RENDERERS[suite.kind].draw_progress) as on_progress:
@@ -388,4 +389,6 @@ def _resume_hint(out: str) -> str:
 
     folder = local_folder(out)
     kept = folder is None or folder.exists()
-    return f"what is finished is in {out}; the same command resumes there" if kept else "nothing is kept"
+    return (
+        f"what is finished is in {hide_credentials(out)}; the same command resumes there" if kept else "nothing is kept"
+    )

@@ -6,7 +6,7 @@ import pytest
 
 from upgrade import redaction
 from upgrade.features.client.errors import ApiError, Unreachable
-from upgrade.redaction import redact, stop_redacting
+from upgrade.redaction import hide_credentials, redact, stop_redacting
 
 
 @pytest.fixture(autouse=True)
@@ -52,6 +52,25 @@ def test_what_is_forgotten_is_hidden_no_longer(caplog: pytest.LogCaptureFixture)
     assert ["an old token"] == caplog.messages
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("s3://AKIA:se/cr+et@bucket/x", "s3://AKIA:[hidden]@bucket/x"),
+        ("s3://b/x?endpoint_override=me:secret@h:9 fails", "s3://b/x?endpoint_override=me:[hidden]@h:9 fails"),
+        (
+            "abfss://c@a.dfs.net/x?client_secret=s&tenant_id=t",
+            "abfss://c@a.dfs.net/x?client_secret=[hidden]&tenant_id=t",
+        ),
+        ("sc://h:15002/;token=abc;user_id=me", "sc://h:15002/;token=[hidden];user_id=me"),
+        ("hdfs://nn:8020/a@b", "hdfs://nn:8020/a@b"),
+        ("spark://h:7077, asked by a@b", "spark://h:7077, asked by a@b"),
+        ("https://[::1]:80/x?partition_key", "https://[::1]:80/x?partition_key"),
+    ],
+)
+def test_the_credentials_of_a_uri_are_hidden_and_nothing_else(text: str, shown: str) -> None:
+    assert shown == hide_credentials(text)
+
+
 def test_an_error_that_repeats_it_is_reported_without_it(caplog: pytest.LogCaptureFixture) -> None:
     """A broker's authenticator wrote the password into the text of its error."""
     logging.getLogger("kafka.some.module").setLevel(logging.WARNING)
@@ -61,5 +80,7 @@ def test_an_error_that_repeats_it_is_reported_without_it(caplog: pytest.LogCaptu
 
     assert ["Connection failed: wrong password [hidden]"] == caplog.messages
     assert "a:1: no [hidden]" == str(Unreachable("a:1: no hunter2"))
+    redact('Zq8\\"\u00e9')
+    assert r"a:1: [hidden] [hidden] [hidden]" == str(Unreachable(r"""a:1: Zq8\\"é Zq8\\\"é Zq8\\\"\u00e9"""))
     refused = ApiError(58, "SASL_AUTHENTICATION_FAILED", "no hunter2 here")
     assert ("no [hidden] here", "no [hidden] here") == (refused.message, str(refused))

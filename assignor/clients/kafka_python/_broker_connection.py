@@ -10,7 +10,7 @@ from kafka.errors import IncompatibleBrokerVersion, for_code
 from assignor.clients.kafka_python import _private_api
 from assignor.clients.kafka_python._private_api import FindCoordinatorRequest
 from upgrade.features.client.answer_check import check_answer
-from upgrade.features.client.connection import CONNECTION_ERRORS, Connection, Deadline
+from upgrade.features.client.connection import CONNECTION_ERRORS, Connection, Deadline, error_text
 from upgrade.features.client.errors import ApiError, Unreachable, unreachable
 from upgrade.features.client.node_address import node_address
 
@@ -43,7 +43,7 @@ class BrokerConnection(Connection):
         except IncompatibleBrokerVersion as error:
             raise Unreachable(f"{self._server} does not support {request_type.__name__}: {error}") from None
         except CONNECTION_ERRORS as error:
-            raise unreachable(self._server, " ".join(str(error).split()) or type(error).__name__) from None
+            raise unreachable(self._server, error_text(error)) from None
 
     def versions_of(self, api_key: int) -> tuple[int, int] | None:
         """Return the lowest and the highest version of an API that the broker supports; None if it has none."""
@@ -67,13 +67,24 @@ class BrokerConnection(Connection):
 
 
 def exchange(socket: Any, request: bytes) -> bytes:
-    """Send a request, and return the response, from its correlation id on."""
-    socket.sendall(request)
-    received = bytearray()
-    while len(received) < 4 or len(received) < 4 + _size_of(received):
-        if not (more := socket.recv(_RECEIVE_BYTES)):
-            raise ConnectionError("closed by the broker")
-        received += more
+    """Send a request, and return the response, from its correlation id on.
+
+    The timeout of the socket limits the whole: a broker may send a byte now and then.
+    """
+    seconds = socket.gettimeout()
+    deadline = Deadline(seconds)
+    try:
+        socket.sendall(request)
+        received = bytearray()
+        while len(received) < 4 or len(received) < 4 + _size_of(received):
+            if not deadline.remaining:
+                raise TimeoutError(f"no response within {seconds:g} s")
+            socket.settimeout(deadline.remaining)
+            if not (more := socket.recv(_RECEIVE_BYTES)):
+                raise ConnectionError("closed by the broker")
+            received += more
+    finally:
+        socket.settimeout(seconds)
     return bytes(received[4:])
 
 

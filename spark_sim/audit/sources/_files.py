@@ -20,6 +20,7 @@ from assignor.audit.record_columns import RecordColumns
 from spark_sim.audit.sources._scanner import compiled_kernel, scan_segment
 from spark_sim.audit.sources._source import Source, SourceError
 from spark_sim.audit.storage import is_uri, list_files, local_copy
+from upgrade.redaction import hide_credentials
 
 _FOLDER: Final = re.compile(r"__consumer_offsets-(\d+)")
 _SEGMENT: Final = re.compile(r"\d{20}\.log")
@@ -153,7 +154,7 @@ def _object_source(uri: str) -> Source:
         ObjectPartition(number, uri, tuple(map(str, files)), sum(map(sizes.__getitem__, files)))
         for number, files in found.items()
     )
-    return Source(uri, tuple(partitions))
+    return Source(hide_credentials(uri), tuple(partitions))
 
 
 def _by_partition(paths: Iterable[P], source: Path | str) -> dict[int, list[P]]:

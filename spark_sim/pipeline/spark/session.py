@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import sys
 import tempfile
 import threading
@@ -23,6 +24,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 from spark_sim.pipeline.spark.java import JavaRuntime, find_java
 from spark_sim.pipeline.work_units import OUR_PACKAGES, code_digest
@@ -36,6 +38,9 @@ SHIPPED_PACKAGES: Final = (*OUR_PACKAGES, "attr", "attrs")
 """What a worker on another machine needs beside Python, PySpark and PyArrow: our five packages and attrs."""
 REMOTE: Final = "sc://"
 """The scheme of Spark Connect servers."""
+_PORT: Final = 15002
+"""Of a Spark Connect server whose address has none."""
+_CONNECT_SECONDS: Final = 30
 
 LIGHT_JVM: Final = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 SETTINGS: Final = {
@@ -139,6 +144,7 @@ def _remote_session(address: str, settings: Mapping[str, str]) -> Iterator[Spark
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
+    _require_listener(address)
     builder: Any = SparkSession.builder
     try:
         session = builder.remote(address).create()
@@ -155,6 +161,16 @@ def _remote_session(address: str, settings: Mapping[str, str]) -> Iterator[Spark
         yield session
     finally:
         session.stop()
+
+
+def _require_listener(address: str) -> None:
+    """Refuse an address where nothing listens: PySpark would repeat its first request for ten minutes."""
+    try:
+        place = urlsplit(address)
+        if not getproxies():
+            socket.create_connection((place.hostname or LOOPBACK, place.port or _PORT), _CONNECT_SECONDS).close()
+    except (OSError, ValueError) as error:
+        raise SparkNotStarted(f"no Spark Connect server answers at {address}: {error}") from None
 
 
 def _start(master: str, folder: Path, own: Mapping[str, str]) -> tuple[SparkSession, ExitStack]:

@@ -16,6 +16,7 @@ from rich.text import Text
 from assignor.cli.lazy_group import run_script
 from assignor.formats.console import SafeConsole
 from assignor.formats.text import SafeStream
+from spark_sim.cli import _sweep
 from spark_sim.cli.main import cli
 
 ROOT = Path(__file__).parents[3]
@@ -61,6 +62,49 @@ def test_plan_escapes_what_topologies_have(monkeypatch: pytest.MonkeyPatch, tmp_
 
     assert not CONTROLS.search(found)
     assert "owned" in found
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["audit", "--dump", "s3://AKIA:hunter2@b/x", "--out", "x"],
+        ["audit", "--segments", "s3://AKIA:hun ter2@b/x", "--out", "x"],
+        ["audit", "--segments", "nothing://b/x?secret_key=hunter2", "--out", "x"],
+        ["audit", "--bootstrap-servers", "b:1", "--follow", "--out", "x", "--master", "sc://h:1/;token=hunter2"],
+        ["sweep", "--matrix", "kip-268", "--out", "s3a://k:hunter2@b/x", "--master", "processes"],
+        ["sweep", "--matrix", "kip-268", "--out", "x", "--conf", "hadoop.fs.s3a.secret.key=hunter2"],
+        ["report", "s3a://k:hunter2@b/x", "--master", "processes"],
+    ],
+)
+def test_no_error_shows_the_credentials_of_a_uri(monkeypatch: pytest.MonkeyPatch, arguments: list[str]) -> None:
+    """PyArrow takes a password in a URI, and Spark Connect a token; errors repeated them, and so did audit.json."""
+    found = printed(monkeypatch, cli, *arguments)
+
+    assert "rror: " in found
+    assert not re.search("hunter2|ter2", found)
+
+
+@pytest.mark.parametrize("columns", ["0", "1"])
+def test_a_terminal_without_a_width_still_shows_all(monkeypatch: pytest.MonkeyPatch, columns: str) -> None:
+    """COLUMNS=0 left nothing of the output, with status 0."""
+    monkeypatch.setenv("COLUMNS", columns)
+
+    assert "safe" in printed(monkeypatch, cli, "replay", "A@1.1 B@1.1 | stop A")
+
+
+def test_an_argument_that_is_not_utf_8_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Results could not be written to such a path, which was a traceback after the work."""
+    found = printed(monkeypatch, cli, "audit", "--segments", "x", "--out", "d\udcfc")
+
+    assert "expected arguments in UTF-8, got b'd\\xfc'" in found
+
+
+def test_a_standard_input_that_the_shell_has_closed_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was a traceback."""
+    monkeypatch.setattr(sys, "stdin", None)
+
+    assert "stdin" in printed(monkeypatch, cli, "conform", "-")
+    assert not _sweep._can_ask()
 
 
 @click.command

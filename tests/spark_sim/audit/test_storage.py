@@ -4,6 +4,7 @@ import json
 import shutil
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
@@ -124,6 +125,24 @@ def test_a_storage_that_cannot_be_written_is_one_line(tmp_path):
 
     with pytest.raises(StorageError, match="cannot be written"):
         upload(SEGMENTS, (tmp_path / "file" / "below").as_uri(), RESULTS)
+
+
+@pytest.mark.parametrize(
+    "error", [pa.ArrowInvalid("Empty path component"), pa.ArrowException("Unknown error: no token")]
+)
+def test_an_error_of_a_storage_that_is_none_of_the_system_is_one_line(tmp_path, monkeypatch, error):
+    """Of S3 with an empty part in the path, and of Azure without credentials: a traceback."""
+
+    class Storage:
+        def get_file_info(self, _):
+            raise error
+
+    monkeypatch.setattr(storage_module, "open_storage", lambda _: (Storage(), "b//x"))
+    for arguments in (["--segments", "s3://b//x", "--out", tmp_path], ["--segments", SEGMENTS, "--out", "s3://b//x"]):
+        failed = audit(*arguments)
+
+        assert failed.exit_code == 2
+        assert failed.stderr == f"Error: s3://b//x cannot be read: {error}\n"
 
 
 def test_an_upload_that_fails_leaves_the_earlier_audit_as_it_was(tmp_path, monkeypatch):

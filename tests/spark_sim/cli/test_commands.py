@@ -296,6 +296,15 @@ def test_wrong_usage_of_sweep_is_one_line_and_status_2_and_nothing_is_written(tm
     assert not (tmp_path / "out").exists()
 
 
+def test_a_spark_connect_server_that_is_not_there_is_one_line_and_status_1(tmp_path):
+    """PySpark repeated its first request for ten minutes, without a word."""
+    one = ("--from", "1.1", "--to", "2.0", "--plan", "offline", "--members", "1", "--runs", "1")
+    result = run(sweep, *one, "--remote", "sc://127.0.0.1:1", "--out", tmp_path / "out")
+
+    assert 1 == result.exit_code
+    assert "no Spark Connect server answers at sc://127.0.0.1:1: " in only_line(result.stderr)
+
+
 @pytest.fixture(name="expensive")
 def fixture_expensive(monkeypatch):
     """A preset that is predicted at 280 core hours; returns the suites that were started."""

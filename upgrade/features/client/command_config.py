@@ -108,7 +108,10 @@ class CommandConfig:
     @classmethod
     def read(cls, path: Path) -> Self:
         """Read a properties file and load its certificates, to check them; ``OSError`` or ``ConfigException``."""
-        found = cls.of(dict(parse_properties(read_text(path, "latin-1"))))
+        text = read_text(path, "latin-1")
+        if "\0" in text:  # every key would be unknown, and the connection without TLS and SASL
+            raise ConfigException(f"expected a properties file in ISO 8859-1, got {path} with NUL bytes: is it UTF-16?")
+        found = cls.of(dict(parse_properties(text)))
         if found.settings.get("security_protocol", "").endswith("SSL"):
             _check_certificates(found.settings)
         return found

@@ -32,12 +32,13 @@ try:
 except ModuleNotFoundError:  # before 3.1
     from kafka.net.selector import NetworkSelector
 
+_UNREADABLE: Final = (LookupError, TypeError, AttributeError, struct.error)
+"""What kafka-python raises of an answer that ends early, or is null where it does not look."""
 CONNECTION_ERRORS: Final = (
     KafkaError,
     OSError,  # no server listens, or a certificate file is missing
     ValueError,
-    IndexError,  # kafka-python's decoders of an answer that ends early
-    struct.error,
+    *_UNREADABLE,
 )
 _BYTES_AT_A_TIME: Final = 1 << 20
 _CONTROLLER_ENDPOINT_TYPE: Final = 2  # DescribeCluster's endpoint type
@@ -113,7 +114,7 @@ class Connection:
             self._wait(self._connection.init_future, deadline)
         except CONNECTION_ERRORS as error:
             self.close()
-            raise unreachable(server, _one_line(error), _hint(settings, str(error))) from None
+            raise unreachable(server, error_text(error), _hint(settings, str(error))) from None
 
     def __enter__(self) -> Self:
         return self
@@ -207,7 +208,7 @@ class Connection:
         except IncompatibleBrokerVersion:
             raise _unsupported(f"The node does not support version {min_version} of {name}") from None
         except CONNECTION_ERRORS as error:
-            raise error_if_lost(f"{self._server}: {_one_line(error)}") from None
+            raise error_if_lost(f"{self._server}: {error_text(error)}") from None
         if refused := _error_of(answer):
             raise refused
         return answer
@@ -286,6 +287,9 @@ def _milliseconds(deadline: Deadline) -> int:
     return int(1000 * deadline.remaining)
 
 
-def _one_line(error: Exception) -> str:
-    """Return the text of an error on one line; its class name if it has no text."""
-    return " ".join(str(error).split()) or type(error).__name__
+def error_text(error: Exception) -> str:
+    """Return the text of one of ``CONNECTION_ERRORS`` on one line; its class name if it has no text."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    if isinstance(error, _UNREADABLE):
+        return f"expected an answer of a Kafka broker, got one that kafka-python cannot read ({text})"
+    return text

@@ -175,16 +175,39 @@ def test_another_coordinator_gets_another_connection(connection: CommitConnectio
     assert before != connection._connection
 
 
+class Pieces(io.BytesIO):
+    """A socket whose other side sends three bytes at a time."""
+
+    timeout = 60.0
+
+    def sendall(self, request: bytes) -> None:
+        self.request = request
+
+    def recv(self, _: int) -> bytes:
+        return self.read(3)
+
+    def gettimeout(self) -> float:
+        return self.timeout
+
+    def settimeout(self, seconds: float) -> None:
+        self.timeout = seconds
+
+
 def test_a_response_may_arrive_in_pieces() -> None:
-    class Socket(io.BytesIO):
-        def sendall(self, request: bytes) -> None:
-            self.request = request
-
-        def recv(self, _: int) -> bytes:
-            return self.read(3)
-
-    assert b"answer" == _broker_connection.exchange(Socket(b"\0\0\0\6answer"), b"")
+    assert b"answer" == _broker_connection.exchange(Pieces(b"\0\0\0\6answer"), b"")
     with pytest.raises(ConnectionError):
-        _broker_connection.exchange(Socket(b"\0\0\0\7answer"), b"")
+        _broker_connection.exchange(Pieces(b"\0\0\0\7answer"), b"")
     with pytest.raises(ConnectionError, match="expected a response of at most 104,857,600 bytes"):
-        _broker_connection.exchange(Socket(b"\x7f\xff\xff\xffanswer"), b"")
+        _broker_connection.exchange(Pieces(b"\x7f\xff\xff\xffanswer"), b"")
+
+
+def test_a_response_whose_pieces_come_too_slowly_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each piece had the whole time: a broker that sends a byte now and then was waited for without end."""
+    clock = iter(range(0, 1000, 7))
+    monkeypatch.setattr("upgrade.features.client.connection.time.monotonic", lambda: next(clock))
+    socket = Pieces(b"\0\0\0\x7f" + bytes(127))
+
+    with pytest.raises(TimeoutError, match="no response within 60 s"):
+        _broker_connection.exchange(socket, b"")
+    assert 60.0 == socket.timeout
+    assert socket.read()

@@ -54,13 +54,19 @@ class Server:
                 request = requests.read(int.from_bytes(size, "big"))
                 key, version = int.from_bytes(request[:2], "big"), int.from_bytes(request[2:4], "big")
                 self.asked.append((key, version, request[8:]))
-                answers = self._answers[key]
-                answer = answers.pop(0) if len(answers) > 1 else answers[0]
-                if answer == HANG_UP:
+                answer = self.answer(key, version, request[8:])
+                if answer is None:
                     return
-                if answer != SILENCE:
-                    answer = request[4:8] + bytes.fromhex(answer.replace("PPPPPPPP", f"{self.port:08x}"))
-                    connection.sendall(len(answer).to_bytes(4, "big") + answer)
+                if answer != SILENCE.encode():
+                    connection.sendall((4 + len(answer)).to_bytes(4, "big") + request[4:8] + answer)
+
+    def answer(self, key, version, body):  # noqa: ARG002  # subclasses use them
+        """The answer from behind its correlation id; None hangs up."""
+        answers = self._answers[key]
+        answer = answers.pop(0) if len(answers) > 1 else answers[0]
+        if answer in {HANG_UP, SILENCE}:
+            return None if answer == HANG_UP else SILENCE.encode()
+        return bytes.fromhex(answer.replace("PPPPPPPP", f"{self.port:08x}"))
 
 
 def results(*errors):

@@ -66,6 +66,15 @@ oGQ6P1VzOgIgN8oH6T+BNDG4d+OQOT+FHp1sw2GRAltuuGFOB/rHrVA=
 LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 
 
+def test_a_file_in_utf_16_is_refused(tmp_path):
+    """PowerShell writes it. No key was known, so the connection had no TLS, with a warning about unknown keys."""
+    file = tmp_path / "client.properties"
+    file.write_text("security.protocol=SSL\n", encoding="utf-16")
+
+    with pytest.raises(ConfigException, match=r"in ISO 8859-1, got .* with NUL bytes"):
+        CommandConfig.read(file)
+
+
 def test_m8_a_file_opens_the_door(tmp_path):
     (tmp_path / "me.pem").write_text(CERTIFICATE)
     (tmp_path / "ca.pem").write_text(CERTIFICATE)

@@ -292,6 +292,12 @@ def test_a_server_that_does_not_say_hello_is_not_waited_for(hello):
         connect(node, seconds=0.3)
 
 
+def test_a_server_whose_apis_are_null_is_an_error():
+    """It was a traceback: kafka-python does not look for null."""
+    with server("00" * 60) as node, pytest.raises(Unreachable, match="expected an answer of a Kafka broker, got one"):
+        connect(node)
+
+
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "no.such.host.invalid:9092", "localhost:x"])
 def test_an_address_without_a_server_is_an_error(address):
     with pytest.raises(Unreachable, match=address):
