@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -37,7 +37,7 @@ from assignor.inspect import (
 )
 from upgrade import UpgradeError
 from upgrade.features.client.errors import ClusterError
-from upgrade.releases import resolve_release
+from upgrade.releases import Release, ResolvedRelease, resolve_release
 
 WATCH_SECONDS: Final = 1.0
 _NEAREST: Final = 3
@@ -132,7 +132,9 @@ def _checked_text(_context: click.Context, _parameter: click.Parameter, values: 
     help="With --wait: session.timeout.ms of the members. So long is a member counted that has failed.  [default: 45s]",
 )
 @click.option(
-    "--assume", metavar="RELEASE", help="With --wait: treat a release that is newer than this version like RELEASE."
+    "--assume",
+    metavar="RELEASE",
+    help="Treat members of releases that are newer than this version like RELEASE, and the release of --wait, too.",
 )
 @click.option("--interval", type=Duration(0.1, 3600), metavar="DURATION", help="Between looks.  [default: 1s]")
 @click.option(
@@ -197,6 +199,7 @@ def group(
     """  # noqa: D301 - click reads the backspace character
     name = _group_name(words, everything)
     form = _output_form(output, as_json)
+    assumed = _release(assume, "--assume").release if assume is not None else None
     condition = _condition(wanted, assume) if wanted is not None else None
     if condition and (watch or name is None):
         raise click.UsageError("expected --wait with the NAME of one group and without --watch")
@@ -205,8 +208,6 @@ def group(
         raise click.UsageError(
             "expected --members, --since, --restarted and --session-timeout with --wait stable|release="
         )
-    if assume is not None and not (condition and condition.release):
-        raise click.UsageError("expected --assume with --wait release=RELEASE")
     expected = expected_members(name or "", members, restarted, since, session_timeout)
     servers, config = cluster_settings(context, bootstrap_servers, command_config)
     logging.getLogger("kafka").setLevel(logging.CRITICAL)  # errors arrive as exceptions
@@ -217,7 +218,7 @@ def group(
     else:
         limit, seconds = 0.0, timeout or seconds
     lookup = _load_lookup([client] if client else list(LOOKUP_LOADERS))(servers, config.settings, seconds)
-    look: Callable[[], Look] = partial(_look, lookup, name, {})
+    look: Callable[[], Look] = partial(_look, lookup, name, {}, assumed, cache(partial(_nearest, lookup, name)))
     pause = WATCH_SECONDS if interval is None else interval
     shown = OUTPUTS[form](name is None)
     if watch:
@@ -239,7 +240,7 @@ def group(
             if form != "table" and groups:
                 shown.show(groups)
             context.exit(result.status)
-    context.exit(_show(look, shown, partial(_nearest, lookup, name), interval=pause, check=check))
+    context.exit(_show(look, shown, interval=pause, check=check))
 
 
 def _condition(wanted: str, assume: str | None) -> Condition:
@@ -249,11 +250,15 @@ def _condition(wanted: str, assume: str | None) -> Condition:
         case ("empty", "", ""):
             return EMPTY_CONDITION
         case ("release", "=", name) if name:
-            try:
-                return release_condition(name, resolve_release(name, assume))
-            except UpgradeError as error:
-                raise click.BadParameter(str(error), param_hint="--wait") from error
+            return release_condition(name, _release(name, "--wait", assume))
     raise click.BadParameter(f"expected stable, empty or release=RELEASE, got {wanted!r}", param_hint="--wait")
+
+
+def _release(name: str, option: str, assume: str | None = None) -> ResolvedRelease:
+    try:
+        return resolve_release(name, assume)
+    except UpgradeError as error:
+        raise click.BadParameter(str(error), param_hint=option) from error
 
 
 def _group_name(words: Sequence[str], everything: bool) -> str | None:
@@ -284,42 +289,44 @@ def _load_lookup(clients: Sequence[str]) -> LookupFactory:
     raise click.ClickException("; or ".join(missing))
 
 
-def _look(lookup: Lookup, name: str | None, detectors: dict[str, CrashLoopDetector]) -> Look:
+def _look(
+    lookup: Lookup,
+    name: str | None,
+    detectors: dict[str, CrashLoopDetector],
+    assume: Release | None,
+    nearest: Callable[[], str],
+) -> Look:
     """Look once at a group, or at all; an error of the cluster is part of the result."""
     try:
         found = ClusterGroups(groups=(lookup.group(name),)) if name else lookup.groups()
+    except NoSuchGroup as error:
+        return Look(error=NoSuchGroup(f"{error}{nearest()}"))
     except ClusterError as error:
         return Look(error=error)
     now = time.monotonic()
     groups = [
-        detectors.setdefault(each.name, CrashLoopDetector()).update(inspect_group(each), now) for each in found.groups
+        detectors.setdefault(each.name, CrashLoopDetector()).update(inspect_group(each, assume=assume), now)
+        for each in found.groups
     ]
     return Look(groups=tuple(groups), failures=found.failures)
 
 
-def _nearest(lookup: Lookup, name: str | None, error: ClusterError) -> str:
-    """Name the groups with the most similar names, if there is no such group; empty if there are none."""
-    if name is None or not isinstance(error, NoSuchGroup):
-        return ""
+def _nearest(lookup: Lookup, name: str | None) -> str:
+    """Name the groups with the most similar names; empty if there are none."""
     with suppress(ClusterError):
-        if found := get_close_matches(name, lookup.names(), n=_NEAREST):
+        if found := get_close_matches(name or "", lookup.names(), n=_NEAREST):
             return f"; did you mean {' or '.join(map(printable, found))}?"
     return ""
 
 
-def _show(
-    look: Callable[[], Look], output: Output, hint: Callable[[ClusterError], str], *, interval: float, check: bool
-) -> int:
-    """Show groups once; return the exit status. With ``check``, look until it is clear which problems last.
-
-    ``hint`` returns what may help with an error.
-    """
+def _show(look: Callable[[], Look], output: Output, *, interval: float, check: bool) -> int:
+    """Show groups once; return the exit status. With ``check``, look until it is clear which problems last."""
     if check:
         found, problems = look_until_decided(look, interval)
     else:
         found, problems = look(), ProblemClock()
     if found.error:
-        raise click.ClickException(error_text(found.error) + hint(found.error))
+        raise click.ClickException(error_text(found.error))
     output.show(found.groups)
     for failure in found.failures:
         _note(f"{failure}; its groups are not shown")

@@ -124,13 +124,18 @@ def _render_head(group: InspectedGroup) -> Iterator[RenderableType]:
 def _classic_facts(group: InspectedGroup) -> dict[str, str]:
     if group.described.type != CLASSIC:
         return {}
-    share = group.metadata_bytes / group.max_message_bytes
-    assumed = "" if group.described.max_message_bytes else ", Kafka's default"
     return {
         "upgrade": upgrade_text(group.upgrade_status) if group.is_streams else "",
         "leader": f"in process {shorten_uuids(group.leading_process)}" if group.leading_process else "",
-        "metadata": f"{group.metadata_bytes:,} bytes, {share:.1%} of {group.max_message_bytes:,}{assumed}",
+        "metadata": _metadata_text(group.metadata_bytes, group),
     }
+
+
+def _metadata_text(size: int | None, group: InspectedGroup) -> str:
+    if size is None:
+        return ""
+    assumed = "" if group.described.max_message_bytes else ", Kafka's default"
+    return f"{size:,} bytes, {size / group.max_message_bytes:.1%} of {group.max_message_bytes:,}{assumed}"
 
 
 def _printable_lines(text: str) -> Text:

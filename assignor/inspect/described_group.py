@@ -35,6 +35,7 @@ CLASSIC: Final = "classic"
 CONSUMER: Final = "consumer"
 STREAMS: Final = "streams"
 SHARE: Final = "share"
+UNKNOWN_TYPE: Final = "unknown"
 CONSUMER_PROTOCOL: Final = "consumer"
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
@@ -79,7 +80,8 @@ class DescribedGroup:
     state: str
 
     type: str = CLASSIC
-    """Kafka's group type: ``classic``, ``consumer`` (KIP-848), ``streams`` (KIP-1071) or ``share`` (KIP-932)."""
+    """Kafka's group type: ``classic``, ``consumer`` (KIP-848), ``streams`` (KIP-1071), ``share`` (KIP-932);
+    or ``unknown``."""
 
     protocol_type: str = ""
 

@@ -23,6 +23,7 @@ from assignor.inspect.described_group import (
     LOOKUP_TIMEOUT_SECONDS,
     MAX_MESSAGE_BYTES_KEY,
     OFFSETS_TOPIC,
+    UNKNOWN_TYPE,
 )
 from upgrade.features.client.errors import Unreachable, unreachable
 from upgrade.features.client.node_address import node_address
@@ -56,6 +57,12 @@ _LIBRDKAFKA_KEYS: Final[Mapping[str, str]] = {
 }
 
 
+_OTHER_TYPE: Final = (
+    "confluent-kafka shows neither type nor members of this group, as of those of type streams (KIP-1071) and share "
+    "(KIP-932); kafka-python does"
+)
+
+
 @frozen
 class GroupLookup:
     """Describes the groups of one cluster, as ``kafka_python.describe_groups.GroupLookup`` does, with its settings."""
@@ -74,6 +81,8 @@ class GroupLookup:
         for group in self._overview(admin).groups:  # such as one of KIP-848, which the first call describes as dead
             if group.name == name and group.state != DEAD:
                 return self._with_topic_metadata([group], admin)[0]
+        for group in found:  # a broker lists it
+            return _visible(group)
         raise NoSuchGroup(
             f"no group {name!r} at {self.bootstrap_servers} that the user may describe and confluent-kafka can show"
         )
@@ -190,10 +199,14 @@ def _merged(listed: DescribedGroup, described: DescribedGroup | None) -> Describ
 
 
 def _visible(group: DescribedGroup) -> DescribedGroup:
-    """Give a group that is described as dead an error: librdkafka describes every group as a classic one."""
+    """Return a group without what a description as a classic one says of another one: that it is dead.
+
+    librdkafka describes each group that a broker lists as a classic one, and drops the type. It lists the types of
+    classic and consumer groups only, so another one is of KIP-1071 or KIP-932.
+    """
     if group.error or group.state not in ("", DEAD):
         return group
-    return evolve(group, error="confluent-kafka describes it as dead, as it does with groups of newer types")
+    return evolve(group, state="", type=UNKNOWN_TYPE, error=_OTHER_TYPE)
 
 
 def _described_group(found: Any) -> DescribedGroup:

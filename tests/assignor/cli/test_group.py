@@ -157,6 +157,8 @@ def test_a_group_that_does_not_exist_names_the_nearest(run, lookup, known, hint)
     lookup.answers, lookup.known = (NoSuchGroup("no group 'app' at a:1"),), known
 
     assert (1, f"Error: no group 'app' at a:1{hint}\n") == ((done := run("app", *BROKER)).exit_code, done.stderr)
+    waited = run("app", *BROKER, "--wait", "stable", "--members", "1", "--timeout", "0.1", "--interval", "0.1")
+    assert (124, f"no group 'app' at a:1{hint}") == (waited.exit_code, waited.stderr.strip().rpartition(" s: ")[2])
 
 
 @pytest.mark.parametrize(
@@ -501,6 +503,15 @@ def test_a_release_newer_than_the_table_may_be_assumed(run, lookup):
     assert f"--assume {NEWEST.line} treats it like {NEWEST}" in run("app", *BROKER, "--wait", "release=4.9").stderr
 
 
+def test_members_that_are_newer_than_the_table_may_be_assumed(run, lookup):
+    """No release of the table supports version 12."""
+    lookup.answers = (group(member("a", 11, 12, active="0_0"), member("b", 11, 12, active="0_1")),)
+    assumed = f"a release newer than {NEWEST}, assumed to behave like 4.3.1"
+
+    assert "all 2 members on no known release" in run("app", *BROKER).stdout
+    assert f"all 2 members on {assumed}" in run("app", *BROKER, "--assume", "4.3", width="200").stdout
+
+
 # -- after a restart -------------------------------------------------------------------------------------------------
 
 
@@ -657,7 +668,7 @@ def test_waiting_with_json_prints_the_group_at_the_end(run, lookup, flags, statu
             "expected --members, --since, --restarted and --session-timeout",
         ),
         (("app", "--restarted", "a"), "expected --members, --since, --restarted and --session-timeout"),
-        (("app", "--wait", "stable", "--assume", "4.3"), "expected --assume with --wait release=RELEASE"),
+        (("app", "--assume", "9.9"), "Invalid value for --assume: unknown release '9.9': newer than this version"),
         (("app", "--watch", "-o", "markdown"), "expected -o table, json or yaml with --watch, got markdown"),
         (("app", "--json", "-o", "yaml"), "expected either --json or -o yaml"),
         (("app", "--timeout", "soon"), "expected a duration such as 90s, 10m or 1h30m, got 'soon'"),
