@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 import click
+from attrs import evolve
 
 from assignor.cli._group_output import OUTPUTS, Output
 from assignor.cli._group_wait import (
@@ -32,9 +34,11 @@ from assignor.inspect import (
     ClusterGroups,
     CrashLoopDetector,
     DescribedGroup,
+    InspectedGroup,
     NoSuchGroup,
     inspect_group,
 )
+from assignor.inspect.offsets import GroupOffsets, OffsetRequest, check_lag, offset_request
 from upgrade import UpgradeError
 from upgrade.features.client.errors import ClusterError
 from upgrade.releases import Release, ResolvedRelease, resolve_release
@@ -53,6 +57,10 @@ class Lookup(Protocol):
 
     def groups(self) -> ClusterGroups:
         """Describe all groups, as far as brokers answer."""
+        ...
+
+    def offsets(self, requests: Sequence[OffsetRequest], report: Callable[[str], object]) -> Mapping[str, GroupOffsets]:
+        """Return the offsets of groups, by name, as far as brokers answer; call ``report`` before each step."""
         ...
 
     def names(self) -> Sequence[str]:
@@ -101,6 +109,18 @@ def _checked_text(_context: click.Context, _parameter: click.Parameter, values: 
 @click.option("-o", "--output", type=click.Choice(list(OUTPUTS)), help="Form of the output.  [default: table]")
 @click.option("--json", "as_json", is_flag=True, help="The same as -o json; with --watch one line per refresh.")
 @click.option("--check", is_flag=True, help="Exit status 1 if there is a problem (notices do not count).")
+@click.option(
+    "--lag/--no-lag",
+    "reads_lag",
+    default=None,
+    help="Read committed and end offsets. By default not with --watch and --wait.",
+)
+@click.option(
+    "--max-lag",
+    type=click.IntRange(0),
+    metavar="RECORDS",
+    help="With --check or --watch: a partition with a larger lag, or an unknown one, is a problem.",
+)
 @click.option("--watch", is_flag=True, help="Refresh and print changes and problems, until Ctrl-C.")
 @click.option(
     "--wait",
@@ -158,6 +178,8 @@ def group(
     output: str | None,
     as_json: bool,
     check: bool,
+    reads_lag: bool | None,
+    max_lag: int | None,
     watch: bool,
     wanted: str | None,
     members: int | None,
@@ -196,6 +218,8 @@ def group(
       streams-assignor group billing --wait empty && ./deploy     # offline
       streams-assignor group billing --command-config FILE -o yaml
       streams-assignor group list --check                         # monitoring
+      streams-assignor group billing --check --max-lag 10000
+      streams-assignor group list -o openmetrics > groups.prom
     """  # noqa: D301 - click reads the backspace character
     name = _group_name(words, everything)
     form = _output_form(output, as_json)
@@ -203,6 +227,8 @@ def group(
     condition = _condition(wanted, assume) if wanted is not None else None
     if condition and (watch or name is None):
         raise click.UsageError("expected --wait with the NAME of one group and without --watch")
+    if max_lag is not None and (reads_lag is False or not (check or watch)):
+        raise click.UsageError("expected --max-lag with --check or --watch, and without --no-lag")
     for_members = members or since or restarted or session_timeout
     if for_members and not (condition and condition.needs_members):
         raise click.UsageError(
@@ -218,7 +244,11 @@ def group(
     else:
         limit, seconds = 0.0, timeout or seconds
     lookup = _load_lookup([client] if client else list(LOOKUP_LOADERS))(servers, config.settings, seconds)
-    look: Callable[[], Look] = partial(_look, lookup, name, {}, assumed, cache(partial(_nearest, lookup, name)))
+    if reads_lag is None:
+        reads_lag = max_lag is not None or not (watch or condition)
+    add_offsets = partial(_with_offsets, lookup, max_lag, _report_progress()) if reads_lag else list
+    nearest = cache(partial(_nearest, lookup, name))
+    look: Callable[[], Look] = partial(_look, lookup, name, {}, assumed, nearest, add_offsets)
     pause = WATCH_SECONDS if interval is None else interval
     shown = OUTPUTS[form](name is None)
     if watch:
@@ -295,6 +325,7 @@ def _look(
     detectors: dict[str, CrashLoopDetector],
     assume: Release | None,
     nearest: Callable[[], str],
+    add_offsets: Callable[[Sequence[InspectedGroup]], Sequence[InspectedGroup]],
 ) -> Look:
     """Look once at a group, or at all; an error of the cluster is part of the result."""
     try:
@@ -308,7 +339,25 @@ def _look(
         detectors.setdefault(each.name, CrashLoopDetector()).update(inspect_group(each, assume=assume), now)
         for each in found.groups
     ]
-    return Look(groups=tuple(groups), failures=found.failures)
+    return Look(groups=tuple(add_offsets(groups)), failures=found.failures)
+
+
+def _with_offsets(
+    lookup: Lookup, max_lag: int | None, report: Callable[[str], object], groups: Sequence[InspectedGroup]
+) -> Sequence[InspectedGroup]:
+    """Return the groups with their offsets, and with the problems of a limit if there is one."""
+    described = [each for each in groups if not each.described.error]
+    offsets = lookup.offsets([offset_request(each) for each in described], report) if described else {}
+    report("")
+    found = [evolve(each, offsets=offsets.get(each.described.name)) for each in groups]
+    return found if max_lag is None else [check_lag(each, max_lag) for each in found]
+
+
+def _report_progress() -> Callable[[str], object]:
+    """Return what shows a line at a terminal until the next one; an empty line clears it."""
+    if not sys.stderr.isatty():
+        return lambda _line: None
+    return lambda line: click.echo(f"\r\x1b[K{sanitize(line)}", nl=False, err=True)
 
 
 def _nearest(lookup: Lookup, name: str | None) -> str:

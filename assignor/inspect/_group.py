@@ -21,6 +21,7 @@ from assignor.inspect.described_group import (
     STREAMS,
     WITHOUT_METADATA,
     DescribedGroup,
+    GroupOffsets,
 )
 from assignor.inspect.member import InspectedMember, decode_members
 from assignor.inspect.standbys import StandbyKind, classify_standbys
@@ -51,6 +52,9 @@ class InspectedGroup:
 
     findings: tuple[Finding, ...]
     """Problems first."""
+
+    offsets: GroupOffsets | None = None
+    """None if they were not read; ``offsets.lag_summary`` says what follows from them."""
 
     @property
     def problems(self) -> tuple[Finding, ...]:

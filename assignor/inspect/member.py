@@ -194,6 +194,9 @@ class AssignmentSeen:
     used_version: int | None = None
     supported_version: int | None = None
     active: tuple[TaskId, ...] = ()
+    tasks_of_partitions: Sequence[TaskId] = field(default=(), hash=False)
+    """The task of each partition, as the leader has sent them; empty if it has not."""
+
     standbys: tuple[TaskId, ...] = ()
     """With the warm-up tasks of a classic group: an assignment does not mark them (``standbys.classify_standbys``)."""
 
@@ -468,6 +471,7 @@ def _assignment_userdata(envelope: ConsumerAssignment) -> dict[str, Any]:
         return numbers
     return numbers | {
         "active": in_order(answer.active_tasks),
+        "tasks_of_partitions": answer.active_tasks,
         "standbys": in_order(standby.task for standby in answer.standby_tasks),
         "error_code": answer.error_code,
         "next_rebalance_ms": None if answer.next_rebalance_ms == NO_FOLLOW_UP else answer.next_rebalance_ms,

@@ -656,7 +656,7 @@ def test_problems_come_first():
 
 
 def test_each_code_has_a_template():
-    assert {*CHECKS, "crash-loop"} == {*TEMPLATES}
+    assert {*CHECKS, "crash-loop", "lag", "unknown-lag"} == {*TEMPLATES}
 
 
 def test_of_plain_consumers_it_shows_partitions():
