@@ -7,12 +7,13 @@ the rules applies.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Final
 
 from attrs import field, frozen
 
+from assignor.audit._commits import GenerationCommits
 from assignor.audit._generation import Generation, GroupMember
 from assignor.inspect.described_group import CLASSIC
 
@@ -25,6 +26,11 @@ _SHOWN_NAMES: Final = 10
 _FIRST_EPOCH: Final = 2
 _SERVER_SESSION_MS: Final = 45_000
 """Kafka's default of ``group.consumer.session.timeout.ms``; records of groups that are not classic have no timeout."""
+
+_REGULAR_COMMITS: Final = 3
+"""Commits of a partition in one generation from which follows how often a member commits."""
+_FENCING_SLACK_MS: Final = 10_000
+"""How much later than a session ends a coordinator removes the member, at most, if it is busy."""
 
 
 @frozen
@@ -42,8 +48,8 @@ class Transition:
 
     before: Generation | None
     after: Generation
-    last_commits: Mapping[tuple[str, int], int] = field(factory=dict)
-    """The time of the last commit by topic and partition, as far as commits were read."""
+    commits: GenerationCommits = field(factory=GenerationCommits)
+    """Those before the generation, as far as commits were read."""
 
     @cached_property
     def new(self) -> list[GroupMember]:
@@ -155,15 +161,22 @@ def _member_joined(change: Transition) -> _Found:
     return CERTAIN if not change.gone else LIKELY, f"joined: {_names(change.new)}{more}"
 
 
+def _owned(member: GroupMember) -> Iterator[tuple[str, int]]:
+    for each in member.partitions:
+        topic, _, number = each.rpartition("-")
+        yield topic, int(number)
+
+
 def _silence(change: Transition, member: GroupMember) -> int | None:
-    """Return how long a member had not committed when the group had joined again; None if it had never."""
-    if not change.last_commits:
-        return None
-    named = (each.rpartition("-") for each in member.partitions)
-    owned = ((topic, int(number)) for topic, _, number in named)
-    commits = [change.last_commits[each] for each in owned if each in change.last_commits]
+    """Return how long a member had not committed when the group had joined again; None if it had never.
+
+    In a group that is not classic the coordinator also writes a record when a member joins or confirms an assignment.
+    """
+    commits = change.commits.last_times
+    signs = [commits[each] for each in _owned(member) if each in commits] if commits else []
+    last = max(*signs, member.last_sign_of_life) if signs else member.last_sign_of_life
     moment = change.after.joined_time or change.after.time
-    return moment - max(commits) if commits and moment >= 0 <= max(commits) else None
+    return moment - last if moment >= 0 <= last else None
 
 
 def _has_committed_lately(change: Transition, member: GroupMember) -> bool:
@@ -176,11 +189,27 @@ def _has_committed_lately(change: Transition, member: GroupMember) -> bool:
     return silence is not None and silence < min(session * 2 // 3, member.rebalance_timeout_ms or session)
 
 
+def _stopped_committing(change: Transition, member: GroupMember) -> bool:
+    """Whether a member of a group that is not classic committed regularly, and then not for as long as a session.
+
+    One that is idle does not commit either: then it was silent for any time, and may have left.
+    """
+    found = change.commits.sums
+    sums = [found[each] for each in _owned(member) if each in found]
+    regular = [each.longest_gap_ms for each in sums if each.commits >= _REGULAR_COMMITS]
+    silence = _silence(change, member)
+    if not regular or silence is None:
+        return False
+    limits = {_SERVER_SESSION_MS, member.rebalance_timeout_ms or _SERVER_SESSION_MS}
+    return any(limit * 2 // 3 <= silence <= limit + 3 * max(regular) + _FENCING_SLACK_MS for limit in limits)
+
+
 def _member_left(change: Transition) -> _Found:
     if not change.gone or not all(_has_committed_lately(change, member) for member in change.gone):
         return None
     confidence = CERTAIN if all(member.session_timeout_ms for member in change.gone) else LIKELY
-    return confidence, f"left: {_names(change.gone)} (committed within the session timeout)"
+    signs = "committed" if change.after.type == CLASSIC else "committed or confirmed an assignment"
+    return confidence, f"left: {_names(change.gone)} ({signs} within the session timeout)"
 
 
 def _member_timed_out(change: Transition) -> _Found:
@@ -190,9 +219,12 @@ def _member_timed_out(change: Transition) -> _Found:
     # members. It leaves a group of KIP-1071.
     streams = change.after.is_streams and change.after.type == CLASSIC
     stays = streams or any(member.instance_id for member in change.gone)
-    known = [member for member in change.gone if _silence(change, member) is not None]
+    if change.after.type == CLASSIC:
+        silent = any(_silence(change, member) is not None for member in change.gone)
+    else:
+        silent = all(_stopped_committing(change, member) for member in change.gone)
     # Silence is no evidence if no member commits: there may be no records.
-    silent = known and any(_has_committed_lately(change, before) for before, _ in change.kept)
+    silent = silent and any(_has_committed_lately(change, before) for before, _ in change.kept)
     return (LIKELY, f"timed out: {_names(change.gone)}") if stays or silent else None
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
-from attrs import define, field
+from attrs import define, field, frozen
 
 from assignor.audit.log_segment import NO_TIMESTAMP
 from assignor.audit.tables import Row, valid_text
@@ -14,7 +14,9 @@ TopicPartition = tuple[str, int]
 
 
 @define
-class _Sum:
+class CommitSum:
+    """The commits of a partition in a generation."""
+
     first_record: int
     first_time: int
     last_time: int
@@ -29,15 +31,24 @@ class _Sum:
 _NO_OFFSET: Final = -1
 
 
+@frozen
+class GenerationCommits:
+    """The commits of a generation that has ended."""
+
+    sums: Mapping[TopicPartition, CommitSum] = field(factory=dict)
+    """Of the partitions that were committed in it."""
+    last_times: Mapping[TopicPartition, int] = field(factory=dict)
+    """When each partition was committed last, in this generation or before."""
+
+
 @define
 class CommitSums:
-    """Sums of the current generation; ``rows`` ends it."""
+    """Sums of the current generation; ``end`` ends it."""
 
     group: str
-    last_times: dict[TopicPartition, int] = field(factory=dict)
-    """When each partition was committed last."""
+    _last_times: dict[TopicPartition, int] = field(factory=dict)
     _last_offsets: dict[TopicPartition, int] = field(factory=dict)
-    _sums: dict[TopicPartition, _Sum] = field(factory=dict)
+    _sums: dict[TopicPartition, CommitSum] = field(factory=dict)
 
     @property
     def has_offsets(self) -> bool:
@@ -59,20 +70,24 @@ class CommitSums:
         self._sum(partition, record, time, _NO_OFFSET).deleted += 1
         self._last_offsets.pop(partition, None)
 
-    def _sum(self, partition: TopicPartition, record: int, time: int, offset: int) -> _Sum:
+    def _sum(self, partition: TopicPartition, record: int, time: int, offset: int) -> CommitSum:
         found = self._sums.get(partition)
         if found is None:
-            found = self._sums[partition] = _Sum(record, time, time, offset, offset)
-        before = self.last_times.get(partition, NO_TIMESTAMP)
+            found = self._sums[partition] = CommitSum(record, time, time, offset, offset)
+        before = self._last_times.get(partition, NO_TIMESTAMP)
         gap = time - before if before >= 0 else 0
         found.longest_gap_ms = max(found.longest_gap_ms, gap)
-        found.last_time = self.last_times[partition] = time
+        found.last_time = self._last_times[partition] = time
         return found
 
-    def rows(self, generation: int | None) -> Iterator[Row]:
-        """Yield the rows of a generation that has ended, and begin the next one."""
+    def end(self) -> GenerationCommits:
+        """Return the commits of the generation that ends, and begin the next one."""
         sums, self._sums = self._sums, {}
-        for (topic, partition), found in sums.items():
+        return GenerationCommits(sums, dict(self._last_times))
+
+    def rows(self, generation: int | None, ended: GenerationCommits) -> Iterator[Row]:
+        """Yield the rows of a generation that has ended."""
+        for (topic, partition), found in ended.sums.items():
             yield {
                 "group": self.group,
                 "generation": generation,

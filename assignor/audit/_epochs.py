@@ -18,6 +18,9 @@ from assignor.inspect.described_group import CONSUMER, SHARE, STREAMS
 from assignor.inspect.member import short_name
 from subscription_codec.coordinator import RecordType
 
+_SIGNS_OF_LIFE: Final = frozenset({"MemberMetadata", "CurrentMemberAssignment"})
+"""Records that are written of a member when it joins, and when it confirms an assignment. (With a negative epoch, when
+a static member has left for a while.)"""
 _GROUP_TYPES: Final[Mapping[str, str]] = {"ConsumerGroup": CONSUMER, "ShareGroup": SHARE, "StreamsGroup": STREAMS}
 
 
@@ -48,6 +51,8 @@ class EpochGroup:
     """By subtopology of a streams group: the topics that its tasks read."""
     _members: dict[str, Mapping[str, Any]] = field(factory=dict)
     _targets: dict[str, Mapping[str, Any]] = field(factory=dict)
+    _alive: dict[str, int] = field(factory=dict)
+    """When each member last made the coordinator write a record: with its heartbeat."""
     _epoch: _Epoch | None = None
     _record_bytes: int = 0
 
@@ -59,10 +64,13 @@ class EpochGroup:
         what = kind.name.removeprefix(next(prefix for prefix in _GROUP_TYPES if kind.name.startswith(prefix)))
         if what == "Metadata":
             complete = self.complete()
+            self._alive = {name: self._alive[name] for name in self._members if name in self._alive}
             self._epoch = None
             if value is not None:
                 self._epoch = _Epoch(value["epoch"], offset, time, dict(self._members), dict(self._targets))
             return complete
+        if what in _SIGNS_OF_LIFE and value is not None and value.get("memberEpoch", 0) >= 0:
+            self._alive[key["memberId"]] = time
         if what == "MemberMetadata":
             _put(self._members, key["memberId"], value)
         elif what == "TargetAssignmentMember":
@@ -113,6 +121,7 @@ class EpochGroup:
             task_partitions=self._task_partitions(target) if has_tasks else frozenset(),
             standby=_tasks(target, "standbyTasks") | _tasks(target, "warmupTasks"),
             has_tasks=has_tasks,
+            last_sign_of_life=self._alive.get(member_id, -1),
         )
 
     def _all_source_topics(self) -> tuple[str, ...]:

@@ -79,6 +79,9 @@ class GroupMember:
     has_tasks: bool = False
     task_partitions: frozenset[str] = frozenset()
     """What its active tasks read, in a group of KIP-1071: partitions of the topics of the topology."""
+    last_sign_of_life: int = -1
+    """When its last record was written: the coordinator does so when it joins or confirms an assignment; -1: unknown in
+    a classic group."""
     decoded: DecodedMember | None = None
     """None in a group that is not classic."""
 

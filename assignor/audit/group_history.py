@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from attrs import define, evolve, field
 
 from assignor.audit._causes import Cause, Transition, infer_cause
-from assignor.audit._commits import CommitSums
+from assignor.audit._commits import CommitSums, GenerationCommits
 from assignor.audit._epochs import EpochGroup, group_type
 from assignor.audit._findings import GroupFindings
 from assignor.audit._generation import AssignmentDecoder, Generation, classic_generation
@@ -52,6 +52,8 @@ class GroupHistory:
     """The last owners of each task; a cooperative group moves a task in two generations, between which it has none."""
     _placed: Mapping[str, tuple[str, ...]] = field(factory=dict)
     """The owners, by member id, in the last generation."""
+    _before_epoch: GenerationCommits = field(factory=GenerationCommits)
+    """Those of the generation that ended when the open epoch began: it is judged later, when it is complete."""
     _commits: CommitSums = field(init=False)
     _members: MemberLifetimes = field(init=False)
     _tasks: TaskIntervals = field(init=False)
@@ -96,7 +98,9 @@ class GroupHistory:
         generation = classic_generation(self.group, offset, time, value, record_bytes, self._assignments, self._last)
         if self._last is not None and self._last.type != CLASSIC and generation.members:
             generation = evolve(generation, is_conversion=True)
-        return rows + (self._update(generation) if self._is_same(generation) else self._advance(generation))
+        if self._is_same(generation):
+            return rows + self._update(generation)
+        return rows + self._advance(generation, self._commits.end())
 
     def _is_same(self, generation: Generation) -> bool:
         """Whether a record shows the last generation once more, with other members."""
@@ -121,9 +125,10 @@ class GroupHistory:
             self._epochs, self.type = EpochGroup(self.group, type_, self._topic_names), type_
         complete = self._epochs.on_record(kind, key, value, offset, time)
         if complete is not None:
-            rows += self._advance(complete)
-        if kind.name.endswith("GroupMetadata") and value is None:
-            self.state = DEAD
+            rows += self._advance(complete, self._before_epoch)
+        if kind.name.endswith("GroupMetadata"):
+            self._before_epoch = self._commits.end()
+            self.state = DEAD if value is None else self.state
         return rows
 
     def _update(self, generation: Generation) -> list[TableRow]:
@@ -135,13 +140,14 @@ class GroupHistory:
 
     def _end_of_epoch(self) -> list[TableRow]:
         if self._epochs is not None and (complete := self._epochs.complete()) is not None:
-            return self._advance(complete)
+            return self._advance(complete, self._before_epoch)
         return []
 
-    def _advance(self, generation: Generation) -> list[TableRow]:
-        change = Transition(before=self._last, after=generation, last_commits=self._commits.last_times)
+    def _advance(self, generation: Generation, ended: GenerationCommits) -> list[TableRow]:
+        """Take a generation; ``ended`` has the commits of the one before."""
+        change = Transition(before=self._last, after=generation, commits=ended)
         cause = infer_cause(change)
-        rows = list(self._end_of_generation(generation.time))
+        rows = list(self._end_of_generation(generation.time, ended))
         self._row = _generation_row(change, cause, self._moved_tasks(generation))
         rows += [(MEMBERS.name, row) for row in self._members.advance(change, cause)]
         rows += [(TASKS.name, row) for row in self._tasks.advance(generation)]
@@ -161,9 +167,9 @@ class GroupHistory:
                 self._owners[task] = now
         return moved
 
-    def _end_of_generation(self, until: int | None) -> Iterator[TableRow]:
+    def _end_of_generation(self, until: int | None, ended: GenerationCommits) -> Iterator[TableRow]:
         number = None if self._last is None else self._last.number
-        for row in self._commits.rows(number):
+        for row in self._commits.rows(number, ended):
             yield COMMITS.name, row
             if row["moved_back"]:
                 yield FINDINGS.name, self._findings.moved_back(self._last, row)
@@ -173,7 +179,7 @@ class GroupHistory:
     def close(self, time: int) -> Iterator[TableRow]:
         """Yield what is open at the end of the records, whose last one has this time."""
         yield from self._end_of_epoch()
-        yield from self._end_of_generation(None)
+        yield from self._end_of_generation(None, self._commits.end())
         for row in self._members.close():
             yield MEMBERS.name, row
         for row in self._tasks.close():

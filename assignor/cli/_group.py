@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import logging
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final, Protocol
 
 import click
+from attrs import evolve
 
 from assignor.cli._group_output import OUTPUTS, Output
 from assignor.cli._group_wait import (
@@ -32,12 +34,14 @@ from assignor.inspect import (
     ClusterGroups,
     CrashLoopDetector,
     DescribedGroup,
+    InspectedGroup,
     NoSuchGroup,
     inspect_group,
 )
+from assignor.inspect.offsets import GroupOffsets, OffsetRequest, check_lag, offset_request
 from upgrade import UpgradeError
 from upgrade.features.client.errors import ClusterError
-from upgrade.releases import resolve_release
+from upgrade.releases import Release, ResolvedRelease, resolve_release
 
 WATCH_SECONDS: Final = 1.0
 _NEAREST: Final = 3
@@ -53,6 +57,10 @@ class Lookup(Protocol):
 
     def groups(self) -> ClusterGroups:
         """Describe all groups, as far as brokers answer."""
+        ...
+
+    def offsets(self, requests: Sequence[OffsetRequest], report: Callable[[str], object]) -> Mapping[str, GroupOffsets]:
+        """Return the offsets of groups, by name, as far as brokers answer; call ``report`` before each step."""
         ...
 
     def names(self) -> Sequence[str]:
@@ -101,6 +109,18 @@ def _checked_text(_context: click.Context, _parameter: click.Parameter, values: 
 @click.option("-o", "--output", type=click.Choice(list(OUTPUTS)), help="Form of the output.  [default: table]")
 @click.option("--json", "as_json", is_flag=True, help="The same as -o json; with --watch one line per refresh.")
 @click.option("--check", is_flag=True, help="Exit status 1 if there is a problem (notices do not count).")
+@click.option(
+    "--lag/--no-lag",
+    "reads_lag",
+    default=None,
+    help="Read committed and end offsets. By default not with --watch and --wait.",
+)
+@click.option(
+    "--max-lag",
+    type=click.IntRange(0),
+    metavar="RECORDS",
+    help="With --check or --watch: a partition with a larger lag, or an unknown one, is a problem.",
+)
 @click.option("--watch", is_flag=True, help="Refresh and print changes and problems, until Ctrl-C.")
 @click.option(
     "--wait",
@@ -132,7 +152,9 @@ def _checked_text(_context: click.Context, _parameter: click.Parameter, values: 
     help="With --wait: session.timeout.ms of the members. So long is a member counted that has failed.  [default: 45s]",
 )
 @click.option(
-    "--assume", metavar="RELEASE", help="With --wait: treat a release that this version does not know like RELEASE."
+    "--assume",
+    metavar="RELEASE",
+    help="Treat members of releases that are newer than this version like RELEASE, and the release of --wait, too.",
 )
 @click.option("--interval", type=Duration(0.1, 3600), metavar="DURATION", help="Between looks.  [default: 1s]")
 @click.option(
@@ -156,6 +178,8 @@ def group(
     output: str | None,
     as_json: bool,
     check: bool,
+    reads_lag: bool | None,
+    max_lag: int | None,
     watch: bool,
     wanted: str | None,
     members: int | None,
@@ -194,19 +218,22 @@ def group(
       streams-assignor group billing --wait empty && ./deploy     # offline
       streams-assignor group billing --command-config FILE -o yaml
       streams-assignor group list --check                         # monitoring
+      streams-assignor group billing --check --max-lag 10000
+      streams-assignor group list -o openmetrics > groups.prom
     """  # noqa: D301 - click reads the backspace character
     name = _group_name(words, everything)
     form = _output_form(output, as_json)
+    assumed = _release(assume, "--assume").release if assume is not None else None
     condition = _condition(wanted, assume) if wanted is not None else None
     if condition and (watch or name is None):
         raise click.UsageError("expected --wait with the NAME of one group and without --watch")
+    if max_lag is not None and (reads_lag is False or not (check or watch)):
+        raise click.UsageError("expected --max-lag with --check or --watch, and without --no-lag")
     for_members = members or since or restarted or session_timeout
     if for_members and not (condition and condition.needs_members):
         raise click.UsageError(
             "expected --members, --since, --restarted and --session-timeout with --wait stable|release="
         )
-    if assume is not None and not (condition and condition.release):
-        raise click.UsageError("expected --assume with --wait release=RELEASE")
     expected = expected_members(name or "", members, restarted, since, session_timeout)
     servers, config = cluster_settings(context, bootstrap_servers, command_config)
     logging.getLogger("kafka").setLevel(logging.CRITICAL)  # errors arrive as exceptions
@@ -217,7 +244,11 @@ def group(
     else:
         limit, seconds = 0.0, timeout or seconds
     lookup = _load_lookup([client] if client else list(LOOKUP_LOADERS))(servers, config.settings, seconds)
-    look: Callable[[], Look] = partial(_look, lookup, name, {})
+    if reads_lag is None:
+        reads_lag = max_lag is not None or not (watch or condition)
+    add_offsets = partial(_with_offsets, lookup, max_lag, _report_progress()) if reads_lag else list
+    nearest = cache(partial(_nearest, lookup, name))
+    look: Callable[[], Look] = partial(_look, lookup, name, {}, assumed, nearest, add_offsets)
     pause = WATCH_SECONDS if interval is None else interval
     shown = OUTPUTS[form](name is None)
     if watch:
@@ -239,7 +270,7 @@ def group(
             if form != "table" and groups:
                 shown.show(groups)
             context.exit(result.status)
-    context.exit(_show(look, shown, partial(_nearest, lookup, name), interval=pause, check=check))
+    context.exit(_show(look, shown, interval=pause, check=check))
 
 
 def _condition(wanted: str, assume: str | None) -> Condition:
@@ -249,11 +280,15 @@ def _condition(wanted: str, assume: str | None) -> Condition:
         case ("empty", "", ""):
             return EMPTY_CONDITION
         case ("release", "=", name) if name:
-            try:
-                return release_condition(resolve_release(name, assume))
-            except UpgradeError as error:
-                raise click.BadParameter(str(error), param_hint="--wait") from error
+            return release_condition(_release(name, "--wait", assume))
     raise click.BadParameter(f"expected stable, empty or release=RELEASE, got {wanted!r}", param_hint="--wait")
+
+
+def _release(name: str, option: str, assume: str | None = None) -> ResolvedRelease:
+    try:
+        return resolve_release(name, assume)
+    except UpgradeError as error:
+        raise click.BadParameter(str(error), param_hint=option) from error
 
 
 def _group_name(words: Sequence[str], everything: bool) -> str | None:
@@ -284,42 +319,63 @@ def _load_lookup(clients: Sequence[str]) -> LookupFactory:
     raise click.ClickException("; or ".join(missing))
 
 
-def _look(lookup: Lookup, name: str | None, detectors: dict[str, CrashLoopDetector]) -> Look:
+def _look(
+    lookup: Lookup,
+    name: str | None,
+    detectors: dict[str, CrashLoopDetector],
+    assume: Release | None,
+    nearest: Callable[[], str],
+    add_offsets: Callable[[Sequence[InspectedGroup]], Sequence[InspectedGroup]],
+) -> Look:
     """Look once at a group, or at all; an error of the cluster is part of the result."""
     try:
         found = ClusterGroups(groups=(lookup.group(name),)) if name else lookup.groups()
+    except NoSuchGroup as error:
+        return Look(error=NoSuchGroup(f"{error}{nearest()}"))
     except ClusterError as error:
         return Look(error=error)
     now = time.monotonic()
     groups = [
-        detectors.setdefault(each.name, CrashLoopDetector()).update(inspect_group(each), now) for each in found.groups
+        detectors.setdefault(each.name, CrashLoopDetector()).update(inspect_group(each, assume=assume), now)
+        for each in found.groups
     ]
-    return Look(groups=tuple(groups), failures=found.failures)
+    return Look(groups=tuple(add_offsets(groups)), failures=found.failures)
 
 
-def _nearest(lookup: Lookup, name: str | None, error: ClusterError) -> str:
-    """Name the groups with the most similar names, if there is no such group; empty if there are none."""
-    if name is None or not isinstance(error, NoSuchGroup):
-        return ""
+def _with_offsets(
+    lookup: Lookup, max_lag: int | None, report: Callable[[str], object], groups: Sequence[InspectedGroup]
+) -> Sequence[InspectedGroup]:
+    """Return the groups with their offsets, and with the problems of a limit if there is one."""
+    described = [each for each in groups if not each.described.error]
+    offsets = lookup.offsets([offset_request(each) for each in described], report) if described else {}
+    report("")
+    found = [evolve(each, offsets=offsets.get(each.described.name)) for each in groups]
+    return found if max_lag is None else [check_lag(each, max_lag) for each in found]
+
+
+def _report_progress() -> Callable[[str], object]:
+    """Return what shows a line at a terminal until the next one; an empty line clears it."""
+    if not sys.stderr.isatty():
+        return lambda _line: None
+    return lambda line: click.echo(f"\r\x1b[K{sanitize(line)}", nl=False, err=True)
+
+
+def _nearest(lookup: Lookup, name: str | None) -> str:
+    """Name the groups with the most similar names; empty if there are none."""
     with suppress(ClusterError):
-        if found := get_close_matches(name, lookup.names(), n=_NEAREST):
+        if found := get_close_matches(name or "", lookup.names(), n=_NEAREST):
             return f"; did you mean {' or '.join(map(printable, found))}?"
     return ""
 
 
-def _show(
-    look: Callable[[], Look], output: Output, hint: Callable[[ClusterError], str], *, interval: float, check: bool
-) -> int:
-    """Show groups once; return the exit status. With ``check``, look until it is clear which problems last.
-
-    ``hint`` returns what may help with an error.
-    """
+def _show(look: Callable[[], Look], output: Output, *, interval: float, check: bool) -> int:
+    """Show groups once; return the exit status. With ``check``, look until it is clear which problems last."""
     if check:
         found, problems = look_until_decided(look, interval)
     else:
         found, problems = look(), ProblemClock()
     if found.error:
-        raise click.ClickException(error_text(found.error) + hint(found.error))
+        raise click.ClickException(error_text(found.error))
     output.show(found.groups)
     for failure in found.failures:
         _note(f"{failure}; its groups are not shown")

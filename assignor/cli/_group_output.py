@@ -13,8 +13,10 @@ import click
 
 from assignor.cli._group_watch import ChangeTracker, Look, ProblemClock, error_text
 from assignor.formats.block_yaml import to_yaml
+from assignor.formats.openmetrics import exposition
 from assignor.formats.text import join_names, printable
 from assignor.inspect import InspectedGroup, Severity, finding_text, group_progress, progress_text
+from assignor.inspect.offsets import group_gauges, lag_json, lag_summary
 
 
 class Output(Protocol):
@@ -48,6 +50,7 @@ def group_document(group: InspectedGroup) -> dict[str, Any]:
             "next_rebalance": progress.next_rebalance.value if progress.next_rebalance else None,
             "next_rebalance_ms": progress.next_rebalance_ms,
         },
+        "lag": lag_json(group),
     }
 
 
@@ -134,15 +137,17 @@ def _overview_markdown(groups: Sequence[InspectedGroup]) -> str:
     rows = [
         (
             each.described.name,
+            each.described.type,
             each.described.state,
-            each.described.protocol or each.described.type,
+            each.described.protocol,
             "?" if each.described.error else str(len(each.members)),
+            lags.sum_text if (lags := lag_summary(each)) else "",
             str(len(each.problems)),
             summary(each),
         )
         for each in groups
     ]
-    return _table(("group", "state", "protocol", "members", "problems", "summary"), rows)
+    return _table(("group", "type", "state", "protocol", "members", "lag", "problems", "summary"), rows)
 
 
 def _group_markdown(group: InspectedGroup) -> str:
@@ -150,6 +155,8 @@ def _group_markdown(group: InspectedGroup) -> str:
     if group.members:
         rows = [_member_row(group, shown) for shown in group.as_json()["members"]]
         lines += [_table([*rows[0]], [[*row.values()] for row in rows]), ""]
+    if found := lag_summary(group):
+        lines += [f"Lag: {_escape(found.text)}", ""]
     lines += [
         f"- {'**problem**' if each.severity is Severity.PROBLEM else 'notice'} `{each.code}`: "
         f"{_escape(finding_text(each))}"
@@ -196,6 +203,22 @@ def _escape(text: str) -> str:
     return "".join(f"\\{each}" if each in "\\`*[]<>|#" else each for each in printable(text))
 
 
+# -- for Prometheus --------------------------------------------------------------------------------------------------
+
+
+class MetricsOutput:
+    """OpenMetrics: a gauge for each number."""
+
+    def __init__(self, everything: bool) -> None:
+        pass
+
+    def show(self, groups: Sequence[InspectedGroup]) -> None:
+        click.echo(exposition(group_gauges(groups)), nl=False)
+
+    def watch(self, _results: Iterator[Look], _problems: ProblemClock, _nothing: str) -> None:
+        raise click.UsageError("expected -o table, json or yaml with --watch, got openmetrics")
+
+
 def _write_json(value: Any) -> str:
     return json.dumps(value, indent=2) + "\n"
 
@@ -209,5 +232,6 @@ OUTPUTS: Final[Mapping[str, Callable[[bool], Output]]] = {
     "json": lambda everything: DocumentOutput(everything, _write_json, _write_json_line),
     "yaml": lambda everything: DocumentOutput(everything, to_yaml, lambda value: f"---\n{to_yaml(value)}"),
     "markdown": MarkdownOutput,
+    "openmetrics": MetricsOutput,
 }
 """By the value of ``--output``; called with whether all groups are shown."""

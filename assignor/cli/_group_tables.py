@@ -26,8 +26,9 @@ from assignor.cli._group_cells import (
 )
 from assignor.formats.text import printable
 from assignor.inspect import InspectedGroup, Severity, finding_text, upgrade_text
-from assignor.inspect.described_group import ASSIGNING, CLASSIC, STABLE, DescribedGroup
+from assignor.inspect.described_group import ASSIGNING, CLASSIC, STABLE
 from assignor.inspect.member import InspectedMember, shorten_uuids
+from assignor.inspect.offsets import lag_summary
 
 _STATE_STYLES: Final[Mapping[str, str]] = {STABLE: "green", "Empty": "dim", "Dead": "red"}
 _SEVERITY_MARKS: Final[Mapping[Severity, tuple[str, str]]] = {
@@ -36,6 +37,10 @@ _SEVERITY_MARKS: Final[Mapping[Severity, tuple[str, str]]] = {
 }
 _MAX_MEMBERS: Final = 100  # in a table; members with problems come first
 _OTHER_COLUMNS_WIDTH: Final = 56  # what a long name of a group leaves to the other columns of an overview
+_MAX_LAGS: Final = 20
+_LAST_TEXT: Final = 2  # column of a table of lags; numbers follow
+_LagRow = tuple[int | None, str, str, str, int | None, int | None]
+"""Lag, place, task, member, position, end."""
 _MAX_CHANGES: Final = 12  # lines that stay on the screen
 
 
@@ -71,29 +76,31 @@ def render_group(group: InspectedGroup, summary: str) -> Stack:
         )
         for each in group.findings
     )
-    return Stack(first, *_render_head(group), *([_render_members(group)] if group.members else []), findings)
+    members = [_render_members(group)] if group.members else []
+    return Stack(first, *_render_head(group), *members, *_render_lags(group), findings)
 
 
 def render_overview(groups: Sequence[InspectedGroup], width: int) -> Table:
     """Render all groups, one row each; a name has one line if it fits beside the other columns."""
-    columns = ("group", "state", "protocol", "members", "versions", "problems", "notices")
+    columns = ("group", "type", "state", "protocol", "members", "lag", "versions", "problems")
     table = Table(*columns, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for column in table.columns:
         column.overflow = "fold"
     longest = max((len(printable(group.described.name)) for group in groups), default=0)
     table.columns[0].width = min(longest, max(width - _OTHER_COLUMNS_WIDTH, len(columns[0])))
-    for column in (table.columns[number] for number in (3, 5, 6)):
+    for column in (table.columns[number] for number in (4, 5, 7)):
         column.justify, column.no_wrap = "right", True
     for group in groups:
         problems = len(group.problems)
         table.add_row(
             Text(printable(group.described.name), style="bold"),
+            Text(printable(group.described.type)),
             _state(group),
-            Text(printable(_protocol(group.described))),
+            Text(printable(group.described.protocol or group.described.protocol_type)),
             "?" if group.described.error else str(len(group.members)),
+            lags.sum_text if (lags := lag_summary(group)) else "",
             Text(_versions(group)),
             Text(str(problems), style="red" if problems else "dim"),
-            str(len(group.findings) - problems),
         )
     return table
 
@@ -109,28 +116,31 @@ def _versions(group: InspectedGroup) -> str:
 # -- the head --------------------------------------------------------------------------------------------------------
 
 
-def _protocol(raw: DescribedGroup) -> str:
-    return raw.protocol or (raw.type if raw.type != CLASSIC else raw.protocol_type)
-
-
 def _render_head(group: InspectedGroup) -> Iterator[RenderableType]:
     raw = group.described
     words = dict.fromkeys(filter(None, (raw.type if raw.type != CLASSIC else "", raw.protocol or raw.protocol_type)))
     yield Text("  ").join((Text(printable(raw.name), style="bold"), _state(group), *map(Text, map(printable, words))))
     facts = {**_classic_facts(group), **broker_facts(group)} if group.members else broker_facts(group)
+    if lags := lag_summary(group):
+        facts |= {"lag": "\n".join((lags.text, *lags.failures)) if lags.partitions or lags.failures else ""}
     yield _render_facts((Text(name, style="dim"), _printable_lines(text), "") for name, text in facts.items() if text)
 
 
 def _classic_facts(group: InspectedGroup) -> dict[str, str]:
     if group.described.type != CLASSIC:
         return {}
-    share = group.metadata_bytes / group.max_message_bytes
-    assumed = "" if group.described.max_message_bytes else ", Kafka's default"
     return {
         "upgrade": upgrade_text(group.upgrade_status) if group.is_streams else "",
         "leader": f"in process {shorten_uuids(group.leading_process)}" if group.leading_process else "",
-        "metadata": f"{group.metadata_bytes:,} bytes, {share:.1%} of {group.max_message_bytes:,}{assumed}",
+        "metadata": _metadata_text(group.metadata_bytes, group),
     }
+
+
+def _metadata_text(size: int | None, group: InspectedGroup) -> str:
+    if size is None:
+        return ""
+    assumed = "" if group.described.max_message_bytes else ", Kafka's default"
+    return f"{size:,} bytes, {size / group.max_message_bytes:.1%} of {group.max_message_bytes:,}{assumed}"
 
 
 def _printable_lines(text: str) -> Text:
@@ -151,6 +161,51 @@ def _state(group: InspectedGroup) -> Text:
 
 def _timestamped(line: str) -> Text:
     return Text.assemble((f"{datetime.now():%H:%M:%S}  ", "dim"), printable(line))
+
+
+# -- the lags --------------------------------------------------------------------------------------------------------
+
+
+def _render_lags(group: InspectedGroup) -> Iterator[Table]:
+    """Render the partitions with the largest lags, and the replicas of state that are behind most."""
+    found = lag_summary(group)
+    if found is None:
+        return
+    partitions = [
+        (each.lag, str(each.partition), _optional(each.task), _label(each.member), each.committed, each.end)
+        for each in found.partitions
+    ]
+    replicas = [
+        (each.lag, f"replica {each.task}", "", _label(each.member), each.restored, each.end) for each in found.state
+    ]
+    yield from _lag_table(("partition", "task", "member", "committed", "end", "lag"), partitions)
+    yield from _lag_table(("state", "", "member", "restored", "end", "lag"), replicas)
+
+
+def _lag_table(columns: Sequence[str], rows: Sequence[_LagRow]) -> Iterator[Table]:
+    if not rows:
+        return
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for number, column in enumerate(columns):
+        table.add_column(column, justify="right" if number > _LAST_TEXT else "left", overflow="fold")
+    ordered = sorted(rows, key=lambda row: (row[0] is not None, -(row[0] or 0)))  # unknown ones first
+    for lag, place, task, member, position, end in ordered[:_MAX_LAGS]:
+        table.add_row(*map(Text, map(printable, (place, task, member))), *map(_number, (position, end, lag)))
+    if left_out := len(ordered[_MAX_LAGS:]):
+        table.add_row(Text(f"… and {left_out} more; --json has all", style="dim"))
+    yield table
+
+
+def _number(value: int | None) -> str:
+    return "?" if value is None else f"{value:,}"
+
+
+def _optional(value: object) -> str:
+    return "" if value is None else str(value)
+
+
+def _label(member: InspectedMember | None) -> str:
+    return member.label if member else "–"
 
 
 # -- the members -----------------------------------------------------------------------------------------------------

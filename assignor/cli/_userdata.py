@@ -254,12 +254,23 @@ def _parse_line_of_any_kind(line: str, kind: str | None, supported: int) -> tupl
         return _parse_line(line, kind)
     encoded = _bytes_of(line, given)
     results = {each: decode_or_error(each, encoded, DecodeOptions(supported, True)) for each in _DETECTED_KINDS}
-    fitting = [each for each, result in results.items() if not has_error(result)]
+    problems = {each: _misfit(result) for each, result in results.items()}
+    fitting = [each for each, problem in problems.items() if not problem]
     if not fitting:
-        errors = "; ".join(f"as {each}: {result.get('message')}" for each, result in results.items())
+        errors = "; ".join(f"as {each}: {problem}" for each, problem in problems.items())
         raise BadLine(f"expected a kind that these {len(encoded)} bytes fit, name one with --kind ({errors})")
     click.echo(f"read as {fitting[0]}" + (f"; the bytes fit --kind {fitting[1]} too" if fitting[1:] else ""))
     return fitting[0], encoded
+
+
+def _misfit(result: dict[str, Any]) -> str:
+    """Say why bytes are not of a kind; empty if they may be. Any number of bytes fits a version that no release has."""
+    if has_error(result):
+        return str(result.get("message"))
+    for found in (result, result.get("fields", {}).get("userData")):
+        if isinstance(found, Mapping) and found.get("future") and found["version"] > LATEST_SUPPORTED_VERSION:
+            return f"version {found['version']}, which no release has (up to {LATEST_SUPPORTED_VERSION})"
+    return ""
 
 
 def _is_json(line: str) -> bool:

@@ -9,7 +9,7 @@ from attrs import frozen
 
 from assignor.inspect import record_size
 from assignor.inspect._messages import finding_text, upgrade_text
-from assignor.inspect._release_detection import streams_protocol_releases
+from assignor.inspect._release_detection import newer_release_like, streams_protocol_releases
 from assignor.inspect.broker_assigned.json_form import broker_group_json, broker_member_json
 from assignor.inspect.broker_assigned.reconciliation import Reconciliation, reconcile
 from assignor.inspect.check import Finding, GroupView, Severity
@@ -19,13 +19,16 @@ from assignor.inspect.described_group import (
     CONSUMER_PROTOCOL,
     DEFAULT_MAX_MESSAGE_BYTES,
     STREAMS,
+    WITHOUT_METADATA,
     DescribedGroup,
+    GroupOffsets,
 )
 from assignor.inspect.member import InspectedMember, decode_members
 from assignor.inspect.standbys import StandbyKind, classify_standbys
 from assignor.inspect.upgrade_status import UpgradeStatus, upgrade_status
 from assignor.protocol import PROTOCOL_NAME
 from subscription_codec import TaskId
+from upgrade.releases import Release
 
 _CONSUMER_PROTOCOL_TYPES: Final = ("", CONSUMER_PROTOCOL)
 
@@ -50,6 +53,9 @@ class InspectedGroup:
     findings: tuple[Finding, ...]
     """Problems first."""
 
+    offsets: GroupOffsets | None = None
+    """None if they were not read; ``offsets.lag_summary`` says what follows from them."""
+
     @property
     def problems(self) -> tuple[Finding, ...]:
         """The findings that need action."""
@@ -66,9 +72,14 @@ class InspectedGroup:
         return self.is_streams or self.described.type == STREAMS
 
     @property
-    def metadata_bytes(self) -> int:
-        """Size of the record that the broker stores of a classic group, in bytes; others are in several records."""
-        return record_size.group_record_bytes(self.described)
+    def metadata_bytes(self) -> int | None:
+        """Size of the record with all metadata of the group, in bytes.
+
+        None if there is no such record, as in groups whose broker assigns or without members, or it is not shown.
+        """
+        raw = self.described
+        has_record = raw.type == CLASSIC and raw.members and raw.state not in WITHOUT_METADATA
+        return record_size.group_record_bytes(raw) if has_record else None
 
     @property
     def max_message_bytes(self) -> int:
@@ -120,8 +131,8 @@ class InspectedGroup:
                 "waiting_for": list(status.waiting_for),
             },
             "metadata_bytes": self.metadata_bytes,
-            "metadata_limit": self.max_message_bytes,
-            "metadata_limit_known": raw.max_message_bytes is not None,
+            "metadata_limit": None if self.metadata_bytes is None else self.max_message_bytes,
+            "metadata_limit_known": self.metadata_bytes is not None and raw.max_message_bytes is not None,
             "members": [self._member_json(member) for member in self.members],
             "findings": [
                 {
@@ -177,16 +188,20 @@ class InspectedGroup:
         }
 
 
-def inspect_group(described: DescribedGroup, members: tuple[InspectedMember, ...] | None = None) -> InspectedGroup:
+def inspect_group(
+    described: DescribedGroup, members: tuple[InspectedMember, ...] | None = None, assume: Release | None = None
+) -> InspectedGroup:
     """Inspect a described group; never raises: metadata that cannot be decoded becomes a finding.
 
     Args:
         described: The group.
         members: Its members, if they are decoded already.
+        assume: What members are taken for that support a version above all of the table; None: nothing is assumed.
     """
     if members is None:
+        assumed = newer_release_like(assume) if assume else None
         members = (
-            decode_members(described.members, streams=_is_streams(described))
+            decode_members(described.members, streams=_is_streams(described), assumed=assumed)
             if described.type != CLASSIC or described.protocol_type in _CONSUMER_PROTOCOL_TYPES
             else ()
         )

@@ -246,6 +246,15 @@ def _moving(**things: Sequence[str]) -> str:
     return f"{_unowned(**things)} yet: a rebalance follows immediately"
 
 
+def _lag(partitions: Sequence[str], limit: int) -> str:
+    return f"{count(len(partitions), 'partition')} with a lag above {limit:,}: {join_names(partitions)}"
+
+
+def _unknown_lag(partitions: Sequence[str], failures: Sequence[str]) -> str:
+    reason = join_names(failures) if failures else "there is no commit"
+    return f"the lag of {count(len(partitions), 'partition')} is unknown ({reason}): {join_names(partitions)}"
+
+
 def _crash_loop(place: str, joins: int, minutes: int) -> str:
     return f"{place} joins again and again, at least {joins} times in {minutes} min: does it fail after its start?"
 
@@ -298,10 +307,12 @@ TEMPLATES: Final[Mapping[str, Callable[..., str]]] = {
     "rejoins": _rejoins,
     "moving": _moving,
     "crash-loop": _crash_loop,
+    "lag": _lag,
+    "unknown-lag": _unknown_lag,
     "large": _metadata_size,
     "too-large": _metadata_size,
 }
-"""By code: those of ``checks.CHECKS``, and ``crash-loop``, which takes several looks."""
+"""By code: those of ``checks.CHECKS``, ``crash-loop``, which takes several looks, and those of a limit of lags."""
 
 
 # -- the upgrade ---------------------------------------------------------------------------------------------------

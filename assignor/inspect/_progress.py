@@ -124,8 +124,11 @@ def _shared_releases(members: Iterable[InspectedMember]) -> str:
 def indistinguishable_releases(group: InspectedGroup, wanted: Collection[Release]) -> str:
     """Return the releases that every member may run, if some of them are not wanted; empty otherwise.
 
-    The newest release of the table cannot be told from newer ones.
+    The newest release of the table cannot be told from newer ones, and what was assumed is not known.
     """
+    found = {each for member in group.members for each in member.subscription.candidate_releases.releases}
+    if assumed := [each.name for each in found if each.assumed_like]:
+        return assumed[0]
     shared = tuple(
         each
         for each in KAFKA_RELEASES

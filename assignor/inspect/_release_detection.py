@@ -14,7 +14,7 @@ from typing import Final
 from attrs import frozen
 
 from subscription_codec import EARLIEST_PROBEABLE_VERSION
-from upgrade.releases import OURS, RELEASES, Release
+from upgrade.releases import NEWEST, OURS, RELEASES, Release
 
 KAFKA_RELEASES: Final = tuple(release for release in RELEASES.values() if release.is_released)
 _DEMONSTRATION_RELEASES: Final = tuple(RELEASES[name] for name in ("streams-assignor-3", "simulated-4"))
@@ -76,6 +76,16 @@ def find_candidates(
     if found.unpinned or found.pinned:
         return found
     return _select_candidates(_DEMONSTRATION_RELEASES, *wire)  # meant only if no release that people run is
+
+
+def newer_release_like(model: Release) -> Release:
+    """Return the release of members that support a version above all of the table, if it may be assumed.
+
+    >>> str(newer_release_like(RELEASES["4.3.1"])).partition(", ")[2]
+    'assumed to behave like 4.3.1'
+    """
+    name = f"a release newer than {NEWEST}, assumed to behave like {model}"
+    return Release(name, model.behaviour, assumed_like=model.name)
 
 
 def _select_candidates(

@@ -16,7 +16,7 @@ from typing import Final
 from attrs import evolve, field, frozen
 
 from assignor.inspect.broker_assigned import BrokerAssignment, BrokerGroup
-from subscription_codec import DecodeError
+from subscription_codec import DecodeError, TopicPartition
 from subscription_codec.consumer_protocol import decode_consumer_subscription
 from upgrade.features.client.errors import ClusterError
 
@@ -35,6 +35,7 @@ CLASSIC: Final = "classic"
 CONSUMER: Final = "consumer"
 STREAMS: Final = "streams"
 SHARE: Final = "share"
+UNKNOWN_TYPE: Final = "unknown"
 CONSUMER_PROTOCOL: Final = "consumer"
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
@@ -79,7 +80,8 @@ class DescribedGroup:
     state: str
 
     type: str = CLASSIC
-    """Kafka's group type: ``classic``, ``consumer`` (KIP-848), ``streams`` (KIP-1071) or ``share`` (KIP-932)."""
+    """Kafka's group type: ``classic``, ``consumer`` (KIP-848), ``streams`` (KIP-1071), ``share`` (KIP-932);
+    or ``unknown``."""
 
     protocol_type: str = ""
 
@@ -105,6 +107,20 @@ class DescribedGroup:
 
     error: str = ""
     """Why the group is listed and not described; then `state` is the listed one and there are no members."""
+
+
+@frozen(kw_only=True)
+class GroupOffsets:
+    """The offsets of a group, as far as brokers have returned them."""
+
+    committed: Mapping[TopicPartition, int] = field(factory=dict, hash=False)
+    """By partition; those without a commit are left out."""
+
+    ends: Mapping[TopicPartition, int] = field(factory=dict, hash=False)
+    """The offset behind the last record that is replicated."""
+
+    failures: tuple[str, ...] = ()
+    """Why some are missing."""
 
 
 @frozen(kw_only=True)

@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import Any, Final
 from uuid import UUID
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from assignor.inspect._release_detection import CandidateReleases, common_rebalance_protocol, find_candidates
 from assignor.inspect.broker_assigned import Assigned, BrokerAssignment
@@ -48,6 +48,7 @@ from subscription_codec.consumer_protocol import (
 )
 from upgrade import ConfigException
 from upgrade.config_types import parse_end_point
+from upgrade.releases import NEWEST, Release
 
 _UUID: Final = re.compile(r"([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _KAFKA_UUID: Final = re.compile(r"[\w+/-]{22}", re.ASCII)
@@ -120,6 +121,9 @@ class SubscriptionSeen:
     problem: str | None = None
     """Why the message cannot be decoded."""
 
+    assumed: Release | None = None
+    """What a member is taken for that supports a version above all of the table; None: nothing is assumed."""
+
     @property
     def previous_active(self) -> tuple[TaskId, ...]:
         """The active tasks that it had (up to version 6)."""
@@ -167,6 +171,8 @@ class SubscriptionSeen:
         """The releases that could have sent it."""
         if self.used_version is None or self.consumer_protocol_version is None:
             return NO_CANDIDATES
+        if self.assumed and (self.supported_version or 0) > NEWEST.supported_version:
+            return CandidateReleases((self.assumed,))
         return find_candidates(
             self.used_version,
             UNKNOWN_VERSION if self.supported_version is None else self.supported_version,
@@ -188,6 +194,9 @@ class AssignmentSeen:
     used_version: int | None = None
     supported_version: int | None = None
     active: tuple[TaskId, ...] = ()
+    tasks_of_partitions: Sequence[TaskId] = field(default=(), hash=False)
+    """The task of each partition, as the leader has sent them; empty if it has not."""
+
     standbys: tuple[TaskId, ...] = ()
     """With the warm-up tasks of a classic group: an assignment does not mark them (``standbys.classify_standbys``)."""
 
@@ -287,16 +296,24 @@ def _holds_all(assigned: Sequence[TopicPartition], owned: SortedPartitions) -> b
     return not owned or (isinstance(assigned, SortedPartitions) and assigned.includes(owned))
 
 
-def decode_members(members: Iterable[DescribedGroupMember], *, streams: bool) -> tuple[InspectedMember, ...]:
-    """Decode all members, sorted by client id and member id; userdata only if the group runs Kafka Streams."""
-    return name_members((raw, *_decoded(raw, streams)) for raw in members)
+def decode_members(
+    members: Iterable[DescribedGroupMember], *, streams: bool, assumed: Release | None = None
+) -> tuple[InspectedMember, ...]:
+    """Decode all members, sorted by client id and member id; userdata only if the group runs Kafka Streams.
+
+    Those that support a version above all of the table are taken for the ``assumed`` release, if one is given.
+    """
+    return name_members((raw, *_decoded(raw, streams, assumed)) for raw in members)
 
 
-def _decoded(raw: DescribedGroupMember, streams: bool) -> tuple[SubscriptionSeen, AssignmentSeen]:
+def _decoded(
+    raw: DescribedGroupMember, streams: bool, assumed: Release | None
+) -> tuple[SubscriptionSeen, AssignmentSeen]:
     found = raw.broker_assignment
     if found:
         return _known_to_broker(found), _assigned_by_broker(found.current)
-    return subscription_seen(raw.subscription, streams), assignment_seen(raw.assignment, streams)
+    sent = subscription_seen(raw.subscription, streams)
+    return evolve(sent, assumed=assumed) if assumed else sent, assignment_seen(raw.assignment, streams)
 
 
 def name_members(
@@ -454,6 +471,7 @@ def _assignment_userdata(envelope: ConsumerAssignment) -> dict[str, Any]:
         return numbers
     return numbers | {
         "active": in_order(answer.active_tasks),
+        "tasks_of_partitions": answer.active_tasks,
         "standbys": in_order(standby.task for standby in answer.standby_tasks),
         "error_code": answer.error_code,
         "next_rebalance_ms": None if answer.next_rebalance_ms == NO_FOLLOW_UP else answer.next_rebalance_ms,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, as_completed
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +15,7 @@ from attrs import evolve, frozen
 
 from assignor.audit.history import DROPPED, UNDECODABLE, UNKNOWN_TYPE
 from assignor.audit.log_segment import LOST
+from assignor.formats.text import join_names, printable
 from spark_sim.audit._schema import TABLES
 from spark_sim.audit.conformance import (
     CONFORMANCE,
@@ -110,7 +111,7 @@ def run_audit(
         compare: What compares rolling bounces with the simulator; None: the processes do.
 
     Raises:
-        SourceError: The source cannot be read, or it has no record.
+        SourceError: The source cannot be read, it has no record, or it lacks a group that is asked for.
         ResultFolderError: The folder has files that no audit has written, or cannot be written.
     """
     from spark_sim.audit._report import write_report
@@ -120,6 +121,8 @@ def run_audit(
         audit = _audit(source, summaries)
         if not any(each.has_records for each in summaries):
             raise SourceError(_no_records(audit))
+        if unmatched := kept.unmatched([each["group"] for each in audit.groups]):
+            raise SourceError(_no_group(unmatched, kept.nearest(name for each in summaries for name in each.others)))
         rows = None
         if kept.finds_bounces:
             bounces = [bounce for each in summaries for bounce in each.bounces]
@@ -156,6 +159,12 @@ def _no_records(audit: Audit) -> str:
     offsets = audit.records.get(NO_RECORD)
     where = f"{audit.source}, whose partitions have {offsets} offsets" if offsets else audit.source
     return "; ".join([f"expected records at {where}, got none", *audit.problems[:1]])
+
+
+def _no_group(patterns: Sequence[str], others: Sequence[str]) -> str:
+    """Return the error about names that no group has, with those that were meant perhaps."""
+    expected = f"expected groups with the names that are asked for, got none for {join_names(patterns)}"
+    return f"{expected}; did you mean {' or '.join(map(printable, others))}?" if others else expected
 
 
 def _summaries(

@@ -5,9 +5,10 @@ from __future__ import annotations
 import gc
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from itertools import groupby
+from difflib import get_close_matches
+from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 ROWS_PER_WRITE: Final = 20_000
 """Rows that are in memory at most, by table."""
 _OBJECTS_PER_COLLECTION: Final = 100_000
+_MOST_COMPARED: Final = 10_000  # names of groups in a partition
+_MOST_NAMED: Final = 3
 _SUMMED_UP: Final = (GENERATIONS.name, FINDINGS.name)
 _INTERVALS: Final[Mapping[str, tuple[str, str]]] = {
     GENERATIONS.name: ("time", "until"),
@@ -73,6 +76,20 @@ class AuditFilter:
         """Whether a group is asked for."""
         return not self.groups or any(_matches(group, pattern) for pattern in self.groups)
 
+    def unmatched(self, names: Collection[str]) -> list[str]:
+        """Return the patterns that match none of the names."""
+        return [pattern for pattern in self.groups if not any(_matches(name, pattern) for name in names)]
+
+    def nearest(self, names: Iterable[str]) -> list[str]:
+        """Return the names of other groups that may have been meant; without such names, a few of them."""
+        if not self.groups:
+            return []
+        others = [name for name in islice(names, _MOST_COMPARED) if not self.keeps_group(name)]
+        close = [
+            name for pattern in self.groups for name in get_close_matches(pattern.replace("*", ""), others, _MOST_NAMED)
+        ]
+        return list(dict.fromkeys(close)) or sorted(others)[:_MOST_NAMED]
+
     def keeps(self, table: str, row: Row) -> bool:
         """Whether a row is asked for."""
         begin, end = _INTERVALS[table]
@@ -93,6 +110,8 @@ class PartitionSummary:
 
     counts: Counter[str] = field(factory=Counter)
     groups: list[dict[str, Any]] = field(factory=list)
+    others: list[str] = field(factory=list)
+    """Groups that are not asked for, with the names that are nearest to those that are."""
     problems: list[str] = field(factory=list)
     bounces: list[Bounce] = field(factory=list)
     rows: Counter[str] = field(factory=Counter)
@@ -139,6 +158,7 @@ def audit_partition(source: PartitionSource, kept: AuditFilter, out: Path) -> Pa
             for name, group in history.summaries()
             if kept.keeps_group(name)
         ]
+        summary.others += kept.nearest(name for name, _ in history.summaries())
     return summary
 
 

@@ -9,12 +9,14 @@ only the second call returns has an ``error``.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from attrs import evolve, field, frozen
 
 from assignor.clients import naming_the_extra
+from assignor.formats.text import count
 from assignor.inspect import ClusterGroups, DescribedGroup, DescribedGroupMember, NoSuchGroup, with_topic_metadata
 from assignor.inspect.described_group import (
     CLASSIC,
@@ -23,18 +25,22 @@ from assignor.inspect.described_group import (
     LOOKUP_TIMEOUT_SECONDS,
     MAX_MESSAGE_BYTES_KEY,
     OFFSETS_TOPIC,
+    UNKNOWN_TYPE,
 )
+from assignor.inspect.offsets import GroupOffsets, OffsetRequest
+from subscription_codec import TopicPartition as Partition
 from upgrade.features.client.errors import Unreachable, unreachable
 from upgrade.features.client.node_address import node_address
 from upgrade.input_values import InvalidInput, parse_number
 from upgrade.redaction import hide
 
 with naming_the_extra("confluent"):
-    from confluent_kafka import KafkaError, KafkaException
-    from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType  # type: ignore[attr-defined]  # has both
+    from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException, TopicPartition
+    from confluent_kafka.admin import AdminClient, ConfigResource, OffsetSpec, ResourceType  # type: ignore[attr-defined]  # has both
 
     from assignor.clients.confluent import _private_api
 
+_SHORTEST_CALL: Final = 0.1  # librdkafka refuses a time limit of 0
 _STATES: Final[Mapping[str, str]] = {
     # name in confluent-kafka: name in Kafka
     "PREPARING_REBALANCING": "PreparingRebalance",
@@ -56,6 +62,12 @@ _LIBRDKAFKA_KEYS: Final[Mapping[str, str]] = {
 }
 
 
+_OTHER_TYPE: Final = (
+    "confluent-kafka shows neither type nor members of this group, as of those of type streams (KIP-1071) and share "
+    "(KIP-932); kafka-python does"
+)
+
+
 @frozen
 class GroupLookup:
     """Describes the groups of one cluster, as ``kafka_python.describe_groups.GroupLookup`` does, with its settings."""
@@ -74,6 +86,8 @@ class GroupLookup:
         for group in self._overview(admin).groups:  # such as one of KIP-848, which the first call describes as dead
             if group.name == name and group.state != DEAD:
                 return self._with_topic_metadata([group], admin)[0]
+        for group in found:  # a broker lists it
+            return _visible(group)
         raise NoSuchGroup(
             f"no group {name!r} at {self.bootstrap_servers} that the user may describe and confluent-kafka can show"
         )
@@ -101,6 +115,75 @@ class GroupLookup:
         except Unreachable as error:
             failures = (*failures, f"the topics of the groups are not known: {error}")
         return ClusterGroups(groups=tuple(groups), failures=failures)
+
+    def offsets(
+        self, requests: Sequence[OffsetRequest], report: Callable[[str], object] = lambda _line: None
+    ) -> Mapping[str, GroupOffsets]:
+        """Return committed and end offsets of groups, by name, as far as brokers answer; one request for each group."""
+        try:
+            admin = self._admin()
+        except Unreachable as error:
+            return {each.group: GroupOffsets(failures=(str(error),)) for each in requests}
+        report(f"committed offsets: {count(len(requests), 'group')}")
+        deadline, found = time.monotonic() + self.timeout_seconds, dict[str, GroupOffsets]()
+        for each in requests:
+            found[each.group] = self._committed(admin, each.group, deadline)
+        wanted = {each.group: {*each.partitions, *found[each.group].committed} for each in requests}
+        for each in requests:
+            if each.reads_changelogs:
+                wanted[each.group] |= self._changelogs(admin, each, deadline)
+        partitions = set[Partition]().union(*wanted.values())
+        report(f"end offsets: {count(len(partitions), 'partition')}")
+        ends, failures = self._ends(admin, partitions, deadline)
+        return {
+            group: evolve(
+                offsets,
+                ends={partition: ends[partition] for partition in wanted[group] if partition in ends},
+                failures=(*offsets.failures, *failures),
+            )
+            for group, offsets in found.items()
+        }
+
+    def _committed(self, admin: _RecordingAdminClient, group: str, deadline: float) -> GroupOffsets:
+        seconds = _left(deadline) / 2
+        try:
+            asked = [ConsumerGroupTopicPartitions(group)]
+            (answer,) = admin.list_consumer_group_offsets(asked, request_timeout=seconds).values()
+            listed = answer.result(seconds).topic_partitions
+        except (KafkaException, TimeoutError) as error:
+            return GroupOffsets(failures=(f"committed offsets: {_error_text(error)}",))
+        return GroupOffsets(
+            committed={Partition(each.topic, each.partition): each.offset for each in listed if each.offset >= 0},
+            failures=tuple(f"{each.topic}: {_error_text(each.error)}" for each in listed if each.error),
+        )
+
+    def _changelogs(self, admin: _RecordingAdminClient, request: OffsetRequest, deadline: float) -> set[Partition]:
+        try:
+            known = admin.list_topics(timeout=_left(deadline) / 2).topics
+        except KafkaException:
+            return set()  # the ends that are missing then are unknown
+        return {
+            Partition(name, number)
+            for name, topic in known.items()
+            if request.is_changelog(name)
+            for number in topic.partitions
+        }
+
+    def _ends(
+        self, admin: _RecordingAdminClient, partitions: Iterable[Partition], deadline: float
+    ) -> tuple[dict[Partition, int], tuple[str, ...]]:
+        latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]  # the library declares no type
+        asked = {TopicPartition(*each): latest for each in partitions}
+        if not asked:
+            return {}, ()
+        seconds = _left(deadline)
+        ends, failures = dict[Partition, int](), list[str]()
+        for each, answer in admin.list_offsets(asked, request_timeout=seconds).items():
+            try:
+                ends[Partition(each.topic, each.partition)] = answer.result(seconds).offset
+            except (KafkaException, TimeoutError) as error:
+                failures.append(f"end offset of {each.topic}: {_error_text(error)}")
+        return ends, tuple(dict.fromkeys(failures))
 
     def names(self) -> tuple[str, ...]:
         """Return the names of the groups that the user may list, as far as brokers answer."""
@@ -169,6 +252,10 @@ class _RecordingAdminClient(AdminClient):
         return next((error.str() for error in self._errors if error.code() != KafkaError._ALL_BROKERS_DOWN), "")
 
 
+def _left(deadline: float) -> float:
+    return max(_SHORTEST_CALL, deadline - time.monotonic())
+
+
 def _error_text(error: Any) -> str:
     """Return the text of an error of confluent-kafka, alone or in an exception, or that the time is over."""
     found = error if isinstance(error, KafkaError) else next(iter(error.args), None)
@@ -190,10 +277,14 @@ def _merged(listed: DescribedGroup, described: DescribedGroup | None) -> Describ
 
 
 def _visible(group: DescribedGroup) -> DescribedGroup:
-    """Give a group that is described as dead an error: librdkafka describes every group as a classic one."""
+    """Return a group without what a description as a classic one says of another one: that it is dead.
+
+    librdkafka describes each group that a broker lists as a classic one, and drops the type. It lists the types of
+    classic and consumer groups only, so another one is of KIP-1071 or KIP-932.
+    """
     if group.error or group.state not in ("", DEAD):
         return group
-    return evolve(group, error="confluent-kafka describes it as dead, as it does with groups of newer types")
+    return evolve(group, state="", type=UNKNOWN_TYPE, error=_OTHER_TYPE)
 
 
 def _described_group(found: Any) -> DescribedGroup:

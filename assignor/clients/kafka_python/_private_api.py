@@ -26,7 +26,7 @@ from kafka.net.connection import KafkaConnection
 from kafka.net.manager import KafkaConnectionManager
 from kafka.protocol.admin import DescribeConfigsRequest, DescribeGroupsRequest, ListGroupsRequest
 from kafka.protocol.api_message import ApiMessage
-from kafka.protocol.consumer import OffsetCommitRequest
+from kafka.protocol.consumer import ListOffsetsRequest, OffsetCommitRequest, OffsetFetchRequest
 from kafka.protocol.metadata import FindCoordinatorRequest, MetadataRequest
 
 from assignor.clients._library_names import instances_have, missing_names, unsupported_library
@@ -53,7 +53,9 @@ __all__ = [
     "FindCoordinatorRequest",
     "JoiningMember",
     "ListGroupsRequest",
+    "ListOffsetsRequest",
     "MetadataRequest",
+    "OffsetFetchRequest",
     "RebalanceProtocol",
     "api_versions",
     "call_later",

@@ -8,7 +8,7 @@ its own connections and closes them.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
@@ -25,6 +25,7 @@ from assignor.clients.kafka_python._broker_connection import (
 from assignor.clients.kafka_python._describe_requests import REQUESTS
 from assignor.clients.kafka_python._describe_requests import described_group as broker_assigned_group
 from assignor.clients.kafka_python._group_facts import offline_partitions, with_facts
+from assignor.clients.kafka_python._group_offsets import read_offsets
 from assignor.clients.kafka_python._private_api import (
     DescribeGroupsRequest,
     ListGroupsRequest,
@@ -38,6 +39,7 @@ from assignor.inspect import (
     NoSuchGroup,
 )
 from assignor.inspect.described_group import CLASSIC, CONSUMER, DEAD, EMPTY, STREAMS
+from assignor.inspect.offsets import GroupOffsets, OffsetRequest
 from upgrade.features.client.connection import Deadline
 from upgrade.features.client.errors import ApiError, ClusterError, Unreachable
 from upgrade.redaction import hide
@@ -107,6 +109,20 @@ class GroupLookup:
             except ClusterError as error:
                 failures.append(f"the topics of the groups are not known: {error}")
             return ClusterGroups(groups=tuple(groups), failures=(*failures, *offline_partitions(node, deadline)))
+
+    def offsets(
+        self, requests: Sequence[OffsetRequest], report: Callable[[str], object] = lambda _line: None
+    ) -> Mapping[str, GroupOffsets]:
+        """Return committed and end offsets of groups, by name, as far as brokers answer.
+
+        ``report`` is called with a line before each broker.
+        """
+        deadline = Deadline(self.timeout_seconds)
+        try:
+            with self._connect_to_any(deadline) as node:
+                return read_offsets(requests, node, self._connect, deadline, report)
+        except ClusterError as error:
+            return {each.group: GroupOffsets(failures=(str(error),)) for each in requests}
 
     def names(self) -> tuple[str, ...]:
         """Return the names of the groups that the user may list, as far as brokers answer."""

@@ -19,6 +19,7 @@ from assignor.inspect.described_group import (
     REBALANCING,
     STABLE,
     STREAMS,
+    UNKNOWN_TYPE,
     WITHOUT_METADATA,
 )
 from assignor.protocol import PROTOCOL_NAME
@@ -44,7 +45,7 @@ def not_ready(view: GroupView) -> Iterator[Match]:
 
 def not_classic(view: GroupView) -> Iterator[Match]:
     """A group of a type that has neither versions nor a target assignment."""
-    if view.described_group.type not in (CLASSIC, CONSUMER, STREAMS):
+    if view.described_group.type not in (CLASSIC, CONSUMER, STREAMS, UNKNOWN_TYPE):
         yield Match({"group_type": view.described_group.type})
 
 

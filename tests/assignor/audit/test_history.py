@@ -381,6 +381,55 @@ def test_a_member_of_a_consumer_group_that_committed_lately_left():
     assert played.causes[-1] == ("member-left", "likely")
 
 
+def confirmed(name, at, epoch=1):
+    """The record that a coordinator writes when a member confirms its assignment, with that heartbeat."""
+    value = {"memberEpoch": epoch, "previousMemberEpoch": epoch - 1, "state": 0}
+    nothing = {"assignedPartitions": [], "partitionsPendingRevocation": []}
+    return record(8, {"groupId": "app", "memberId": name}, value | nothing, NOW + at)
+
+
+@pytest.mark.parametrize(
+    ("of_the_other", "of_its_own", "cause"),
+    [
+        # It confirmed an assignment less than a session before it was gone. It was "left or timed out".
+        ((), (confirmed("B", 50_000),), "member-left"),
+        # It is idle. It was "timed out", as the other one commits.
+        ((commit(0, at=55_000),), (commit(1, at=5000),), "member-gone"),
+        ((commit(0, at=55_000),), (), "member-gone"),
+        # A static member that leaves for a while confirms nothing.
+        ((), (confirmed("B", 50_000, -2),), "member-gone"),
+        # It committed regularly, until its session began; and until long before that, as one that had nothing to do.
+        ((commit(0, at=55_000),), [commit(1, at=each) for each in (3000, 6000, 9000, 12_000)], "member-timed-out"),
+        ((commit(0, at=55_000),), [commit(1, at=each) for each in (14_100, 14_200, 14_300)], "member-timed-out"),
+        ((commit(0, at=155_000),), [commit(1, at=each) for each in (100, 200, 300, 400)], "member-gone"),
+        # Without records no member commits.
+        ((), [commit(1, at=each) for each in (3000, 6000, 9000, 12_000)], "member-gone"),
+    ],
+)
+def test_a_member_of_a_consumer_group_is_gone_unless_records_tell_why(of_the_other, of_its_own, cause):
+    """A coordinator writes the same records of a member that leaves and of one whose session has ended."""
+    key = {"groupId": "app", "memberId": "B"}
+    last = max([60_000, *(5000 + each.time - NOW for each in of_the_other)])
+    played = Played(
+        *(topic_names(), consumer("A"), consumer("B"), epoch(1), target("A", 0), target("B", 1)),
+        *(*of_its_own, *of_the_other, record(8, key, None), record(5, key, None), epoch(2, last), target("A", 0, 1)),
+    )
+
+    assert played.causes[-1] == (cause, "likely")
+
+
+def test_commits_of_the_next_owner_are_those_of_the_next_epoch():
+    """They were counted in the epoch before, as those of the killed member, which seemed to have left."""
+    key = {"groupId": "app", "memberId": "B"}
+    played = Played(
+        *(topic_names(), consumer("A"), consumer("B"), epoch(1), target("A", 0), target("B", 1), commit(1, at=9000)),
+        *(record(5, key, None), epoch(2, 60_000), target("A", 0, 1), commit(1, at=61_000), epoch(3, 62_000)),
+    )
+
+    assert [1, 2] == [row["generation"] for row in played.rows["commits"]]
+    assert ("member-gone", "likely") == played.causes[1]
+
+
 def test_a_member_that_leaves_a_consumer_group_had_its_partitions_until_then():
     """Its target assignment is deleted before the record of the next epoch, and was missing in the last one."""
     key = {"groupId": "app", "memberId": "B"}

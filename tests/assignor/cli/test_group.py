@@ -16,6 +16,7 @@ from assignor.cli import _group as command
 from assignor.cli import _group_cells, _group_tables, _group_watch
 from assignor.errors import MissingExtraError
 from assignor.inspect import ClusterGroups, DescribedGroupMember, NoSuchGroup, _restart, inspect_group
+from assignor.inspect.described_group import GroupOffsets
 from spark_sim.cli.main import cli
 from subscription_codec import TaskId, TopicPartition
 from tests.assignor.inspect.described_groups import broker_assigned, group, member, of_range
@@ -33,6 +34,7 @@ class Lookup:
 
     answers = (GOOD,)
     known = ()
+    read = {}  # noqa: RUF012 - a test sets it on its own class
 
     def __init__(self, bootstrap, settings, seconds):
         self.to = (bootstrap, dict(settings), seconds)
@@ -46,6 +48,11 @@ class Lookup:
         if isinstance(answer, BaseException):
             raise answer
         return answer
+
+    def offsets(self, requests, report):
+        report("asked")
+        self.requests = requests
+        return self.read
 
     def names(self):
         if isinstance(self.known, Exception):
@@ -92,7 +99,8 @@ def test_it_shows_a_group(run, lookup):
 def test_json_is_the_object_of_the_guide(run):
     found = json.loads(run("app", *BROKER, "--json").stdout)
 
-    progress = found.pop("progress")
+    progress, lag = found.pop("progress"), found.pop("lag")
+    assert lag is None
     assert inspect_group(GOOD).as_json() == found
     assert "all 2 members on 3.4.0 or newer; no rebalance is due" == progress["text"]
 
@@ -112,7 +120,7 @@ def test_the_name_of_a_group_is_in_one_line_of_80_columns(run, lookup):
 
     shown = run("--all", *BROKER, width="80").stdout
     assert name in shown
-    assert "notices" in shown
+    assert {"type", "members", "lag", "problems"} <= {*shown.split()}
 
 
 @pytest.mark.parametrize(("raw", "flags", "status"), [(GOOD, ["--check"], 0), (BAD, ["--check"], 1), (BAD, [], 0)])
@@ -157,6 +165,8 @@ def test_a_group_that_does_not_exist_names_the_nearest(run, lookup, known, hint)
     lookup.answers, lookup.known = (NoSuchGroup("no group 'app' at a:1"),), known
 
     assert (1, f"Error: no group 'app' at a:1{hint}\n") == ((done := run("app", *BROKER)).exit_code, done.stderr)
+    waited = run("app", *BROKER, "--wait", "stable", "--members", "1", "--timeout", "0.1", "--interval", "0.1")
+    assert (124, f"no group 'app' at a:1{hint}") == (waited.exit_code, waited.stderr.strip().rpartition(" s: ")[2])
 
 
 @pytest.mark.parametrize(
@@ -249,7 +259,7 @@ def test_watching_as_json_prints_a_line_per_refresh(run, lookup):
 
     first, away, second = map(json.loads, done.stdout.splitlines())
     assert 1 == done.exit_code, "as of the last refresh"
-    assert {"time", "progress", *inspect_group(GOOD).as_json()} == set(first) == set(second)
+    assert {"time", "progress", "lag", *inspect_group(GOOD).as_json()} == set(first) == set(second)
     assert {"time", "error", "message"} == set(away)
     assert ("Unreachable", "a:1: no answer") == (away["error"], away["message"])
 
@@ -262,7 +272,7 @@ def test_all_groups_as_json_are_in_one_object_a_line(run, lookup):
 
 
 def without_progress(found):
-    return {key: value for key, value in found.items() if key != "progress"}
+    return {key: value for key, value in found.items() if key not in ("progress", "lag")}
 
 
 def test_a_terminal_is_redrawn_with_the_changes_below():
@@ -326,7 +336,7 @@ def test_a_listed_group_without_description_is_a_problem(run, lookup, flags):
 
     assert 1 == done.exit_code
     row = next(line.split() for line in done.stdout.splitlines() if "hidden" in line)
-    assert ["hidden", "Stable", "consumer", "?", "1", "0"] == row
+    assert ["hidden", "classic", "Stable", "consumer", "?", "1"] == row
 
 
 def test_a_stable_group_without_members_is_a_problem(run, lookup):
@@ -512,6 +522,15 @@ def test_a_vendors_release_is_any_release_of_its_line(run, lookup):
     assert (2, True) == (refused.exit_code, "for Confluent Platform write cp-7.9 (Kafka 3.9)" in refused.stderr)
 
 
+def test_members_that_are_newer_than_the_table_may_be_assumed(run, lookup):
+    """No release of the table supports version 12."""
+    lookup.answers = (group(member("a", 11, 12, active="0_0"), member("b", 11, 12, active="0_1")),)
+    assumed = f"a release newer than {NEWEST}, assumed to behave like 4.3.1"
+
+    assert "all 2 members on no known release" in run("app", *BROKER).stdout
+    assert f"all 2 members on {assumed}" in run("app", *BROKER, "--assume", "4.3", width="200").stdout
+
+
 # -- after a restart -------------------------------------------------------------------------------------------------
 
 
@@ -656,6 +675,77 @@ def test_waiting_with_json_prints_the_group_at_the_end(run, lookup, flags, statu
     assert (status, "Stable") == (done.exit_code, json.loads(done.stdout)["state"])
 
 
+# -- lags -------------------------------------------------------------------------------------------------------------
+
+BEHIND = GroupOffsets(
+    committed={TopicPartition("orders", 0): 40, TopicPartition("orders", 1): 7, TopicPartition("old", 0): 3},
+    ends={TopicPartition("orders", 0): 1_240, TopicPartition("orders", 1): 7, TopicPartition("old", 0): 3},
+)
+UNKNOWN = GroupOffsets(failures=("end offsets: a:1: no answer",))
+
+
+def test_lags_are_shown_for_each_partition_and_task(run, lookup):
+    lookup.read = {"app": BEHIND}
+
+    shown = run("app", *BROKER, width="120").stdout
+    found = json.loads(run("app", *BROKER, "-o", "json").stdout)["lag"]
+
+    assert "1,200 in 3 partitions, at most 1,200 in one" in shown
+    rows = [line.split() for line in shown.splitlines() if line.strip().startswith(("orders-", "old-"))]
+    assert ["orders-0", "0_0", "app-a", "(10.0.0.1,", "61000000)", "40", "1,240", "1,200"] == rows[0]
+    assert ["old-0", "–", "3", "3", "0"] in rows
+    assert (1200, 1200, 0, []) == (found["total"], found["most"], found["unknown"], found["failures"])
+    assert {"task": "0_0", "member": "61000000", "lag": 1200} in found["tasks"]
+    assert "| app | classic | Stable | stream | 2 | 1,200 |" in run("list", *BROKER, "-o", "markdown").stdout
+    assert "1,200" in run("list", *BROKER).stdout
+    (asked,) = lookup.last.requests
+    assert ("app", {TopicPartition("orders", 0), TopicPartition("orders", 1)}) == (asked.group, asked.partitions)
+    assert "Lag: 1,200 in 3 partitions" in run("app", *BROKER, "-o", "markdown").stdout
+
+
+@pytest.mark.parametrize(
+    ("offsets", "flags", "status", "output"),
+    [
+        (BEHIND, ("--max-lag", "1199"), 1, "! 1 partition with a lag above 1,199: orders-0 (1,200)"),
+        (BEHIND, ("--max-lag", "1200"), 0, ""),
+        (BEHIND, (), 0, ""),
+        (UNKNOWN, ("--max-lag", "1200"), 1, "unknown (end offsets: a:1: no answer): orders-0 and orders-1"),
+        (GroupOffsets(), ("--max-lag", "1200"), 1, "unknown (there is no commit): orders-0 and orders-1"),
+    ],
+)
+def test_a_lag_above_a_limit_or_an_unknown_one_is_a_problem(run, lookup, offsets, flags, status, output):
+    lookup.read = {"app": offsets}
+
+    done = run("app", *BROKER, "--check", *flags, width="120")
+
+    assert status == done.exit_code
+    assert output in " ".join(done.stdout.split())
+
+
+def test_offsets_are_not_read_again_and_again_unless_asked_for(run, lookup):
+    lookup.read, lookup.answers = {"app": BEHIND}, (GOOD, STOP)
+
+    lags = [
+        json.loads(run("app", *BROKER, "--watch", "-o", "json", *flags).stdout)["lag"] for flags in ((), ("--lag",))
+    ]
+
+    assert [None, 1200] == [each and each["total"] for each in lags]
+    assert json.loads(run("app", *BROKER, "--no-lag", "-o", "json").stdout)["lag"] is None
+
+
+def test_openmetrics_has_a_gauge_for_each_number(run, lookup):
+    lookup.read, lookup.answers = {"app": BEHIND}, ([GOOD, group(name='o"dd', error="hidden")],)
+
+    lines = run("list", *BROKER, "-o", "openmetrics").stdout.splitlines()
+
+    assert "# EOF" == lines[-1]
+    assert 'streams_assignor_group_partition_lag{group="app",topic="orders",partition="0"} 1200' in lines
+    assert 'streams_assignor_group_task_lag{group="app",task="0_0",member="61000000"} 1200' in lines
+    assert 'streams_assignor_group_members{group="app"} 2' in lines
+    assert 'streams_assignor_group_problems{group="o\\"dd"} 1' in lines
+    assert [] == [line for line in lines if line.startswith("streams_assignor_group_members{") and "o" in line[40:46]]
+
+
 @pytest.mark.parametrize(
     ("arguments", "output"),
     [
@@ -668,8 +758,10 @@ def test_waiting_with_json_prints_the_group_at_the_end(run, lookup, flags, statu
             "expected --members, --since, --restarted and --session-timeout",
         ),
         (("app", "--restarted", "a"), "expected --members, --since, --restarted and --session-timeout"),
-        (("app", "--wait", "stable", "--assume", "4.3"), "expected --assume with --wait release=RELEASE"),
+        (("app", "--assume", "9.9"), "Invalid value for --assume: unknown release '9.9': newer than this version"),
         (("app", "--watch", "-o", "markdown"), "expected -o table, json or yaml with --watch, got markdown"),
+        (("app", "--watch", "-o", "openmetrics"), "expected -o table, json or yaml with --watch, got openmetrics"),
+        (("app", "--max-lag", "1"), "expected --max-lag with --check or --watch, and without --no-lag"),
         (("app", "--json", "-o", "yaml"), "expected either --json or -o yaml"),
         (("app", "--timeout", "soon"), "expected a duration such as 90s, 10m or 1h30m, got 'soon'"),
         (("app", "--timeout", "1.2.3s"), "expected a duration such as 90s, 10m or 1h30m, got '1.2.3s'"),
@@ -729,7 +821,7 @@ def test_markdown_is_a_section_with_a_table(run, lookup):
         "- **problem** `owned-twice`: task 0_0 is active twice, on app-a (10.0.0.1, 61000000) and app-b "
         "(10.0.0.1, 62000000)" in lines
     )
-    assert "| app | Stable | stream | 2 | 2 | " in run("list", *BROKER, "-o", "markdown").stdout
+    assert "| app | classic | Stable | stream | 2 |  | 2 | " in run("list", *BROKER, "-o", "markdown").stdout
 
 
 def test_markdown_of_a_group_without_members_has_no_table(run, lookup):

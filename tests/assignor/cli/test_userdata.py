@@ -303,6 +303,16 @@ def test_explain_detects_the_kind():
     assert ["read as subscription; the bytes fit --kind assignment too"] == table("000000000000ffffffff")[0]
 
 
+@pytest.mark.parametrize("given", ["0000000c0000000c0000", "000000000001000161000000080000000c0000000c"])
+def test_without_a_kind_a_version_that_no_release_has_is_refused(given):
+    """Any 8 bytes were "read as subscription"; the second one is a whole message around such userdata."""
+    refused = run("explain", given)
+
+    assert 2 == refused.exit_code
+    assert "as subscription: version 12, which no release has (up to 11); as assignment: " in refused.stderr
+    assert 0 == run("explain", "--kind", "subscription", given).exit_code
+
+
 def test_bytes_of_no_kind_are_an_error_that_names_what_each_kind_expected():
     result = run("explain", "0000")
 

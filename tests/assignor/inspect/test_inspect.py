@@ -38,7 +38,7 @@ from subscription_codec.consumer_protocol import (
     encode_consumer_subscription,
 )
 from subscription_codec.records import FutureAssignment, FutureSubscription
-from tests.assignor.inspect.described_groups import TOPIC, group, member, of_range
+from tests.assignor.inspect.described_groups import TOPIC, broker_assigned, group, member, of_range
 
 CAPTURES = sorted((Path(__file__).parents[2] / "captures").glob("*.json"))
 
@@ -656,7 +656,7 @@ def test_problems_come_first():
 
 
 def test_each_code_has_a_template():
-    assert {*CHECKS, "crash-loop"} == {*TEMPLATES}
+    assert {*CHECKS, "crash-loop", "lag", "unknown-lag"} == {*TEMPLATES}
 
 
 def test_of_plain_consumers_it_shows_partitions():
@@ -677,11 +677,26 @@ def test_members_of_a_group_of_another_protocol_type_are_not_decoded():
 
 
 def test_the_record_size_grows_by_the_size_of_a_member():
-    empty, one = seen(), seen(member("a"))
+    one, two = seen(member("a")), seen(member("a"), member("b"))
 
-    assert one.metadata_bytes - empty.metadata_bytes >= one.as_json()["members"][0]["metadata_bytes"]
-    assert DEFAULT_MAX_MESSAGE_BYTES == seen(max_message_bytes=None).max_message_bytes
-    assert not seen(max_message_bytes=None).as_json()["metadata_limit_known"]
+    assert two.metadata_bytes - one.metadata_bytes >= two.as_json()["members"][1]["metadata_bytes"]
+    assert DEFAULT_MAX_MESSAGE_BYTES == seen(member("a"), max_message_bytes=None).max_message_bytes
+    assert not seen(member("a"), max_message_bytes=None).as_json()["metadata_limit_known"]
+
+
+@pytest.mark.parametrize(
+    ("members", "facts"),
+    [
+        ((), {"state": "Empty"}),
+        ((member("a"),), {"state": "PreparingRebalance"}),
+        ((broker_assigned("a"),), {"type": "consumer"}),
+        ((broker_assigned("a"),), {"type": "streams"}),
+    ],
+)
+def test_no_limit_is_claimed_of_a_group_without_a_record_of_all_metadata(members, facts):
+    found = seen(*members, **facts).as_json()
+
+    assert [None, None, False] == [found[f"metadata_{each}"] for each in ("bytes", "limit", "limit_known")]
 
 
 # -- changes ---------------------------------------------------------------------------------------------------------

@@ -127,6 +127,14 @@ def test_metadata_of_the_newest_release_may_be_that_of_a_newer_one():
     assert "" == indistinguishable_releases(seen(), [])
 
 
+def test_what_was_assumed_of_members_is_not_known():
+    newer, known = member("a", 11, 12, active="0_0"), member("b", 9, 9, active="0_1", envelope=1)
+    found = inspect_group(group(newer, known), assume=release_named("4.3"))
+
+    assert "a release newer than " in indistinguishable_releases(found, KAFKA_RELEASES)
+    assert "2.8.0 to 2.8.2" == str(found.members[1].subscription.candidate_releases)
+
+
 @pytest.mark.parametrize(
     ("one", "release", "text"),
     [

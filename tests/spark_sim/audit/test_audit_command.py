@@ -112,6 +112,27 @@ def test_groups_are_chosen_by_name_or_pattern(made_up, tmp_path):
     assert {row["group"] for row in rows(tmp_path / "out", "generations")} == {"good"}
 
 
+@pytest.mark.parametrize(
+    ("flags", "output"),
+    [
+        (("goood",), "expected groups with the names that are asked for, got none for goood; did you mean good?"),
+        (("g*", "ba[d]"), "got none for ba[d]; did you mean bad?"),
+        (("x*",), "got none for x*; did you mean bad or good?"),
+    ],
+)
+def test_a_name_that_no_group_has_is_an_error_with_the_nearest(made_up, tmp_path, flags, output):
+    """It wrote empty tables, and ended with status 0. Earlier results stay."""
+    assert run("--segments", made_up, "--out", tmp_path / "out").exit_code == 0
+    before = (tmp_path / "out" / "audit.json").read_text()
+    chosen = [each for name in flags for each in ("--group", name)]
+
+    done = run("--segments", made_up, "--out", tmp_path / "out", *chosen)
+
+    assert 2 == done.exit_code
+    assert output in done.stderr
+    assert before == (tmp_path / "out" / "audit.json").read_text()
+
+
 def test_the_summary_and_the_check_count_the_rows_that_are_kept(made_up, tmp_path):
     """``bad`` has two rebalances and a problem that ends with the second one; it did not rebalance before noon."""
     result = run("--segments", made_up, "--until", "2023-11-14T12:00", "--out", tmp_path / "out", "--check")
