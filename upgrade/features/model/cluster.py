@@ -11,7 +11,7 @@ import enum
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from attrs import Converter, evolve, field, frozen
+from attrs import evolve, field, frozen
 
 from upgrade.errors import FeatureError
 from upgrade.features.model.catalog import FeatureCatalog
@@ -112,7 +112,7 @@ class FeatureCluster:
     """The id of the active controller."""
     finalized: Mapping[str, int] = field(factory=dict)
     """The finalised levels, without features at level 0."""
-    minimum: Mapping[str, int] = field(factory=dict, converter=Converter(_all_minimum_levels, takes_self=True))
+    minimum: Mapping[str, int] = field(factory=dict)
     """The finalised minimum levels of KIP-584; a deleted feature keeps a raised one: lower levels stay deprecated."""
     epoch: int = 0
     """Rises with every change of the levels."""
@@ -124,7 +124,7 @@ class FeatureCluster:
     """Features and levels that the rules of the controller never lower."""
 
     def __attrs_post_init__(self) -> None:
-        """Refuse an invalid cluster of this dialect with ``FeatureError``."""
+        """Refuse an invalid cluster of this dialect with ``FeatureError``, and complete the minimum levels."""
         if self.in_zookeeper == bool(self.voter_ids) or not self.controllers.keys() <= self.voter_ids:
             raise FeatureError(f"expected the ids of all controllers, or none with ZooKeeper, got {self.voter_ids}")
         for node in self.nodes():
@@ -134,6 +134,7 @@ class FeatureCluster:
                 raise FeatureError(
                     f"expected a named feature at a level of 1 to {self.dialect.levels[-1]}, got {feature!r} at {level}"
                 )
+        object.__setattr__(self, "minimum", _all_minimum_levels(self.minimum, self))
 
     def nodes(self) -> Iterator[Node]:
         """Yield all nodes."""
