@@ -62,6 +62,7 @@ def rows(size: int, row: Callable[[int], bytes]) -> bytes:
 
 
 def end_point(size: int) -> bytes:
+    """An end point with a host of so many characters; a leader ignores one of more than 65,535."""
     return encode_consumer_subscription(
         ConsumerSubscription(("a",), encode_subscription(Subscription(10, 11, UUID(int=9), (), (), "h" * size + ":1")))
     )
@@ -73,7 +74,7 @@ def v(version: int, rest: bytes) -> bytes:
 
 SUBSCRIPTIONS: Final[dict[str, Shape]] = {
     "levels": lambda size: subscription(PLAIN + levels(size)),
-    "end point": end_point,
+    "long end point": lambda size: end_point(max(size, 65_536)),
     "zeros behind": lambda size: subscription(PLAIN + bytes(size)),
     "zeros behind the envelope": lambda size: subscription(PLAIN, rest=bytes(size)),
     "one topic, many times": lambda size: subscription(PLAIN, rows(size, lambda _: text(b"\xff"))),

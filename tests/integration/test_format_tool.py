@@ -10,7 +10,7 @@ from tests.integration.feature_checks import need_brokers
 from tests.integration.kafka_jars import class_path, jvm
 from tests.integration.subprocesses import TIMEOUT_SECONDS
 from upgrade.features.model.catalog import METADATA_VERSION
-from upgrade.features.model.levels_of_releases import CATALOGS
+from upgrade.features.model.levels_of_releases import catalog_of
 from upgrade.features.model.metadata_log import format_meta_properties
 
 pytestmark = pytest.mark.java
@@ -22,7 +22,7 @@ FEATURE_LEVEL = re.compile(rb"\x01\x0c\x00.([a-z.]+)(..)\x00", re.DOTALL)
 @pytest.mark.parametrize("release", ["3.9.2", "4.3.1"])
 def test_m13_a_real_format_without_a_version_writes_the_default_levels(release: str, tmp_path: Path) -> None:
     need_brokers(release)
-    catalog = CATALOGS[release]
+    catalog = catalog_of(release.rpartition(".")[0])
     (name,) = format_meta_properties(catalog).values()
     metadata = catalog.parse_level(METADATA_VERSION, name)
     # kraft.version is not a FeatureLevelRecord, and a level 0 is not written.

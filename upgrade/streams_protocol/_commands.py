@@ -17,6 +17,8 @@ class Target:
     group: str = "GROUP"
     servers: str = "HOST:PORT"
     command_config: str | None = None
+    members: int | None = None
+    """How many members the group has; None if it is not known."""
 
     def configure(self, settings: Iterable[CarriedSetting]) -> str:
         """Set the group configurations."""
@@ -30,9 +32,16 @@ class Target:
         """Show the group configurations."""
         return self._line("kafka-configs", "--describe", "--entity-type", "groups", "--entity-name", self.group)
 
-    def wait(self, condition: str) -> str:
-        """Wait until the group is empty or stable."""
-        words = ["--bootstrap-servers", self.servers, *self._config(), "--wait", condition]
+    def wait_until_empty(self) -> str:
+        """Wait until the group has no members."""
+        return self._wait("empty")
+
+    def wait_until_stable(self) -> str:
+        """Wait until the group is stable with as many members as it had; without their number a wait is refused."""
+        return self._wait("stable", "--members", str(self.members or "NUMBER"))
+
+    def _wait(self, *condition: str) -> str:
+        words = ["--bootstrap-servers", self.servers, *self._config(), "--wait", *condition]
         return shlex.join(["streams-assignor", "group", self.group, *words])
 
     def show_offsets(self, tool: str) -> str:

@@ -273,7 +273,7 @@ class _Change:
         back = WayBack(WayBackVerdict.OPEN, _Text.STOP_BACK.format(origin=self.origin, option=option), "KIP-1071")
         do = _Text.STOP.format(origin=self.origin)
         why_not = skipped.format(group=self.at.group)
-        return MigrationStep(do, why, why_not, back, _SOURCE, (self.at.wait("empty"),))
+        return MigrationStep(do, why, why_not, back, _SOURCE, (self.at.wait_until_empty(),))
 
     def _start(self, why: _Text) -> MigrationStep:
         do = _Text.START.format(target=self.target, option=_option(self.target, self.protocol))
@@ -282,7 +282,7 @@ class _Change:
 
     def _check(self, offsets_tool: str, *further: str) -> MigrationStep:
         words = {"protocol": self.protocol.value}
-        commands = (self.at.wait("stable"), *further, self.at.show_offsets(offsets_tool))
+        commands = (self.at.wait_until_stable(), *further, self.at.show_offsets(offsets_tool))
         do, why = _Text.CHECK.format(**words), _Text.CHECK_WHY.format(**words)
         return MigrationStep(do, why, _Text.CHECK_SKIPPED, self._way_back(), _SOURCE, commands)
 

@@ -191,7 +191,7 @@ def _look(
     brokers, group = observe(options.group_name, servers, config)
     refined = refine(facts, brokers, group)
     checks = preflight(options.group_name, brokers, group, release, protocol, refined)
-    return refined, checks, Target(options.group_name, servers, path)
+    return refined, checks, Target(options.group_name, servers, path, (group.members if group else 0) or None)
 
 
 def _read_settings(path: Path | None) -> dict[str, str] | None:

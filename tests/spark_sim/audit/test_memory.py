@@ -28,10 +28,11 @@ def batches(source, number):
 def peak_of(file, data, times, *, reads_commits):
     """Peak of Python's memory while the data is audited so many times over, as one segment."""
     file.write_bytes(data * times)
-    part = FilePartition(0, (file,))
+    part, out = FilePartition(0, (file,)), file.parent / "out"
+    out.mkdir(exist_ok=True)
     tracemalloc.start()
     try:
-        summary = audit_partition(part, AuditFilter(reads_commits=reads_commits), file.parent / "out")
+        summary = audit_partition(part, AuditFilter(reads_commits=reads_commits), out)
         return tracemalloc.get_traced_memory()[1], summary
     finally:
         tracemalloc.stop()
