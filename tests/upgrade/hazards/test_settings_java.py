@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.integration.kafka_jars import Unavailable, class_path, jvm
+from tests.upgrade.end_points import ask
 from upgrade.hazards import HAZARDS, parse_subtopologies
 
 PROGRAM = Path(__file__).parents[1] / "java/Settings.java"
-SHARED_BUILDER = PROGRAM.with_name("SharedBuilder.java")
 SERVERS = ("host", "host:port", ":8080", "host:8080", "http://host:8080")
 GUARANTEES = [f"processing.guarantee={value}" for value in ("exactly_once", "exactly_once_beta", "exactly_once_v2")]
 SEEN = {row.name: row.seen for row in HAZARDS}
@@ -28,7 +28,9 @@ TESTED = {
     "java-11",
     "shared-store-builders",
     "separate-store-builders",
+    "self-joins-optimised",
     "application-server-checked",
+    "application-server-without-host",
 }
 
 pytestmark = [pytest.mark.java, pytest.mark.slow]
@@ -119,17 +121,25 @@ def test_classes_are_of_a_newer_java(row, before, after):
     assert (CLASS_OF_JAVA[before], CLASS_OF_JAVA[after]) == (java_of(old), java_of(new))
 
 
-def test_a_shared_store_builder_makes_one_subtopology():
-    def subtopologies(release):
-        command = [*jvm(jars(release), "128m", "off"), str(SHARED_BUILDER)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-        assert 0 == done.returncode, done.stdout + done.stderr
-        return parse_subtopologies(done.stdout)
+def described(release, program):
+    """The subtopologies that a program prints with the jars of a release."""
+    command = [*jvm(jars(release), "128m", "off"), str(PROGRAM.with_name(program))]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert 0 == done.returncode, done.stdout + done.stderr
+    return parse_subtopologies(done.stdout)
 
+
+def test_a_shared_store_builder_makes_one_subtopology():
     old, new = SEEN["shared-store-builders"]
 
     assert (new, old) == SEEN["separate-store-builders"]
-    assert (2, 1) == (len(subtopologies(old)), len(subtopologies(new)))
+    assert (2, 1) == tuple(len(described(release, "SharedBuilder.java")) for release in (old, new))
+
+
+def test_a_self_join_has_one_store():
+    numbers = [len(described(release, "SelfJoin.java")[0].stores) for release in SEEN["self-joins-optimised"]]
+
+    assert [2, 1] == numbers
 
 
 def test_application_server_is_checked():
@@ -139,3 +149,10 @@ def test_application_server_is_checked():
     for value in SERVERS:
         found = outcome(new, f"application.server={value}")
         assert found.startswith("OK" if value.endswith("host:8080") else f"ConfigException Invalid value {value} for")
+
+
+def test_application_server_has_a_host_after_a_scheme_only():
+    old, new = SEEN["application-server-without-host"]
+
+    assert [["host", 80]] == ask(old, ["user@host:80"])
+    assert ["refused"] == ask(new, ["user@host:80"])

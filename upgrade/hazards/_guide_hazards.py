@@ -1,0 +1,649 @@
+"""More rows: what Kafka's guides announce. They were read, not run, unless a row says otherwise."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from upgrade.hazards._hazard import Hazard, HazardSubject, ReleaseRange, Severity
+
+Number = tuple[int, ...]
+
+
+def _since(release: Number, *backports: Number, first: Number = (), until: Number = ()) -> dict[str, Any]:
+    """Return the ranges of an upgrade from the releases before a change to those that have it."""
+    return {
+        "origins": ReleaseRange(first, release, backports),
+        "targets": ReleaseRange(release, until, backports),
+    }
+
+
+def _back(release: Number) -> dict[str, Any]:
+    """Return the ranges of the way back from the releases that have a change."""
+    return {"origins": ReleaseRange(release), "targets": ReleaseRange(before=release)}
+
+
+_STRICT_ADDRESSES: Final = _since((3, 8), (3, 9, 1))
+"""Addresses are read strictly from 3.8 on; 3.9.1 and 3.9.2 went back to the reader of 3.7."""
+_COMPILE: Final = "compile against the new release, without warnings of the old one, before members are bounced"
+_LINK_ERRORS: Final = (
+    "NoSuchMethodError or NoClassDefFoundError if it is not compiled again, else errors of the compiler"
+)
+
+_CODE: Final = (
+    Hazard(
+        name="code-of-0.10.0",
+        about=HazardSubject.CODE,
+        severity=Severity.STOPS,
+        **_since((0, 10, 1)),
+        applies_to="code for 0.10.0: aggregateByKey, named windows, tables without a name of their store",
+        symptom=_LINK_ERRORS,
+        remedy=_COMPILE,
+        source="upgrade guide of 0.10.1",
+    ),
+    Hazard(
+        name="code-of-0.10.1",
+        about=HazardSubject.CODE,
+        severity=Severity.STOPS,
+        **_since((0, 10, 2)),
+        applies_to="code for 0.10.1: TimestampExtractor, StreamsMetrics",
+        symptom=_LINK_ERRORS,
+        remedy=_COMPILE,
+        source="KIP-93, KIP-114, upgrade guide of 0.10.2",
+    ),
+    Hazard(
+        name="join-results-of-0.10.2",
+        about=HazardSubject.CODE,
+        severity=Severity.LOSES,
+        **_since((0, 10, 2)),
+        applies_to="joins",
+        symptom="results are others than before, and records with null keys are dropped instead of failing the member",
+        remedy="compare the results of both releases for your joins",
+        source="KIP-77, upgrade guide of 0.10.2",
+    ),
+    Hazard(
+        name="state-listener-after-start",
+        about=HazardSubject.CODE,
+        severity=Severity.STOPS,
+        **_since((1, 0)),
+        applies_to="KafkaStreams#setStateListener after start()",
+        symptom="members do not start: IllegalStateException",
+        remedy="set the listener before start()",
+        source="upgrade guide of 1.0",
+    ),
+    Hazard(
+        name="classes-removed-in-2.0",
+        about=HazardSubject.CODE,
+        severity=Severity.STOPS,
+        **_since((2, 0)),
+        applies_to="code that calls what was deprecated before 1.0: KStreamBuilder, TopologyBuilder, "
+        "StateStoreSupplier, punctuate",
+        symptom=_LINK_ERRORS,
+        remedy=_COMPILE,
+        source="upgrade guide of 2.0",
+    ),
+    Hazard(
+        name="interfaces-of-2.0",
+        about=HazardSubject.CODE,
+        severity=Severity.STOPS,
+        **_since((2, 0)),
+        applies_to="your own window stores or StreamPartitioner",
+        symptom="AbstractMethodError or errors of the compiler: their interfaces have further methods or parameters",
+        remedy=_COMPILE,
+        source="KIP-205, KIP-261, KIP-303, upgrade guide of 2.0",
+    ),
+    Hazard(
+        name="state-listener-of-2.2",
+        about=HazardSubject.CODE,
+        severity=Severity.CHANGES,
+        **_since((2, 2)),
+        applies_to="a StateListener that waits for RUNNING",
+        symptom="a member that starts is REBALANCING first, no longer RUNNING before it has tasks",
+        remedy="wait for RUNNING after REBALANCING",
+        source="upgrade guide of 2.2",
+    ),
+    Hazard(
+        name="store-casts-of-2.3",
+        about=HazardSubject.CODE,
+        severity=Severity.STOPS,
+        **_since((2, 3)),
+        applies_to="code that casts stores of the DSL, or reads their changelogs or TopologyTestDriver#getStateStore",
+        symptom="ClassCastException: org.apache.kafka.streams.state.ValueAndTimestamp",
+        remedy="read them as timestamped stores (TimestampedKeyValueStore)",
+        source="KIP-258, upgrade guide of 2.3",
+    ),
+    Hazard(
+        name="state-listener-of-2.4",
+        about=HazardSubject.CODE,
+        severity=Severity.CHANGES,
+        **_since((2, 4)),
+        applies_to="a StateListener that takes REBALANCING as the begin of every rebalance",
+        symptom="a member stays RUNNING while it keeps its tasks",
+        remedy="do not stop queries or traffic because of REBALANCING alone",
+        source="KIP-429, upgrade guide of 2.4",
+    ),
+    Hazard(
+        name="scala-2.11",
+        about=HazardSubject.CODE,
+        severity=Severity.STOPS,
+        **_since((2, 5)),
+        applies_to="kafka-streams-scala with Scala 2.11",
+        symptom="there is no such artifact",
+        remedy="change to Scala 2.12 before the release",
+        source="KIP-531, upgrade guide of 2.5",
+    ),
+    Hazard(
+        name="dead-thread-ends-member",
+        about=HazardSubject.CODE,
+        severity=Severity.STOPS,
+        **_since((2, 8)),
+        applies_to="no StreamsUncaughtExceptionHandler of its own",
+        symptom="an exception in one thread closes the whole member and leaves it in ERROR; before, the other threads "
+        "went on",
+        remedy="set a StreamsUncaughtExceptionHandler (REPLACE_THREAD for errors that pass)",
+        source="KIP-671, KIP-696, upgrade guide of 2.8",
+    ),
+    Hazard(
+        name="classes-removed-in-3.0",
+        about=HazardSubject.CODE,
+        severity=Severity.STOPS,
+        **_since((3, 0)),
+        applies_to="code that calls what was deprecated up to 2.5: Serialized, PartitionGrouper, "
+        "UsePreviousTimeOnInvalidTimestamp, windows and close() with long, KafkaStreams#store by name",
+        symptom=_LINK_ERRORS,
+        remedy=_COMPILE,
+        source="upgrade guide of 3.0",
+    ),
+    Hazard(
+        name="dependencies-of-3.0",
+        about=HazardSubject.CODE,
+        severity=Severity.STOPS,
+        **_since((3, 0)),
+        applies_to="code that takes connect-json, or others of Kafka's dependencies, from those of kafka-streams",
+        symptom="NoClassDefFoundError, or errors of the compiler",
+        remedy="declare them as dependencies of your own",
+        source="KAFKA-5146, upgrade guide of 3.0",
+    ),
+    Hazard(
+        name="rocksdb-config-setter-of-3.0",
+        about=HazardSubject.CODE,
+        severity=Severity.STOPS,
+        **_since((3, 0)),
+        applies_to="your own RocksDBConfigSetter",
+        symptom="AbstractMethodError or errors of the compiler: close() has no default any more, and RocksDB's own "
+        "interfaces changed",
+        remedy="implement close(); compile against the RocksDB of the new release",
+        source="upgrade guide of 3.0",
+    ),
+    Hazard(
+        name="null-keys-in-joins",
+        about=HazardSubject.CODE,
+        severity=Severity.LOSES,
+        **_since((3, 7)),
+        applies_to="left joins of streams, outer joins, left foreign-key joins, and inputs with null keys",
+        symptom="records that were dropped before have results: the ValueJoiner gets null for the other side",
+        remedy="filter null keys (or null foreign keys) before the join",
+        source="KIP-962, upgrade guide of 3.7",
+    ),
+    Hazard(
+        name="scala-2.12",
+        about=HazardSubject.CODE,
+        severity=Severity.STOPS,
+        **_since((4, 0)),
+        applies_to="kafka-streams-scala with Scala 2.12",
+        symptom="there is no such artifact",
+        remedy="change to Scala 2.13 before the release",
+        source="KIP-751, upgrade guide of 4.0",
+    ),
+    Hazard(
+        name="rocksdb-config-setter-of-4.0",
+        about=HazardSubject.CODE,
+        severity=Severity.STOPS,
+        **_since((4, 0)),
+        applies_to="your own RocksDBConfigSetter",
+        symptom="NoSuchMethodError or errors of the compiler: AccessHint, setLogger(Logger) and the compressed block "
+        "cache are gone from RocksDB",
+        remedy="compile against the RocksDB of the new release",
+        source="upgrade guide of 4.0",
+    ),
+    Hazard(
+        name="production-handler-gets-timeouts",
+        about=HazardSubject.CODE,
+        severity=Severity.LOSES,
+        **_since((4, 0)),
+        applies_to="your own ProductionExceptionHandler that continues after any exception",
+        symptom="it is asked about a TimeoutException too, and the record is lost; before, sending was tried again",
+        remedy="return RETRY for a RetriableException",
+        source="KIP-1065, upgrade guide of 4.0",
+    ),
+    Hazard(
+        name="process-values-rewritten",
+        about=HazardSubject.TASK_IDS,
+        severity=Severity.LOSES,
+        origins=ReleaseRange(before=(4, 0)),
+        targets=ReleaseRange((3, 3)),
+        applies_to="transformValues() rewritten as processValues(), with merged repartition topics",
+        symptom="a repartition topic can move before it, so that records of the wrong type are read, and the topology "
+        "is another one",
+        remedy="take 4.0.1, 4.1.1, 4.2 or later and set __enable.process.processValue.fix__; compare the "
+        "Topology#describe() texts (--topologies)",
+        source="KAFKA-19668, upgrade guide of 3.3",
+    ),
+)
+
+_TOPOLOGY: Final = (
+    Hazard(
+        name="table-changelogs-of-1.0",
+        about=HazardSubject.CHANGELOGS,
+        severity=Severity.LOSES,
+        **_since((1, 0)),
+        applies_to="KStreamBuilder#table rewritten as StreamsBuilder#table, without topology.optimization=all",
+        symptom="the table has a changelog of its own, which is empty: a store that 2.0 or later restores from it "
+        "lacks all rows that were read before",
+        remedy="set topology.optimization=all from 2.0 on, and pass it to StreamsBuilder#build",
+        source="KIP-295, upgrade guide of 2.0",
+    ),
+    Hazard(
+        name="table-changelogs-of-2.0",
+        about=HazardSubject.CHANGELOGS,
+        severity=Severity.LOSES,
+        origins=ReleaseRange((1, 0), (2, 0)),
+        targets=ReleaseRange((2, 0)),
+        applies_to="StreamsBuilder#table, and topology.optimization=all set with the new release",
+        symptom="the changelog that 1.0 and 1.1 wrote is not used any more: the source topic has to be complete",
+        remedy="leave topology.optimization as it is (none)",
+        source="KIP-295, upgrade guide of 2.0",
+    ),
+    Hazard(
+        name="repartition-topics-merged",
+        about=HazardSubject.TASK_IDS,
+        severity=Severity.LOSES,
+        origins=ReleaseRange((2, 0), (2, 1)),
+        targets=ReleaseRange((2, 1)),
+        applies_to="topology.optimization=all passed to StreamsBuilder#build",
+        symptom="repartition topics are merged: tasks and topics are others, and records in the old topics are left",
+        remedy="compare the texts (--topologies); if they differ, process the old topics first and stop the group "
+        "(--offline)",
+        source="KIP-312, upgrade guide of 2.1",
+    ),
+    Hazard(
+        name="optimization-needs-build",
+        about=HazardSubject.CHANGELOGS,
+        severity=Severity.LOSES,
+        origins=ReleaseRange((2, 0), (2, 3)),
+        targets=ReleaseRange((2, 3)),
+        applies_to="topology.optimization=all, and StreamsBuilder#build without the properties",
+        symptom="nothing is optimised any more: tables have new changelogs, which are empty",
+        remedy="pass the properties to StreamsBuilder#build",
+        source="upgrade guide of 2.3",
+    ),
+    Hazard(
+        name="self-joins-optimised",
+        about=HazardSubject.TASK_IDS,
+        severity=Severity.WAITS,
+        **_since((3, 4)),
+        applies_to="a stream joined with itself, and topology.optimization=all",
+        symptom="the join has one store instead of two: members of both releases have different topologies, and the "
+        "changelog of the other store is left",
+        remedy="compare the texts (--topologies); list the optimisations that you had instead of all",
+        source="KIP-862, upgrade guide of 3.4",
+        seen=("3.2.3", "3.4.1"),
+    ),
+)
+
+_SETTINGS: Final = (
+    Hazard(
+        name="internal-topics-by-brokers",
+        about=HazardSubject.CONFIGURATION,
+        severity=Severity.STOPS,
+        **_since((0, 10, 2)),
+        applies_to="brokers with ACLs",
+        symptom="members cannot create internal topics: brokers do it for them now, not ZooKeeper",
+        remedy="let the application's principal create and describe topics",
+        source="KIP-4, upgrade guide of 0.10.2",
+    ),
+    Hazard(
+        name="purge-needs-delete",
+        about=HazardSubject.CONFIGURATION,
+        severity=Severity.WAITS,
+        **_since((1, 1)),
+        applies_to="brokers with ACLs, and repartition topics",
+        symptom="members delete what they have read; without the right to, these topics grow without end (new ones "
+        "have no retention from 2.0 on)",
+        remedy="let the application's principal delete records of internal topics",
+        source="KIP-204, KIP-284, upgrade guide of 2.0",
+    ),
+    Hazard(
+        name="names-removed-in-2.0",
+        about=HazardSubject.CONFIGURATION,
+        severity=Severity.LOSES,
+        **_since((2, 0)),
+        applies_to="key.serde, value.serde, timestamp.extractor or zookeeper.connect",
+        symptom="the release has no such configuration and ignores it: the default serde or extractor is used",
+        remedy="set default.key.serde, default.value.serde and default.timestamp.extractor (known since 0.11)",
+        source="upgrade guide of 2.0",
+    ),
+    Hazard(
+        name="tls-host-names",
+        about=HazardSubject.CONFIGURATION,
+        severity=Severity.STOPS,
+        **_since((2, 0)),
+        applies_to="TLS, and certificates of brokers that lack their host names",
+        symptom="members cannot connect: SslAuthenticationException, because host names are verified",
+        remedy="correct the certificates, or set ssl.endpoint.identification.algorithm to an empty text",
+        source="KIP-294, upgrade guide of 2.0",
+    ),
+    Hazard(
+        name="zstd-unknown",
+        about=HazardSubject.CONFIGURATION,
+        severity=Severity.STOPS,
+        **_back((2, 1)),
+        applies_to="topics with records compressed by Zstandard",
+        symptom="members cannot read them: UnsupportedCompressionTypeException",
+        remedy="do not use compression.type=zstd before the way back is closed",
+        source="KIP-110, upgrade guide of 2.1",
+    ),
+    Hazard(
+        name="max-poll-interval-5-min",
+        about=HazardSubject.CONFIGURATION,
+        severity=Severity.STOPS,
+        **_since((2, 3), first=(0, 10, 2, 1)),
+        applies_to="no max.poll.interval.ms of its own",
+        symptom="the default is 5 min instead of none: a thread that processes or restores longer between two polls "
+        "leaves the group, which can rebalance again and again",
+        remedy="set max.poll.interval.ms, or fewer max.poll.records",
+        source="KIP-442, upgrade guide of 2.3",
+    ),
+    Hazard(
+        name="tls-1.0",
+        about=HazardSubject.CONFIGURATION,
+        severity=Severity.STOPS,
+        **_since((2, 5)),
+        applies_to="TLS, and brokers that speak only TLSv1 or TLSv1.1",
+        symptom="members cannot connect: SSLHandshakeException",
+        remedy="enable TLSv1.2 on the brokers, or set ssl.enabled.protocols",
+        source="KIP-553, upgrade guide of 2.5",
+    ),
+    Hazard(
+        name="warmup-replicas",
+        about=HazardSubject.MEMBERSHIP,
+        severity=Severity.WAITS,
+        **_since((2, 6)),
+        applies_to="stateful tasks",
+        symptom="tasks move later: another member restores up to max.warmup.replicas (2) at a time first, and a "
+        "probing rebalance every 10 min moves what is ready",
+        remedy="expect more stores on disk and rebalances after the bounce; set acceptable.recovery.lag, "
+        "max.warmup.replicas and probing.rebalance.interval.ms",
+        source="KIP-441, upgrade guide of 2.6",
+    ),
+    Hazard(
+        name="exactly-once-beta-unknown",
+        about=HazardSubject.CONFIGURATION,
+        severity=Severity.STOPS,
+        **_back((2, 6)),
+        applies_to="processing.guarantee=exactly_once_beta or exactly_once_v2",
+        symptom="members do not start: ConfigException",
+        remedy="bounce with exactly_once first",
+        source="KIP-447, upgrade guide of 2.6",
+    ),
+    Hazard(
+        name="exactly-once-switched-too-early",
+        about=HazardSubject.CONFIGURATION,
+        severity=Severity.LOSES,
+        **_since((2, 6)),
+        applies_to="processing.guarantee changed from exactly_once to exactly_once_beta or exactly_once_v2 in the same "
+        "bounce",
+        symptom="members of the older release do not fence the producers of the new one: results can be duplicated",
+        remedy="change it in a second bounce, with brokers of 2.5 or later",
+        source="KIP-447, upgrade guide of 2.6",
+        mixed_only=True,
+    ),
+    Hazard(
+        name="transaction-timeout-10-s",
+        about=HazardSubject.CONFIGURATION,
+        severity=Severity.STOPS,
+        **_since((2, 6)),
+        applies_to="exactly-once processing, and no transaction.timeout.ms of its own",
+        symptom="the default is 10 s instead of 60 s: if a commit takes longer, the broker ends the transaction and "
+        "fences the producer (ProducerFencedException, InvalidProducerEpochException), and tasks migrate",
+        remedy="set transaction.timeout.ms for pauses that are longer (producer.transaction.timeout.ms)",
+        source="KAFKA-9809",
+    ),
+    Hazard(
+        name="task-timeout-5-min",
+        about=HazardSubject.CONFIGURATION,
+        severity=Severity.CHANGES,
+        **_since((2, 8)),
+        applies_to="retries or timeouts of your own",
+        symptom="a TimeoutException of a client fails a task after task.timeout.ms (5 min); retries is ignored by "
+        "Streams",
+        remedy="set task.timeout.ms",
+        source="KIP-572, upgrade guide of 2.8",
+    ),
+    Hazard(
+        name="state-dir-of-2.8",
+        about=HazardSubject.STORES,
+        severity=Severity.WAITS,
+        **_since((2, 8)),
+        applies_to="no state.dir of its own, and java.io.tmpdir is not /tmp",
+        symptom="the default is kafka-streams below java.io.tmpdir instead of /tmp/kafka-streams: stores are restored",
+        remedy="set state.dir before the bounce",
+        source="KAFKA-10604",
+    ),
+    Hazard(
+        name="default-serdes-removed",
+        about=HazardSubject.CONFIGURATION,
+        severity=Severity.STOPS,
+        **_since((3, 0)),
+        applies_to="operators without serdes, and no default.key.serde or default.value.serde",
+        symptom='members do not start: ConfigException "Please specify a key serde or set one through '
+        'StreamsConfig#DEFAULT_KEY_SERDE_CLASS_CONFIG"; before, the default was ByteArraySerde',
+        remedy="set both, to ByteArraySerde for the behaviour before",
+        source="KIP-741, upgrade guide of 3.0",
+    ),
+    Hazard(
+        name="replication-factor-of-brokers",
+        about=HazardSubject.CONFIGURATION,
+        severity=Severity.CHANGES,
+        **_since((3, 0)),
+        applies_to="no replication.factor of its own",
+        symptom="new internal topics have default.replication.factor of the brokers instead of 1",
+        remedy="set replication.factor",
+        source="KIP-733, upgrade guide of 3.0",
+    ),
+    Hazard(
+        name="tasks-wait-for-inputs",
+        about=HazardSubject.CONFIGURATION,
+        severity=Severity.WAITS,
+        **_since((3, 0)),
+        applies_to="tasks with several input partitions (joins, merges), and no max.task.idle.ms of its own",
+        symptom="a task waits for records that the broker has and that are not fetched yet: a slow partition stops "
+        "the others of its task",
+        remedy="set max.task.idle.ms=-1 for the behaviour before",
+        source="KIP-695, upgrade guide of 3.0",
+    ),
+    Hazard(
+        name="dns-lookup-default",
+        about=HazardSubject.CONFIGURATION,
+        severity=Severity.STOPS,
+        **_since((3, 0)),
+        applies_to="client.dns.lookup=default",
+        symptom="members do not start: ConfigException",
+        remedy="remove it; use_all_dns_ips is the default since 2.6",
+        source="KIP-602, upgrade guide of 3.0",
+    ),
+    Hazard(
+        name="idempotent-producers",
+        about=HazardSubject.CONFIGURATION,
+        severity=Severity.STOPS,
+        **_since((3, 2), (3, 0, 1), (3, 1, 1)),
+        applies_to="brokers before 2.8 with ACLs",
+        symptom="members cannot write: ClusterAuthorizationException, because producers are idempotent by default",
+        remedy="grant IDEMPOTENT_WRITE, or set producer.enable.idempotence=false",
+        source="KIP-679, KAFKA-13598, upgrade guide of 3.0",
+    ),
+    Hazard(
+        name="login-module-refused",
+        about=HazardSubject.CONFIGURATION,
+        severity=Severity.STOPS,
+        **_since((3, 4)),
+        applies_to="sasl.jaas.config with JndiLoginModule",
+        symptom="members do not start: IllegalArgumentException, because the module is disabled",
+        remedy="take another module, or set the system property org.apache.kafka.disallowed.login.modules",
+        source="upgrade guide of 3.4",
+    ),
+    Hazard(
+        name="internal-task-assignor-class",
+        about=HazardSubject.CONFIGURATION,
+        severity=Severity.STOPS,
+        **_since((3, 8)),
+        applies_to="internal.task.assignor.class, which is no public configuration",
+        symptom="members do not start if it names a class of before, such as StickyTaskAssignor: "
+        "ClassNotFoundException",
+        remedy="set task.assignor.class in the same bounce: StickyTaskAssignor is in "
+        "org.apache.kafka.streams.processor.assignment.assignors",
+        source="KIP-924, upgrade guide of 3.8",
+    ),
+    Hazard(
+        name="application-server-without-host",
+        about=HazardSubject.CONFIGURATION,
+        severity=Severity.STOPS,
+        **_STRICT_ADDRESSES,
+        applies_to="application.server with other text before the host than SCHEME://, such as user@host:80",
+        symptom='members do not start: ConfigException "Error parsing host address"; and a leader of the new release '
+        "fails on a member of the older one, which accepts the value",
+        remedy="set host:port while the old release runs",
+        source="KAFKA-16824",
+        seen=("3.9.2", "4.3.1"),
+    ),
+    Hazard(
+        name="bootstrap-servers-with-blanks",
+        about=HazardSubject.CONFIGURATION,
+        severity=Severity.STOPS,
+        **_STRICT_ADDRESSES,
+        applies_to="bootstrap.servers with blanks instead of commas",
+        symptom="members do not start: ConfigException; before, the last server was used",
+        remedy="write host1:port1,host2:port2",
+        source="KAFKA-16824, KAFKA-18674, upgrade guide of 4.0",
+    ),
+    Hazard(
+        name="oauth-urls-refused",
+        about=HazardSubject.CONFIGURATION,
+        severity=Severity.STOPS,
+        **_since((4, 0)),
+        applies_to="SASL/OAUTHBEARER with URLs of token or JWKS endpoints",
+        symptom="members do not start: ConfigException, because no URL is allowed by default",
+        remedy="set the system property org.apache.kafka.sasl.oauthbearer.allowed.urls",
+        source="upgrade guide of 4.0",
+    ),
+    Hazard(
+        name="in-flight-requests-refused",
+        about=HazardSubject.CONFIGURATION,
+        severity=Severity.STOPS,
+        **_since((4, 0)),
+        applies_to="producer.max.in.flight.requests.per.connection above 5",
+        symptom="members do not start: ConfigException; before, idempotence was turned off",
+        remedy="set at most 5, or producer.enable.idempotence=false",
+        source="upgrade guide of 4.0",
+    ),
+    Hazard(
+        name="list-values-checked",
+        about=HazardSubject.CONFIGURATION,
+        severity=Severity.STOPS,
+        **_since((4, 2)),
+        applies_to="lists in the configuration that are null, or empty where one value is needed",
+        symptom="members do not start: ConfigException; duplicates are ignored with a warning",
+        remedy="remove such a configuration while the old release runs",
+        source="KIP-1161, upgrade guide of 4.2",
+    ),
+    Hazard(
+        name="streams-members-leave",
+        about=HazardSubject.MEMBERSHIP,
+        severity=Severity.CHANGES,
+        origins=ReleaseRange((4, 1), (4, 4)),
+        targets=ReleaseRange((4, 4)),
+        applies_to="group.protocol=streams, and dynamic members",
+        symptom="a member that is closed leaves the group, so its tasks move at once",
+        remedy="close with CloseOptions of REMAIN_IN_GROUP if a restart shall keep them",
+        source="KIP-1284, upgrade guide of 4.4",
+    ),
+)
+
+_PEERS: Final = (
+    Hazard(
+        name="brokers-before-0.10.1",
+        about=HazardSubject.BROKERS,
+        severity=Severity.STOPS,
+        **_since((0, 10, 1), until=(2, 2, 1)),
+        applies_to="brokers of 0.10.0; from 1.0 on also a message format before 0.10",
+        symptom="members cannot connect, or cannot write their records",
+        remedy="upgrade the brokers first",
+        source="upgrade guide of 1.0",
+    ),
+    Hazard(
+        name="small-segments",
+        about=HazardSubject.BROKERS,
+        severity=Severity.STOPS,
+        **_since((4, 0)),
+        applies_to="brokers of 4.0 or later, and topic.segment.bytes (or that of a store) below 1 MiB",
+        symptom="new internal topics cannot be created: InvalidConfigurationException",
+        remedy="set at least 1048576",
+        source="KIP-1030, upgrade guide of 4.0",
+    ),
+    Hazard(
+        name="timestamps-in-the-future",
+        about=HazardSubject.BROKERS,
+        severity=Severity.STOPS,
+        **_since((4, 0)),
+        applies_to="brokers of 4.0 or later, and records with timestamps more than one hour ahead",
+        symptom="they are refused: InvalidTimestampException",
+        remedy="set message.timestamp.after.max.ms of the topics",
+        source="KIP-1030, upgrade guide of 4.0",
+    ),
+    Hazard(
+        name="native-library-of-3.0",
+        about=HazardSubject.JAVA,
+        severity=Severity.STOPS,
+        **_since((3, 0)),
+        applies_to="stores on disk (RocksDB) on Alpine Linux",
+        symptom="the release has a library for musl, which needs libstdc++: UnsatisfiedLinkError if it is missing",
+        remedy="install libstdc++ (and do not add glibc any more)",
+        source="KAFKA-8897",
+    ),
+    Hazard(
+        name="native-library-before-3.0",
+        about=HazardSubject.JAVA,
+        severity=Severity.STOPS,
+        **_back((3, 0)),
+        applies_to="stores on disk (RocksDB) on Alpine Linux, s390x, or Apple silicon; before 2.6 on any aarch64",
+        symptom="the release has no library for it: UnsatisfiedLinkError",
+        remedy="stay on 3.0 or later on such machines",
+        source="KAFKA-8897, upgrade guide of 3.0",
+    ),
+)
+
+_METRICS: Final = (
+    ((1, 0), "upgrade guide of 1.0"),
+    ((2, 0), "KIP-225, KIP-274, upgrade guide of 2.0"),
+    ((2, 5), "KIP-444, upgrade guide of 2.4"),
+    ((3, 0), "KIP-444, KAFKA-12519"),
+    ((4, 0), "KIP-773, upgrade guide of 4.0"),
+    ((4, 2), "KIP-1120, KIP-1221, upgrade guide of 4.2"),
+    ((4, 3), "upgrade guide of 4.3"),
+)
+"""Releases that changed names, tags or meanings of metrics."""
+
+
+def _metrics(release: Number, source: str) -> Hazard:
+    return Hazard(
+        name=f"metrics-of-{'.'.join(map(str, release))}",
+        about=HazardSubject.CONFIGURATION,
+        severity=Severity.CHANGES,
+        **_since(release),
+        applies_to="dashboards and alerts",
+        symptom="metrics have other names, tags or meanings",
+        remedy="compare the metrics of both releases, and change the dashboards with the members",
+        source=source,
+    )
+
+
+GUIDE_HAZARDS: Final = (*_CODE, *_TOPOLOGY, *_SETTINGS, *_PEERS, *(_metrics(*each) for each in _METRICS))
