@@ -407,6 +407,7 @@ _SETTINGS: Final = (
         "fences the producer (ProducerFencedException, InvalidProducerEpochException), and tasks migrate",
         remedy="set transaction.timeout.ms for pauses that are longer (producer.transaction.timeout.ms)",
         source="KAFKA-9809",
+        seen=("2.4.1", "2.8.2"),
     ),
     Hazard(
         name="task-timeout-5-min",
@@ -428,6 +429,7 @@ _SETTINGS: Final = (
         symptom="the default is kafka-streams below java.io.tmpdir instead of /tmp/kafka-streams: stores are restored",
         remedy="set state.dir before the bounce",
         source="KAFKA-10604",
+        seen=("2.4.1", "2.8.2"),
     ),
     Hazard(
         name="default-serdes-removed",
@@ -439,6 +441,7 @@ _SETTINGS: Final = (
         'StreamsConfig#DEFAULT_KEY_SERDE_CLASS_CONFIG"; before, the default was ByteArraySerde',
         remedy="set both, to ByteArraySerde for the behaviour before",
         source="KIP-741, upgrade guide of 3.0",
+        seen=("2.8.2", "3.0.2"),
     ),
     Hazard(
         name="replication-factor-of-brokers",
@@ -449,6 +452,7 @@ _SETTINGS: Final = (
         symptom="new internal topics have default.replication.factor of the brokers instead of 1",
         remedy="set replication.factor",
         source="KIP-733, upgrade guide of 3.0",
+        seen=("2.8.2", "3.0.2"),
     ),
     Hazard(
         name="tasks-wait-for-inputs",
@@ -470,6 +474,7 @@ _SETTINGS: Final = (
         symptom="members do not start: ConfigException",
         remedy="remove it; use_all_dns_ips is the default since 2.6",
         source="KIP-602, upgrade guide of 3.0",
+        seen=("2.8.2", "3.0.2"),
     ),
     Hazard(
         name="idempotent-producers",
@@ -502,6 +507,7 @@ _SETTINGS: Final = (
         remedy="set task.assignor.class in the same bounce: StickyTaskAssignor is in "
         "org.apache.kafka.streams.processor.assignment.assignors",
         source="KIP-924, upgrade guide of 3.8",
+        seen=("3.4.1", "3.9.2"),
     ),
     Hazard(
         name="application-server-without-host",
@@ -524,6 +530,7 @@ _SETTINGS: Final = (
         symptom="members do not start: ConfigException; before, the last server was used",
         remedy="write host1:port1,host2:port2",
         source="KAFKA-16824, KAFKA-18674, upgrade guide of 4.0",
+        seen=("3.9.2", "4.0.2"),
     ),
     Hazard(
         name="oauth-urls-refused",
@@ -544,6 +551,7 @@ _SETTINGS: Final = (
         symptom="members do not start: ConfigException; before, idempotence was turned off",
         remedy="set at most 5, or producer.enable.idempotence=false",
         source="upgrade guide of 4.0",
+        seen=("3.9.2", "4.0.2"),
     ),
     Hazard(
         name="list-values-checked",

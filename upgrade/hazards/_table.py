@@ -205,7 +205,7 @@ _REST: Final = (
         targets=ReleaseRange((2, 0), (4, 0)),
         applies_to="Java 7",
         symptom="UnsupportedClassVersionError: the classes are of Java 8",
-        remedy="compile against 3.9 without deprecation warnings first",
+        remedy="change Java before the release",
         source="KIP-118, upgrade guide of 2.0",
         seen=("1.1.1", "2.0.1"),
     ),

@@ -10,6 +10,7 @@ import pytest
 
 from tests.integration.kafka_jars import Unavailable, class_path, jvm
 from tests.upgrade.end_points import ask
+from upgrade import release_named
 from upgrade.hazards import HAZARDS, parse_subtopologies
 
 PROGRAM = Path(__file__).parents[1] / "java/Settings.java"
@@ -31,7 +32,18 @@ TESTED = {
     "self-joins-optimised",
     "application-server-checked",
     "application-server-without-host",
+    "default-serdes-removed",
+    "replication-factor-of-brokers",
+    "dns-lookup-default",
+    "state-dir-of-2.8",
+    "transaction-timeout-10-s",
+    "in-flight-requests-refused",
+    "bootstrap-servers-with-blanks",
+    "internal-task-assignor-class",
 }
+CLIENTS = PROGRAM.with_name("Clients.java")
+TOO_MANY = "producer.max.in.flight.requests.per.connection=6"
+BLANKS = "bootstrap.servers=localhost:9092 localhost:9093"
 
 pytestmark = [pytest.mark.java, pytest.mark.slow]
 
@@ -51,6 +63,26 @@ def printed(release):
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert 0 == done.returncode, done.stdout + done.stderr
     return done.stdout.splitlines()
+
+
+@cache
+def of_clients(release):
+    """What a default, a class or a setting becomes in the clients of a member, by its name."""
+    guarantee = "exactly_once" if release_named(release).number < (4,) else "exactly_once_v2"
+    arguments = [guarantee, "client.dns.lookup=default", TOO_MANY, BLANKS]
+    command = [*jvm(jars(release), "128m", "off"), str(CLIENTS), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert 0 == done.returncode, done.stdout + done.stderr
+    names = [
+        *arguments[1:],
+        "streams replication.factor",
+        "streams state.dir",
+        "producer transaction.timeout.ms",
+        "serde",
+    ]
+    names.append("class StickyTaskAssignor")
+    lines = done.stdout.splitlines()
+    return {name: line.removeprefix(f"{name} ") for name in names for line in lines if line.startswith(f"{name} ")}
 
 
 def outcome(release, setting):
@@ -156,3 +188,23 @@ def test_application_server_has_a_host_after_a_scheme_only():
 
     assert [["host", 80]] == ask(old, ["user@host:80"])
     assert ["refused"] == ask(new, ["user@host:80"])
+
+
+@pytest.mark.parametrize(
+    ("row", "what", "before", "after"),
+    [
+        ("default-serdes-removed", "serde", "OK", "ConfigException Please specify a key serde or set one through "),
+        ("replication-factor-of-brokers", "streams replication.factor", "1", "-1"),
+        ("dns-lookup-default", "client.dns.lookup=default", "OK", "ConfigException Invalid value default for "),
+        ("state-dir-of-2.8", "streams state.dir", "/tmp/kafka-streams", "/elsewhere/kafka-streams"),
+        ("transaction-timeout-10-s", "producer transaction.timeout.ms", "60000", "10000"),
+        ("in-flight-requests-refused", TOO_MANY, "OK", "ConfigException To use the idempotent producer, max.in.flight"),
+        ("bootstrap-servers-with-blanks", BLANKS, "OK", "ConfigException Invalid url in bootstrap.servers: "),
+        ("internal-task-assignor-class", "class StickyTaskAssignor", "OK", "ClassNotFoundException "),
+    ],
+)
+def test_clients_get_another_configuration(row, what, before, after):
+    old, new = SEEN[row]
+
+    assert before == of_clients(old)[what]
+    assert of_clients(new)[what].startswith(after)
