@@ -162,6 +162,13 @@ KNOWN_BUGS: Final = (
         symptom="a member fails while it restores such a table after a rebalance",
     ),
     KnownBug(
+        issue="KAFKA-6782",
+        affected=ReleaseRange((0, 11), (2, 0), ((1, 0, 2), (1, 1, 1))),
+        about=HazardSubject.STORES,
+        applies_to="global tables of topics that are written in transactions",
+        symptom="members do not start: the restoration waits for an offset that never comes",
+    ),
+    KnownBug(
         issue="KAFKA-7021",
         affected=ReleaseRange((1, 0), (2, 0), ((1, 0, 2), (1, 1, 1))),
         severity=Severity.LOSES,
@@ -184,6 +191,13 @@ KNOWN_BUGS: Final = (
         about=HazardSubject.STORES,
         applies_to="exactly-once processing with stores",
         symptom="a member that was killed keeps in its stores what was not committed, so records count twice",
+    ),
+    KnownBug(
+        issue="KAFKA-7443",
+        affected=ReleaseRange((1, 1), (2, 2), ((2, 1, 1),)),
+        about=HazardSubject.STORES,
+        applies_to="stores whose checkpoint is older than what their changelog still has",
+        symptom="a task fails with OffsetOutOfRangeException while it is restored",
     ),
     KnownBug(
         issue="KAFKA-7895",
@@ -244,6 +258,12 @@ KNOWN_BUGS: Final = (
         "stays REBALANCING",
     ),
     KnownBug(
+        issue="KAFKA-9298",
+        affected=ReleaseRange((2, 1), (2, 6), ((2, 5, 1),)),
+        applies_to="a mapped stream that is used by several joins",
+        symptom="members do not start: TopologyException, because two repartition topics have one name",
+    ),
+    KnownBug(
         issue="KAFKA-9500",
         affected=ReleaseRange((2, 4), (2, 4, 1)),
         applies_to="foreign-key joins",
@@ -263,12 +283,25 @@ KNOWN_BUGS: Final = (
         symptom="the number of open files grows until no more can be opened",
     ),
     KnownBug(
+        issue="KAFKA-9739",
+        affected=ReleaseRange((2, 1), (2, 6)),
+        applies_to="topology.optimization=all passed to StreamsBuilder#build",
+        symptom='members do not start: StreamsException "Found a null keyChangingChild node", for some merges '
+        "after a new key",
+    ),
+    KnownBug(
         issue="KAFKA-9891",
         affected=ReleaseRange((2, 3), (2, 6), ((2, 5, 1),)),
         severity=Severity.LOSES,
         about=HazardSubject.STORES,
         applies_to="exactly-once processing with standbys",
         symptom="a store can have what was not committed after its task has moved",
+    ),
+    KnownBug(
+        issue="KAFKA-10049",
+        affected=ReleaseRange((2, 4, 1), (2, 6), ((2, 5, 1),)),
+        applies_to="foreign-key joins with default serdes",
+        symptom="members fail with ClassCastException or StreamsException when a key is serialized",
     ),
     KnownBug(
         issue="KAFKA-10134",
@@ -296,6 +329,13 @@ KNOWN_BUGS: Final = (
         symptom="a task is restored again and again: OffsetOutOfRangeException without end",
     ),
     KnownBug(
+        issue="KAFKA-12190",
+        affected=ReleaseRange((2, 6, 1), (2, 8), ((2, 6, 2), (2, 7, 1))),
+        about=HazardSubject.STORES,
+        applies_to="stores on Windows, or on other file systems without POSIX permissions",
+        symptom="members do not start: UnsupportedOperationException, because permissions are set",
+    ),
+    KnownBug(
         issue="KAFKA-12323",
         affected=ReleaseRange((2, 7), (2, 7, 1)),
         severity=Severity.LOSES,
@@ -311,6 +351,20 @@ KNOWN_BUGS: Final = (
         "results are missing",
     ),
     KnownBug(
+        issue="KAFKA-12951",
+        affected=ReleaseRange((2, 7), (3, 0), ((2, 7, 2), (2, 8, 1))),
+        about=HazardSubject.STORES,
+        applies_to="global tables of topics that are written in transactions",
+        symptom="members do not start: the restoration does not end at the marker of a transaction",
+    ),
+    KnownBug(
+        issue="KAFKA-13096",
+        affected=ReleaseRange((2, 8), (3, 0), ((2, 8, 1),)),
+        severity=Severity.CHANGES,
+        applies_to="queries, and threads that are added or replaced",
+        symptom="stores of the new thread are not found",
+    ),
+    KnownBug(
         issue="KAFKA-13600",
         affected=ReleaseRange((2, 6), (3, 2)),
         severity=Severity.WAITS,
@@ -319,12 +373,33 @@ KNOWN_BUGS: Final = (
         symptom="tasks move to processes that have nothing of them, and are restored from the beginning",
     ),
     KnownBug(
+        issue="KAFKA-14128",
+        affected=ReleaseRange((2, 8), (3, 5), ((3, 4, 1),)),
+        about=HazardSubject.BROKERS,
+        applies_to="brokers that answer late while a group rebalances",
+        symptom="a thread ends with TimeoutException while it looks at internal topics",
+    ),
+    KnownBug(
         issue="KAFKA-14172",
         affected=ReleaseRange((2, 6), (3, 5), ((3, 4, 1),)),
         severity=Severity.LOSES,
         about=HazardSubject.STORES,
         applies_to="standbys with cached stores",
         symptom="a standby that becomes active again reads its old cache: results are wrong",
+    ),
+    KnownBug(
+        issue="KAFKA-14278",
+        affected=ReleaseRange((2, 8), (3, 6)),
+        about=HazardSubject.MEMBERSHIP,
+        applies_to="exactly-once processing",
+        symptom="a producer that a broker has fenced can report a fatal error (InvalidProducerEpochException, "
+        "InvalidTxnStateException): its thread ends instead of giving up its tasks",
+    ),
+    KnownBug(
+        issue="KAFKA-14294",
+        affected=ReleaseRange((2, 6), (3, 4)),
+        applies_to="exactly-once processing with punctuators that write while no records come",
+        symptom="their transaction is not committed until it times out, and the producer is fenced",
     ),
     KnownBug(
         issue="KAFKA-14382",
