@@ -196,8 +196,10 @@ _CHANGES: Final[tuple[tuple[tuple[int, ...], Mapping[str, Any]], ...]] = (
     ((3, 6), {"rack_strategies": ("min_traffic",)}),
     ((3, 6, 2), {"accepts": ("3.5",)}),  # KAFKA-16139: missing in 3.6.0 and 3.6.1
     ((3, 7), {"rack_strategies": ("min_traffic", "balance_subtopology"), "accepts": ("3.6",)}),
-    ((3, 8), {"rule_set": "today", "accepts": ("3.7",)}),
+    # KAFKA-16824; 3.9.1 and 3.9.2 went back to the reader of 3.7.
+    ((3, 8), {"rule_set": "today", "end_point_format": EndPointFormat.SCHEME, "accepts": ("3.7",)}),
     ((3, 9), {"accepts": ("3.8",)}),
+    ((3, 9, 1), {"end_point_format": EndPointFormat.ANY_PREFIX}),
     # KAFKA-18839
     (
         (4, 0),

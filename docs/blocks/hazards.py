@@ -1,27 +1,75 @@
-"""The hazards of upgrades beyond the metadata of a group."""
+"""The hazards of upgrades beyond the metadata of a group, and the guides' entries and known bugs that they answer."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Final
 
-from blocks.markdown import table
-from upgrade.hazards import HAZARDS
+from blocks.markdown import NOT_THERE, table
+from upgrade.hazards import HAZARDS, KNOWN_BUGS, Guide, Rule, Severity, guide_entries
 
 
 def hazards() -> str:
     """List every row of the table."""
-    head = ("about", "from", "to", "applies to", "symptom", "remedy", "source", "evidence")
+    head = ("name", "severity", "from", "to", "applies to", "symptom", "remedy", "source", "evidence")
     return table(
         head,
         (
             (
-                *(row.about.value, row.origins, row.targets, row.applies_to, row.words, row.remedy, row.source),
-                row.evidence,
+                *(f"`{row.name}`", row.severity.value, row.origins, row.targets, row.applies_to, row.words),
+                *(row.remedy, row.source, row.evidence),
             )
             for row in HAZARDS
         ),
     )
 
 
-BLOCKS: Final[Mapping[str, Callable[[], str]]] = {"hazards": hazards}
+def severities() -> str:
+    """Count the rows of each severity."""
+    number = {each: sum(row.severity is each for row in HAZARDS) for each in Severity}
+    return table(("severity", "rows"), ((each.value, number[each]) for each in Severity))
+
+
+def entries(guide: Guide) -> str:
+    """List the entries of a guide."""
+    rows = (each for each in guide_entries() if each.guide is guide)
+    return table(
+        ("release", "entry", "answered by"),
+        ((each.release, each.summary, _answer(each.rows, each.reason)) for each in rows),
+    )
+
+
+def known_bugs() -> str:
+    """List every known bug with the releases that have it."""
+    return table(
+        ("issue", "releases", "what happens", "answered by"),
+        (
+            (
+                bug.issue,
+                bug.affected,
+                bug.symptom,
+                _answer([*bug.rows, *(row.name for row in bug.hazards())], bug.reason),
+            )
+            for bug in KNOWN_BUGS
+        ),
+    )
+
+
+def rules() -> str:
+    """List what answers entries besides hazards."""
+    return table(("rule", "where it is"), ((f"`{rule.label}`", f"`{rule.value}`") for rule in Rule))
+
+
+def _answer(rows: Iterable[str], reason: str) -> str:
+    return ", ".join(f"`{name}`" for name in rows) or f"{NOT_THERE} ({reason})"
+
+
+BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
+    "hazards": hazards,
+    "severities": severities,
+    "guide entries of streams": partial(entries, Guide.STREAMS),
+    "guide entries of upgrade": partial(entries, Guide.UPGRADE),
+    "known bugs": known_bugs,
+    "rules of guide entries": rules,
+}

@@ -86,8 +86,8 @@ def advise_between(
 
 
 _LINE: Final = (
-    "{line} is taken for its newest release, {newest}; the plan from {others} is another one: name the release that "
-    "runs"
+    "{line} is taken for its newest release, {newest}; from {others} the plan or its hazards differ: name the release "
+    "that runs"
 )
 
 

@@ -56,10 +56,11 @@ class ReleaseRange:
     def __contains__(self, release: Release) -> bool:
         """Whether a release of Kafka is one of these; our own are none of Kafka's."""
         number = release.known_number
-        if release.kafka_name is None:
-            return False
-        between = self.since <= number and (not self.before or number < self.before)
-        return between != any(port[:-1] == number[: len(port) - 1] and port <= number for port in self.backports)
+        ported = any(port[:-1] == number[: len(port) - 1] and port <= number for port in self.backports)
+        return release.kafka_name is not None and self._is_between(number) != ported
+
+    def _is_between(self, number: tuple[int, ...]) -> bool:
+        return self.since <= number and (not self.before or number < self.before)
 
     def __str__(self) -> str:
         """Name the limits.
@@ -67,20 +68,27 @@ class ReleaseRange:
         >>> print(ReleaseRange(before=(4, 0)), ReleaseRange((4, 0)), ReleaseRange((4, 1), (4, 1, 1)), sep=", ")
         before 4.0, 4.0 and later, 4.1 to before 4.1.1
         >>> print(ReleaseRange((2, 8), backports=((2, 6, 2), (2, 7, 1))))
-        2.8 and later, and of their lines 2.6.2, 2.7.1 and later
-        >>> print(ReleaseRange(before=(2, 8), backports=((2, 6, 2), (2, 7, 1))))
-        before 2.8, but of their lines not 2.6.2, 2.7.1 and later
+        2.8 and later, also 2.6.2 and later of 2.6, 2.7.1 and later of 2.7
+        >>> print(ReleaseRange(before=(2, 8), backports=((2, 7, 1),)))
+        before 2.8, not 2.7.1 and later of 2.7
         """
-        since, before = (".".join(map(str, number)) for number in (self.since, self.before))
+        since, before = (_name(number) for number in (self.since, self.before))
         if self.since and self.before:
             limits = f"{since} to before {before}"
         else:
             limits = f"{since} and later" if since else f"before {before}" if before else "any"
-        if not self.backports:
-            return limits
-        ports = ", ".join(".".join(map(str, port)) for port in self.backports)
-        outside = all(port < self.since for port in self.backports)
-        return f"{limits}, {'and of their lines' if outside else 'but of their lines not'} {ports} and later"
+        ported = {"also": [each for each in self.backports if not self._is_between(each)]}
+        ported["not"] = [each for each in self.backports if each not in ported["also"]]
+        words = (
+            f", {word} {', '.join(f'{_name(each)} and later of {_name(each[:-1])}' for each in found)}"
+            for word, found in ported.items()
+            if found
+        )
+        return limits + "".join(words)
+
+
+def _name(number: tuple[int, ...]) -> str:
+    return ".".join(map(str, number))
 
 
 @frozen(kw_only=True)
@@ -104,6 +112,8 @@ class Hazard:
     """The releases whose jars showed it; empty: it was not run."""
     mixed_only: bool = False
     """Only a rolling bounce meets it, in which members of both releases are in the group."""
+    new_only: bool = False
+    """An upgrade from one of ``targets`` to another does not meet it: the older release is no better."""
     detail: str = ""
     """What sets the row apart from others with the same symptom and remedy."""
     others: tuple[Hazard, ...] = ()
@@ -111,7 +121,7 @@ class Hazard:
 
     def concerns(self, origin: Release, target: Release) -> bool:
         """Whether an upgrade from one release to the other meets it."""
-        return origin in self.origins and target in self.targets
+        return origin in self.origins and target in self.targets and not (self.new_only and origin in self.targets)
 
     @property
     def rows(self) -> tuple[Hazard, ...]:
@@ -170,7 +180,7 @@ class Hazard:
 
 
 def order_hazards(hazards: Iterable[Hazard]) -> tuple[Hazard, ...]:
-    """Return the hazards of a plan: the most severe first, and those that repeat as one.
+    """Return the hazards of a plan: the most severe first, of these what was seen, and those that repeat as one.
 
     Two rows repeat if they differ in their details, sources and releases only. What was seen is not mixed with what was
     only read.
@@ -180,7 +190,7 @@ def order_hazards(hazards: Iterable[Hazard]) -> tuple[Hazard, ...]:
         same = (row.about, row.severity, row.applies_to, row.symptom, row.remedy, bool(row.seen))
         found.setdefault(same, []).append(row)
     merged = [evolve(first, others=tuple(others)) for first, *others in found.values()]
-    return tuple(sorted(merged, key=lambda each: _SEVERITY[each.severity]))
+    return tuple(sorted(merged, key=lambda each: (_SEVERITY[each.severity], not each.seen)))
 
 
 def count_by_severity(hazards: Iterable[Hazard]) -> dict[str, int]:

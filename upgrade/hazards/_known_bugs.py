@@ -25,6 +25,8 @@ class KnownBug:
     """The applications that meet it in a release that has it; empty if it makes no hazard of its own."""
     about: HazardSubject = HazardSubject.CODE
     severity: Severity = Severity.STOPS
+    new_only: bool = False
+    """It has nothing to do with upgrades, so only one from a release without it names it."""
     rows: tuple[str, ...] = ()
     """The hazards and rules that have it besides its own hazard."""
     reason: str = ""
@@ -42,6 +44,7 @@ class KnownBug:
                 symptom=self.symptom,
                 remedy=f"take {_fixed_in(self.affected)}",
                 source=self.issue,
+                new_only=self.new_only,
             )
 
 
@@ -51,11 +54,87 @@ def _fixed_in(affected: ReleaseRange) -> str:
     >>> _fixed_in(ReleaseRange((3, 3), (3, 7), ((3, 5, 2), (3, 6, 1))))
     '3.5.2, 3.6.1, 3.7 or later'
     """
-    fixed = [*affected.backports, affected.before]
-    return f"{', '.join('.'.join(map(str, each)) for each in fixed)} or later"
+    return f"{', '.join('.'.join(map(str, each)) for each in (*affected.backports, affected.before))} or later"
 
 
 KNOWN_BUGS: Final = (
+    # -- answered by the rules of version probing, by record formats or by other hazards
+    KnownBug(
+        issue="KAFKA-6054",
+        affected=ReleaseRange((0, 10, 1), (2, 0), ((0, 10, 2, 2), (0, 11, 0, 3), (1, 0, 2), (1, 1, 1))),
+        symptom="0.10.0 cannot be rolled to it",
+        rows=("upgrade-from",),
+    ),
+    KnownBug(
+        issue="KAFKA-8649",
+        affected=ReleaseRange((2, 0), (2, 4), ((2, 2, 2), (2, 3, 1))),
+        symptom="a leader answers with its own version, which members may not have",
+        rows=("overshot-versions",),
+    ),
+    KnownBug(
+        issue="KAFKA-13769",
+        affected=ReleaseRange((2, 4), (3, 3)),
+        symptom="foreign-key joins do not know the partitions of their results",
+        rows=("foreign-key-joins",),
+    ),
+    KnownBug(
+        issue="KAFKA-14646",
+        affected=ReleaseRange((3, 3), (3, 4)),
+        symptom="foreign-key joins do not read what other releases write",
+        rows=("foreign-key-joins", "kafka-14646-messages"),
+    ),
+    KnownBug(
+        issue="KAFKA-16139",
+        affected=ReleaseRange((3, 6), (3, 6, 2)),
+        symptom="upgrade.from=3.5 is not accepted",
+        rows=("upgrade-from",),
+    ),
+    KnownBug(
+        issue="KAFKA-9335",
+        affected=ReleaseRange((2, 4), (2, 4, 1)),
+        symptom="repartition topics that feed each other get a wrong number of partitions",
+        rows=("release-bugs",),
+    ),
+    KnownBug(
+        issue="KAFKA-10455",
+        affected=ReleaseRange((2, 6), (2, 6, 1)),
+        symptom="a follow-up rebalance can get lost",
+        rows=("release-notes",),
+    ),
+    KnownBug(
+        issue="KAFKA-10716",
+        affected=ReleaseRange(before=(2, 8), backports=((2, 6, 2), (2, 7, 1))),
+        symptom="a restarted process has another id, so its tasks can move",
+        rows=("kept-process-ids",),
+    ),
+    KnownBug(
+        issue="KAFKA-10173",
+        affected=ReleaseRange((2, 3), (2, 5, 1)),
+        symptom="changelogs of suppress are misread",
+        rows=("suppress-changelog-of-2.3-misread", "suppress-changelog-between-2.3-and-2.4"),
+    ),
+    KnownBug(
+        issue="KAFKA-10336",
+        affected=ReleaseRange((2, 1), (2, 5, 1)),
+        symptom="changelogs of suppress of newer releases are not read",
+        rows=(
+            "suppress-changelog-of-2.5.1",
+            "suppress-changelog-rolling-to-2.5.1",
+            "suppress-changelog-of-2.3",
+        ),
+    ),
+    KnownBug(
+        issue="KAFKA-15353",
+        affected=ReleaseRange((3, 5), (3, 5, 2)),
+        symptom="brokers lose in-sync replicas while they are bounced",
+        rows=("broker-notes",),
+    ),
+    KnownBug(
+        issue="KAFKA-19668",
+        affected=ReleaseRange((3, 3), (4, 2), ((4, 0, 1), (4, 1, 1))),
+        symptom="processValues is not treated as an operator that changes values",
+        rows=("process-values-rewritten",),
+    ),
     KnownBug(
         issue="KAFKA-19748",
         affected=ReleaseRange((4, 1), (4, 1, 1)),
@@ -63,9 +142,384 @@ KNOWN_BUGS: Final = (
         rows=("leak-of-4.1.0",),
     ),
     KnownBug(
+        issue="KAFKA-20254",
+        affected=ReleaseRange((4, 2), (4, 2, 1)),
+        symptom="brokers cannot load a classic group that became a streams group",
+        rows=("streams-groups-of-4.2.0",),
+    ),
+    KnownBug(
         issue="KAFKA-20616",
         affected=ReleaseRange((4, 3), (4, 3, 1)),
         symptom="memory outside the heap is not freed when tasks are closed",
         rows=("leak-of-4.3.0",),
+    ),
+    # -- bugs of the release to which an upgrade leads
+    KnownBug(
+        issue="KAFKA-6269",
+        affected=ReleaseRange((1, 0), (1, 0, 1)),
+        about=HazardSubject.STORES,
+        applies_to="tables read from topics",
+        symptom="a member fails while it restores such a table after a rebalance",
+    ),
+    KnownBug(
+        issue="KAFKA-6782",
+        affected=ReleaseRange((0, 11), (2, 0), ((1, 0, 2), (1, 1, 1))),
+        about=HazardSubject.STORES,
+        applies_to="global tables of topics that are written in transactions",
+        symptom="members do not start: the restoration waits for an offset that never comes",
+    ),
+    KnownBug(
+        issue="KAFKA-7021",
+        affected=ReleaseRange((1, 0), (2, 0), ((1, 0, 2), (1, 1, 1))),
+        severity=Severity.LOSES,
+        about=HazardSubject.STORES,
+        applies_to="tables read from topics",
+        symptom="their checkpoints have offsets of another topic, so a restored table can lack rows",
+    ),
+    KnownBug(
+        issue="KAFKA-7190",
+        affected=ReleaseRange((1, 1), (2, 3)),
+        about=HazardSubject.CHANGELOGS,
+        applies_to="repartition topics with little traffic, and brokers before 2.4",
+        symptom="records are deleted so early that brokers forget their producer: UnknownProducerIdException, with "
+        "which threads of exactly-once processing end",
+    ),
+    KnownBug(
+        issue="KAFKA-7192",
+        affected=ReleaseRange((0, 11), (2, 1), ((2, 0, 1),)),
+        severity=Severity.LOSES,
+        about=HazardSubject.STORES,
+        applies_to="exactly-once processing with stores",
+        symptom="a member that was killed keeps in its stores what was not committed, so records count twice",
+    ),
+    KnownBug(
+        issue="KAFKA-7443",
+        affected=ReleaseRange((1, 1), (2, 2), ((2, 1, 1),)),
+        about=HazardSubject.STORES,
+        applies_to="stores whose checkpoint is older than what their changelog still has",
+        symptom="a task fails with OffsetOutOfRangeException while it is restored",
+    ),
+    KnownBug(
+        issue="KAFKA-7895",
+        affected=ReleaseRange((2, 1), (2, 2)),
+        severity=Severity.LOSES,
+        applies_to="suppress() until a window closes",
+        symptom="a window can have several final results",
+    ),
+    KnownBug(
+        issue="KAFKA-8187",
+        affected=ReleaseRange((2, 0), (2, 3), ((2, 2, 2),)),
+        severity=Severity.LOSES,
+        about=HazardSubject.STORES,
+        applies_to="standbys, and several threads in a process",
+        symptom="a store can lack records after its task has moved several times",
+    ),
+    KnownBug(
+        issue="KAFKA-8199",
+        affected=ReleaseRange((2, 1), (2, 3)),
+        applies_to="groupBy() or a join after suppress()",
+        symptom="members fail with ClassCastException",
+    ),
+    KnownBug(
+        issue="KAFKA-8204",
+        affected=ReleaseRange((2, 1), (2, 3), ((2, 2, 1),)),
+        severity=Severity.LOSES,
+        about=HazardSubject.STORES,
+        applies_to="suppress() after a cached store",
+        symptom="stores are flushed in the wrong order: results of the last moment before a failure are lost",
+    ),
+    KnownBug(
+        issue="KAFKA-8323",
+        affected=ReleaseRange((2, 2), (2, 2, 1)),
+        about=HazardSubject.MEMORY,
+        applies_to="stores on disk (RocksDB)",
+        symptom="memory outside the heap grows with every store that is closed",
+    ),
+    KnownBug(
+        issue="KAFKA-8615",
+        affected=ReleaseRange((2, 1), (2, 4), ((2, 2, 2), (2, 3, 1))),
+        severity=Severity.LOSES,
+        applies_to="a TimestampExtractor that uses the time of the partition",
+        symptom="it gets a wrong time of the partition",
+    ),
+    KnownBug(
+        issue="KAFKA-8637",
+        affected=ReleaseRange((2, 1), (2, 4), ((2, 2, 2), (2, 3, 1))),
+        about=HazardSubject.MEMORY,
+        applies_to="stores on disk (RocksDB)",
+        symptom="memory outside the heap grows with every batch of writes",
+    ),
+    KnownBug(
+        issue="KAFKA-9073",
+        affected=ReleaseRange((2, 3), (2, 4)),
+        about=HazardSubject.MEMBERSHIP,
+        applies_to="members whose thread loses a partition while it resets its offset",
+        symptom='the thread ends with IllegalStateException "No current assignment for partition", and the member '
+        "stays REBALANCING",
+    ),
+    KnownBug(
+        issue="KAFKA-9298",
+        affected=ReleaseRange((2, 1), (2, 6), ((2, 5, 1),)),
+        applies_to="a mapped stream that is used by several joins",
+        symptom="members do not start: TopologyException, because two repartition topics have one name",
+    ),
+    KnownBug(
+        issue="KAFKA-9500",
+        affected=ReleaseRange((2, 4), (2, 4, 1)),
+        applies_to="foreign-key joins",
+        symptom="members do not start: TopologyException, if the result is used by a further operator",
+    ),
+    KnownBug(
+        issue="KAFKA-9517",
+        affected=ReleaseRange((2, 4), (2, 4, 1)),
+        applies_to="foreign-key joins that are not materialized",
+        symptom="further joins of their result fail with NullPointerException",
+    ),
+    KnownBug(
+        issue="KAFKA-9603",
+        affected=ReleaseRange((2, 3), (2, 6), ((2, 5, 1),)),
+        about=HazardSubject.MEMORY,
+        applies_to="standbys of windowed stores",
+        symptom="the number of open files grows until no more can be opened",
+    ),
+    KnownBug(
+        issue="KAFKA-9739",
+        affected=ReleaseRange((2, 1), (2, 6)),
+        applies_to="topology.optimization=all passed to StreamsBuilder#build",
+        symptom='members do not start: StreamsException "Found a null keyChangingChild node", for some merges '
+        "after a new key",
+    ),
+    KnownBug(
+        issue="KAFKA-9891",
+        affected=ReleaseRange((2, 3), (2, 6), ((2, 5, 1),)),
+        severity=Severity.LOSES,
+        about=HazardSubject.STORES,
+        applies_to="exactly-once processing with standbys",
+        symptom="a store can have what was not committed after its task has moved",
+    ),
+    KnownBug(
+        issue="KAFKA-10049",
+        affected=ReleaseRange((2, 4, 1), (2, 6), ((2, 5, 1),)),
+        applies_to="foreign-key joins with default serdes",
+        symptom="members fail with ClassCastException or StreamsException when a key is serialized",
+    ),
+    KnownBug(
+        issue="KAFKA-10134",
+        affected=ReleaseRange((2, 5), (2, 7), ((2, 6, 1),)),
+        about=HazardSubject.MEMBERSHIP,
+        severity=Severity.WAITS,
+        applies_to="all members",
+        symptom="while a group rebalances, a consumer polls without a pause: it takes a whole processor, and can miss "
+        "its heartbeats",
+    ),
+    KnownBug(
+        issue="KAFKA-10362",
+        affected=ReleaseRange((2, 6), (2, 7), ((2, 6, 2),)),
+        severity=Severity.LOSES,
+        about=HazardSubject.STORES,
+        applies_to="exactly-once processing with stores",
+        symptom="a checkpoint of before stays when a task is resumed, so that a killed member trusts what was not "
+        "committed",
+    ),
+    KnownBug(
+        issue="KAFKA-10664",
+        affected=ReleaseRange((2, 6), (2, 6, 1)),
+        about=HazardSubject.STORES,
+        applies_to="stores whose changelogs are deleted from or truncated",
+        symptom="a task is restored again and again: OffsetOutOfRangeException without end",
+    ),
+    KnownBug(
+        issue="KAFKA-12190",
+        affected=ReleaseRange((2, 6, 1), (2, 8), ((2, 6, 2), (2, 7, 1))),
+        about=HazardSubject.STORES,
+        applies_to="stores on Windows, or on other file systems without POSIX permissions",
+        symptom="members do not start: UnsupportedOperationException, because permissions are set",
+    ),
+    KnownBug(
+        issue="KAFKA-12323",
+        affected=ReleaseRange((2, 7), (2, 7, 1)),
+        severity=Severity.LOSES,
+        applies_to="records forwarded by punctuators",
+        symptom="they have the timestamp 0, so windows and retention drop them",
+    ),
+    KnownBug(
+        issue="KAFKA-12508",
+        affected=ReleaseRange((2, 6), (2, 8), ((2, 6, 2), (2, 7, 1))),
+        severity=Severity.LOSES,
+        applies_to="tables read from topics",
+        symptom="an update whose value is the same is not forwarded, also when it is read again after a failure: "
+        "results are missing",
+    ),
+    KnownBug(
+        issue="KAFKA-12951",
+        affected=ReleaseRange((2, 7), (3, 0), ((2, 7, 2), (2, 8, 1))),
+        about=HazardSubject.STORES,
+        applies_to="global tables of topics that are written in transactions",
+        symptom="members do not start: the restoration does not end at the marker of a transaction",
+    ),
+    KnownBug(
+        issue="KAFKA-13096",
+        affected=ReleaseRange((2, 8), (3, 0), ((2, 8, 1),)),
+        severity=Severity.CHANGES,
+        applies_to="queries, and threads that are added or replaced",
+        symptom="stores of the new thread are not found",
+    ),
+    KnownBug(
+        issue="KAFKA-13600",
+        affected=ReleaseRange((2, 6), (3, 2)),
+        severity=Severity.WAITS,
+        about=HazardSubject.MEMBERSHIP,
+        applies_to="stateful tasks, when no process has caught up",
+        symptom="tasks move to processes that have nothing of them, and are restored from the beginning",
+    ),
+    KnownBug(
+        issue="KAFKA-14128",
+        affected=ReleaseRange((2, 8), (3, 5), ((3, 4, 1),)),
+        about=HazardSubject.BROKERS,
+        applies_to="brokers that answer late while a group rebalances",
+        symptom="a thread ends with TimeoutException while it looks at internal topics",
+    ),
+    KnownBug(
+        issue="KAFKA-14172",
+        affected=ReleaseRange((2, 6), (3, 5), ((3, 4, 1),)),
+        severity=Severity.LOSES,
+        about=HazardSubject.STORES,
+        applies_to="standbys with cached stores",
+        symptom="a standby that becomes active again reads its old cache: results are wrong",
+    ),
+    KnownBug(
+        issue="KAFKA-14278",
+        affected=ReleaseRange((2, 8), (3, 6)),
+        about=HazardSubject.MEMBERSHIP,
+        applies_to="exactly-once processing",
+        symptom="a producer that a broker has fenced can report a fatal error (InvalidProducerEpochException, "
+        "InvalidTxnStateException): its thread ends instead of giving up its tasks",
+    ),
+    KnownBug(
+        issue="KAFKA-14294",
+        affected=ReleaseRange((2, 6), (3, 4)),
+        applies_to="exactly-once processing with punctuators that write while no records come",
+        symptom="their transaction is not committed until it times out, and the producer is fenced",
+    ),
+    KnownBug(
+        issue="KAFKA-14382",
+        affected=ReleaseRange((3, 0), (3, 4), ((3, 3, 2),)),
+        about=HazardSubject.MEMBERSHIP,
+        applies_to="groups that rebalance often",
+        symptom="a thread that processes during a rebalance can miss it: its tasks have no owner until the next one",
+    ),
+    KnownBug(
+        issue="KAFKA-14864",
+        affected=ReleaseRange((3, 3), (3, 5), ((3, 4, 1),)),
+        about=HazardSubject.MEMORY,
+        applies_to="windows that emit when they close",
+        symptom="memory outside the heap grows with every emit",
+    ),
+    KnownBug(
+        issue="KAFKA-15053",
+        affected=ReleaseRange((3, 3), (3, 6), ((3, 5, 1),)),
+        about=HazardSubject.CONFIGURATION,
+        applies_to="security.protocol in small letters",
+        symptom="members do not start: ConfigException",
+    ),
+    KnownBug(
+        issue="KAFKA-15417",
+        affected=ReleaseRange((3, 2), (3, 8)),
+        severity=Severity.LOSES,
+        applies_to="left and outer joins of streams with unequal windows",
+        symptom="results without a partner are missing or late",
+    ),
+    KnownBug(
+        issue="KAFKA-15571",
+        affected=ReleaseRange((3, 5), (3, 7), ((3, 5, 2), (3, 6, 1))),
+        symptom="StateRestoreListener#onRestoreSuspended is not called",
+        reason="a callback for monitoring",
+    ),
+    KnownBug(
+        issue="KAFKA-15602",
+        affected=ReleaseRange((3, 4), (3, 7), ((3, 5, 2), (3, 6, 1))),
+        severity=Severity.LOSES,
+        applies_to="ByteBufferSerializer",
+        symptom="it writes other bytes than before for a buffer whose position is not 0: records are corrupt",
+    ),
+    KnownBug(
+        issue="KAFKA-16017",
+        affected=ReleaseRange((2, 6), (3, 7), ((3, 6, 2),)),
+        severity=Severity.LOSES,
+        about=HazardSubject.STORES,
+        applies_to="exactly-once processing with stores",
+        symptom="a task that is closed while it is restored after TaskCorruptedException checkpoints the end of its "
+        "changelogs: its stores lack records from then on",
+    ),
+    KnownBug(
+        issue="KAFKA-16025",
+        affected=ReleaseRange((3, 4), (3, 8), ((3, 7, 1),)),
+        about=HazardSubject.STORES,
+        applies_to="stores on disk (RocksDB)",
+        symptom="a rebalance during the clean-up of a state directory can leave its lock: the task never starts there",
+    ),
+    KnownBug(
+        issue="KAFKA-16055",
+        affected=ReleaseRange((0, 10, 1), (3, 8)),
+        symptom="stores that are queried while tasks move can be missed",
+        reason="queries of one moment; the next one finds them",
+    ),
+    KnownBug(
+        issue="KAFKA-17635",
+        affected=ReleaseRange((3, 6), (3, 9, 1), ((3, 7, 2),)),
+        severity=Severity.LOSES,
+        about=HazardSubject.CHANGELOGS,
+        applies_to="exactly-once processing with repartition topics",
+        symptom="after a producer is fenced, records that are not committed yet are deleted from repartition topics",
+    ),
+    KnownBug(
+        issue="KAFKA-18943",
+        affected=ReleaseRange((2, 6), (4, 0), ((3, 9, 1),)),
+        severity=Severity.LOSES,
+        about=HazardSubject.MEMBERSHIP,
+        applies_to="exactly_once_v2 or exactly_once_beta, and tasks that move",
+        symptom="when tasks are revoked, a transaction can be committed without the offsets of all its tasks: records "
+        "are processed twice",
+    ),
+    KnownBug(
+        issue="KAFKA-19012",
+        affected=ReleaseRange((2, 8), (4, 2), ((3, 9, 2), (4, 0, 2), (4, 1, 2))),
+        severity=Severity.LOSES,
+        new_only=True,
+        applies_to="producers whose batches expire while a broker disconnects",
+        symptom="rarely, a record ends up in another topic",
+    ),
+    KnownBug(
+        issue="KAFKA-19479",
+        affected=ReleaseRange((0, 11), (4, 2), ((4, 1, 1),)),
+        severity=Severity.LOSES,
+        new_only=True,
+        applies_to="at-least-once processing, and batches that brokers refuse as too large",
+        symptom="records of such a batch are lost although their offsets are committed",
+    ),
+    KnownBug(
+        issue="KAFKA-19994",
+        affected=ReleaseRange((3, 8), (4, 2), ((3, 9, 2), (4, 0, 2), (4, 1, 2))),
+        about=HazardSubject.STORES,
+        applies_to="tasks that meet task.timeout.ms",
+        symptom="further tasks of the thread are not closed: their directories stay locked, and no other thread can "
+        "take them",
+    ),
+    KnownBug(
+        issue="KAFKA-20663",
+        affected=ReleaseRange((4, 3), (4, 3, 1)),
+        severity=Severity.WAITS,
+        about=HazardSubject.STORES,
+        applies_to="stores on disk (RocksDB) that are there at start",
+        symptom="they stay locked and are not closed with the member: their offsets on disk are old, and stores are "
+        "restored",
+    ),
+    KnownBug(
+        issue="KAFKA-20685",
+        affected=ReleaseRange((3, 8), (4, 3), ((4, 2, 2),)),
+        severity=Severity.LOSES,
+        about=HazardSubject.STORES,
+        applies_to="exactly-once processing with stores",
+        symptom="a checkpoint of the restoration stays, so that a killed member trusts what was not committed",
     ),
 )

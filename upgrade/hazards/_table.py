@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from upgrade.hazards._guide_hazards import GUIDE_HAZARDS
 from upgrade.hazards._hazard import Hazard, HazardSubject, ReleaseRange, Severity
 from upgrade.hazards._known_bugs import KNOWN_BUGS
 from upgrade.hazards._stores import STORE_FORMATS
@@ -193,8 +194,7 @@ _REST: Final = (
         applies_to="code that calls what was deprecated up to 3.5: KStream#through, branch, transform, the old "
         "Processor API",
         symptom="NoSuchMethodError or NoClassDefFoundError if it is not compiled again, else errors of the compiler",
-        remedy="compile against 3.9 without deprecation warnings first; transformValues to processValues is not safe "
-        "before 4.0.1 with merged repartition topics (KAFKA-19668)",
+        remedy="compile against 3.9 without deprecation warnings first",
         source="KAFKA-12822, upgrade guide of 4.0",
     ),
     Hazard(
@@ -372,6 +372,7 @@ HAZARDS: Final = tuple(
             *_CHANGELOGS,
             *_CONFIGURATION,
             *_REST,
+            *GUIDE_HAZARDS,
             *(hazard for each in KNOWN_BUGS for hazard in each.hazards()),
         ),
         key=lambda hazard: _ORDER[hazard.about],

@@ -15,7 +15,7 @@ from assignor.formats.text import count, wrap_lines
 from upgrade import Advice, Plan, Upgrade
 from upgrade.brokers.protocol_versions import MetadataMode
 from upgrade.brokers.steps import BrokerAdvice, BrokerStep
-from upgrade.hazards import CheckedScope, Hazard, Severity, WayBack
+from upgrade.hazards import CheckedScope, Hazard, Severity, WayBack, count_by_severity
 from upgrade.planner import PlanStep
 from upgrade.streams_protocol import MigrationStep
 from upgrade.verdict import TopologyFeature, Verdict
@@ -112,7 +112,7 @@ def broker_plan_lines(advice: BrokerAdvice, view: View) -> Iterator[str]:
 def hazard_lines(hazards: Sequence[Hazard], view: View, others: Iterable[str] = ()) -> Iterator[str]:
     """Write hazards, the most severe first: one line each, or all that is known of them.
 
-    If they do not fit on a screen with the other lines of the plan, the last line counts the least severe.
+    If they do not fit on a screen with the other lines of the plan, the last line counts those that are left out.
     """
     seen = sum(bool(each.seen) for each in hazards)
     more = "" if view.verbose else "; -v: what to do"
@@ -122,12 +122,18 @@ def hazard_lines(hazards: Sequence[Hazard], view: View, others: Iterable[str] = 
         return
     room = view.room_beside(others)
     fit = len(hazards) if room is None or len(hazards) + _FRAME <= room else max(room - _FRAME - 1, 1)
-    yield from (view.fact(f"- {hazard.brief}") for hazard in hazards[:fit])
-    if hidden := hazards[fit:]:
-        kinds = ", ".join(
-            f"{each.value} {number}" for each in Severity if (number := sum(row.severity is each for row in hidden))
-        )
-        yield f"- and {len(hidden)} more ({kinds}): -v"
+    kept = sorted(range(len(hazards)), key=lambda place: _KEPT[hazards[place].severity])[:fit]
+    yield from (view.fact(f"- {hazards[place].brief}") for place in sorted(kept))
+    if fit < len(hazards):
+        hidden = count_by_severity(hazards[place] for place in range(len(hazards)) if place not in kept)
+        kinds = ", ".join(f"{severity} {number}" for severity, number in hidden.items() if number)
+        yield f"- and {len(hazards) - fit} more ({kinds}): -v"
+
+
+_KEPT: Final = {
+    severity: place for place, severity in enumerate((Severity.LOSES, Severity.STOPS, Severity.WAITS, Severity.CHANGES))
+}
+"""What stays if not all fit: a member that stops is noticed, data that is lost is not."""
 
 
 def all_step_lines(steps: Iterable[PlanStep | BrokerStep], view: View) -> Iterator[str]:

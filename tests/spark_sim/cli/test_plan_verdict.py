@@ -25,7 +25,7 @@ def plain(*arguments):
 
 
 def test_the_first_line_has_the_verdict_and_its_conditions():
-    assert "2.0.0 to 2.0.1: safe: one rolling bounce, no configuration" == first_line("2.0.0", "2.0.1")
+    assert "2.0.1 to simulated-4: safe: one rolling bounce, no configuration" == first_line("2.0.1", "simulated-4")
     assert first_line("2.8", "3.9").startswith(
         "2.8.2 to 3.9.2: safe-if: one rolling bounce, no configuration, if the topology has no foreign-key joins and "
         "no repartitioned tables; else two rolling bounces, as below; "

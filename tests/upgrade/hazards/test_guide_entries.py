@@ -1,5 +1,6 @@
 """The list of the guides' entries and of known bugs is complete in itself: each has a row or a reason."""
 
+import pkgutil
 import re
 from collections import Counter
 
@@ -8,6 +9,7 @@ import pytest
 from upgrade import release_named
 from upgrade.hazards import HAZARDS, KNOWN_BUGS, Guide, ReleaseRange, Rule, entries_between, guide_entries
 from upgrade.releases import NEWEST_OF_LINE, RELEASES
+from upgrade.upgrade_from import line_number
 
 ENTRIES = guide_entries()
 LINES = [line for line, release in NEWEST_OF_LINE.items() if release.is_released]
@@ -27,7 +29,7 @@ def test_an_entry_names_only_rows_that_exist():
     assert [] == [(words(each), name) for each in ENTRIES for name in each.rows if name not in KNOWN]
 
 
-def test_an_entry_is_said_once():
+def test_an_entry_is_listed_once():
     assert [] == [entry for entry, times in Counter(map(words, ENTRIES)).items() if times > 1]
 
 
@@ -39,11 +41,28 @@ def test_an_entry_is_one_line_in_own_words():
         assert 10 < len(each.summary) < 160
 
 
+def test_every_line_has_entries_of_the_guide_of_brokers_and_clients():
+    assert [] == [line for line in LINES if not any(line == each.release for each in ENTRIES)]
+
+
 @pytest.mark.parametrize("guide", Guide)
 def test_the_entries_of_a_guide_are_in_the_order_of_releases(guide):
-    found = [release_named(each.release).number for each in ENTRIES if each.guide is guide]
+    found = [line_number(each.release) for each in ENTRIES if each.guide is guide]
 
     assert sorted(found) == found
+
+
+def test_every_hazard_is_named_by_an_entry_or_a_bug():
+    named = {name for each in (*ENTRIES, *KNOWN_BUGS) for name in each.rows}
+    own = {hazard.name for bug in KNOWN_BUGS for hazard in bug.hazards()}
+
+    assert set() == {row.name for row in HAZARDS} - named - own
+
+
+def test_every_rule_is_named_and_is_there():
+    assert {rule.label for rule in Rule} <= {name for each in (*ENTRIES, *KNOWN_BUGS) for name in each.rows}
+    for rule in Rule:
+        assert pkgutil.resolve_name(rule.value)
 
 
 @BUGS

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from tests.integration.kafka_jars import Unavailable, class_path, jvm
+from tests.upgrade.end_points import ask
+from upgrade import release_named
 from upgrade.hazards import HAZARDS, parse_subtopologies
 
 PROGRAM = Path(__file__).parents[1] / "java/Settings.java"
-SHARED_BUILDER = PROGRAM.with_name("SharedBuilder.java")
 SERVERS = ("host", "host:port", ":8080", "host:8080", "http://host:8080")
 GUARANTEES = [f"processing.guarantee={value}" for value in ("exactly_once", "exactly_once_beta", "exactly_once_v2")]
 SEEN = {row.name: row.seen for row in HAZARDS}
@@ -28,8 +29,21 @@ TESTED = {
     "java-11",
     "shared-store-builders",
     "separate-store-builders",
+    "self-joins-optimised",
     "application-server-checked",
+    "application-server-without-host",
+    "default-serdes-removed",
+    "replication-factor-of-brokers",
+    "dns-lookup-default",
+    "state-dir-of-2.8",
+    "transaction-timeout-10-s",
+    "in-flight-requests-refused",
+    "bootstrap-servers-with-blanks",
+    "internal-task-assignor-class",
 }
+CLIENTS = PROGRAM.with_name("Clients.java")
+TOO_MANY = "producer.max.in.flight.requests.per.connection=6"
+BLANKS = "bootstrap.servers=localhost:9092 localhost:9093"
 
 pytestmark = [pytest.mark.java, pytest.mark.slow]
 
@@ -49,6 +63,26 @@ def printed(release):
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert 0 == done.returncode, done.stdout + done.stderr
     return done.stdout.splitlines()
+
+
+@cache
+def of_clients(release):
+    """What a default, a class or a setting becomes in the clients of a member, by its name."""
+    guarantee = "exactly_once" if release_named(release).number < (4,) else "exactly_once_v2"
+    arguments = [guarantee, "client.dns.lookup=default", TOO_MANY, BLANKS]
+    command = [*jvm(jars(release), "128m", "off"), str(CLIENTS), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert 0 == done.returncode, done.stdout + done.stderr
+    names = [
+        *arguments[1:],
+        "streams replication.factor",
+        "streams state.dir",
+        "producer transaction.timeout.ms",
+        "serde",
+    ]
+    names.append("class StickyTaskAssignor")
+    lines = done.stdout.splitlines()
+    return {name: line.removeprefix(f"{name} ") for name in names for line in lines if line.startswith(f"{name} ")}
 
 
 def outcome(release, setting):
@@ -119,17 +153,25 @@ def test_classes_are_of_a_newer_java(row, before, after):
     assert (CLASS_OF_JAVA[before], CLASS_OF_JAVA[after]) == (java_of(old), java_of(new))
 
 
-def test_a_shared_store_builder_makes_one_subtopology():
-    def subtopologies(release):
-        command = [*jvm(jars(release), "128m", "off"), str(SHARED_BUILDER)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-        assert 0 == done.returncode, done.stdout + done.stderr
-        return parse_subtopologies(done.stdout)
+def described(release, program):
+    """The subtopologies that a program prints with the jars of a release."""
+    command = [*jvm(jars(release), "128m", "off"), str(PROGRAM.with_name(program))]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert 0 == done.returncode, done.stdout + done.stderr
+    return parse_subtopologies(done.stdout)
 
+
+def test_a_shared_store_builder_makes_one_subtopology():
     old, new = SEEN["shared-store-builders"]
 
     assert (new, old) == SEEN["separate-store-builders"]
-    assert (2, 1) == (len(subtopologies(old)), len(subtopologies(new)))
+    assert (2, 1) == tuple(len(described(release, "SharedBuilder.java")) for release in (old, new))
+
+
+def test_a_self_join_has_one_store():
+    numbers = [len(described(release, "SelfJoin.java")[0].stores) for release in SEEN["self-joins-optimised"]]
+
+    assert [2, 1] == numbers
 
 
 def test_application_server_is_checked():
@@ -139,3 +181,30 @@ def test_application_server_is_checked():
     for value in SERVERS:
         found = outcome(new, f"application.server={value}")
         assert found.startswith("OK" if value.endswith("host:8080") else f"ConfigException Invalid value {value} for")
+
+
+def test_application_server_has_a_host_after_a_scheme_only():
+    old, new = SEEN["application-server-without-host"]
+
+    assert [["host", 80]] == ask(old, ["user@host:80"])
+    assert ["refused"] == ask(new, ["user@host:80"])
+
+
+@pytest.mark.parametrize(
+    ("row", "what", "before", "after"),
+    [
+        ("default-serdes-removed", "serde", "OK", "ConfigException Please specify a key serde or set one through "),
+        ("replication-factor-of-brokers", "streams replication.factor", "1", "-1"),
+        ("dns-lookup-default", "client.dns.lookup=default", "OK", "ConfigException Invalid value default for "),
+        ("state-dir-of-2.8", "streams state.dir", "/tmp/kafka-streams", "/elsewhere/kafka-streams"),
+        ("transaction-timeout-10-s", "producer transaction.timeout.ms", "60000", "10000"),
+        ("in-flight-requests-refused", TOO_MANY, "OK", "ConfigException To use the idempotent producer, max.in.flight"),
+        ("bootstrap-servers-with-blanks", BLANKS, "OK", "ConfigException Invalid url in bootstrap.servers: "),
+        ("internal-task-assignor-class", "class StickyTaskAssignor", "OK", "ClassNotFoundException "),
+    ],
+)
+def test_clients_get_another_configuration(row, what, before, after):
+    old, new = SEEN[row]
+
+    assert before == of_clients(old)[what]
+    assert of_clients(new)[what].startswith(after)
