@@ -211,7 +211,7 @@ def test_a_damaged_list_of_a_batch_is_an_error(tmp_path, content):
     (tmp_path / "_spark_metadata").mkdir()
     (tmp_path / "_spark_metadata" / "0").write_bytes(content)
 
-    with pytest.raises(SourceError, match="expected the name of a file in each line|found none"):
+    with pytest.raises(SourceError, match=r"expected the name of a file in each line|found none"):
         preserved_source(tmp_path)
 
 
