@@ -9,7 +9,8 @@ only the second call returns has an ``error``.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Final
 
 from attrs import evolve, field, frozen
@@ -66,7 +67,10 @@ class GroupLookup:
 
     def group(self, name: str) -> DescribedGroup:
         """Return a group, with the partition counts of its topics and the limit of its record; ``NoSuchGroup``."""
-        admin = self._admin()
+        with readable_answers(self.bootstrap_servers):
+            return self._group(self._admin(), name)
+
+    def _group(self, admin: _RecordingAdminClient, name: str) -> DescribedGroup:
         found = [group for group in self._list_groups(admin, name) if group.name == name]
         for group in found:
             if group.state not in ("", DEAD):
@@ -80,7 +84,10 @@ class GroupLookup:
 
     def groups(self) -> ClusterGroups:
         """Return all groups of the cluster that the user may list, as far as brokers answer, sorted by name."""
-        admin = self._admin()
+        with readable_answers(self.bootstrap_servers):
+            return self._groups(self._admin())
+
+    def _groups(self, admin: _RecordingAdminClient) -> ClusterGroups:
         overview = self._overview(admin)
         try:
             described = {group.name: group for group in map(_visible, self._list_groups(admin))}
@@ -104,7 +111,8 @@ class GroupLookup:
 
     def names(self) -> tuple[str, ...]:
         """Return the names of the groups that the user may list, as far as brokers answer."""
-        return tuple(group.name for group in self._overview(self._admin()).groups)
+        with readable_answers(self.bootstrap_servers):
+            return tuple(group.name for group in self._overview(self._admin()).groups)
 
     def _overview(self, admin: _RecordingAdminClient) -> ClusterGroups:
         """Return what brokers list: each group with the error that it is not described, unless it is empty."""
@@ -153,6 +161,16 @@ class GroupLookup:
             return parse_number(str(configured.value)) if configured else None
         except (KafkaException, TimeoutError, InvalidInput):
             return None
+
+
+@contextmanager
+def readable_answers(servers: str) -> Iterator[None]:
+    """Turn what confluent-kafka raises of bytes that are no text, which librdkafka passes on, into ``Unreachable``."""
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        expected = "expected an answer of a Kafka broker, got one that confluent-kafka cannot read"
+        raise Unreachable(f"{servers}: {expected} ({error})") from None
 
 
 class _RecordingAdminClient(AdminClient):
