@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
 from attrs import evolve, field, frozen
@@ -78,7 +79,10 @@ class GroupLookup:
 
     def group(self, name: str) -> DescribedGroup:
         """Return a group, with the partition counts of its topics and the limit of its record; ``NoSuchGroup``."""
-        admin = self._admin()
+        with readable_answers(self.bootstrap_servers):
+            return self._group(self._admin(), name)
+
+    def _group(self, admin: _RecordingAdminClient, name: str) -> DescribedGroup:
         found = [group for group in self._list_groups(admin, name) if group.name == name]
         for group in found:
             if group.state not in ("", DEAD):
@@ -94,7 +98,10 @@ class GroupLookup:
 
     def groups(self) -> ClusterGroups:
         """Return all groups of the cluster that the user may list, as far as brokers answer, sorted by name."""
-        admin = self._admin()
+        with readable_answers(self.bootstrap_servers):
+            return self._groups(self._admin())
+
+    def _groups(self, admin: _RecordingAdminClient) -> ClusterGroups:
         overview = self._overview(admin)
         try:
             described = {group.name: group for group in map(_visible, self._list_groups(admin))}
@@ -121,9 +128,14 @@ class GroupLookup:
     ) -> Mapping[str, GroupOffsets]:
         """Return committed and end offsets of groups, by name, as far as brokers answer; one request for each group."""
         try:
-            admin = self._admin()
+            with readable_answers(self.bootstrap_servers):
+                return self._offsets(self._admin(), requests, report)
         except Unreachable as error:
             return {each.group: GroupOffsets(failures=(str(error),)) for each in requests}
+
+    def _offsets(
+        self, admin: _RecordingAdminClient, requests: Sequence[OffsetRequest], report: Callable[[str], object]
+    ) -> Mapping[str, GroupOffsets]:
         report(f"committed offsets: {count(len(requests), 'group')}")
         deadline, found = time.monotonic() + self.timeout_seconds, dict[str, GroupOffsets]()
         for each in requests:
@@ -187,7 +199,8 @@ class GroupLookup:
 
     def names(self) -> tuple[str, ...]:
         """Return the names of the groups that the user may list, as far as brokers answer."""
-        return tuple(group.name for group in self._overview(self._admin()).groups)
+        with readable_answers(self.bootstrap_servers):
+            return tuple(group.name for group in self._overview(self._admin()).groups)
 
     def _overview(self, admin: _RecordingAdminClient) -> ClusterGroups:
         """Return what brokers list: each group with the error that it is not described, unless it is empty."""
@@ -236,6 +249,16 @@ class GroupLookup:
             return parse_number(str(configured.value)) if configured else None
         except (KafkaException, TimeoutError, InvalidInput):
             return None
+
+
+@contextmanager
+def readable_answers(servers: str) -> Iterator[None]:
+    """Turn what confluent-kafka raises of bytes that are no text, which librdkafka passes on, into ``Unreachable``."""
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        expected = "expected an answer of a Kafka broker, got one that confluent-kafka cannot read"
+        raise Unreachable(f"{servers}: {expected} ({error})") from None
 
 
 class _RecordingAdminClient(AdminClient):

@@ -18,7 +18,7 @@ from upgrade.features.client.errors import Unreachable
 with naming_the_extra("confluent"):
     from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-    from assignor.clients.confluent.describe_groups import librdkafka_config, silent_logger
+    from assignor.clients.confluent.describe_groups import librdkafka_config, readable_answers, silent_logger
 
 _RECORDS_PER_CALL: Final = 10_000
 _CALL_SECONDS: Final = 0.05
@@ -65,9 +65,11 @@ class OffsetsTopic:
             Unreachable: No broker answers, or it refuses the user.
         """
         errors: list[KafkaError] = []
-        with closing(self._consumer(errors)) as consumer:
+        with readable_answers(self.bootstrap_servers), closing(self._consumer(errors)) as consumer:
             try:
-                found = consumer.list_topics(OFFSETS_TOPIC, self.timeout_seconds).topics[OFFSETS_TOPIC]
+                found = consumer.list_topics(OFFSETS_TOPIC, self.timeout_seconds).topics.get(OFFSETS_TOPIC)
+                if found is None:
+                    raise self._failure(None, errors, f"expected an answer about {OFFSETS_TOPIC}, got one without it")
                 if found.error is not None:
                     raise self._failure(found.error, errors)
                 return {
@@ -87,7 +89,7 @@ class OffsetsTopic:
         if first >= end:
             return
         errors: list[KafkaError] = []
-        with closing(self._consumer(errors)) as consumer:
+        with readable_answers(self.bootstrap_servers), closing(self._consumer(errors)) as consumer:
             consumer.assign([TopicPartition(OFFSETS_TOPIC, partition, first)])
             at, deadline = first, time.monotonic() + self.timeout_seconds
             while at < end:

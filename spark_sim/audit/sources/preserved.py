@@ -9,14 +9,19 @@ from urllib.parse import urlsplit
 
 from attrs import frozen
 
-from assignor.audit.log_segment import LogRecord, SegmentReader
+from assignor.audit.log_segment import MAX_OFFSET, LogRecord, SegmentReader, known_time
 from spark_sim.audit.sources._source import OffsetOrder, Source, SourceError
 from spark_sim.pipeline.tables.parquet import open_parquet
-from upgrade.input_values import parse_json
+from upgrade.input_values import MAX_CAPTURE_BYTES, parse_json, read_input
 
 RECORDS_FOLDER: Final = "records"
 SINK_LOG: Final = "_spark_metadata"
 """The folder in which Spark's file sink lists the files of finished batches."""
+_NUMBERS: Final = {
+    "partition": (0, (1 << 31) - 1),
+    "offset": (0, MAX_OFFSET),
+    "timestamp": (-1 << 63, (1 << 63) - 1),
+}
 _RECORD_COLUMNS: Final = ("partition", "offset", "timestamp", "key", "value")
 
 
@@ -47,7 +52,8 @@ class PreservedPartition:
         for batch in _batches(self.files, _RECORD_COLUMNS, self.partition):
             own = batch.filter(pc.equal(batch.column("partition"), self.partition))
             reader.counts["records"] += own.num_rows
-            for record in map(LogRecord, *(own.column(name).to_pylist() for name in _RECORD_COLUMNS[1:])):
+            offsets, timestamps, *rest = (own.column(name).to_pylist() for name in _RECORD_COLUMNS[1:])
+            for record in map(LogRecord, offsets, map(known_time, timestamps), *rest):
                 order.check(self.partition, record.offset)
                 yield self.partition, record
 
@@ -84,7 +90,8 @@ def _committed_files(folder: Path) -> Iterator[str]:
     if later != [*range(compact + 1, compact + 1 + len(later))]:
         raise SourceError(f"expected the files of all batches after {compact} in {folder / SINK_LOG}, got {later}")
     for name in (*names, *map(str, later)):
-        for line in logs[name].read_text(encoding="utf-8").splitlines()[1:]:  # the first one is the version
+        text = read_input(logs[name], MAX_CAPTURE_BYTES).decode("utf-8", "replace")
+        for line in text.splitlines()[1:]:  # the first one is the version
             try:
                 yield Path(urlsplit(parse_json(line)["path"]).path).name
             except (ValueError, LookupError, TypeError, AttributeError) as error:
@@ -99,7 +106,11 @@ def _batches(files: tuple[Path, ...], columns: tuple[str, ...], partition: int |
                 _require_columns(file, opened.schema_arrow)
                 for group in range(opened.num_row_groups):
                     if partition is None or _may_have(opened.metadata.row_group(group), partition):
-                        yield from opened.iter_batches(row_groups=[group], columns=list(columns))
+                        for batch in opened.iter_batches(row_groups=[group], columns=list(columns)):
+                            _require_numbers(file, batch)
+                            yield batch
+        except SourceError:
+            raise
         except (OSError, ValueError) as error:
             raise SourceError(f"{file} cannot be read: {error}") from None
 
@@ -115,6 +126,18 @@ def _require_columns(file: Path, schema: Any) -> None:
             )
         if not is_type(schema.field(name).type):
             raise SourceError(f"{file}: expected {expected} in the column {name}, got {schema.field(name).type}")
+
+
+def _require_numbers(file: Path, batch: Any) -> None:
+    """Refuse numbers that no record has; a timestamp may be any, as in segments."""
+    import pyarrow.compute as pc
+
+    for name in _NUMBERS.keys() & {*batch.schema.names} if batch.num_rows else ():
+        column, (least, most) = batch.column(name), _NUMBERS[name]
+        found = pc.min_max(column).as_py()
+        if column.null_count or not least <= found["min"] <= found["max"] <= most:
+            got = "null" if column.null_count else f"{found['min']} to {found['max']}"
+            raise SourceError(f"{file}: expected {least} to {most} in the column {name}, got {got}")
 
 
 def _may_have(group: Any, partition: int) -> bool:

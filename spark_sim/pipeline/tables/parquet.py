@@ -42,6 +42,8 @@ def open_parquet(file: Path | IO[bytes]) -> Iterator[pq.ParquetFile]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    if isinstance(file, Path) and file.is_fifo():
+        raise DamagedParquet(f"expected a file, got {file}, a pipe")  # which would be waited for
     try:
         with pq.ParquetFile(file, page_checksum_verification=True) as opened:
             found = opened.metadata

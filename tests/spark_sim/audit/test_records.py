@@ -1,6 +1,7 @@
 """Decoded records, with and without Spark."""
 
 import json
+import os
 from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -13,7 +14,7 @@ import pytest
 from attrs import frozen
 
 import spark_sim
-from assignor.audit.log_segment import LogRecord, SegmentReader
+from assignor.audit.log_segment import NO_TIMESTAMP, LogRecord, SegmentReader
 from spark_sim.audit import follow
 from spark_sim.audit.follow import Lag, check_checkpoint, open_preserved, report_lag
 from spark_sim.audit.job import run_audit
@@ -159,6 +160,9 @@ def parts(folder):
     return preserved_source(folder).partitions
 
 
+ROW = {"partition": 0, "offset": 1, "timestamp": 1, "key": b"", "value": b""}
+
+
 @pytest.mark.parametrize(
     ("row", "expected"),
     [
@@ -176,6 +180,55 @@ def test_files_with_other_columns_are_refused(tmp_path, row, expected):
     pq.write_table(pa.Table.from_pylist([row]), tmp_path / "x.parquet")
 
     with pytest.raises(SourceError, match=expected):
+        preserved_source(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "number", "expected"),
+    [
+        ("offset", None, "expected 0 to 9223372036854775807 in the column offset, got null"),
+        ("partition", None, "expected 0 to 2147483647 in the column partition, got null"),
+        ("timestamp", None, "in the column timestamp, got null"),
+        ("partition", -1, "in the column partition, got -1 to -1"),
+        ("offset", (1 << 64) - 1, "in the column offset, got 18446744073709551615 to 18446744073709551615"),
+    ],
+)
+def test_numbers_that_no_record_has_are_refused(tmp_path, name, number, expected):
+    """They were a traceback."""
+    kinds = {"partition": pa.int64(), "offset": pa.uint64(), "timestamp": pa.int64()}
+    schema = pa.schema(kinds | {"key": pa.binary(), "value": pa.binary()})
+    pq.write_table(pa.Table.from_pylist([ROW | {name: number}], schema=schema), tmp_path / "x.parquet")
+
+    with pytest.raises(SourceError, match=expected):
+        list(parts(tmp_path)[0].records(SegmentReader()))
+
+
+@pytest.mark.parametrize(
+    "content", [b"\xff\xfe\0", b"v1\n\xff", b"v1\n[]", b'v1\n{"path": 5}', b"v1\n" + b"[" * 100_000]
+)
+def test_a_damaged_list_of_a_batch_is_an_error(tmp_path, content):
+    """Bytes that are no text were a traceback."""
+    (tmp_path / "_spark_metadata").mkdir()
+    (tmp_path / "_spark_metadata" / "0").write_bytes(content)
+
+    with pytest.raises(SourceError, match=r"expected the name of a file in each line|found none"):
+        preserved_source(tmp_path)
+
+
+@pytest.mark.parametrize("timestamp", [(1 << 63) - 1, -1 << 63])
+def test_a_timestamp_that_is_no_point_in_time_is_none(tmp_path, timestamp):
+    """The audit ended with a traceback after its work."""
+    pq.write_table(pa.Table.from_pylist([ROW | {"timestamp": timestamp}]), tmp_path / "x.parquet")
+    ((_, record),) = parts(tmp_path)[0].records(SegmentReader())
+
+    assert NO_TIMESTAMP == record.timestamp
+
+
+def test_a_pipe_among_the_files_is_refused(tmp_path):
+    """It was waited for."""
+    os.mkfifo(tmp_path / "x.parquet")
+
+    with pytest.raises(SourceError, match=r"expected a file, got .*x\.parquet, a pipe"):
         preserved_source(tmp_path)
 
 
