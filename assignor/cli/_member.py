@@ -27,6 +27,8 @@ MEMBER_COMMAND: Final = (sys.executable, "-m", "assignor.cli._member")
 @click.command
 @click.option(
     "--bootstrap-servers",
+    envvar="KAFKA_BOOTSTRAP_SERVERS",
+    show_envvar=True,
     callback=bootstrap_servers_callback,
     required=True,
     metavar="HOST:PORT,...",

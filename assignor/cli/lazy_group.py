@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
@@ -48,7 +48,7 @@ class LazyGroup(click.Group):
     def get_command(self, _ctx: click.Context, name: str) -> click.Command | None:
         lazy = self._lazy_commands.get(name)
         if lazy is None:
-            return None
+            return _help if name == _help.name else None
         command = lazy.load()
         command.epilog = f"Limits: {lazy.limits}" if lazy.limits else None
         return command
@@ -97,6 +97,22 @@ class LazyGroup(click.Group):
             if isinstance(error, StreamsAssignorError):
                 raise click.UsageError(str(error)) from error
             raise
+
+
+@click.command(name="help")
+@click.argument("names", nargs=-1, metavar="[COMMAND]...")
+@click.pass_context
+def _help(context: click.Context, names: Sequence[str]) -> None:
+    """Show the help of a command, as its option --help does."""
+    shown = context.find_root()
+    for name in names:
+        group = shown.command
+        if not isinstance(group, click.Group):
+            raise click.UsageError(f"{shown.command_path} has no commands, got {name!r}", context)
+        found_name, command, _ = group.resolve_command(shown, [name])
+        if command is not None:
+            shown = click.Context(command, info_name=found_name, parent=shown)
+    click.echo(shown.get_help())
 
 
 def run_script(cli: click.Command) -> None:

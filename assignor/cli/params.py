@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import click
 from click.core import ParameterSource
 
+from assignor.formats.block_yaml import to_yaml
 from upgrade.errors import UpgradeError
-from upgrade.features.cli.click_support import bootstrap_servers_callback
+from upgrade.features.cli.click_support import (
+    BOOTSTRAP_SERVERS_VARIABLE,
+    COMMAND_CONFIG_VARIABLE,
+    bootstrap_servers_callback,
+)
 from upgrade.features.client.command_config import CommandConfig
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 JSONL: Final = click.option(
     "--jsonl", is_flag=True, help="JSON lines even on a terminal; refused lines are rows and the exit status stays 0."
@@ -22,7 +31,7 @@ JSONL: Final = click.option(
 BOOTSTRAP_SERVERS: Final = click.option(
     "--bootstrap-servers",
     "--bootstrap-server",
-    envvar="KAFKA_BOOTSTRAP_SERVERS",
+    envvar=BOOTSTRAP_SERVERS_VARIABLE,
     show_envvar=True,
     callback=bootstrap_servers_callback,
     metavar="HOST:PORT,...",
@@ -30,6 +39,8 @@ BOOTSTRAP_SERVERS: Final = click.option(
 )
 COMMAND_CONFIG: Final = click.option(
     "--command-config",
+    envvar=COMMAND_CONFIG_VARIABLE,
+    show_envvar=True,
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
     help="A properties file with Kafka's client settings: TLS, SASL, bootstrap.servers.",
@@ -39,6 +50,29 @@ COMMAND_CONFIG: Final = click.option(
 ASSUME: Final = click.option(
     "--assume", metavar="RELEASE", help="Treat a line that is newer than this version like RELEASE."
 )
+
+_OUTPUTS: Final = ("text", "json", "yaml")
+
+
+def output_options(json_help: str) -> Callable[[F], F]:
+    """Return a decorator that adds ``-o`` and ``--json``; the command gets ``output``, which ``document`` takes."""
+
+    def add(command: F) -> F:
+        command = click.option("--json", "output", flag_value="json", help=f"The same as -o json: {json_help}")(command)
+        form = click.Choice(_OUTPUTS)
+        return click.option(
+            "-o", "--output", type=form, default=_OUTPUTS[0], show_default=True, help="Form of the output."
+        )(command)
+
+    return add
+
+
+def document(value: Any, output: str, **json_settings: Any) -> str:
+    """Write a value as YAML, or as JSON with the settings of ``json.dumps``; without an end of line."""
+    if output == "yaml":
+        return to_yaml(value).removesuffix("\n")
+    return json.dumps(value, **json_settings)
+
 
 _DURATION: Final = re.compile(r"((?P<h>[\d.]+)h)?((?P<m>[\d.]+)m)?((?P<s>[\d.]+)s?)?")
 _UNIT_SECONDS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0}

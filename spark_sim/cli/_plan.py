@@ -5,7 +5,6 @@ Only the options about a group's size load the simulator.
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +15,7 @@ import click
 from attrs import evolve
 from click.core import ParameterSource
 
-from assignor.cli.params import ASSUME, Seconds
+from assignor.cli.params import ASSUME, Seconds, document
 from assignor.formats.text import wrap_lines
 from spark_sim.cli._plan_hazards import (
     compare_topology_files,
@@ -110,7 +109,7 @@ GROUP_OPTIONS: Final = ("members", "tasks", "standbys", "static", "state", "sess
 @click.option(
     "-o",
     "--output",
-    type=click.Choice(["text", "json", "markdown"]),
+    type=click.Choice(["text", "json", "yaml", "markdown"]),
     default="text",
     show_default=True,
     help="Form of the output; markdown is a runbook with check boxes.",
@@ -299,8 +298,8 @@ def _print_text(text: str) -> None:
 
 
 def _rendered(plain: Mapping[str, Any], output: str) -> str:
-    """Return the plain values of a plan as JSON or as a runbook."""
-    return runbook(plain) if output == "markdown" else json.dumps(plain, indent=2)
+    """Return the plain values of a plan as JSON, YAML or as a runbook."""
+    return runbook(plain) if output == "markdown" else document(plain, output, indent=2)
 
 
 def _print_same_release(

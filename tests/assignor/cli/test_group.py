@@ -789,6 +789,14 @@ def test_bootstrap_servers_may_be_in_the_environment(run, lookup, tmp_path):
     assert "a:1" == lookup.last.to[0]
 
 
+def test_the_command_config_may_be_in_the_environment(run, lookup, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("bootstrap.servers=c:3\n")
+    monkeypatch.setenv("KAFKA_COMMAND_CONFIG", str(tmp_path / "file"))
+
+    assert 0 == run("app").exit_code
+    assert "c:3" == lookup.last.to[0]
+
+
 def test_yaml_has_the_keys_and_values_of_json(run, lookup):
     yaml = pytest.importorskip("yaml")
     lookup.answers = (FULL,)
