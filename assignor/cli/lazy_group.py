@@ -12,11 +12,14 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import click
 
 from assignor.formats.text import SafeStream, sanitize
+
+COMPLETION_VARIABLE: Final = "_STREAMS_ASSIGNOR_COMPLETE"
+"""The variable of the environment by which a shell asks for completions."""
 
 
 class LazyCommand(NamedTuple):
@@ -119,7 +122,8 @@ def run_script(cli: click.Command) -> None:
     """Run the console script and exit; a usage error is one line on standard error."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # some terminals lack some characters
-    sys.stdout, sys.stderr = (SafeStream(each) if each else each for each in (sys.stdout, sys.stderr))
+    if COMPLETION_VARIABLE not in os.environ:  # click writes completions as bytes
+        sys.stdout, sys.stderr = (SafeStream(each) if each else each for each in (sys.stdout, sys.stderr))
     try:
         status = cli.main(prog_name="streams-assignor", standalone_mode=False)
     except click.ClickException as error:

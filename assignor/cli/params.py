@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 import re
 from collections.abc import Callable
@@ -13,6 +14,7 @@ import click
 from click.core import ParameterSource
 
 from assignor.formats.block_yaml import to_yaml
+from assignor.formats.text import sanitize
 from upgrade.errors import UpgradeError
 from upgrade.features.cli.click_support import (
     BOOTSTRAP_SERVERS_VARIABLE,
@@ -20,6 +22,7 @@ from upgrade.features.cli.click_support import (
     bootstrap_servers_callback,
 )
 from upgrade.features.client.command_config import CommandConfig
+from upgrade.redaction import hide
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -47,8 +50,59 @@ COMMAND_CONFIG: Final = click.option(
 )
 """With ``BOOTSTRAP_SERVERS``, what ``cluster_settings`` takes."""
 
+
+class _SafeFormatter(logging.Formatter):
+    """Writes a line of a client library without secrets and control characters."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return sanitize(hide(super().format(record)))
+
+
+def _show_client_logs(_context: click.Context, _parameter: click.Parameter, level: int) -> int:
+    """Print what client libraries log on standard error: twice, also what is of interest to developers."""
+    if level:
+        handler = logging.StreamHandler()
+        handler.setFormatter(_SafeFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+        for name in CLIENT_LOGGERS:
+            logger = logging.getLogger(name)
+            logger.addHandler(handler)
+            logger.setLevel(logging.DEBUG if level > 1 else logging.INFO)
+            logger.propagate = False
+    return level
+
+
+CLIENT_LOGGERS: Final = ("kafka", "streams-assignor.librdkafka")
+VERBOSE: Final = click.option(
+    "-v",
+    "--verbose",
+    count=True,
+    callback=_show_client_logs,
+    expose_value=False,
+    help="Print the logs of the client library on standard error; -vv with those for developers.",
+)
+
+
+def silence_client_logs() -> None:
+    """Drop the logs of client libraries, whose errors arrive as exceptions, unless ``-v`` shows them."""
+    for name in CLIENT_LOGGERS:
+        if not (logger := logging.getLogger(name)).handlers:
+            logger.setLevel(logging.CRITICAL)
+
+
+def complete_release(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Complete a release or a line of releases; the newest come first."""
+    from upgrade.releases import NEWEST_OF_LINE, RELEASES
+
+    found = {**NEWEST_OF_LINE, **{name: each for name, each in RELEASES.items() if each.is_released}}
+    names = [name for name, each in sorted(found.items(), key=lambda pair: pair[1].number, reverse=True)]
+    return [name for name in names if name.startswith(incomplete)]
+
+
 ASSUME: Final = click.option(
-    "--assume", metavar="RELEASE", help="Treat a line that is newer than this version like RELEASE."
+    "--assume",
+    metavar="RELEASE",
+    shell_complete=complete_release,
+    help="Treat a line that is newer than this version like RELEASE.",
 )
 
 _OUTPUTS: Final = ("text", "json", "yaml")

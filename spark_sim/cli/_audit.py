@@ -18,6 +18,7 @@ from assignor.audit.log_segment import MAX_BATCH_BYTES, MAX_TIMESTAMP
 from assignor.cli.params import (
     BOOTSTRAP_SERVERS,
     COMMAND_CONFIG,
+    VERBOSE,
     Duration,
     cluster_settings,
     document,
@@ -84,6 +85,7 @@ _LOCAL_PATH: Final = LocalPath(path_type=Path)
 @click.option("--records", type=_LOCAL_PATH, metavar="DIR", help="Or what --follow has preserved: its --out.")
 @BOOTSTRAP_SERVERS
 @COMMAND_CONFIG
+@VERBOSE
 @click.option("--group", "groups", multiple=True, metavar="NAME", help="Only these groups; * matches any text.")
 @click.option("--since", type=Moment(), help="Only what happened at this time or later (ISO 8601, UTC).")
 @click.option("--until", type=Moment(), help="Only what happened at this time or earlier.")

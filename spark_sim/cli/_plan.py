@@ -15,7 +15,7 @@ import click
 from attrs import evolve
 from click.core import ParameterSource
 
-from assignor.cli.params import ASSUME, Seconds, document
+from assignor.cli.params import ASSUME, Seconds, complete_release, document
 from assignor.formats.text import wrap_lines
 from spark_sim.cli._plan_hazards import (
     compare_topology_files,
@@ -49,8 +49,8 @@ GROUP_OPTIONS: Final = ("members", "tasks", "standbys", "static", "state", "sess
 
 
 @click.command()
-@click.argument("from_release", metavar="FROM")
-@click.argument("to_release", metavar="TO")
+@click.argument("from_release", metavar="FROM", shell_complete=complete_release)
+@click.argument("to_release", metavar="TO", shell_complete=complete_release)
 @click.option("--offline", is_flag=True, help="The plan that stops all members, then starts them; it always exists.")
 @click.option(
     "--explored",

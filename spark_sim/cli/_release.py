@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from assignor.cli.params import ASSUME, document, output_options
+from assignor.cli.params import ASSUME, complete_release, document, output_options
 from assignor.formats.text import format_table
 from spark_sim.regressions.known_bugs import BUGS, KnownBug
 from spark_sim.regressions.mutants import mutants_registered
@@ -18,7 +18,7 @@ from upgrade.releases import Release, ResolvedRelease, resolve_release
 
 
 @click.command()
-@click.argument("name", metavar="NAME")
+@click.argument("name", metavar="NAME", shell_complete=complete_release)
 @ASSUME
 @output_options("one object")
 def release(name: str, assume: str | None, output: str) -> None:

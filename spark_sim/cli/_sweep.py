@@ -9,7 +9,7 @@ import click
 from attrs import evolve
 from click.core import ParameterSource
 
-from assignor.cli.params import ASSUME, output_options
+from assignor.cli.params import ASSUME, complete_release, output_options
 from assignor.formats.block_yaml import to_yaml
 from spark_sim.cli._exit_status import CommandFailed, WrongUsage, exit_unless, one_line_errors
 from spark_sim.cli._spark_options import REMOTE, SETTINGS, STORAGE_FORMAT
@@ -60,8 +60,16 @@ REGRESSION_OPTIONS: Final = HOW_TO_RUN | {"matrix"}
     metavar="K/N",
     help="Only the Kth of N slices of the work units, each with its share of every plan: 1/1000 is a thousandth.",
 )
-@click.option("--from", "origin", metavar="RELEASE", help="Or one upgrade: the release that runs now.")
-@click.option("--to", "target", metavar="RELEASE", help="The release after the upgrade.")
+@click.option(
+    "--from",
+    "origin",
+    metavar="RELEASE",
+    shell_complete=complete_release,
+    help="Or one upgrade: the release that runs now.",
+)
+@click.option(
+    "--to", "target", metavar="RELEASE", shell_complete=complete_release, help="The release after the upgrade."
+)
 @ASSUME
 @click.option("--plan", type=click.Choice([plan.value for plan in Plan]), help="One plan only; without it, all three.")
 @click.option("--upgrade-from", metavar="VERSION", help="upgrade.from of the (first) bounce, right or wrong.")

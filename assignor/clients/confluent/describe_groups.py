@@ -333,7 +333,8 @@ def librdkafka_config(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def silent_logger() -> logging.Logger:
-    """Return a logger that drops librdkafka's lines: errors arrive as exceptions."""
+    """Return a logger that drops librdkafka's lines, as errors arrive as exceptions, unless it has a handler."""
     logger = logging.getLogger("streams-assignor.librdkafka")
-    logger.setLevel(logging.CRITICAL)
+    if not logger.handlers:
+        logger.setLevel(logging.CRITICAL)
     return logger

@@ -135,6 +135,34 @@ def test_the_shell_completes_commands(typed, completed):
     assert completed == {each.value for each in complete.get_completions([], typed)}
 
 
+@pytest.mark.parametrize(
+    ("words", "first"),
+    [
+        (("release", "4.3"), "4.3"),
+        (("plan", "2.8", "3.9"), "3.9"),
+        (("sweep", "--from", "2.8."), "2.8.2"),
+        (("member", "--release", "2.8."), "2.8.2"),
+        (("group", "app", "--assume", "3.9."), "3.9.2"),
+        (("group", "app", "--wait", "st"), "stable"),
+        (("group", "app", "--wait", "release=3.9."), "release=3.9.2"),
+        (("group", "app", "-o", "open"), "openmetrics"),
+    ],
+)
+def test_the_shell_completes_values(words, first):
+    *typed, incomplete = words
+    complete = ShellComplete(cli, {}, "streams-assignor", "_STREAMS_ASSIGNOR_COMPLETE")
+
+    assert first == complete.get_completions(typed, incomplete)[0].value
+
+
+def test_the_script_itself_completes():
+    """It ended with a traceback: click writes completions as bytes."""
+    asked = {"COMP_WORDS": "streams-assignor release 4.3", "COMP_CWORD": "2"}
+    done = shell("$SCRIPT", _STREAMS_ASSIGNOR_COMPLETE="bash_complete", **asked)
+
+    assert ("plain,4.3\nplain,4.3.1\nplain,4.3.0\n", "", 0) == (done.stdout, done.stderr, done.returncode)
+
+
 def test_plan_prints_the_steps_in_order():
     output = run("plan", "1.1", "2.0").output
 
