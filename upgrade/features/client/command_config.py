@@ -19,7 +19,7 @@ from attrs import field, frozen
 
 from upgrade.config_types import parse_bootstrap_servers
 from upgrade.errors import ConfigException
-from upgrade.features.client.oauth import ClientCredentials
+from upgrade.features.client._oauth import ClientCredentials
 from upgrade.input_values import InvalidInput, parse_number, read_text
 from upgrade.redaction import redact
 

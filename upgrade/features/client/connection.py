@@ -23,10 +23,10 @@ from kafka.net.sasl.oauth import AbstractTokenProvider
 from kafka.protocol.admin import DescribeClusterRequest, UpdateFeaturesRequest
 from kafka.protocol.metadata import ApiVersionsRequest, MetadataRequest
 
+from upgrade.features.client._oauth import ClientCredentials, TokenSource
 from upgrade.features.client.answer_check import check_answer
 from upgrade.features.client.errors import ApiError, OutcomeUnknown, Unreachable, unreachable
 from upgrade.features.client.node_address import node_address
-from upgrade.features.client.oauth import ClientCredentials, TokenSource
 from upgrade.features.model.dialects import Code
 from upgrade.features.model.rpc import FeatureMetadata, FeatureUpdate, Listener, UpgradeType
 

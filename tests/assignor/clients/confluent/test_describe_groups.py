@@ -9,8 +9,8 @@ from assignor.clients.confluent.describe_groups import GroupLookup, librdkafka_c
 from assignor.inspect import NoSuchGroup, finding_text, inspect_group
 from assignor.inspect.offsets import OffsetRequest
 from subscription_codec import TopicPartition
+from upgrade.features.client._oauth import ClientCredentials
 from upgrade.features.client.errors import Unreachable
-from upgrade.features.client.oauth import ClientCredentials
 
 DENIED = describe_groups.KafkaError.TOPIC_AUTHORIZATION_FAILED
 BROKER = SimpleNamespace(host="a", port=1, id=1)

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from upgrade.errors import ConfigException
+from upgrade.features.client._oauth import ClientCredentials
 from upgrade.features.client.command_config import CommandConfig, parse_properties
-from upgrade.features.client.oauth import ClientCredentials
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from urllib.parse import parse_qs
 import pytest
 
 from upgrade.features.client import connection
+from upgrade.features.client._oauth import ClientCredentials, TokenSource
 from upgrade.features.client.connection import Connection, Deadline
 from upgrade.features.client.errors import Unreachable
-from upgrade.features.client.oauth import ClientCredentials, TokenSource
 
 
 @contextmanager
@@ -73,7 +73,7 @@ def test_an_endpoint_without_a_token_is_an_error_without_the_secret(answer, prob
     assert "SECRET" not in str(failed.value)
 
 
-def test_nobody_at_the_address_is_an_error():
+def test_an_address_without_a_server_is_an_error():
     with endpoint() as (address, _):
         pass
     with pytest.raises(OSError, match=r"^token endpoint .* expected a token, got none: "):
