@@ -73,7 +73,7 @@ def test_an_endpoint_without_a_token_is_an_error_without_the_secret(answer, prob
     assert "SECRET" not in str(failed.value)
 
 
-def test_an_address_without_a_server_is_an_error():
+def test_an_endpoint_that_does_not_answer_is_an_error():
     with endpoint() as (address, _):
         pass
     with pytest.raises(OSError, match=r"^token endpoint .* expected a token, got none: "):
