@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import click
 
+from assignor.cli.params import document, output_options
 from upgrade.features.cli.click_support import bootstrap_servers_callback
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     "--seed", type=int, default=0, show_default=True, help="Determines the order in which members are restarted."
 )
 @click.option("--order", metavar="A,B,...", help="Restart the members in this order instead.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end, and nothing else.")
+@output_options("one object at the end, and nothing else")
 @click.pass_context
 def bounce(
     context: click.Context,
@@ -39,7 +39,7 @@ def bounce(
     records_per_second: int,
     seed: int,
     order: str | None,
-    as_json: bool,
+    output: str,
 ) -> None:
     """Upgrade real member processes twice by rolling restarts (bounces) while records flow.
 
@@ -74,11 +74,11 @@ def bounce(
     )
     if order and sorted(settings.order) != sorted(settings.member_names):
         raise click.BadParameter(f"must name each of {', '.join(settings.member_names)} once", param_hint="--order")
-    summary = _run_bounce(settings, as_json)
+    summary = _run_bounce(settings, output)
     context.exit(1 if summary.problem else 0)
 
 
-def _run_bounce(settings: BounceSettings, as_json: bool) -> BounceSummary:
+def _run_bounce(settings: BounceSettings, output: str) -> BounceSummary:
     from assignor.cli._member import MEMBER_COMMAND
     from assignor.clients.mock_cluster import MockClusterError
     from assignor.demo import render
@@ -86,17 +86,17 @@ def _run_bounce(settings: BounceSettings, as_json: bool) -> BounceSummary:
     from assignor.demo.runner import Bounce, BounceError
     from assignor.formats.console import SafeConsole
 
-    console, problem = SafeConsole(quiet=as_json), None
+    console, problem = SafeConsole(quiet=output != "text"), None
     with render.live_display(console) as on_change, Bounce(settings, MEMBER_COMMAND, on_change) as bounced:
         try:
             bounced.run()
         except (BounceError, LoadGeneratorError, MockClusterError) as error:
             problem = str(error)
         summary = bounced.summary(problem)
-    if as_json:
-        click.echo(json.dumps(summary.as_json(), indent=2))
+    if output != "text":
+        click.echo(document(summary.as_json(), output, indent=2))
     elif console.is_terminal:
         console.print(render.render_summary(summary))
-    if summary.problem or not as_json:
+    if summary.problem or output == "text":
         click.echo(render.outcome_line(summary), err=summary.problem is not None)
     return summary

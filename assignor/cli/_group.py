@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +26,15 @@ from assignor.cli._group_wait import (
     wait_for,
 )
 from assignor.cli._group_watch import Look, ProblemClock, error_text, look_until_decided, looks
-from assignor.cli.params import BOOTSTRAP_SERVERS, COMMAND_CONFIG, Duration, cluster_settings
+from assignor.cli.params import (
+    BOOTSTRAP_SERVERS,
+    COMMAND_CONFIG,
+    VERBOSE,
+    Duration,
+    cluster_settings,
+    complete_release,
+    silence_client_logs,
+)
 from assignor.formats.text import printable, sanitize
 from assignor.inspect import (
     LOOKUP_TIMEOUT_SECONDS,
@@ -45,6 +52,7 @@ from upgrade.releases import Release, ResolvedRelease, resolve_release
 
 WATCH_SECONDS: Final = 1.0
 _NEAREST: Final = 3
+_COMPLETION_SECONDS: Final = 2.0
 WAIT_SECONDS: Final = 600.0
 
 
@@ -101,11 +109,34 @@ def _checked_text(_context: click.Context, _parameter: click.Parameter, values: 
     return values
 
 
+def _complete_condition(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    name, equals, release = incomplete.partition("=")
+    if equals:
+        return [f"{name}={each}" for each in complete_release(context, parameter, release)]
+    return [each for each in ("stable", "empty", "release=") if each.startswith(incomplete)]
+
+
+def _complete_words(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Complete names of groups, if the cluster is known and answers soon."""
+    given = context.params
+    words = [] if given.get("words") else ["list", "describe"]
+    names: Sequence[str] = ()
+    with suppress(click.ClickException, ClusterError):  # a shell shows no error
+        servers, config = cluster_settings(context, given.get("bootstrap_servers"), given.get("command_config"))
+        silence_client_logs()
+        lookup = _load_lookup(list(LOOKUP_LOADERS))(servers, config.settings, _COMPLETION_SECONDS)
+        names = [each for each in lookup.names() if each == printable(each)]
+    return [each for each in (*words, *names) if each.startswith(incomplete)]
+
+
 @click.command
-@click.argument("words", nargs=-1, metavar="[list | [describe] NAME]", callback=_checked_text)
+@click.argument(
+    "words", nargs=-1, metavar="[list | [describe] NAME]", callback=_checked_text, shell_complete=_complete_words
+)
 @click.option("--all", "everything", is_flag=True, help="All groups of the cluster, one row each; the same as list.")
 @BOOTSTRAP_SERVERS
 @COMMAND_CONFIG
+@VERBOSE
 @click.option("-o", "--output", type=click.Choice(list(OUTPUTS)), help="Form of the output.  [default: table]")
 @click.option("--json", "as_json", is_flag=True, help="The same as -o json; with --watch one line per refresh.")
 @click.option("--check", is_flag=True, help="Exit status 1 if there is a problem (notices do not count).")
@@ -126,6 +157,7 @@ def _checked_text(_context: click.Context, _parameter: click.Parameter, values: 
     "--wait",
     "wanted",
     metavar="stable|empty|release=RELEASE",
+    shell_complete=_complete_condition,
     help="Return when the group is there, with status 0.",
 )
 @click.option(
@@ -154,6 +186,7 @@ def _checked_text(_context: click.Context, _parameter: click.Parameter, values: 
 @click.option(
     "--assume",
     metavar="RELEASE",
+    shell_complete=complete_release,
     help="Treat members of releases that are newer than this version like RELEASE, and the release of --wait, too.",
 )
 @click.option("--interval", type=Duration(0.1, 3600), metavar="DURATION", help="Between looks.  [default: 1s]")
@@ -236,7 +269,7 @@ def group(
         )
     expected = expected_members(name or "", members, restarted, since, session_timeout)
     servers, config = cluster_settings(context, bootstrap_servers, command_config)
-    logging.getLogger("kafka").setLevel(logging.CRITICAL)  # errors arrive as exceptions
+    silence_client_logs()
     seconds = config.timeout_seconds or LOOKUP_TIMEOUT_SECONDS
     if condition:
         limit = timeout or WAIT_SECONDS
@@ -246,7 +279,7 @@ def group(
     lookup = _load_lookup([client] if client else list(LOOKUP_LOADERS))(servers, config.settings, seconds)
     if reads_lag is None:
         reads_lag = max_lag is not None or not (watch or condition)
-    add_offsets = partial(_with_offsets, lookup, max_lag, _report_progress()) if reads_lag else list
+    add_offsets = partial(_with_offsets, lookup, max_lag, _report_progress(watch)) if reads_lag else list
     nearest = cache(partial(_nearest, lookup, name))
     look: Callable[[], Look] = partial(_look, lookup, name, {}, assumed, nearest, add_offsets)
     pause = WATCH_SECONDS if interval is None else interval
@@ -353,11 +386,19 @@ def _with_offsets(
     return found if max_lag is None else [check_lag(each, max_lag) for each in found]
 
 
-def _report_progress() -> Callable[[str], object]:
+def _report_progress(watch: bool) -> Callable[[str], object]:
     """Return what shows a line at a terminal until the next one; an empty line clears it."""
-    if not sys.stderr.isatty():
+    if watch or not sys.stderr.isatty():
         return lambda _line: None
-    return lambda line: click.echo(f"\r\x1b[K{sanitize(line)}", nl=False, err=True)
+    from assignor.formats.console import SafeConsole
+
+    status = SafeConsole(stderr=True).status("")
+
+    def report(line: str) -> None:
+        status.update(line)
+        status.start() if line else status.stop()
+
+    return report
 
 
 def _nearest(lookup: Lookup, name: str | None) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from assignor.cli.params import complete_release
 from assignor.demo.member_settings import MemberSettings
 from upgrade import OURS, UpgradeError
 from upgrade.features.cli.click_support import bootstrap_servers_callback
@@ -27,6 +28,8 @@ MEMBER_COMMAND: Final = (sys.executable, "-m", "assignor.cli._member")
 @click.command
 @click.option(
     "--bootstrap-servers",
+    envvar="KAFKA_BOOTSTRAP_SERVERS",
+    show_envvar=True,
     callback=bootstrap_servers_callback,
     required=True,
     metavar="HOST:PORT,...",
@@ -35,7 +38,12 @@ MEMBER_COMMAND: Final = (sys.executable, "-m", "assignor.cli._member")
 @click.option("--group", required=True, help="The consumer group (Kafka: application.id).")
 @click.option("--topic", multiple=True, required=True, help="A source topic; may be repeated.")
 @click.option(
-    "--release", default=OURS.name, show_default=True, metavar="NAME", help="The release whose behaviour to imitate."
+    "--release",
+    default=OURS.name,
+    show_default=True,
+    metavar="NAME",
+    shell_complete=complete_release,
+    help="The release whose behaviour to imitate.",
 )
 @click.option("--upgrade-from", metavar="VERSION", help="Kafka's upgrade.from: the release before the upgrade.")
 @click.option("--standbys", type=click.IntRange(0), default=0, show_default=True, help="Kafka's num.standby.replicas.")

@@ -12,11 +12,14 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import click
 
 from assignor.formats.text import SafeStream, sanitize
+
+COMPLETION_VARIABLE: Final = "_STREAMS_ASSIGNOR_COMPLETE"
+"""The variable of the environment by which a shell asks for completions."""
 
 
 class LazyCommand(NamedTuple):
@@ -48,7 +51,7 @@ class LazyGroup(click.Group):
     def get_command(self, _ctx: click.Context, name: str) -> click.Command | None:
         lazy = self._lazy_commands.get(name)
         if lazy is None:
-            return None
+            return _help if name == _help.name else None
         command = lazy.load()
         command.epilog = f"Limits: {lazy.limits}" if lazy.limits else None
         return command
@@ -99,11 +102,28 @@ class LazyGroup(click.Group):
             raise
 
 
+@click.command(name="help")
+@click.argument("names", nargs=-1, metavar="[COMMAND]...")
+@click.pass_context
+def _help(context: click.Context, names: Sequence[str]) -> None:
+    """Show the help of a command, as its option --help does."""
+    shown = context.find_root()
+    for name in names:
+        group = shown.command
+        if not isinstance(group, click.Group):
+            raise click.UsageError(f"{shown.command_path} has no commands, got {name!r}", context)
+        found_name, command, _ = group.resolve_command(shown, [name])
+        if command is not None:
+            shown = click.Context(command, info_name=found_name, parent=shown)
+    click.echo(shown.get_help())
+
+
 def run_script(cli: click.Command) -> None:
     """Run the console script and exit; a usage error is one line on standard error."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # some terminals lack some characters
-    sys.stdout, sys.stderr = (SafeStream(each) if each else each for each in (sys.stdout, sys.stderr))
+    if COMPLETION_VARIABLE not in os.environ:  # click writes completions as bytes
+        sys.stdout, sys.stderr = (SafeStream(each) if each else each for each in (sys.stdout, sys.stderr))
     try:
         _require_text(sys.argv[1:])
         status = cli.main(prog_name="streams-assignor", standalone_mode=False)

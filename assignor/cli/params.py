@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import json
+import logging
 import math
 import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import click
 from click.core import ParameterSource
 
+from assignor.formats.block_yaml import to_yaml
+from assignor.formats.text import sanitize
 from upgrade.errors import UpgradeError
-from upgrade.features.cli.click_support import bootstrap_servers_callback
+from upgrade.features.cli.click_support import (
+    BOOTSTRAP_SERVERS_VARIABLE,
+    COMMAND_CONFIG_VARIABLE,
+    bootstrap_servers_callback,
+)
 from upgrade.features.client.command_config import CommandConfig
+from upgrade.redaction import hide
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 JSONL: Final = click.option(
     "--jsonl", is_flag=True, help="JSON lines even on a terminal; refused lines are rows and the exit status stays 0."
@@ -22,7 +34,7 @@ JSONL: Final = click.option(
 BOOTSTRAP_SERVERS: Final = click.option(
     "--bootstrap-servers",
     "--bootstrap-server",
-    envvar="KAFKA_BOOTSTRAP_SERVERS",
+    envvar=BOOTSTRAP_SERVERS_VARIABLE,
     show_envvar=True,
     callback=bootstrap_servers_callback,
     metavar="HOST:PORT,...",
@@ -30,15 +42,91 @@ BOOTSTRAP_SERVERS: Final = click.option(
 )
 COMMAND_CONFIG: Final = click.option(
     "--command-config",
+    envvar=COMMAND_CONFIG_VARIABLE,
+    show_envvar=True,
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
     help="A properties file with Kafka's client settings: TLS, SASL, bootstrap.servers.",
 )
 """With ``BOOTSTRAP_SERVERS``, what ``cluster_settings`` takes."""
 
-ASSUME: Final = click.option(
-    "--assume", metavar="RELEASE", help="Treat a line or a patch release that this version does not know like RELEASE."
+
+class _SafeFormatter(logging.Formatter):
+    """Writes a line of a client library without secrets and control characters."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return sanitize(hide(super().format(record)))
+
+
+def _show_client_logs(_context: click.Context, _parameter: click.Parameter, level: int) -> int:
+    """Print what client libraries log on standard error: twice, also what is of interest to developers."""
+    if level:
+        handler = logging.StreamHandler()
+        handler.setFormatter(_SafeFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+        for name in CLIENT_LOGGERS:
+            logger = logging.getLogger(name)
+            logger.addHandler(handler)
+            logger.setLevel(logging.DEBUG if level > 1 else logging.INFO)
+            logger.propagate = False
+    return level
+
+
+CLIENT_LOGGERS: Final = ("kafka", "streams-assignor.librdkafka")
+VERBOSE: Final = click.option(
+    "-v",
+    "--verbose",
+    count=True,
+    callback=_show_client_logs,
+    expose_value=False,
+    help="Print the logs of the client library on standard error; -vv with those for developers.",
 )
+
+
+def silence_client_logs() -> None:
+    """Drop the logs of client libraries, whose errors arrive as exceptions, unless ``-v`` shows them."""
+    for name in CLIENT_LOGGERS:
+        if not (logger := logging.getLogger(name)).handlers:
+            logger.setLevel(logging.CRITICAL)
+
+
+def complete_release(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Complete a release or a line of releases; the newest come first."""
+    from upgrade.releases import NEWEST_OF_LINE, RELEASES
+
+    found = {**NEWEST_OF_LINE, **{name: each for name, each in RELEASES.items() if each.is_released}}
+    names = [name for name, each in sorted(found.items(), key=lambda pair: pair[1].number, reverse=True)]
+    return [name for name in names if name.startswith(incomplete)]
+
+
+ASSUME: Final = click.option(
+    "--assume",
+    metavar="RELEASE",
+    shell_complete=complete_release,
+    help="Treat a line or a patch release that this version does not know like RELEASE.",
+)
+
+_OUTPUTS: Final = ("text", "json", "yaml")
+
+
+def output_options(json_help: str) -> Callable[[F], F]:
+    """Return a decorator that adds ``-o`` and ``--json``; the command gets ``output``, which ``document`` takes."""
+
+    def add(command: F) -> F:
+        command = click.option("--json", "output", flag_value="json", help=f"The same as -o json: {json_help}")(command)
+        form = click.Choice(_OUTPUTS)
+        return click.option(
+            "-o", "--output", type=form, default=_OUTPUTS[0], show_default=True, help="Form of the output."
+        )(command)
+
+    return add
+
+
+def document(value: Any, output: str, **json_settings: Any) -> str:
+    """Write a value as YAML, or as JSON with the settings of ``json.dumps``; without an end of line."""
+    if output == "yaml":
+        return to_yaml(value).removesuffix("\n")
+    return json.dumps(value, **json_settings)
+
 
 _DURATION: Final = re.compile(r"((?P<h>[\d.]+)h)?((?P<m>[\d.]+)m)?((?P<s>[\d.]+)s?)?")
 _UNIT_SECONDS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0}

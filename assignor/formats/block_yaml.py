@@ -13,7 +13,7 @@ _RESERVED: Final = frozenset({"true", "false", "null", "yes", "no", "on", "off",
 
 
 def to_yaml(value: Any) -> str:
-    r"""Write dicts with string keys, lists, strings, numbers, booleans and None.
+    r"""Write dicts with string keys, lists, tuples, strings, numbers, booleans and None.
 
     >>> print(to_yaml({"group": "billing", "members": [{"name": "a: b", "active": ["0_0"]}], "findings": []}), end="")
     group: billing
@@ -34,7 +34,7 @@ def _lines(value: Any) -> Iterator[str]:
                 yield from (f"  {line}" for line in _lines(each))
             else:
                 yield f"{_scalar(key)}: {_scalar(each)}"
-    elif isinstance(value, list) and value:
+    elif isinstance(value, list | tuple) and value:
         for each in value:
             first, *rest = _lines(each)
             yield f"- {first}"
@@ -44,7 +44,7 @@ def _lines(value: Any) -> Iterator[str]:
 
 
 def _is_block(value: Any) -> bool:
-    return isinstance(value, dict | list) and bool(value)
+    return isinstance(value, dict | list | tuple) and bool(value)
 
 
 def _scalar(value: Any) -> str:

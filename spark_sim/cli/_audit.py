@@ -15,7 +15,15 @@ import click
 from click.core import ParameterSource
 
 from assignor.audit.log_segment import MAX_BATCH_BYTES, MAX_TIMESTAMP
-from assignor.cli.params import BOOTSTRAP_SERVERS, COMMAND_CONFIG, Duration, cluster_settings
+from assignor.cli.params import (
+    BOOTSTRAP_SERVERS,
+    COMMAND_CONFIG,
+    VERBOSE,
+    Duration,
+    cluster_settings,
+    document,
+    output_options,
+)
 from assignor.formats.text import sanitize
 from spark_sim.cli._audit_output import problems, show
 from spark_sim.cli._exit_status import CommandFailed, WrongUsage, exit_unless, one_line_errors
@@ -78,6 +86,7 @@ _LOCAL_PATH: Final = LocalPath(path_type=Path)
 @click.option("--records", type=_LOCAL_PATH, metavar="DIR", help="Or what --follow has preserved: its --out.")
 @BOOTSTRAP_SERVERS
 @COMMAND_CONFIG
+@VERBOSE
 @click.option("--group", "groups", multiple=True, metavar="NAME", help="Only these groups; * matches any text.")
 @click.option("--since", type=Moment(), help="Only what happened at this time or later (ISO 8601, UTC).")
 @click.option("--until", type=Moment(), help="Only what happened at this time or earlier.")
@@ -123,7 +132,7 @@ _LOCAL_PATH: Final = LocalPath(path_type=Path)
     "Spark; --follow then runs on Spark in this process.",
 )
 @click.option("--check", is_flag=True, help="End with status 1 if a group has a problem.")
-@click.option("--json", "as_json", is_flag=True, help="Print audit.json instead of the table.")
+@output_options("audit.json instead of the table")
 @click.pass_context
 def audit(
     context: click.Context,
@@ -145,7 +154,7 @@ def audit(
     conform: bool,
     master: str,
     check: bool,
-    as_json: bool,
+    output: str,
 ) -> None:
     """Show the history of every consumer group: rebalances and their causes.
 
@@ -169,9 +178,9 @@ def audit(
     from spark_sim.audit.partition_audit import AuditFilter
     from spark_sim.audit.storage import is_uri
 
-    is_live = command_config is not None or _is_given(context, "bootstrap_servers")
+    is_live = _is_given(context, "command_config") or _is_given(context, "bootstrap_servers")
     files = [each for each in (segments, dump, records) if each is not None]
-    if len(files) + is_live > 1 or not (files or is_live or bootstrap_servers):
+    if len(files) + is_live > 1 or not (files or is_live or bootstrap_servers or command_config):
         raise WrongUsage(
             "give one source: --segments DIR, --dump FILE, --records DIR or --bootstrap-servers HOST:PORT,..."
         )
@@ -202,12 +211,10 @@ def audit(
     with one_line_errors():
         source = _file_source(segments, dump, records) or _live_source(context, bootstrap_servers, command_config)
         found = _run(source, out, kept, processes or os.cpu_count() or 1, master)
-    if as_json:
-        import json
-
-        click.echo(json.dumps(found.as_json(), indent=1))
-    else:
+    if output == "text":
         show(found, out)
+    else:
+        click.echo(document(found.as_json(), output, indent=1))
     exit_unless(found.is_complete)
     compared = found.conformance
     exit_unless(compared is None or not compared["differ"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from attrs import evolve
 
-from assignor.cli.params import ASSUME
+from assignor.cli.params import ASSUME, document, output_options
 from assignor.formats.text import format_table, printable
 from spark_sim.cli._exit_status import WrongUsage
 from upgrade.errors import UpgradeError
@@ -38,10 +37,10 @@ _STDIN: Final = Path("-")
     required=True,
     type=click.Path(allow_dash=True, path_type=Path),
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one line of JSON for each file.")
+@output_options("a line for each file")
 @click.option("--verbose", "-v", is_flag=True, help="Show every generation, not only the first that differs.")
 @ASSUME
-def conform(files: Sequence[Path], *, as_json: bool, verbose: bool, assume: str | None) -> None:
+def conform(files: Sequence[Path], *, output: str, verbose: bool, assume: str | None) -> None:
     """Compare captures of real groups with simulated members of the same releases.
 
     A capture contains every generation of a group with all subscriptions and assignments. It is replayed twice. Step
@@ -68,9 +67,11 @@ def conform(files: Sequence[Path], *, as_json: bool, verbose: bool, assume: str 
     for text in assumptions:
         click.echo(f"note: {text}", err=True)
     judged = [(name, result) for name, result in results if not isinstance(result, str)]
-    if as_json:
+    if output != "text":
+        start = "---\n" if output == "yaml" else ""
         for name, result in results:
-            click.echo(json.dumps({"capture": name} | _as_json(result) | {"assumed": assumptions}))
+            shown = {"capture": name} | _as_json(result) | {"assumed": assumptions}
+            click.echo(f"{start}{document(shown, output)}")
     elif judged:
         click.echo("\n".join(_text_lines(judged, verbose=verbose)))
     if wrong := [result for _, result in results if isinstance(result, str)]:

@@ -5,7 +5,6 @@ Only the options about a group's size load the simulator.
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 from collections.abc import Mapping
@@ -16,7 +15,7 @@ import click
 from attrs import evolve
 from click.core import ParameterSource
 
-from assignor.cli.params import ASSUME, Seconds
+from assignor.cli.params import ASSUME, Seconds, complete_release, document
 from spark_sim.advice.patch_levels import advise_between, is_same_release
 from spark_sim.cli._plan_hazards import compare_topology_files, static_verdict_lines, topologies_option
 from spark_sim.cli._plan_markdown import runbook
@@ -45,8 +44,8 @@ GROUP_OPTIONS: Final = ("members", "tasks", "standbys", "static", "state", "sess
 
 
 @click.command()
-@click.argument("from_release", metavar="FROM")
-@click.argument("to_release", metavar="TO")
+@click.argument("from_release", metavar="FROM", shell_complete=complete_release)
+@click.argument("to_release", metavar="TO", shell_complete=complete_release)
 @click.option("--offline", is_flag=True, help="The plan that stops all members, then starts them; it always exists.")
 @click.option(
     "--explored",
@@ -105,7 +104,7 @@ GROUP_OPTIONS: Final = ("members", "tasks", "standbys", "static", "state", "sess
 @click.option(
     "-o",
     "--output",
-    type=click.Choice(["text", "json", "markdown"]),
+    type=click.Choice(["text", "json", "yaml", "markdown"]),
     default="text",
     show_default=True,
     help="Form of the output; markdown is a runbook with check boxes.",
@@ -303,8 +302,8 @@ def _view(*, verbose: bool) -> View:
 
 
 def _rendered(plain: Mapping[str, Any], output: str) -> str:
-    """Return the plain values of a plan as JSON or as a runbook."""
-    return runbook(plain) if output == "markdown" else json.dumps(plain, indent=2)
+    """Return the plain values of a plan as JSON, YAML or as a runbook."""
+    return runbook(plain) if output == "markdown" else document(plain, output, indent=2)
 
 
 def _print_same_release(

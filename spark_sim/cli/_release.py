@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import click
 
-from assignor.cli.params import ASSUME
+from assignor.cli.params import ASSUME, complete_release, document, output_options
 from assignor.formats.text import format_table
 from spark_sim.regressions.known_bugs import BUGS, KnownBug
 from spark_sim.regressions.mutants import mutants_registered
@@ -19,10 +18,10 @@ from upgrade.releases import Release, ResolvedRelease, resolve_release
 
 
 @click.command()
-@click.argument("name", metavar="NAME")
+@click.argument("name", metavar="NAME", shell_complete=complete_release)
 @ASSUME
-@click.option("--json", "as_json", is_flag=True, help="One JSON object instead of text.")
-def release(name: str, assume: str | None, as_json: bool) -> None:
+@output_options("one object")
+def release(name: str, assume: str | None, output: str) -> None:
     """Print what is known about the release NAME of Kafka Streams.
 
     NAME is a number (2.8.1), a line (2.8, its newest release), a snapshot (3.9.0-SNAPSHOT) or a release of Confluent
@@ -40,7 +39,7 @@ def release(name: str, assume: str | None, as_json: bool) -> None:
     except UnknownRelease as error:
         raise click.UsageError(str(error)) from error
     facts = release_facts(resolved)
-    click.echo(json.dumps(facts, indent=2) if as_json else "\n".join(_release_lines(facts)))
+    click.echo("\n".join(_release_lines(facts)) if output == "text" else document(facts, output, indent=2))
 
 
 def release_facts(resolved: ResolvedRelease) -> dict[str, Any]:

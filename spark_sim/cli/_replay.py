@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from assignor.cli.params import ASSUME
+from assignor.cli.params import ASSUME, document, output_options
 from spark_sim.cli._exit_status import exit_unless, one_line_errors
 from upgrade.errors import UpgradeError
 from upgrade.hazards import assumptions_of
@@ -67,8 +66,8 @@ STREAMS_GROUP_EVENT_STYLES: Final = {
 @click.option("--summary", is_flag=True, help="Print the verdict alone, with its reason.")
 @click.option("-v", "--verbose", is_flag=True, help="Also print remarks: what is wasteful or slow, not unsafe.")
 @ASSUME
-@click.option("--json", "as_json", is_flag=True, help="Print the whole run as one JSON object.")
-def replay(scenario: str, summary: bool, verbose: bool, assume: str | None, as_json: bool) -> None:
+@output_options("the whole run as one object")
+def replay(scenario: str, summary: bool, verbose: bool, assume: str | None, output: str) -> None:
     """Run one SCENARIO again and explain it step by step. The verdict is the first and the last line.
 
     A scenario is one line: members in joining order, then steps. Exit status 1 if a property is violated, 0 if none.
@@ -115,8 +114,8 @@ def replay(scenario: str, summary: bool, verbose: bool, assume: str | None, as_j
     """  # noqa: D301  # \b is the character by which click leaves lines alone
     with one_line_errors():
         result, styles = _trace(_assuming(scenario, assume))
-    if as_json:
-        click.echo(json.dumps(result.as_json(), ensure_ascii=False))
+    if output != "text":
+        click.echo(document(result.as_json(), output, ensure_ascii=False))
     else:
         from assignor.formats.console import SafeConsole
         from spark_sim.report.console import print_judgement, print_trace

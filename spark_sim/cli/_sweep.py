@@ -9,7 +9,8 @@ import click
 from attrs import evolve
 from click.core import ParameterSource
 
-from assignor.cli.params import ASSUME
+from assignor.cli.params import ASSUME, complete_release, output_options
+from assignor.formats.block_yaml import to_yaml
 from spark_sim.cli._exit_status import CommandFailed, WrongUsage, exit_unless, one_line_errors
 from spark_sim.cli._spark_options import REMOTE, SETTINGS, STORAGE_FORMAT
 from upgrade.brokers.protocol_versions import broker_release
@@ -34,7 +35,7 @@ GROUP_OPTIONS: Final = frozenset(
 HISTORY: Final = "history"
 PRESET_NAMES: Final = ("thousand-members", "five-members")
 HOW_TO_RUN: Final = frozenset(
-    {"out", "as_json", "master", "remote", "storage_format", "settings", "fresh", "part", "yes"}
+    {"out", "output", "master", "remote", "storage_format", "settings", "fresh", "part", "yes"}
 )
 REGRESSION_OPTIONS: Final = HOW_TO_RUN | {"matrix"}
 """Options of ``--matrix history``."""
@@ -60,8 +61,16 @@ REGRESSION_OPTIONS: Final = HOW_TO_RUN | {"matrix"}
     metavar="K/N",
     help="Only the Kth of N slices of the work units, each with its share of every plan: 1/1000 is a thousandth.",
 )
-@click.option("--from", "origin", metavar="RELEASE", help="Or one upgrade: the release that runs now.")
-@click.option("--to", "target", metavar="RELEASE", help="The release after the upgrade.")
+@click.option(
+    "--from",
+    "origin",
+    metavar="RELEASE",
+    shell_complete=complete_release,
+    help="Or one upgrade: the release that runs now.",
+)
+@click.option(
+    "--to", "target", metavar="RELEASE", shell_complete=complete_release, help="The release after the upgrade."
+)
 @ASSUME
 @click.option("--plan", type=click.Choice([plan.value for plan in Plan]), help="One plan only; without it, all three.")
 @click.option("--upgrade-from", metavar="VERSION", help="upgrade.from of the (first) bounce, right or wrong.")
@@ -126,9 +135,7 @@ REGRESSION_OPTIONS: Final = HOW_TO_RUN | {"matrix"}
 @STORAGE_FORMAT
 @SETTINGS
 @click.option("--fresh", is_flag=True, help="First remove the results of an earlier sweep.")
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print matrix.json (or history.json) at the end instead of the table."
-)
+@output_options("matrix.json (or history.json) at the end instead of the table")
 def sweep(
     out: str,
     master: str | None,
@@ -136,7 +143,7 @@ def sweep(
     storage_format: str,
     settings: dict[str, str],
     fresh: bool,
-    as_json: bool,
+    output: str,
     *,
     preset: str | None,
     yes: bool,
@@ -188,7 +195,7 @@ def sweep(
     if preset:
         _confirm_cost(suite, preset, yes=yes)
     renderer = RENDERERS[suite.kind]
-    console = SafeConsole(stderr=as_json, highlight=False)
+    console = SafeConsole(stderr=output != "text", highlight=False)
     engine = remote or master or ("local[*]" if renderer.has_page else PROCESSES)
     if settings and engine == PROCESSES:
         raise WrongUsage(f"--conf is a setting of Spark, and --master {PROCESSES} has none")
@@ -200,8 +207,11 @@ def sweep(
         where = f"Results in {folder / suite.main_file}"
         if renderer.has_page:
             where += f", tables in {folder}, page for the browser {folder / REPORT}"
-    if as_json:
-        click.echo(suite.files[suite.main_file](found.results), nl=False)
+    if output != "text":
+        import json
+
+        text = suite.files[suite.main_file](found.results)
+        click.echo(text if output == "json" else to_yaml(json.loads(text)), nl=False)
         print_judgement(console, judgement := renderer.judge(found.results))
     else:
         judgement = renderer.show(console, found.results)

@@ -332,17 +332,32 @@ def _described_group(found: Any) -> DescribedGroup:
 
 
 def librdkafka_config(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings of kafka-python, as in a ``CommandConfig``, as those of librdkafka."""
+    """Return settings of kafka-python, as in a ``CommandConfig``, as those of librdkafka.
+
+    Raises:
+        Unreachable: librdkafka does not have the SASL mechanism.
+    """
+    if settings.get("sasl_mechanism") == "AWS_MSK_IAM":
+        raise Unreachable("librdkafka does not have the SASL mechanism AWS_MSK_IAM; kafka-python has")
     found = {_LIBRDKAFKA_KEYS[name]: value for name, value in settings.items() if name in _LIBRDKAFKA_KEYS}
     if settings.get("ssl_check_hostname") is False:
         found["ssl.endpoint.identification.algorithm"] = "none"
     if "ssl_certfile" in settings:
         found["ssl.key.location"] = settings["ssl_certfile"]  # a PEM key store has both
+    if oauth := settings.get("oauth"):
+        found |= {
+            "sasl.oauthbearer.method": "oidc",
+            "sasl.oauthbearer.token.endpoint.url": oauth.endpoint,
+            "sasl.oauthbearer.client.id": oauth.client_id,
+            "sasl.oauthbearer.client.secret": oauth.client_secret,
+            **({"sasl.oauthbearer.scope": oauth.scope} if oauth.scope else {}),
+        }
     return found
 
 
 def silent_logger() -> logging.Logger:
-    """Return a logger that drops librdkafka's lines: errors arrive as exceptions."""
+    """Return a logger that drops librdkafka's lines, as errors arrive as exceptions, unless it has a handler."""
     logger = logging.getLogger("streams-assignor.librdkafka")
-    logger.setLevel(logging.CRITICAL)
+    if not logger.handlers:
+        logger.setLevel(logging.CRITICAL)
     return logger

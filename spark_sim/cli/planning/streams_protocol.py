@@ -181,7 +181,11 @@ def _look(
     path = str(options.command_config) if options.command_config else None
     if not options.group_name:
         servers = options.bootstrap_servers or settings.get("bootstrap.servers")
-        given = {"group": settings.get("application.id"), "servers": servers, "command_config": path}
+        given: dict[str, Any] = {
+            "group": settings.get("application.id"),
+            "servers": servers,
+            "command_config": path,
+        }
         return facts, (), Target(**{name: value for name, value in given.items() if value})
     servers, config = cluster_settings(
         click.get_current_context(),

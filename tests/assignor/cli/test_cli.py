@@ -12,6 +12,7 @@ from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
 from assignor.cli.lazy_group import run_script
+from assignor.formats.block_yaml import to_yaml
 from spark_sim.cli.main import COMMANDS, cli
 from upgrade.input_values import MAX_FILE_BYTES
 
@@ -75,6 +76,53 @@ def test_the_error_for_a_misspelt_command_names_similar_ones():
     assert "Did you mean" not in run("xyzzy").stderr
 
 
+@pytest.mark.parametrize("words", [(), ("release",), ("userdata", "decode"), ("features", "upgrade"), ("help",)])
+def test_help_with_a_command_is_its_help(words):
+    assert run(*words, "--help").output == run("help", *words).output
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (("releas",), "No such command 'releas'. Did you mean 'release', 'replay'?"),
+        (("release", "2.8"), "streams-assignor release has no commands, got '2.8'"),
+        (("userdata", "x"), "No such command 'x'"),
+    ],
+)
+def test_help_with_what_is_no_command_is_wrong_usage(words, error):
+    result = CliRunner().invoke(cli, ("help", *words), prog_name="streams-assignor")
+
+    assert 2 == result.exit_code
+    assert error in result.stderr
+
+
+def test_the_package_is_the_console_script():
+    done = shell(f"{sys.executable} -m assignor release 2.8 --json; {sys.executable} -m assignor xyzzy")
+
+    assert "2.8.2" == json.loads(done.stdout)["release"]
+    assert (2, True) == (done.returncode, "No such command 'xyzzy'" in done.stderr)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("release", "2.8"),
+        ("plan", "1.1", "2.0"),
+        ("replay", "A@1.1 B@1.1 | bounce A>2.0,upgrade.from=1.1 B>2.0,upgrade.from=1.1 | bounce A>2.0 B>2.0"),
+        ("conform", str(Path(__file__).parents[2] / "captures" / "2.0.1-to-2.3.1.json")),
+    ],
+)
+def test_yaml_has_the_content_of_json(arguments):
+    """JSON is YAML, so the forms of numbers and texts are those of the YAML of `group`."""
+    as_json, as_yaml = run(*arguments, "-o", "json"), run(*arguments, "-o", "yaml")
+
+    assert run(*arguments, "--json").output == as_json.output
+    assert (as_json.exit_code, to_yaml(json.loads(as_json.output))) == (
+        as_yaml.exit_code,
+        as_yaml.output.removeprefix("---\n"),
+    )
+
+
 def test_the_short_option_prints_the_version():
     assert run("--version").output == run("-V").output
     assert 0 == run("-V").exit_code
@@ -85,6 +133,34 @@ def test_the_shell_completes_commands(typed, completed):
     complete = ShellComplete(cli, {}, "streams-assignor", "_STREAMS_ASSIGNOR_COMPLETE")
 
     assert completed == {each.value for each in complete.get_completions([], typed)}
+
+
+@pytest.mark.parametrize(
+    ("words", "first"),
+    [
+        (("release", "4.3"), "4.3"),
+        (("plan", "2.8", "3.9"), "3.9"),
+        (("sweep", "--from", "2.8."), "2.8.2"),
+        (("member", "--release", "2.8."), "2.8.2"),
+        (("group", "app", "--assume", "3.9."), "3.9.2"),
+        (("group", "app", "--wait", "st"), "stable"),
+        (("group", "app", "--wait", "release=3.9."), "release=3.9.2"),
+        (("group", "app", "-o", "open"), "openmetrics"),
+    ],
+)
+def test_the_shell_completes_values(words, first):
+    *typed, incomplete = words
+    complete = ShellComplete(cli, {}, "streams-assignor", "_STREAMS_ASSIGNOR_COMPLETE")
+
+    assert first == complete.get_completions(typed, incomplete)[0].value
+
+
+def test_the_script_itself_completes():
+    """It ended with a traceback: click writes completions as bytes."""
+    asked = {"COMP_WORDS": "streams-assignor release 4.3", "COMP_CWORD": "2"}
+    done = shell("$SCRIPT", _STREAMS_ASSIGNOR_COMPLETE="bash_complete", **asked)
+
+    assert ("plain,4.3\nplain,4.3.1\nplain,4.3.0\n", "", 0) == (done.stdout, done.stderr, done.returncode)
 
 
 def test_plan_prints_the_steps_in_order():

@@ -9,6 +9,7 @@ import time
 
 import pytest
 from attrs import evolve
+from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 from rich.console import Console
 
@@ -200,12 +201,12 @@ def test_the_command_config_is_used_to_connect(run, lookup, tmp_path):
 
 def test_an_unknown_key_of_the_command_config_is_rejected(run, tmp_path):
     file = tmp_path / "client.properties"
-    file.write_text("ssl.what=secret\n")
+    file.write_text("ssl.what=hunter2\n")
 
     done = run("app", *BROKER, "--command-config", str(file))
     assert 2 == done.exit_code
     assert "key 1 of the file, which begins with ssl., is not supported here" in done.stderr
-    assert "secret" not in done.stderr
+    assert "hunter2" not in done.stderr
 
 
 def test_the_second_client_library_is_used_if_the_first_is_not_installed(run, monkeypatch):
@@ -798,6 +799,68 @@ def test_bootstrap_servers_may_be_in_the_environment(run, lookup, tmp_path):
     assert "b:2" == lookup.last.to[0]
     assert 0 == run("app", *BROKER, environment="e:9").exit_code
     assert "a:1" == lookup.last.to[0]
+
+
+def test_the_command_config_may_be_in_the_environment(run, lookup, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("bootstrap.servers=c:3\n")
+    monkeypatch.setenv("KAFKA_COMMAND_CONFIG", str(tmp_path / "file"))
+
+    assert 0 == run("app").exit_code
+    assert "c:3" == lookup.last.to[0]
+
+
+@pytest.mark.parametrize(
+    ("known", "typed", "found"),
+    [
+        (("billing", "bi\x1b", "orders"), (), ["billing"]),
+        (("list-of-orders",), (), []),
+        (("list-of-orders",), ("describe",), []),
+        (Unreachable("a:1: no answer"), (), []),
+    ],
+)
+def test_the_shell_completes_names_of_groups(lookup, monkeypatch, known, typed, found):
+    """The time limit is short, and a shell shows no error."""
+    monkeypatch.setenv("KAFKA_BOOTSTRAP_SERVERS", "a:1")
+    lookup.known = known
+    complete = ShellComplete(command.group, {}, "group", "_GROUP_COMPLETE")
+
+    assert found == [each.value for each in complete.get_completions(list(typed), "b")]
+    assert 2.0 == lookup.last.to[2]
+
+
+def test_the_shell_completes_words_without_a_cluster():
+    complete = ShellComplete(command.group, {}, "group", "_GROUP_COMPLETE")
+
+    assert ["list", "describe"] == [each.value for each in complete.get_completions([], "")]
+
+
+@pytest.mark.parametrize(("flags", "shown"), [((), False), (("-v",), True), (("-vv",), True)])
+def test_the_logs_of_clients_are_shown_on_request(flags, shown):
+    """In a process of its own: loggers are global. Secrets and control characters are not shown."""
+    program = """
+import logging, sys
+from assignor.cli import _group
+from assignor.inspect import NoSuchGroup
+from spark_sim.cli.main import main
+from upgrade.redaction import redact
+
+class Lookup:
+    def __init__(self, *_): pass
+    def names(self): return ()
+    def group(self, name):
+        logging.getLogger("kafka.net").error("connection \\x1b lost, password %s", redact("hunter22"))
+        raise NoSuchGroup("none")
+
+_group.LOOKUP_LOADERS["kafka-python"] = lambda: Lookup
+sys.argv[1:] = ["group", "app", "--bootstrap-servers", "a:1", *sys.argv[1:]]
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", program, *flags], capture_output=True, text=True, check=False)
+
+    assert 1 == done.returncode
+    assert shown == ("ERROR kafka.net: connection \\x1b lost, password" in done.stderr)
+    assert "hunter22" not in done.stderr
+    assert done.stderr.endswith("Error: none\n")
 
 
 def test_yaml_has_the_keys_and_values_of_json(run, lookup):

@@ -6,6 +6,7 @@ Python's argparse.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,6 +18,10 @@ from upgrade.config_types import parse_bootstrap_servers
 from upgrade.errors import ConfigException, UpgradeError
 from upgrade.features.client.errors import ApiError
 from upgrade.features.model.rpc import Listener
+
+BOOTSTRAP_SERVERS_VARIABLE: Final = "KAFKA_BOOTSTRAP_SERVERS"
+COMMAND_CONFIG_VARIABLE: Final = "KAFKA_COMMAND_CONFIG"
+"""Variables of the environment with the value of ``--bootstrap-servers``, and of ``--command-config``."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -89,10 +94,21 @@ class FeatureCommandGroup(click.Group):
 
 BOOTSTRAP_LISTENERS: Final = {"bootstrap_server": Listener.BROKER, "bootstrap_controller": Listener.CONTROLLER}
 
+
+def _help(text: str, variable: str) -> str:
+    return f"{text}  [env var: {variable}]"
+
+
 _SHARED: Final[dict[str, dict[str, Any]]] = {
-    "--bootstrap-server": {"metavar": "HOST:PORT,...", "help": "Brokers of the cluster."},
+    "--bootstrap-server": {
+        "metavar": "HOST:PORT,...",
+        "help": _help("Brokers of the cluster.", BOOTSTRAP_SERVERS_VARIABLE),
+    },
     "--bootstrap-controller": {"metavar": "HOST:PORT,...", "help": "Controllers of the cluster, instead."},
-    "--command-config": {"metavar": "FILE", "help": "Kafka's settings for clients, a properties file."},
+    "--command-config": {
+        "metavar": "FILE",
+        "help": _help("Kafka's settings for clients, a properties file.", COMMAND_CONFIG_VARIABLE),
+    },
     "--timeout": {"type": click.IntRange(1, 3600), "metavar": "SECONDS", "help": "Wait at most so long."},
     "--json": {"is_flag": True, "help": "One JSON object instead of lines."},
 }
@@ -117,6 +133,15 @@ def shared_bootstrap_servers(name: str) -> str | None:
         return None if found is None else parse_bootstrap_servers(found)
     except ConfigException as error:
         raise usage_error(f"argument --{name.replace('_', '-')}: {error}") from None
+
+
+def bootstrap_servers_variable() -> str | None:
+    """Return the bootstrap servers of the environment, which count if neither options nor their file has some."""
+    found = os.environ.get(BOOTSTRAP_SERVERS_VARIABLE)
+    try:
+        return parse_bootstrap_servers(found) if found else None
+    except ConfigException as error:
+        raise usage_error(f"{BOOTSTRAP_SERVERS_VARIABLE}: {error}") from None
 
 
 def _store_shared_option(context: click.Context, parameter: click.Parameter, value: Any) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from pathlib import Path
@@ -19,9 +20,11 @@ from upgrade.features.cli import _feature_command
 from upgrade.features.cli._argument_parser import expand_command_line
 from upgrade.features.cli.click_support import (
     BOOTSTRAP_LISTENERS,
+    COMMAND_CONFIG_VARIABLE,
     CommandFailure,
     F,
     FeatureCommandGroup,
+    bootstrap_servers_variable,
     confirm_unsafe,
     shared_bootstrap_servers,
     shared_option,
@@ -45,10 +48,12 @@ def _client() -> FeatureClient:
     except ImportError as error:
         raise click.ClickException(f"{error}; pip install 'streams-assignor[kafka-python]'") from None
     logging.getLogger("kafka").setLevel(logging.CRITICAL)  # errors are raised as exceptions
-    config = _command_config(shared_option("command_config"))
+    config = _command_config(shared_option("command_config") or os.environ.get(COMMAND_CONFIG_VARIABLE))
     servers = {listener: shared_bootstrap_servers(name) for name, listener in BOOTSTRAP_LISTENERS.items()}
     if not any(servers.values()):
         servers = {Listener.BROKER: config.brokers, Listener.CONTROLLER: config.controllers}
+    if not any(servers.values()):
+        servers = {Listener.BROKER: bootstrap_servers_variable()}
     for listener, bootstrap in servers.items():
         if bootstrap:
             seconds = shared_option("timeout") or config.timeout_seconds or DEFAULT_TIMEOUT_SECONDS

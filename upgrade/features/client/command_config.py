@@ -13,11 +13,13 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, Self
+from urllib.parse import urlsplit
 
 from attrs import field, frozen
 
 from upgrade.config_types import parse_bootstrap_servers
 from upgrade.errors import ConfigException
+from upgrade.features.client._oauth import ClientCredentials
 from upgrade.input_values import InvalidInput, parse_number, read_text
 from upgrade.redaction import redact
 
@@ -56,12 +58,41 @@ def _pem_only(text: str) -> None:
         )
 
 
+def _parse_url(text: str) -> str:
+    try:
+        if urlsplit(text).scheme in ("http", "https") and urlsplit(text).hostname:
+            return text
+    except ValueError:  # its text contains the value
+        pass
+    raise ValueError("expected an address that begins with https:// or http://")
+
+
+def _class(name: str) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if text.rpartition(".")[2] != name:
+            raise ValueError(f"expected {name} of Kafka or Amazon; other classes of Java cannot be run here")
+        return text
+
+    return read
+
+
+_PASSWORD_MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+_OAUTH: Final = "OAUTHBEARER"
+_MSK_IAM: Final = "AWS_MSK_IAM"
+
 # The setting of kafka-python for each key (None: no setting), and the parser of its value; ValueError names what was
 # expected.
 _KEYS: Final[Mapping[str, tuple[str | None, Callable[[str], Any]]]] = {
     "client.id": ("client_id", str),
     "security.protocol": ("security_protocol", _one_of("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")),
-    "sasl.mechanism": ("sasl_mechanism", _one_of("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "GSSAPI")),
+    "sasl.mechanism": ("sasl_mechanism", _one_of(*_PASSWORD_MECHANISMS, "GSSAPI", _OAUTH, _MSK_IAM)),
+    "sasl.oauthbearer.token.endpoint.url": ("oauth_endpoint", _parse_url),
+    "sasl.oauthbearer.client.credentials.client.id": ("oauth_client_id", str),
+    "sasl.oauthbearer.client.credentials.client.secret": ("oauth_client_secret", redact),
+    "sasl.oauthbearer.scope": ("oauth_scope", str),
+    # Classes of Java that do what is done here.
+    "sasl.login.callback.handler.class": (None, _class("OAuthBearerLoginCallbackHandler")),
+    "sasl.client.callback.handler.class": (None, _class("IAMClientCallbackHandler")),
     "sasl.kerberos.service.name": ("sasl_kerberos_service_name", str),
     "ssl.truststore.location": ("ssl_cafile", str),
     "ssl.truststore.type": (None, _pem_only),
@@ -79,8 +110,10 @@ _LOGIN_KEYS: Final = {
     "password": "sasl_plain_password",
     "serviceName": "sasl_kerberos_service_name",
 }
-_LOGIN_MODULES: Final = ("PlainLoginModule", "ScramLoginModule", "Krb5LoginModule")
-_PASSWORD_MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+_OAUTH_KEYS: Final = {"clientId": "oauth_client_id", "clientSecret": "oauth_client_secret", "scope": "oauth_scope"}
+_OAUTH_MODULE: Final = "OAuthBearerLoginModule"
+_MSK_IAM_MODULE: Final = "IAMLoginModule"
+_LOGIN_MODULES: Final = ("PlainLoginModule", "ScramLoginModule", "Krb5LoginModule", _OAUTH_MODULE, _MSK_IAM_MODULE)
 _STORES: Final = ("ssl.truststore", "ssl.keystore")
 _SECURITY_PREFIXES: Final = ("security.", "sasl.", "ssl.")
 _SIMILAR: Final = 0.85
@@ -99,7 +132,7 @@ class CommandConfig:
     """
 
     settings: Mapping[str, Any] = field(factory=dict, repr=False, hash=False)
-    """Settings of kafka-python."""
+    """Settings of kafka-python, and ``oauth``, a ``ClientCredentials``, in the place of its token provider."""
     timeout_seconds: float | None = None
     """The limit of a call; None if the file sets none."""
     brokers: str | None = None
@@ -172,8 +205,32 @@ def _apply_java_defaults(settings: dict[str, Any]) -> None:
         missing = [name for name in ("username", "password") if _LOGIN_KEYS[name] not in settings]
         if mechanism in _PASSWORD_MECHANISMS and missing:
             raise ConfigException(f"sasl.jaas.config: expected {' and '.join(missing)} for {mechanism}")
+        if mechanism == _MSK_IAM and settings["security_protocol"] != "SASL_SSL":
+            raise ConfigException(f"security.protocol: expected SASL_SSL for {_MSK_IAM}")
+        if mechanism == _OAUTH:
+            settings["oauth"] = _client_credentials(settings)
+    for name in _OAUTH_SETTINGS:
+        settings.pop(name, None)
     if "ssl_certfile" in settings:
         settings.setdefault("ssl_password", "")  # without a password, OpenSSL asks for one on the terminal
+
+
+def _client_credentials(settings: Mapping[str, Any]) -> ClientCredentials:
+    """Return the client credentials of OAUTHBEARER, of the keys (KIP-1139) or of the login module (KIP-768)."""
+    missing = [key for name, key in _OAUTH_SETTINGS.items() if key and name not in settings]
+    if missing:
+        raise ConfigException(f"sasl.mechanism: {_OAUTH} needs {' and '.join(missing)}")
+    endpoint, client_id, secret = (settings[name] for name, key in _OAUTH_SETTINGS.items() if key)
+    return ClientCredentials(endpoint, client_id, secret, settings.get("oauth_scope", ""))
+
+
+_OAUTH_SETTINGS: Final = {
+    "oauth_endpoint": "sasl.oauthbearer.token.endpoint.url",
+    "oauth_client_id": "sasl.oauthbearer.client.credentials.client.id (or clientId in sasl.jaas.config)",
+    "oauth_client_secret": "sasl.oauthbearer.client.credentials.client.secret (or clientSecret in sasl.jaas.config)",
+    "oauth_scope": "",
+}
+"""The parts of ``ClientCredentials``, and the key of each that is required."""
 
 
 def _check_certificates(settings: Mapping[str, Any]) -> None:
@@ -217,8 +274,14 @@ def _parse_jaas(jaas: str | None) -> dict[str, Any]:
         raise ConfigException(f"sasl.jaas.config: expected one of {', '.join(_LOGIN_MODULES)} as login module")
     pairs = _LOGIN_OPTION.findall(options)
     found = {key: re.sub(r"\\(.)", r"\1", quoted) or bare for key, quoted, bare in pairs}
-    login = {_LOGIN_KEYS[key]: value for key, value in found.items() if key in _LOGIN_KEYS}
-    return {name: redact(value) if name.endswith("password") else value for name, value in login.items()}
+    if module.endswith(_MSK_IAM_MODULE) and found:
+        raise ConfigException(
+            f"sasl.jaas.config: expected no options of {_MSK_IAM_MODULE}: the credentials are those of botocore, as of "
+            "AWS_PROFILE and AWS_DEFAULT_REGION"
+        )
+    keys = _OAUTH_KEYS if module.endswith(_OAUTH_MODULE) else _LOGIN_KEYS
+    login = {keys[key]: value for key, value in found.items() if key in keys}
+    return {name: redact(value) if name.endswith(("password", "secret")) else value for name, value in login.items()}
 
 
 _LOGIN_OPTION: Final = re.compile(r"""\b(\w++)\s*+=\s*+(?:"((?:\\.|[^"\\])*+)"|([^\s"]++))""")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import struct
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from functools import cache
 from importlib.util import find_spec
 from typing import Any, Final, Self
 
@@ -18,9 +19,11 @@ from attrs import frozen
 from kafka import __version__ as kafka_python
 from kafka.errors import IncompatibleBrokerVersion, KafkaError, for_code
 from kafka.net.manager import KafkaConnectionManager
+from kafka.net.sasl.oauth import AbstractTokenProvider
 from kafka.protocol.admin import DescribeClusterRequest, UpdateFeaturesRequest
 from kafka.protocol.metadata import ApiVersionsRequest, MetadataRequest
 
+from upgrade.features.client._oauth import ClientCredentials, TokenSource
 from upgrade.features.client.answer_check import check_answer
 from upgrade.features.client.errors import ApiError, OutcomeUnknown, Unreachable, unreachable
 from upgrade.features.client.node_address import node_address
@@ -46,6 +49,8 @@ _CONTROLLER_ENDPOINT_TYPE: Final = 2  # DescribeCluster's endpoint type
 _SASL_HINT: Final = " during the login with SASL: are the mechanism, the name and the password right?"
 _SECURITY_PROTOCOL_HINT: Final = ": is the security protocol right?"  # TLS or SASL on one side only
 _PROTOCOL_MISMATCH_SIGNS: Final = ("UNEXPECTED_EOF", "WRONG_VERSION_NUMBER", "Invalid frame length")
+_PACKAGES: Final = {"GSSAPI": "gssapi", "AWS_MSK_IAM": "botocore"}
+"""What kafka-python needs for a SASL mechanism."""
 _RETRY_SECONDS: Final = 0.2
 _API_NAMES: Final = {
     ApiVersionsRequest.API_KEY: "API_VERSIONS",
@@ -99,9 +104,13 @@ class Connection:
 
     def __init__(self, server: str, settings: Mapping[str, Any], deadline: Deadline) -> None:
         self._server = server
-        if settings.get("sasl_mechanism") == "GSSAPI" and find_spec("gssapi") is None:
+        mechanism = settings.get("sasl_mechanism")
+        if (package := _PACKAGES.get(str(mechanism))) and find_spec(package) is None:
             # kafka-python would only close the connection.
-            raise Unreachable("the SASL mechanism GSSAPI needs the Python package gssapi, which is not installed")
+            raise Unreachable(
+                f"the SASL mechanism {mechanism} needs the Python package {package}, which is not installed"
+            )
+        settings = _with_token_provider(settings)
         self._net = NetworkSelector()
         try:
             # A manager without bootstrap accepts any server; a selector without a thread runs in the waiting thread.
@@ -215,6 +224,37 @@ class Connection:
 
     def _wait(self, future: Any, deadline: Deadline) -> Any:
         return self._net.run(self._manager.wait_for, future, _milliseconds(deadline))
+
+
+class _TokenProvider(AbstractTokenProvider):  # type: ignore[misc]  # kafka-python has no type information
+    """Returns the tokens of a source to kafka-python."""
+
+    def __init__(self, source: TokenSource) -> None:
+        super().__init__()
+        self._source = source
+
+    def token(self) -> str:
+        """Return a valid token."""
+        return self._source.token()
+
+
+@cache
+def _token_source(credentials: ClientCredentials) -> TokenSource:
+    """Return the tokens of a client; all connections share them."""
+    return TokenSource(credentials)
+
+
+def _with_token_provider(settings: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return settings with a provider in the place of credentials; ``Unreachable`` if there is no token."""
+    if "oauth" not in settings:
+        return settings
+    source = _token_source(settings["oauth"])
+    try:
+        source.token()  # an error in kafka-python's own call would only close the connection
+    except OSError as error:
+        raise Unreachable(str(error)) from None
+    others = {name: value for name, value in settings.items() if name != "oauth"}
+    return {**others, "sasl_oauth_token_provider": _TokenProvider(source)}
 
 
 class _SocketInParts:

@@ -5,10 +5,12 @@ from types import SimpleNamespace
 import pytest
 
 from assignor.clients.confluent import describe_groups
-from assignor.clients.confluent.describe_groups import GroupLookup
+from assignor.clients.confluent.describe_groups import GroupLookup, librdkafka_config
 from assignor.inspect import NoSuchGroup, finding_text, inspect_group
 from assignor.inspect.offsets import OffsetRequest
 from subscription_codec import TopicPartition
+from upgrade.features.client._oauth import ClientCredentials
+from upgrade.features.client.errors import Unreachable
 
 DENIED = describe_groups.KafkaError.TOPIC_AUTHORIZATION_FAILED
 BROKER = SimpleNamespace(host="a", port=1, id=1)
@@ -100,3 +102,18 @@ def test_offsets_that_are_missing_have_a_reason(lookup):
     assert "committed offsets: Broker: Topic authorization failed" == found["other"].failures[0]
     assert ["committed offsets: 2 groups", "end offsets: 3 partitions"] == lines
     assert {} == lookup.offsets([])
+
+
+def test_client_credentials_are_those_of_librdkafka():
+    found = librdkafka_config({"oauth": ClientCredentials("https://a/token", "me", "secret", "kafka")})
+
+    assert "oidc" == found["sasl.oauthbearer.method"]
+    assert ("https://a/token", "me", "secret", "kafka") == tuple(
+        found[f"sasl.oauthbearer.{name}"] for name in ("token.endpoint.url", "client.id", "client.secret", "scope")
+    )
+    assert "sasl.oauthbearer.scope" not in librdkafka_config({"oauth": ClientCredentials("https://a", "me", "secret")})
+
+
+def test_a_mechanism_that_librdkafka_lacks_is_an_error():
+    with pytest.raises(Unreachable, match="librdkafka does not have the SASL mechanism AWS_MSK_IAM"):
+        librdkafka_config({"sasl_mechanism": "AWS_MSK_IAM"})

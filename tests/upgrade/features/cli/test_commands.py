@@ -353,3 +353,40 @@ def test_the_script_has_the_command():
 
     assert (1, "") == (done.returncode, done.stdout)
     assert done.stderr.startswith("Unknown metadata.version '9.9'. Supported metadata.version are: 3.3-IV3, ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "servers"),
+    [
+        ((), "e:1"),
+        (BROKER, "a:1"),
+        (("--command-config", "with"), "f:1"),
+        (("--command-config", "without"), "e:1"),
+    ],
+)
+def test_the_environment_counts_if_neither_options_nor_their_file_name_servers(
+    client, tmp_path, monkeypatch, arguments, servers
+):
+    (tmp_path / "with").write_text("bootstrap.servers=f:1\n")
+    (tmp_path / "without").write_text("client.id=x\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("KAFKA_BOOTSTRAP_SERVERS", "e:1")
+
+    assert 0 == run(*arguments, "describe").status
+    assert servers == client.last.to[0]
+
+
+def test_the_file_of_settings_may_be_in_the_environment(client, tmp_path, monkeypatch):
+    (tmp_path / "with").write_text("bootstrap.servers=f:1\nclient.id=x\n")
+    monkeypatch.setenv("KAFKA_COMMAND_CONFIG", str(tmp_path / "with"))
+
+    assert 0 == run("describe").status
+    assert ("f:1", "x") == (client.last.to[0], client.last.to[2]["client_id"])
+
+
+def test_servers_of_the_environment_are_checked(client, monkeypatch):
+    monkeypatch.setenv("KAFKA_BOOTSTRAP_SERVERS", "e")
+
+    done = run("describe")
+    assert (1, None) == (done.status, client.last)
+    assert "Command line error: KAFKA_BOOTSTRAP_SERVERS: expected HOST:PORT,..., got 'e'" in done.err

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from upgrade.errors import ConfigException
+from upgrade.features.client._oauth import ClientCredentials
 from upgrade.features.client.command_config import CommandConfig, parse_properties
 
 
@@ -172,7 +173,8 @@ def test_kafka_python_knows_all_these_settings():
 
     from upgrade.features.client.command_config import _KEYS, _LOGIN_KEYS
 
-    names = {name for name, _ in _KEYS.values() if name} | set(_LOGIN_KEYS.values())
+    given = {name for name, _ in _KEYS.values() if name} | set(_LOGIN_KEYS.values())
+    names = {name for name in given if not name.startswith("oauth_")}  # a token provider is made of those
     assert names <= KafkaConnectionManager.DEFAULT_CONFIG.keys()
 
 
@@ -271,3 +273,67 @@ def test_a_large_line_of_login_options_is_read(options):
                 "sasl.jaas.config": f"org.apache.kafka.common.security.plain.PlainLoginModule required {options};",
             }
         )
+
+
+OAUTH = {
+    "security.protocol": "SASL_SSL",
+    "sasl.mechanism": "OAUTHBEARER",
+    "sasl.oauthbearer.token.endpoint.url": "https://login.example/token",
+}
+CREDENTIALS = "sasl.oauthbearer.client.credentials.client"
+OAUTH_LOGIN = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required"
+
+
+@pytest.mark.parametrize(
+    "login",
+    [
+        {"sasl.jaas.config": f'{OAUTH_LOGIN} clientId="me" clientSecret="secret" scope="kafka";'},  # KIP-768
+        {f"{CREDENTIALS}.id": "me", f"{CREDENTIALS}.secret": "secret", "sasl.oauthbearer.scope": "kafka"},  # KIP-1139
+    ],
+)
+def test_the_client_credentials_of_oauthbearer_are_read(login):
+    handler = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler"
+    found = CommandConfig.of(OAUTH | login | {"sasl.login.callback.handler.class": handler})
+
+    assert {
+        "security_protocol": "SASL_SSL",
+        "sasl_mechanism": "OAUTHBEARER",
+        "oauth": ClientCredentials("https://login.example/token", "me", "secret", "kafka"),
+    } == found.settings
+    assert "secret" not in repr(found.settings["oauth"])
+
+
+def test_the_iam_mechanism_of_amazon_has_the_credentials_of_botocore():
+    given = {
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "AWS_MSK_IAM",
+        "sasl.jaas.config": "software.amazon.msk.auth.iam.IAMLoginModule required;",
+        "sasl.client.callback.handler.class": "software.amazon.msk.auth.iam.IAMClientCallbackHandler",
+    }
+
+    assert {"security_protocol": "SASL_SSL", "sasl_mechanism": "AWS_MSK_IAM"} == CommandConfig.of(given).settings
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        (OAUTH, "sasl.mechanism: OAUTHBEARER needs sasl.oauthbearer.client.credentials.client.id (or clientId in "),
+        ({**OAUTH, "sasl.oauthbearer.token.endpoint.url": "file:/x"}, "expected an address that begins with https:"),
+        ({**OAUTH, "sasl.oauthbearer.token.endpoint.url": "http://[x"}, "expected an address that begins with https:"),
+        ({"sasl.login.callback.handler.class": "com.example.Mine"}, "expected OAuthBearerLoginCallbackHandler of"),
+        (
+            {"sasl.jaas.config": 'software.amazon.msk.auth.iam.IAMLoginModule required awsProfileName="SECRET";'},
+            "sasl.jaas.config: expected no options of IAMLoginModule",
+        ),
+        (
+            {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "AWS_MSK_IAM"},
+            "security.protocol: expected SASL_SSL for AWS_MSK_IAM",
+        ),
+    ],
+)
+def test_settings_of_tokens_that_cannot_work_are_refused(given, problem):
+    with pytest.raises(ConfigException) as refused:
+        CommandConfig.of(given)
+
+    assert problem in str(refused.value)
+    assert "SECRET" not in str(refused.value)
