@@ -26,6 +26,7 @@ from assignor.cli._group_wait import (
 )
 from assignor.cli._group_watch import Look, ProblemClock, error_text, look_until_decided, looks
 from assignor.cli.params import BOOTSTRAP_SERVERS, COMMAND_CONFIG, Duration, cluster_settings
+from assignor.formats.progress import step
 from assignor.formats.text import printable, sanitize
 from assignor.inspect import (
     LOOKUP_TIMEOUT_SECONDS,
@@ -220,6 +221,8 @@ def group(
     look: Callable[[], Look] = partial(_look, lookup, name, {})
     pause = WATCH_SECONDS if interval is None else interval
     shown = OUTPUTS[form](name is None)
+    if watch or condition:
+        step("")
     if watch:
         context.exit(_watch(look, shown, name or "groups", interval=pause, check=check))
     if condition:
@@ -314,12 +317,14 @@ def _show(
 
     ``hint`` returns what may help with an error.
     """
+    step("looking at the cluster")
     if check:
         found, problems = look_until_decided(look, interval)
     else:
         found, problems = look(), ProblemClock()
     if found.error:
         raise click.ClickException(error_text(found.error) + hint(found.error))
+    step("writing what was found")
     output.show(found.groups)
     for failure in found.failures:
         _note(f"{failure}; its groups are not shown")

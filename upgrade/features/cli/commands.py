@@ -23,6 +23,7 @@ from upgrade.features.cli.click_support import (
     F,
     FeatureCommandGroup,
     confirm_unsafe,
+    say_step,
     shared_bootstrap_servers,
     shared_option,
     shared_options,
@@ -52,6 +53,7 @@ def _client() -> FeatureClient:
     for listener, bootstrap in servers.items():
         if bootstrap:
             seconds = shared_option("timeout") or config.timeout_seconds or DEFAULT_TIMEOUT_SECONDS
+            say_step(f"asking {bootstrap}")
             return FeatureClient(bootstrap, listener, config.settings, seconds)
     raise usage_error("You must specify either --bootstrap-controller or --bootstrap-server.")
 
