@@ -209,11 +209,13 @@ class Generation:
     def owners(self) -> Mapping[str, tuple[str, ...]]:
         """The member ids that own each task or partition."""
         found: dict[str, tuple[str, ...]] = {}
+        shared: dict[str, list[str]] = {}
         for member in self.members.values():
             alone = (member.member_id,)
             for task in member.active:
-                found[task] = found[task] + alone if task in found else alone
-        return found
+                if (before := found.setdefault(task, alone)) is not alone:
+                    shared.setdefault(task, [*before]).append(member.member_id)
+        return found | {task: tuple(names) for task, names in shared.items()}
 
     def owner_names(self, owners: Sequence[str]) -> tuple[str, ...]:
         """Return what members keep when they restart, sorted: their instance id, or else their member id."""

@@ -23,7 +23,7 @@ TableRow = tuple[str, Row]
 
 
 class GroupSummary(NamedTuple):
-    """What remains of a group whose history is complete."""
+    """What remains of a life of a group whose history is complete."""
 
     group: str
     type: str
@@ -31,6 +31,8 @@ class GroupSummary(NamedTuple):
     """In the last generation."""
     state: str
     last_time: int
+    is_trace: bool = False
+    """Whether its records were tombstones only: what is left of a group that is gone for longer."""
 
 
 @define
@@ -43,6 +45,7 @@ class GroupHistory:
     """In the last generation."""
     state: str = DEAD
     last_time: int = 0
+    _is_trace: bool = True
     _last: Generation | None = None
     _row: Row | None = None
     _epochs: EpochGroup | None = None
@@ -71,7 +74,7 @@ class GroupHistory:
     @property
     def summary(self) -> GroupSummary:
         """What remains of the group."""
-        return GroupSummary(self.group, self.type, self.members, self.state, self.last_time)
+        return GroupSummary(self.group, self.type, self.members, self.state, self.last_time, self._is_trace)
 
     def on_topic_id(self, topic_id: str, name: str) -> None:
         """Take the id of a topic: records of groups that are not classic have no name."""
@@ -83,6 +86,7 @@ class GroupHistory:
         if offset is None:
             self._commits.delete((topic, partition), record, time)
         else:
+            self._is_trace = False
             self._commits.add((topic, partition), record, time, offset)
 
     def on_classic_metadata(
@@ -93,6 +97,7 @@ class GroupHistory:
         if value is None:
             self.state = DEAD
             return []
+        self._is_trace = False
         rows = self._end_of_epoch()
         self._epochs, self.type = None, CLASSIC
         generation = classic_generation(self.group, offset, time, value, record_bytes, self._assignments, self._last)
@@ -120,6 +125,7 @@ class GroupHistory:
             # What is left of a group that was deleted, or converted to a classic one.
             self.type = self.type if self._last else type_
             return rows
+        self._is_trace = False
         if self._epochs is None or self._epochs.type != type_:
             rows += self._end_of_epoch()
             self._epochs, self.type = EpochGroup(self.group, type_, self._topic_names), type_

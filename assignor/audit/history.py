@@ -1,8 +1,8 @@
 """The histories of all groups of a partition of ``__consumer_offsets``: records in, rows out.
 
 A group is in one partition. What is complete is a row, and is not kept. A group of which nothing is left is complete
-too; its summary remains, about 300 bytes. One that comes back under the same name begins anew, unless it is among the
-last ``MOST_GONE`` that went: a conversion to another type deletes a group for a moment.
+too, and nothing of it is kept here. One that comes back under the same name begins another life with another summary,
+unless it is among the last ``MOST_GONE`` that went: a conversion to another type deletes a group for a moment.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ class PartitionHistory:
     """Whether offset commits are decoded; without them there are no rows of ``commits``."""
     on_group_metadata: Callable[[str, int, dict[str, Any] | None], None] | None = None
     """Called with the group, the time and the value of each ``GroupMetadata`` record; None is a tombstone."""
+    on_complete: Callable[[GroupSummary], None] | None = None
+    """Called when all rows of a life of a group have been yielded."""
     counts: Counter[str] = field(factory=Counter)
     """Records by kind."""
     problems: list[str] = field(factory=list)
     """One sentence for each record that cannot be decoded or has an unknown type, the first hundred."""
     groups: dict[str, GroupHistory] = field(factory=dict)
-    complete: dict[str, GroupSummary] = field(factory=dict)
-    """By name, the groups of which nothing is left, but for the last ones."""
     first_time: int | None = None
     last_time: int = 0
     _gone: dict[str, None] = field(factory=dict)
@@ -138,12 +138,12 @@ class PartitionHistory:
         """Yield what is open at the end; commits of transactions that are open do not count."""
         self.counts["commits of open transactions"] += self._open
         for name, group in self.groups.items():
-            yield from group.close(group.last_time if name in self._gone else self.last_time)
+            yield from self._complete(group, group.last_time if name in self._gone else self.last_time)
 
-    def summaries(self) -> Iterator[tuple[str, GroupSummary]]:
-        """Yield the name and the summary of each group that ever was."""
-        yield from self.complete.items()
-        yield from ((name, group.summary) for name, group in self.groups.items())
+    def _complete(self, group: GroupHistory, time: int) -> Iterator[TableRow]:
+        yield from group.close(time)
+        if self.on_complete is not None:
+            self.on_complete(group.summary)
 
     def _complete_if_gone(self, name: str) -> Iterator[TableRow]:
         """Complete the group that went first, if there are more of them than are kept."""
@@ -156,14 +156,12 @@ class PartitionHistory:
             first = next(iter(self._gone))
             del self._gone[first]
             complete = self.groups.pop(first)
-            yield from complete.close(complete.last_time)
-            self.complete[first] = complete.summary
+            yield from self._complete(complete, complete.last_time)
 
     def _group(self, name: str) -> GroupHistory:
         self._gone.pop(name, None)
         found = self.groups.get(name)
         if found is None:
-            self.complete.pop(name, None)
             found = self.groups[name] = GroupHistory(valid_text(name))
         return found
 
@@ -185,10 +183,6 @@ class PartitionHistory:
             return self._take(kind, key, value, record)
         for place in self._targets_of.pop(record.key or b"", ()):
             del self._targets[place]
-        if (complete := self.complete.get(key.group)) is not None:
-            last_time = max(complete.last_time, record.timestamp)
-            self.complete[key.group] = complete._replace(last_time=last_time)
-            return ()
         return [*self._take(kind, key, None, record), *self._complete_if_gone(key.group)]
 
     def _take(

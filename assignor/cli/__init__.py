@@ -80,12 +80,14 @@ COMMANDS: Final = {
         "A live rolling bounce (rolling restart) of real member processes.",
         RUN,
         "each member is a process. A group that is not stable within a minute ends it with status 1.",
+        shows_itself=True,
     ),
     "member": LazyCommand(
         _load_member,
         "A small real member of a group, printing JSON events.",
         RUN,
         "none of its own; it runs until it is stopped.",
+        shows_itself=True,
     ),
     "features": LazyCommand(
         _load_features,

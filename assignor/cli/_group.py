@@ -35,6 +35,7 @@ from assignor.cli.params import (
     complete_release,
     silence_client_logs,
 )
+from assignor.formats.progress import step
 from assignor.formats.text import printable, sanitize
 from assignor.inspect import (
     LOOKUP_TIMEOUT_SECONDS,
@@ -284,6 +285,8 @@ def group(
     look: Callable[[], Look] = partial(_look, lookup, name, {}, assumed, nearest, add_offsets)
     pause = WATCH_SECONDS if interval is None else interval
     shown = OUTPUTS[form](name is None)
+    if watch or condition:
+        step("")
     if watch:
         context.exit(_watch(look, shown, name or "groups", interval=pause, check=check))
     if condition:
@@ -411,12 +414,14 @@ def _nearest(lookup: Lookup, name: str | None) -> str:
 
 def _show(look: Callable[[], Look], output: Output, *, interval: float, check: bool) -> int:
     """Show groups once; return the exit status. With ``check``, look until it is clear which problems last."""
+    step("looking at the cluster")
     if check:
         found, problems = look_until_decided(look, interval)
     else:
         found, problems = look(), ProblemClock()
     if found.error:
         raise click.ClickException(error_text(found.error))
+    step("writing what was found")
     output.show(found.groups)
     for failure in found.failures:
         _note(f"{failure}; its groups are not shown")

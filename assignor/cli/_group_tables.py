@@ -36,6 +36,7 @@ _SEVERITY_MARKS: Final[Mapping[Severity, tuple[str, str]]] = {
     Severity.NOTICE: ("·", "yellow"),
 }
 _MAX_MEMBERS: Final = 100  # in a table; members with problems come first
+_MAX_FINDINGS: Final = 100
 _OTHER_COLUMNS_WIDTH: Final = 56  # what a long name of a group leaves to the other columns of an overview
 _MAX_LAGS: Final = 20
 _LAST_TEXT: Final = 2  # column of a table of lags; numbers follow
@@ -74,8 +75,10 @@ def render_group(group: InspectedGroup, summary: str) -> Stack:
             Text(printable(finding_text(each))),
             _SEVERITY_MARKS[each.severity][1],
         )
-        for each in group.findings
+        for each in group.findings[:_MAX_FINDINGS]
     )
+    if left_out := len(group.findings[_MAX_FINDINGS:]):
+        findings.add_row("", Text(f"… and {left_out} more; --json has all", style="dim"))
     members = [_render_members(group)] if group.members else []
     return Stack(first, *_render_head(group), *members, *_render_lags(group), findings)
 

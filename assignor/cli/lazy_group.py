@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 
 import click
 
+from assignor.formats.progress import STEP, shown_steps, step
 from assignor.formats.text import SafeStream, sanitize
 
 COMPLETION_VARIABLE: Final = "_STREAMS_ASSIGNOR_COMPLETE"
@@ -37,6 +38,9 @@ class LazyCommand(NamedTuple):
     limits: str = ""
     """What the command refuses or leaves out because it is too large, and how it grows."""
 
+    shows_itself: bool = False
+    """Whether it shows what it does from its beginning, or waits for others."""
+
 
 class LazyGroup(click.Group):
     """A group that imports a command only to run it or to print its own help."""
@@ -52,6 +56,7 @@ class LazyGroup(click.Group):
         lazy = self._lazy_commands.get(name)
         if lazy is None:
             return _help if name == _help.name else None
+        step("" if lazy.shows_itself else f"{name}: at work")
         command = lazy.load()
         command.epilog = f"Limits: {lazy.limits}" if lazy.limits else None
         return command
@@ -89,8 +94,10 @@ class LazyGroup(click.Group):
 
         click itself would report a closed pipe (head, less) as a failure.
         """
+        ctx.meta[STEP] = step  # for commands of packages that do not know this one
         try:
-            return super().invoke(ctx)
+            with shown_steps():
+                return super().invoke(ctx)
         except BrokenPipeError:
             _discard_output()
             return 141

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from assignor.formats.progress import step
 from assignor.formats.text import truncate
 from subscription_codec import DecodeError, StreamsAssignorError
 from upgrade.input_values import InvalidInput, parse_json, read_lines
@@ -20,7 +21,7 @@ class BadLine(StreamsAssignorError, ValueError):
 
 
 def stdin_lines() -> Iterator[str]:
-    """Iterate over standard input; bytes that are not text are replaced.
+    """Iterate over standard input; bytes that are not text are replaced. To wait for a line is no step.
 
     Raises:
         InvalidInput: A line is longer than any message.
@@ -28,7 +29,13 @@ def stdin_lines() -> Iterator[str]:
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="replace")  # such bytes then appear in an error message
     # sys.stdin is None if the shell closed it.
-    return read_lines(sys.stdin) if sys.stdin else iter(())
+    given = read_lines(sys.stdin) if sys.stdin else iter(())
+    while True:
+        step("")
+        line = next(given, None)
+        if line is None:
+            return
+        yield line
 
 
 def json_object(line: str) -> Result:
@@ -78,9 +85,10 @@ def convert_lines(
     indent = None if jsonl or not sys.stdout.isatty() else 2
     reasons: tuple[type[Exception], ...] = (BadLine, *expected_errors)
     failed = False
-    for line in lines:
+    for number, line in enumerate(lines, 1):
         if line.isspace():
             continue
+        step(f"converting line {number}")
         try:
             result = convert(line)
         except reasons as error:

@@ -74,9 +74,11 @@ def group_progress(group: InspectedGroup, release: Release | None = None) -> Pro
     """Return how far a group is, on its way to a release if one is given."""
     versions = [each for each in group.members if each.subscription.used_version is not None]
     newest = max(map(_generation_of_code, versions), default=None)
-    arrived = [
-        each for each in versions if (_may_run(each, release) if release else _generation_of_code(each) == newest)
-    ]
+    arrived = {
+        each.name: each
+        for each in versions
+        if (_may_run(each, release) if release else _generation_of_code(each) == newest)
+    }
     times = [each.assignment.next_rebalance_ms for each in group.members if each.assignment.next_rebalance_ms]
     in_last_step = group.upgrade_status.stage is Stage.LAST_STEP
     immediate = in_last_step or any(each.is_about_to_rejoin for each in group.members)
@@ -87,8 +89,8 @@ def group_progress(group: InspectedGroup, release: Release | None = None) -> Pro
         error=group.described.error,
         members=len(group.members),
         problems=len(group.problems),
-        releases=release.name if release and versions else _shared_releases(arrived),
-        waiting_for=_names(each for each in group.members if versions and each not in arrived),
+        releases=release.name if release and versions else _shared_releases(arrived.values()),
+        waiting_for=_names(each for each in group.members if versions and each.name not in arrived),
         labels={each.name: each.label for each in group.members},
         next_rebalance=Rebalance.IMMEDIATE if immediate else Rebalance.PROBING if times else None,
         next_rebalance_ms=None if immediate else min(times, default=None),

@@ -77,12 +77,11 @@ def _repeated(given: Iterable[tuple[str, Iterable[T]]], order: Callable[[T], Any
 
 
 def _group_owners(given: Iterable[tuple[str, Iterable[T]]]) -> Mapping[T, tuple[str, ...]]:
-    found: dict[T, tuple[str, ...]] = {}
+    found: dict[T, list[str]] = {}
     for name, things in given:
-        alone = (name,)
         for thing in things:
-            found[thing] = found[thing] + alone if thing in found else alone
-    return found
+            found.setdefault(thing, []).append(name)
+    return {thing: tuple(names) for thing, names in found.items()}
 
 
 def unassigned_partitions(members: Sequence[InspectedMember], partitions: Mapping[str, int]) -> list[TopicPartition]:

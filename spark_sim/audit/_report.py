@@ -10,18 +10,24 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from io import BytesIO
+from itertools import accumulate, chain, islice, pairwise
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from attrs import define, field
 
 from assignor.audit.tables import GENERATIONS, MEMBERS, TASKS, Row
+from spark_sim.audit._groups import GroupSummaries
 from spark_sim.audit._report_data import MOST_INTERVALS, Columns, GroupData, group_data
 from spark_sim.audit.conformance import conformance_summary
 from spark_sim.report.pages import page_template
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _BLOCK_BYTES: Final = 1_000_000
 """Of JSON; a block ends with the group that exceeds it."""
@@ -30,6 +36,8 @@ _MOST_PROBLEMS: Final = 20
 _MOST_FINDINGS: Final = 100
 """Findings of one group: those of commits are as many as partitions."""
 _NO_BLOCK: Final = (-1, -1)
+_PIECE: Final = 4096
+"""Values of a column that are Python's at a time."""
 _MOST_BOUNCES: Final = 5_000
 
 
@@ -45,7 +53,7 @@ class AuditSummary(Protocol):
         """Records by kind."""
 
     @property
-    def groups(self) -> Sequence[Mapping[str, Any]]:
+    def groups(self) -> GroupSummaries:
         """The summary of each group, those that need attention first."""
 
     @property
@@ -77,31 +85,35 @@ def write_report(audit: AuditSummary, out: Path, bounces: Sequence[Row] | None =
         out: The folder.
         bounces: Rows of the table ``conformance``; None if rolling bounces were not compared.
     """
-    blocks = _Blocks({group["group"]: group["findings"] for group in audit.groups})
+    blocks = _Blocks({group["group"]: group["findings"] for group in audit.groups.needing_attention})
     parts = page_template("spark_sim.audit").generate(
         source=audit.source,
         groups=len(audit.groups),
-        rebalances=sum(group["generations"] for group in audit.groups),
-        troubled=sum(any(each["severity"] == "problem" for each in group["findings"]) for group in audit.groups),
+        rebalances=audit.groups.total("generations"),
+        troubled=sum(map(_has_problem, blocks.findings.values())),
         records=audit.records,
         is_complete=audit.is_complete,
         has_checksums=audit.has_checksums,
         problems=audit.problems[:_MOST_PROBLEMS],
         more_problems=max(0, len(audit.problems) - _MOST_PROBLEMS),
         blocks=blocks.encoded(group_data(out)),
-        table=lambda: encode(table_data(audit, blocks.places) | {"bounces": bounce_data(bounces)}),
+        table=lambda: encode(table_texts(audit, blocks.places(audit.groups.names), bounce_data(bounces))),
     )
     with (out / "report.html").open("w", encoding="utf-8") as file:
         file.writelines(parts)
 
 
-def encode(data: Any) -> str:
-    """Return data as gzipped JSON in base64, whose characters mean nothing to HTML."""
-    return _encode_json(json.dumps(data, separators=(",", ":")))
+def encode(texts: Iterable[str]) -> str:
+    """Return texts, gzipped in base64, whose characters mean nothing to HTML."""
+    sink = BytesIO()
+    with gzip.GzipFile(fileobj=sink, mode="wb", compresslevel=6, mtime=0) as packed:
+        for text in texts:
+            packed.write(text.encode())
+    return base64.b64encode(sink.getbuffer()).decode()
 
 
-def _encode_json(text: str) -> str:
-    return base64.b64encode(gzip.compress(text.encode(), compresslevel=6, mtime=0)).decode()
+def _json(data: Any) -> str:
+    return json.dumps(data, separators=(",", ":"))
 
 
 @define
@@ -109,33 +121,55 @@ class _Blocks:
     """The blocks of groups; ``places`` is complete when all have been taken."""
 
     findings: Mapping[str, Sequence[Mapping[str, Any]]]
-    places: dict[str, tuple[int, int]] = field(factory=dict)
-    """The block of a group, and its place in it."""
+    """Of the groups that have some."""
+    _names: list[pa.Array] = field(factory=list)
+    """The names of the groups in each block: a column, as there may be millions."""
 
     def encoded(self, groups: Iterable[GroupData]) -> Iterator[str]:
         """Yield the blocks."""
+        import pyarrow as pa
+
+        names: list[str] = []
         waiting: list[str] = []
-        number = size = 0
-        for group, text in self._texts(groups):
-            self.places[group] = (number, len(waiting))
-            waiting.append(text)
-            size += len(text)
-            if size >= _BLOCK_BYTES or len(waiting) == _BLOCK_GROUPS:
-                yield _encode_json(f"[{','.join(waiting)}]")
-                waiting, number, size = [], number + 1, 0
-        if waiting:
-            yield _encode_json(f"[{','.join(waiting)}]")
+        size = 0
+        for group, text in chain(self._texts(groups), [(None, "")]):
+            if waiting and (group is None or size >= _BLOCK_BYTES or len(waiting) == _BLOCK_GROUPS):
+                self._names.append(pa.array(names, pa.string()))
+                yield encode(["[", ",".join(waiting), "]"])
+                names, waiting, size = [], [], 0
+            if group is not None:
+                names.append(group)
+                waiting.append(text)
+                size += len(text)
+
+    def places(self, groups: pa.ChunkedArray) -> Iterator[tuple[int, int]]:
+        """Yield the block of each group, and its place in it."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        begins = list(accumulate(map(len, self._names), initial=0))
+        found = pc.index_in(groups, value_set=pa.chunked_array(self._names, pa.string()).combine_chunks())
+        self._names = []
+        for place in chain.from_iterable(chunk.to_pylist() for chunk in _pieces(found)):
+            block = 0 if place is None else bisect_right(begins, place) - 1
+            yield _NO_BLOCK if place is None else (block, place - begins[block])
 
     def _texts(self, groups: Iterable[GroupData]) -> Iterator[tuple[str, str]]:
+        left = dict(self.findings)
         for group in groups:
             yield group.group, self._text(group)
+            left.pop(group.group, None)
         # A group without a rebalance in the tables may still have findings.
-        for name, findings in self.findings.items():
-            if findings and name not in self.places:
-                yield name, self._text(GroupData(name, {}, {}))
+        for name in left:
+            yield name, self._text(GroupData(name, {}, {}))
 
     def _text(self, group: GroupData) -> str:
-        return json.dumps(group_json(group, self.findings.get(group.group, [])), separators=(",", ":"))
+        return _json(group_json(group, self.findings.get(group.group, [])))
+
+
+def _pieces(column: pa.ChunkedArray) -> Iterator[pa.ChunkedArray]:
+    for begin in range(0, len(column), _PIECE):
+        yield column.slice(begin, _PIECE)
 
 
 def group_json(group: GroupData, findings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -201,24 +235,58 @@ def _severity(finding: Mapping[str, Any]) -> int:
     return 0 if finding["severity"] == "problem" else 1
 
 
-def table_data(audit: AuditSummary, places: dict[str, tuple[int, int]]) -> dict[str, Any]:
-    """Return the columns of the table of groups, in the order in which they need attention."""
-    groups = audit.groups
+def _has_problem(findings: Iterable[Mapping[str, Any]]) -> bool:
+    return any(each["severity"] == "problem" for each in findings)
+
+
+def table_texts(
+    audit: AuditSummary, places: Iterator[tuple[int, int]], bounces: Mapping[str, Any] | None
+) -> Iterator[str]:
+    """Yield the JSON of the table of groups, in the order in which they need attention.
+
+    A column is a list of texts until it is written: as values, the columns would take some hundred bytes a group.
+    """
+    columns: dict[str, list[str]] = {}
+    words: dict[str, dict[str, int]] = {"type": {}, "state": {}, "causes": {}}
+    for groups in audit.groups.batches():
+        for name, values in _columns_of(groups, places).items():
+            if (known := words.get(name)) is not None:
+                values = [known.setdefault(_json(each), len(known)) for each in values]
+            columns.setdefault(name, []).append(_json(values)[1:-1])
+    yield f'{{"from":{_json(audit.first_time)},"until":{_json(audit.last_time)},"groups":{{'
+    for number, name in enumerate(_COLUMN_NAMES):
+        yield f'{"," if number else ""}"{name}":'
+        if name in words:
+            yield f"[[{','.join(words[name])}],"
+        yield "["
+        for part, text in enumerate(columns.pop(name, ())):
+            yield f",{text}" if part else text
+        yield "]]" if name in words else "]"
+    yield f'}},"bounces":{_json(bounces)}}}'
+
+
+_COLUMN_NAMES: Final = (
+    *("group", "type", "state", "rebalances", "members", "last_time", "causes", "codes", "problems", "text", "place"),
+)
+
+
+def _columns_of(groups: Sequence[Mapping[str, Any]], places: Iterator[tuple[int, int]]) -> Columns:
+    """Return the columns of some groups."""
     first_findings = [min(group["findings"], key=_severity, default=None) for group in groups]
-    columns: Columns = {
-        "group": [group["group"] for group in groups],
-        "type": _interned([group["type"] for group in groups]),
-        "state": _interned([group["last_state"] for group in groups]),
-        "rebalances": [group["generations"] for group in groups],
-        "members": [group["members"] for group in groups],
-        "last_time": [group["last_time"] for group in groups],
-        "causes": [group["causes"] for group in groups],
-        "codes": [Counter(each["code"] for each in group["findings"]) for group in groups],
-        "problems": [sum(each["severity"] == "problem" for each in group["findings"]) for group in groups],
-        "text": [each["text"] if each else "" for each in first_findings],
-        "place": [places.get(group["group"], _NO_BLOCK) for group in groups],
-    }
-    return {"from": audit.first_time, "until": audit.last_time, "groups": columns}
+    values = (
+        [group["group"] for group in groups],
+        [group["type"] for group in groups],
+        [group["last_state"] for group in groups],
+        [group["generations"] for group in groups],
+        [group["members"] for group in groups],
+        [group["last_time"] for group in groups],
+        [group["causes"] for group in groups],
+        [Counter(each["code"] for each in group["findings"]) for group in groups],
+        [sum(each["severity"] == "problem" for each in group["findings"]) for group in groups],
+        [each["text"] if each else "" for each in first_findings],
+        list(islice(places, len(groups))),
+    )
+    return dict(zip(_COLUMN_NAMES, values, strict=True))
 
 
 def bounce_data(rows: Sequence[Row] | None) -> dict[str, Any] | None:

@@ -2,17 +2,16 @@
 
 A pass over the tables counts the rows of each group. Groups are then read in batches of at most ``_BATCH_ROWS`` rows; a
 group with more rows than the page shows keeps its last ones. So memory does not depend on the number of records; of the
-groups it has names and counts.
+groups it has names and counts in columns.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from attrs import define, field, frozen
+from attrs import frozen
 
 from assignor.audit.tables import GENERATIONS, MEMBERS, TASKS
 from spark_sim.pipeline.tables.parquet import parquet_format
@@ -25,6 +24,8 @@ if TYPE_CHECKING:
 _BATCH_ROWS: Final = 50_000
 """Rows of a table in memory, about."""
 _SCAN_ROWS: Final = 32_768
+_PIECE: Final = 4096
+"""Groups that are Python's at a time."""
 MOST_REBALANCES: Final = 1_000_000
 """Rebalances on a page. If there are more, each group shows fewer of its last ones."""
 _MOST_OF_GROUP: Final = (1000, 500, 200, 100, 50, 20, 10)
@@ -110,15 +111,6 @@ _VIEWS: Final = (
 )
 
 
-@define
-class _GroupRows:
-    """How many rows a group has, and where."""
-
-    rows: Counter[str] = field(factory=Counter)
-    """By table."""
-    files: set[Path] = field(factory=set)
-
-
 @frozen
 class GroupData:
     """What the page has of one group."""
@@ -138,20 +130,20 @@ def group_data(out: Path, most_rebalances: int = MOST_REBALANCES) -> Iterator[Gr
         most_rebalances: On the whole page.
     """
     groups = _count(out)
+    rebalances = groups.column(GENERATIONS.name).to_pylist()
     limits = {
-        GENERATIONS.name: rebalances_per_group(
-            [each.rows[GENERATIONS.name] for each in groups.values()], most_rebalances
-        ),
+        GENERATIONS.name: rebalances_per_group(rebalances, most_rebalances),
         MEMBERS.name: _MOST_MEMBERS,
         TASKS.name: MOST_INTERVALS,
     }
-    for names in _batches(groups):
-        files = set().union(*(groups[name].files for name in names))
-        read = {view.table: _read(view, files, names, limits[view.table]) for view in _VIEWS}
+    for batch in _batches(groups):
+        counts = {each["group"]: {view.table: each[view.table] for view in _VIEWS} for each in batch}
+        files = range(min(each["first_file"] for each in batch), max(each["last_file"] for each in batch) + 1)
+        read = {view.table: _read(view, _files(out, view, files), [*counts], limits[view.table]) for view in _VIEWS}
         places = {table: (rows, _places(rows)) for table, rows in read.items() if rows is not None}
-        for name in names:
+        for name, rows_of in counts.items():
             tables = {table: _columns(rows.slice(*of[name])) for table, (rows, of) in places.items() if name in of}
-            yield GroupData(name, tables, groups[name].rows)
+            yield GroupData(name, tables, rows_of)
 
 
 def rebalances_per_group(counts: Sequence[int], most: int) -> int:
@@ -164,30 +156,69 @@ def rebalances_per_group(counts: Sequence[int], most: int) -> int:
     return next(fitting, _MOST_OF_GROUP[-1])
 
 
-def _count(out: Path) -> dict[str, _GroupRows]:
-    groups: dict[str, _GroupRows] = {}
+def _count(out: Path) -> pa.Table:
+    """Return how many rows each group has in each table, and in which files: those of a partition have one name."""
+    parts = [_sums(list(_counts(out, number, name))) for number, name in enumerate(_file_names(out))]
+    return _sums(parts, is_distinct=True)
+
+
+def _counts(out: Path, number: int, name: str) -> Iterator[pa.Table]:
+    """Yield the rows of each group in parts of the files with a name."""
+    import pyarrow as pa
+
     for view in _VIEWS:
-        for file in sorted((out / view.table).glob("*.parquet")):
-            for batch in _scan(view, [file], ("group",)):
-                for each in batch.column("group").value_counts().to_pylist():
-                    group = groups.setdefault(each["values"], _GroupRows())
-                    group.rows[view.table] += each["counts"]
-                    group.files.add(file)
-    return groups
+        if not (file := out / view.table / name).exists():
+            continue
+        for batch in _scan(view, [file], ("group",)):
+            groups, rows = batch.column("group").value_counts().flatten()
+            none, own = (pa.repeat(pa.scalar(each, pa.int32()), len(groups)) for each in (0, number))
+            others = {each.table: none for each in _VIEWS}
+            rows = {**others, view.table: rows.cast(pa.int32())}
+            yield pa.table({"group": groups, "first_file": own, "last_file": own, **rows})
 
 
-def _batches(groups: Mapping[str, _GroupRows]) -> Iterator[list[str]]:
-    """Yield the names of groups to read together: those of the same files follow each other."""
-    names: list[str] = []
+def _sums(parts: list[pa.Table], *, is_distinct: bool = False) -> pa.Table:
+    """Return one row for each group, by file and name.
+
+    Args:
+        parts: Tables of counts.
+        is_distinct: Whether each part has one row for each group, in order; then most groups are in one part.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    columns = {"first_file": "min", "last_file": "max", **dict.fromkeys((view.table for view in _VIEWS), "sum")}
+    schema = pa.schema([("group", pa.string()), *((name, pa.int32()) for name in columns)])
+    found = pa.concat_tables([schema.empty_table(), *parts])
+    if not is_distinct or pc.count_distinct(found.column("group")).as_py() < len(found):
+        found = found.group_by("group", use_threads=False).aggregate(list(columns.items()))
+        found = found.select(["group", *map("_".join, columns.items())]).rename_columns(schema.names).cast(schema)
+        found = found.sort_by([("first_file", "ascending"), ("group", "ascending")])
+    return found
+
+
+def _file_names(out: Path) -> list[str]:
+    return sorted({file.name for view in _VIEWS for file in (out / view.table).glob("*.parquet")})
+
+
+def _files(out: Path, view: _View, numbers: range) -> list[Path]:
+    names = _file_names(out)
+    return [file for number in numbers if (file := out / view.table / names[number]).exists()]
+
+
+def _batches(groups: pa.Table) -> Iterator[list[dict[str, Any]]]:
+    """Yield the groups to read together: those of the same files follow each other."""
+    waiting: list[dict[str, Any]] = []
     rows = 0
-    for name in sorted(groups, key=lambda each: (min(groups[each].files), each)):
-        if names and rows + groups[name].rows.total() > _BATCH_ROWS:
-            yield names
-            names, rows = [], 0
-        names.append(name)
-        rows += groups[name].rows.total()
-    if names:
-        yield names
+    for group in (row for begin in range(0, len(groups), _PIECE) for row in groups.slice(begin, _PIECE).to_pylist()):
+        own = sum(group[view.table] for view in _VIEWS)
+        if waiting and rows + own > _BATCH_ROWS:
+            yield waiting
+            waiting, rows = [], 0
+        waiting.append(group)
+        rows += own
+    if waiting:
+        yield waiting
 
 
 def _scan(
@@ -207,14 +238,13 @@ def _scan(
     )
 
 
-def _read(view: _View, files: Iterable[Path], groups: Sequence[str], limit: int) -> pa.Table | None:
+def _read(view: _View, files: Sequence[Path], groups: Sequence[str], limit: int) -> pa.Table | None:
     """Return the rows of some groups, sorted, the last ones of each."""
     import pyarrow as pa
 
     waiting: list[pa.Table] = []
     rows = 0
-    own = sorted(file for file in files if file.parent.name == view.table)
-    for batch in _scan(view, own, groups=groups) if own else ():
+    for batch in _scan(view, files, groups=groups) if files else ():
         if batch.num_rows:
             waiting.append(pa.Table.from_batches([batch]))
             rows += batch.num_rows

@@ -16,6 +16,7 @@ from attrs import evolve, frozen
 from assignor.audit.history import DROPPED, UNDECODABLE, UNKNOWN_TYPE
 from assignor.audit.log_segment import LOST
 from assignor.formats.text import join_names, printable
+from spark_sim.audit._groups import GroupSummaries
 from spark_sim.audit._schema import TABLES
 from spark_sim.audit.conformance import (
     CONFORMANCE,
@@ -58,7 +59,7 @@ class Audit:
     """Records by kind, and what the reader counted."""
     rows: dict[str, int]
     """Rows by table."""
-    groups: tuple[dict[str, Any], ...]
+    groups: GroupSummaries
     """The summary of each group, those that need attention first."""
     problems: tuple[str, ...]
     """Damaged places of the source."""
@@ -74,9 +75,9 @@ class Audit:
         """Whether all that the source has was read and understood, as far as it can be known."""
         return not any(name in INCOMPLETE or name.startswith(UNKNOWN_TYPE) for name in self.records)
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the content of ``audit.json``."""
-        return {
+    def write_json(self, write: Callable[[str], Any]) -> None:
+        """Write the content of ``audit.json`` piece by piece: as one text it takes 2 KB for each group."""
+        head = {
             **_SCHEMA,
             "source": self.source,
             "complete": self.is_complete,
@@ -87,8 +88,15 @@ class Audit:
             "rows": self.rows,
             "problems": list(self.problems),
             **({} if self.conformance is None else {"conformance": self.conformance}),
-            "groups": list(self.groups),
         }
+        write(json.dumps(head, indent=1).removesuffix("\n}"))
+        write(',\n "groups": [')
+        before = ""
+        for group in self.groups:
+            text = json.dumps(group, indent=1).replace("\n", "\n  ")
+            write(f"{before}\n  {text}")
+            before = ","
+        write("\n ]\n}" if before else "]\n}")
 
 
 def run_audit(
@@ -98,6 +106,7 @@ def run_audit(
     *,
     processes: int,
     on_partition: Callable[[int, int], None] = lambda _done, _all: None,
+    on_step: Callable[[str], None] = lambda _text: None,
     compare: Comparison | None = None,
 ) -> Audit:
     """Audit a source and write tables, summary and report into a folder.
@@ -108,6 +117,7 @@ def run_audit(
         kept: Which rows are kept.
         processes: How many partitions are read at a time.
         on_partition: Called with the number of finished partitions and of all.
+        on_step: Called with what comes after the partitions, as it begins.
         compare: What compares rolling bounces with the simulator; None: the processes do.
 
     Raises:
@@ -121,17 +131,20 @@ def run_audit(
         audit = _audit(source, summaries)
         if not any(each.has_records for each in summaries):
             raise SourceError(_no_records(audit))
-        if unmatched := kept.unmatched([each["group"] for each in audit.groups]):
+        if kept.groups and (unmatched := kept.unmatched(audit.groups.names.to_pylist())):
             raise SourceError(_no_group(unmatched, kept.nearest(name for each in summaries for name in each.others)))
         rows = None
         if kept.finds_bounces:
+            on_step("comparing rolling bounces")
             bounces = [bounce for each in summaries for bounce in each.bounces]
             rows = compare(bounces) if compare else compare_in_processes(bounces, processes)
             write_conformance(rows, draft)
             audit = evolve(audit, conformance=conformance_summary(rows))
         _write_empty_tables(draft)
+        on_step(f"writing {SUMMARY_FILE}")
         with (draft / SUMMARY_FILE).open("w", encoding="utf-8") as file:
-            json.dump(audit.as_json(), file, indent=1)  # piece by piece: as one text it takes 2 KB for each group
+            audit.write_json(file.write)
+        on_step(f"writing {REPORT_FILE}")
         write_report(audit, draft, rows)
     return audit
 
@@ -193,18 +206,12 @@ def _audit(source: Source, summaries: list[PartitionSummary]) -> Audit:
         source=source.name,
         records=dict(sorted(sum((each.counts for each in summaries), Counter[str]()).items())),
         rows={name: sum(each.rows[name] for each in summaries) for name in TABLES},
-        groups=tuple(sorted((group for each in summaries for group in each.groups), key=attention_order)),
+        groups=GroupSummaries(each.groups for each in summaries if each.groups is not None),
         problems=tuple(problem for each in summaries for problem in each.problems),
         has_checksums=source.has_checksums,
         first_time=min(first_times, default=None),
         last_time=max(last_times, default=None),
     )
-
-
-def attention_order(group: dict[str, Any]) -> tuple[int, int, int, str]:
-    """Return the sort key of a group: problems, then notices, then rebalances, the most first."""
-    severities = Counter(finding["severity"] for finding in group["findings"])
-    return -severities["problem"], -severities["notice"], -group["generations"], group["group"]
 
 
 def _write_empty_tables(draft: Path) -> None:

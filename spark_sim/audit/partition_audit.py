@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from attrs import define, field, frozen
 
@@ -20,12 +20,14 @@ from assignor.audit.history import PartitionHistory
 from assignor.audit.log_segment import MAX_BATCH_BYTES, LogRecord, SegmentReader
 from assignor.audit.record_columns import RecordColumns
 from assignor.audit.tables import COMMITS, FINDINGS, GENERATIONS, MEMBERS, TASKS, Row
+from spark_sim.audit._groups import SummaryBuilder
 from spark_sim.audit._schema import TABLES
 from spark_sim.audit.sources import PartitionSource
 from spark_sim.conformance.bounces import Bounce, BounceFinders, RecordFile
 from spark_sim.pipeline.tables.parquet import parquet_writer
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
 ROWS_PER_WRITE: Final = 20_000
@@ -109,7 +111,8 @@ class PartitionSummary:
     """What the summary of an audit needs of one part of a source."""
 
     counts: Counter[str] = field(factory=Counter)
-    groups: list[dict[str, Any]] = field(factory=list)
+    groups: pa.Table | None = None
+    """The summaries of its groups; None if none was read."""
     others: list[str] = field(factory=list)
     """Groups that are not asked for, with the names that are nearest to those that are."""
     problems: list[str] = field(factory=list)
@@ -135,8 +138,17 @@ def audit_partition(source: PartitionSource, kept: AuditFilter, out: Path) -> Pa
     if kept.finds_bounces:
         finders = BounceFinders(kept.keeps_group, RecordFile(out / f"bounces-{source.name}"))
     on_metadata = finders.on_group_metadata if finders else None
-    histories = defaultdict[int, PartitionHistory](lambda: PartitionHistory(kept.reads_commits, on_metadata))
-    kept_rows: defaultdict[str, _KeptRows] = defaultdict(_KeptRows)
+    groups, others = SummaryBuilder(), list[str]()
+
+    def on_complete(group: GroupSummary) -> None:
+        if kept.keeps_group(group.group):
+            groups.complete(group)
+        elif len(others) < _MOST_COMPARED:
+            others.append(group.group)
+
+    histories = defaultdict[int, PartitionHistory](
+        lambda: PartitionHistory(kept.reads_commits, on_metadata, on_complete)
+    )
     with ExitStack() as stack:
         stack.enter_context(_rare_collections())
         writers = _Writers(out, f"{source.name}.parquet", stack)
@@ -145,20 +157,15 @@ def audit_partition(source: PartitionSource, kept: AuditFilter, out: Path) -> Pa
             if keeps_all or kept.keeps(table, row):
                 writers.add(table, row)
                 if table in _SUMMED_UP:
-                    kept_rows[row["group"]].add(table, row)
+                    groups.add_row(table, row)
         writers.flush_all()
     summary.rows = writers.rows
     summary.bounces = [bounce for bounce in finders.close() if kept.keeps_bounce(bounce)] if finders else []
     summary.counts, summary.problems = Counter(reader.counts), list(reader.problems)
-    causes: dict[tuple[tuple[str, int], ...], dict[str, int]] = {}
     for number, history in histories.items():
         summary.add(number, history)
-        summary.groups += [
-            _group_summary(group, kept_rows.get(group.group, _KeptRows()), causes)
-            for name, group in history.summaries()
-            if kept.keeps_group(name)
-        ]
-        summary.others += kept.nearest(name for name, _ in history.summaries())
+    summary.groups = groups.table()
+    summary.others = kept.nearest(others)
     return summary
 
 
@@ -180,39 +187,6 @@ def _rows(
         yield from histories[number].read(map(itemgetter(1), found))
     for history in histories.values():
         yield from history.close()
-
-
-@define
-class _KeptRows:
-    """What the summary of a group needs of the rows that were kept."""
-
-    causes: Counter[str] = field(factory=Counter)
-    """Generations by cause."""
-    findings: list[Row] = field(factory=list)
-
-    def add(self, table: str, row: Row) -> None:
-        """Take a row."""
-        if table == GENERATIONS.name:
-            self.causes[row["cause"]] += 1
-        elif table == FINDINGS.name:
-            self.findings.append({name: value for name, value in row.items() if name != "group"})
-
-
-def _group_summary(
-    group: GroupSummary, kept: _KeptRows, known: dict[tuple[tuple[str, int], ...], dict[str, int]]
-) -> dict[str, Any]:
-    """Return the summary of a group; ``known`` has the counts of causes, of which most groups have the same."""
-    causes = tuple(kept.causes.most_common())
-    return {
-        "group": group.group,
-        "type": group.type,
-        "generations": kept.causes.total(),
-        "members": group.members,
-        "last_state": group.state,
-        "last_time": group.last_time,
-        "causes": known.setdefault(causes, dict(causes)),
-        "findings": kept.findings,
-    }
 
 
 @define

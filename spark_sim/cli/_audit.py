@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import signal
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, datetime
@@ -24,8 +27,9 @@ from assignor.cli.params import (
     document,
     output_options,
 )
+from assignor.formats.progress import step
 from assignor.formats.text import sanitize
-from spark_sim.cli._audit_output import problems, show
+from spark_sim.cli._audit_output import show
 from spark_sim.cli._exit_status import CommandFailed, WrongUsage, exit_unless, one_line_errors
 from upgrade.errors import quote_input
 from upgrade.input_values import parse_number
@@ -194,6 +198,7 @@ def audit(
         if master.startswith("sc://"):
             expected = f"expected a Spark master such as spark://HOST:7077, got --master {master}"
             raise WrongUsage(f"{expected}: --follow does not run over Spark Connect")
+        step("")
         topic = _offsets_topic(context, bootstrap_servers, command_config)
         local = f"local[{processes or os.cpu_count() or 1}]"
         _follow(topic, command_config, Path(out), interval, local if master == _PROCESSES else master)
@@ -208,17 +213,24 @@ def audit(
         max_batch_bytes=max_batch_bytes,
         finds_bounces=conform,
     )
+    step("looking at the source")
     with one_line_errors():
         source = _file_source(segments, dump, records) or _live_source(context, bootstrap_servers, command_config)
         found = _run(source, out, kept, processes or os.cpu_count() or 1, master)
+    step("writing what was found")
     if output == "text":
         show(found, out)
+    elif output == "json":
+        found.write_json(sys.stdout.write)
+        click.echo()
     else:
-        click.echo(document(found.as_json(), output, indent=1))
+        text = io.StringIO()
+        found.write_json(text.write)
+        click.echo(document(json.loads(text.getvalue()), output))
     exit_unless(found.is_complete)
     compared = found.conformance
     exit_unless(compared is None or not compared["differ"])
-    exit_unless(not check or not any(problems(group) for group in found.groups))
+    exit_unless(not check or not found.groups.total("problems"))
 
 
 def _is_given(context: click.Context, name: str) -> bool:
@@ -292,19 +304,33 @@ def _say(line: str) -> None:
 
 
 def _run(source: Source, out: str, kept: Any, processes: int, master: str) -> Audit:
-    from rich.progress import Progress
+    from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     from assignor.formats.console import SafeConsole
     from spark_sim.audit.job import results_folder, run_audit
 
-    with results_folder(out) as folder, Progress(console=SafeConsole(stderr=True), transient=True) as progress:
-        task = progress.add_task("partitions", total=len(source.partitions))
+    console = SafeConsole(stderr=True)
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), MofNCompleteColumn(), TimeElapsedColumn())
+    with results_folder(out) as folder, Progress(*columns, console=console, transient=True) as progress:
+        total = len(source.partitions)
+        task = progress.add_task("partitions", total=total)
+
+        def on_step(text: str) -> None:
+            progress.update(task, description=text)
+            step("" if console.is_terminal else text)
+
+        def on_partition(done: int, _all: int) -> None:
+            progress.update(task, completed=done)
+            step("" if console.is_terminal else f"{done} of {total} partitions")
+
+        on_partition(0, total)
         return run_audit(
             source,
             folder,
             kept,
             processes=processes,
-            on_partition=lambda done, _: progress.update(task, completed=done),
+            on_partition=on_partition,
+            on_step=on_step,
             compare=None if master == _PROCESSES else lambda bounces: _compare_on_spark(bounces, master),
         )
 

@@ -30,17 +30,12 @@ _SIGNS: Final = {"problem": ("✗", "red"), "notice": ("!", "yellow")}
 _SHOWN_PROBLEMS: Final = 5
 
 
-def problems(group: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the findings that are problems."""
-    return [finding for finding in group["findings"] if finding["severity"] == "problem"]
-
-
 def show(found: Audit, out: str) -> None:
     """Print the summary of an audit whose results are in ``out``."""
     from assignor.formats.console import SafeConsole
 
     console, out = SafeConsole(), hide_credentials(out)
-    rebalances = sum(group["generations"] for group in found.groups)
+    rebalances = found.groups.total("generations")
     interval = f"{_time(found.first_time)} to {_time(found.last_time)} UTC"
     console.print(f"{len(found.groups)} groups, {rebalances} rebalances, {interval}", highlight=False)
     console.print(groups_table(found, console.width))

@@ -12,6 +12,7 @@ import click
 from attrs import evolve
 
 from assignor.cli.params import ASSUME, document, output_options
+from assignor.formats.progress import step
 from assignor.formats.text import format_table, printable
 from spark_sim.cli._exit_status import WrongUsage
 from upgrade.errors import UpgradeError
@@ -86,6 +87,7 @@ def _verdict_on(path: Path, assume: str | None, assumed: list[str]) -> Conforman
     from spark_sim.conformance.verdict import check_conformance as judge
 
     shown = _name(path) if path == _STDIN else path
+    step(f"comparing {shown}")
     try:
         capture = Capture.parse(_text(path))
         renamed = {step: _assuming(step, assume, assumed) for step in capture.steps}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from assignor.cli.params import ASSUME, document, output_options
+from assignor.formats.progress import step
 from spark_sim.cli._exit_status import exit_unless, one_line_errors
 from upgrade.errors import UpgradeError
 from upgrade.hazards import assumptions_of
@@ -112,6 +113,7 @@ def replay(scenario: str, summary: bool, verbose: bool, assume: str | None, outp
       streams-assignor replay "1@3.9 2@3.9 level 3.9 | bounce 1>4.3 2>4.3 | race finalise 4.3 3@3.9"
       streams-assignor replay "A@4.3.1 B@4.3.1 group 4.3.1 tasks=4 standbys=1 | start A | settle | start B | settle"
     """  # noqa: D301  # \b is the character by which click leaves lines alone
+    step("running the scenario")
     with one_line_errors():
         result, styles = _trace(_assuming(scenario, assume))
     if output != "text":

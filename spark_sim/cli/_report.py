@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from assignor.formats.progress import step
 from spark_sim.cli._exit_status import CommandFailed, WrongUsage, one_line_errors
 from spark_sim.cli._spark_options import REMOTE, SETTINGS, STORAGE_FORMAT
 from upgrade.redaction import hide_credentials
@@ -49,6 +50,7 @@ def report(source: str, html: Path | None, exports: Path | None, **how: Any) -> 
     from spark_sim.report.renderers import RENDERERS
 
     console = SafeConsole(highlight=False)
+    step(f"reading {source}")
     with one_line_errors():
         folder = local_folder(source)
         if folder is not None and not folder.is_dir():
@@ -61,6 +63,7 @@ def report(source: str, html: Path | None, exports: Path | None, **how: Any) -> 
                 raise WrongUsage(f"there is no page of a sweep over {sweep.kind}: leave out --html")
             renderer.show(console, sweep.results)
             page = html or own_page if renderer.has_page else None
+            step("writing the page and the files")
             if page:
                 _write_page(sweep, page)
         if exports:

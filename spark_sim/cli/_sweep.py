@@ -11,6 +11,7 @@ from click.core import ParameterSource
 
 from assignor.cli.params import ASSUME, complete_release, output_options
 from assignor.formats.block_yaml import to_yaml
+from assignor.formats.progress import step
 from spark_sim.cli._exit_status import CommandFailed, WrongUsage, exit_unless, one_line_errors
 from spark_sim.cli._spark_options import REMOTE, SETTINGS, STORAGE_FORMAT
 from upgrade.brokers.protocol_versions import broker_release
@@ -180,6 +181,7 @@ def sweep(
       streams-assignor sweep --preset thousand-members --slice 1/1000 --out slice
       streams-assignor sweep --brokers --from 3.9.2 --to 4.3.1 --out brokers
     """  # noqa: D301  # \b is the character by which click leaves lines alone
+    step("listing the upgrades")
     with one_line_errors():
         suite = _suite(preset, brokers=brokers, faults=faults, **chosen)
         suite = _slice(suite, part) if part else suite
@@ -227,8 +229,10 @@ def _confirm_cost(suite: Suite, preset: str, *, yes: bool) -> None:
     """
     from spark_sim.pipeline.presets import PRESETS, core_time, predicted_core_seconds
 
+    step("predicting the cost")
     click.echo(f"{preset}: {PRESETS[preset].description}; {len(suite.units):,} work units", err=True)
     sentence = f"about {core_time(predicted_core_seconds(suite))}"
+    step("")
     if yes:
         click.echo(sentence, err=True)
     elif not _can_ask():
@@ -383,6 +387,7 @@ def _run_sweep(suite: Suite, out: str, console: SafeConsole, **how: Any) -> Fini
     def log(line: str) -> None:
         console.print(hide_credentials(line), markup=False, soft_wrap=True)
 
+    step("")
     try:
         with one_line_errors(), show_progress(console, RENDERERS[suite.kind].draw_progress) as on_progress:
             return run_sweep(suite, out, on_progress=on_progress, log=log, **how)

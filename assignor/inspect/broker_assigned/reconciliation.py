@@ -102,9 +102,14 @@ class _Holders:
         shown = set(self.owners.get(thing, ())) if role in _SOLE_ROLES else set[str]()
         if own.process_id:
             shown |= self.copies.get((own.process_id, thing), set())
+        if shown - {name}:
+            return tuple(sorted(shown - {name}))
         # An unconfirmed member may hold what it is not to have; the broker does not show it.
-        found = shown - {name} or self.unconfirmed - self.targets.get((role, thing), set()) - {name}
-        return tuple(sorted(found)) if shown or len(found) <= _MAX_CANDIDATES else ()
+        others = self.targets.get((role, thing), set()) | {name}
+        if len(self.unconfirmed) > _MAX_CANDIDATES + len(others):
+            return ()  # without a look at each of them, for each thing of each member
+        found = self.unconfirmed - others
+        return tuple(sorted(found)) if len(found) <= _MAX_CANDIDATES else ()
 
 
 def reconcile(group: DescribedGroup, members: Sequence[InspectedMember]) -> Mapping[str, Reconciliation]:

@@ -55,7 +55,8 @@ def upgrade_from_set(view: GroupView) -> Iterator[Match]:
     """Members that certainly have ``upgrade.from`` set."""
     pinned = [member for member in view.members if member.subscription.candidate_releases.certainly_pinned]
     if pinned:
-        others = any(_is_below_probing(member) for member in view.members if member not in pinned)
+        known = {*names_of(pinned)}
+        others = any(_is_below_probing(member) for member in view.members if member.name not in known)
         yield Match(
             {"pinned": names_of(pinned), "versions": _used_versions(pinned), "others": others}, names_of(pinned)
         )

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from assignor.formats.console import SafeConsole
+from assignor.formats.progress import step
 from assignor.formats.text import count, format_seconds
 from upgrade import Upgrade
 from upgrade.verdict import Verdict
@@ -30,9 +31,10 @@ def estimate_impact(
 
     workload = impact.workload_with(tasks, standbys, static=static, ephemeral=state == "ephemeral")
     group = impact.GroupProfile(members, workload, session_timeout)
-    with SafeConsole(stderr=True).status(
-        f"exploring every schedule, then playing the plan with {count(members, 'member')} ..."
-    ):
+    console = SafeConsole(stderr=True)
+    text = f"exploring every schedule, then playing the plan with {count(members, 'member')} ..."
+    step("" if console.is_terminal else text)
+    with console.status(text):
         return impact.estimate_impact(hops, group)
 
 

@@ -56,7 +56,8 @@ class Played:
     """What a history found."""
 
     def __init__(self, *pairs, records=None, **settings):
-        self.history = PartitionHistory(**settings)
+        self.complete = []
+        self.history = PartitionHistory(on_complete=self.complete.append, **settings)
         self.rows = defaultdict(list)
         for table, row in self._all(log(*pairs) if records is None else records):
             assert {name.rstrip("?") for name, _, _ in AUDIT_TABLES[table].columns} == set(row), table

@@ -765,8 +765,8 @@ def test_a_group_of_which_nothing_is_left_is_complete_and_not_kept(monkeypatch):
     played, whole = keeping(monkeypatch, 2, *pairs), keeping(monkeypatch, 9, *pairs)
 
     assert names[3:] == list(played.history.groups)
-    assert names[:3] == list(played.history.complete)
-    assert dict(whole.history.summaries()) == dict(played.history.summaries())
+    assert names == [each.group for each in played.complete]
+    assert whole.complete == played.complete
     for table, rows in whole.rows.items():
         assert sorted(map(repr, rows)) == sorted(map(repr, played.rows[table]))
 
@@ -775,13 +775,14 @@ def test_a_group_with_an_offset_is_kept(monkeypatch):
     pairs = [*life("a", tombstones=False), deleted("a")]
 
     assert ["a"] == list(keeping(monkeypatch, 0, *pairs).history.groups)
-    assert ["a"] == list(keeping(monkeypatch, 0, *pairs, commit(0, None, group="a")).history.complete)
+    assert [] == list(keeping(monkeypatch, 0, *pairs, commit(0, None, group="a")).history.groups)
 
 
 def test_a_group_that_comes_back_begins_anew(monkeypatch):
     played = keeping(monkeypatch, 0, *life("a"), *life("a", tombstones=False))
 
-    assert (["a"], []) == (list(played.history.groups), list(played.history.complete))
+    assert ["a"] == list(played.history.groups)
+    assert [("a", "Dead"), ("a", "Empty")] == [(each.group, each.state) for each in played.complete]
     assert [1, 2, 1, 2] == [row["generation"] for row in played.rows["generations"]]
 
 
@@ -789,14 +790,14 @@ def test_a_group_that_comes_back_soon_goes_on(monkeypatch):
     played = keeping(monkeypatch, 1, *life("a"), *life("a", tombstones=False), *life("b"))
 
     assert ["a", "b"] == list(played.history.groups)
-    assert 0 == len(played.history.complete)
+    assert ["a", "b"] == [each.group for each in played.complete]
 
 
-def test_a_tombstone_of_a_complete_group_does_not_bring_it_back(monkeypatch):
+def test_a_tombstone_of_a_complete_group_is_a_trace_of_it(monkeypatch):
     later = commit(7, None, 9_000, "a")
     played = keeping(monkeypatch, 0, *life("a"), later)
 
-    assert NOW + 9_000 == played.history.complete["a"].last_time
+    assert [(NOW, False), (NOW + 9_000, True)] == [(each.last_time, each.is_trace) for each in played.complete]
     assert not played.history.groups
 
 

@@ -987,6 +987,14 @@ def test_in_a_large_group_members_with_problems_come_first():
     assert "… and 21 more; --json has all" in shown
 
 
+def test_of_many_findings_a_terminal_gets_the_first_ones():
+    """A row of the table takes a tenth of a millisecond, and each member may have a finding."""
+    shown = drawn(group(*(member(f"m{number:03}", error=3) for number in range(120))), 200)
+
+    assert shown.count("the assignment failed (3)") == 100
+    assert "… and 20 more; --json has all" in shown
+
+
 def test_a_time_outside_the_calendar_is_a_number():
     assert "rejoins at 9000000000000000000 ms" in drawn(group(member("a", next_ms=9 * 10**18)), 200)
 

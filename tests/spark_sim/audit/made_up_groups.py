@@ -6,8 +6,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from spark_sim.audit._groups import GroupSummaries, group_table
 from spark_sim.audit._schema import TABLES
-from spark_sim.audit.job import Audit, attention_order
+from spark_sim.audit.job import Audit
 
 START = 1_795_400_000_000
 HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=document.title='owned'>&amp;\u202e\"'"
@@ -225,7 +226,7 @@ def write_audit(out: Path, groups, partitions=1, source="segments", problems=())
         source=source,
         records={"GroupMetadata": 12, "OffsetCommit": 1_000_000},
         rows=dict.fromkeys(TABLES, 0),
-        groups=tuple(sorted(summaries, key=attention_order)),
+        groups=GroupSummaries([group_table(summaries)]),
         problems=tuple(problems),
         first_time=START,
         last_time=max((group["last_time"] for group in summaries), default=START) + 60 * _SECOND,

@@ -18,7 +18,8 @@ from click.testing import CliRunner
 from assignor.audit.log_segment import SegmentReader
 from assignor.audit.tables import AUDIT_TABLES
 from spark_sim.audit import partition_audit
-from spark_sim.audit.job import attention_order, run_audit
+from spark_sim.audit._groups import GroupSummaries, group_table
+from spark_sim.audit.job import run_audit
 from spark_sim.audit.partition_audit import AuditFilter
 from spark_sim.audit.sources import SourceError, _dump, dump_source, segments_source
 from spark_sim.audit.sources._dump import read_dump
@@ -373,11 +374,12 @@ def test_segments_are_read_in_the_order_of_their_offsets(tmp_path):
 
 def test_those_that_need_attention_come_first():
     def group(name, *severities, generations=0):
-        return {"group": name, "generations": generations, "findings": [{"severity": each} for each in severities]}
+        findings = [{"severity": each} for each in severities]
+        return {"group": name, "generations": generations, "causes": {}, "findings": findings}
 
     groups = [group("c"), group("b"), group("many", generations=9), group("n", "notice"), group("p", "problem")]
 
-    assert [each["group"] for each in sorted(groups, key=attention_order)] == ["p", "n", "many", "b", "c"]
+    assert [each["group"] for each in GroupSummaries([group_table(groups)])] == ["p", "n", "many", "b", "c"]
 
 
 def write_dump(file):

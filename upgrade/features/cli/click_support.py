@@ -149,10 +149,17 @@ def _store_shared_option(context: click.Context, parameter: click.Parameter, val
         context.meta.setdefault(__name__, {})[parameter.name] = value
 
 
+def say_step(text: str) -> None:
+    """Say what the command is doing, for a caller that shows it; empty while it waits for its user."""
+    if (step := click.get_current_context().meta.get("streams-assignor.step")) is not None:
+        step(text)
+
+
 def confirm_unsafe(warning: str) -> None:
     """Ask for confirmation on the terminal; ``CommandFailure`` if it is denied, or if there is no terminal."""
     if not _is_interactive():
         raise CommandFailure(f"{warning}, and there is no terminal to ask at: add --yes to do it, or --dry-run to try.")
+    say_step("")
     if not click.confirm(f"{warning}. Do it?", err=True):
         raise CommandFailure("Nothing was changed.")
 

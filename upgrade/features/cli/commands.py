@@ -26,6 +26,7 @@ from upgrade.features.cli.click_support import (
     FeatureCommandGroup,
     bootstrap_servers_variable,
     confirm_unsafe,
+    say_step,
     shared_bootstrap_servers,
     shared_option,
     shared_options,
@@ -57,6 +58,7 @@ def _client() -> FeatureClient:
     for listener, bootstrap in servers.items():
         if bootstrap:
             seconds = shared_option("timeout") or config.timeout_seconds or DEFAULT_TIMEOUT_SECONDS
+            say_step(f"asking {bootstrap}")
             return FeatureClient(bootstrap, listener, config.settings, seconds)
     raise usage_error("You must specify either --bootstrap-controller or --bootstrap-server.")
 
