@@ -497,6 +497,16 @@ _SETTINGS: Final = (
         source="upgrade guide of 3.4",
     ),
     Hazard(
+        name="ldap-login-module-refused",
+        about=HazardSubject.CONFIGURATION,
+        severity=Severity.STOPS,
+        **_since((3, 9, 1)),
+        applies_to="sasl.jaas.config with LdapLoginModule",
+        symptom="members do not start: IllegalArgumentException, because the module is disabled",
+        remedy="take another module, or set the system property org.apache.kafka.disallowed.login.modules",
+        source="CVE-2025-27818",
+    ),
+    Hazard(
         name="internal-task-assignor-class",
         about=HazardSubject.CONFIGURATION,
         severity=Severity.STOPS,
