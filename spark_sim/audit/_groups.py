@@ -107,9 +107,11 @@ class GroupSummaries(Sequence[dict[str, Any]]):
 
     def __getitem__(self, place: int | slice) -> dict[str, Any] | list[dict[str, Any]]:
         """Return one summary, or some."""
+        import pyarrow as pa
+
         chosen = range(len(self))[place]
         places = [chosen] if isinstance(chosen, int) else list(chosen)
-        found = list(_dicts(self._table.take(places)))
+        found = list(_dicts(self._table.take(pa.array(places, pa.int64()))))
         return found[0] if isinstance(chosen, int) else found
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
