@@ -32,7 +32,7 @@ CONFLUENT_PLATFORM: Final[Mapping[str, str]] = {
 _SPELLING: Final = re.compile(
     r"""
     (?P<prefix> v | (?:cp|confluent) [- ]? )?
-    (?P<number> [0-9]+ (?:\.[0-9]+)+ )
+    (?P<number> [0-9]{1,9} (?:\.[0-9]{1,9})+ )  # int() refuses thousands of digits
     (?P<suffix> \.x | -SNAPSHOT | -rc-?[0-9]+ | -cc?[es] | -[0-9]+-cc?[es] )?
     """,
     re.VERBOSE | re.IGNORECASE,

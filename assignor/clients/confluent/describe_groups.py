@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any, Final
 
 from attrs import evolve, field, frozen
 
 from assignor.clients import naming_the_extra
+from assignor.clients._interrupts import interruptible
 from assignor.inspect import ClusterGroups, DescribedGroup, DescribedGroupMember, NoSuchGroup, with_topic_metadata
 from assignor.inspect.described_group import (
     CLASSIC,
@@ -66,6 +68,17 @@ class GroupLookup:
 
     def group(self, name: str) -> DescribedGroup:
         """Return a group, with the partition counts of its topics and the limit of its record; ``NoSuchGroup``."""
+        return interruptible(partial(self._group, name))
+
+    def groups(self) -> ClusterGroups:
+        """Return all groups of the cluster that the user may list, as far as brokers answer, sorted by name."""
+        return interruptible(self._groups)
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the groups that the user may list, as far as brokers answer."""
+        return interruptible(lambda: tuple(group.name for group in self._overview(self._admin()).groups))
+
+    def _group(self, name: str) -> DescribedGroup:
         admin = self._admin()
         found = [group for group in self._list_groups(admin, name) if group.name == name]
         for group in found:
@@ -78,8 +91,7 @@ class GroupLookup:
             f"no group {name!r} at {self.bootstrap_servers} that the user may describe and confluent-kafka can show"
         )
 
-    def groups(self) -> ClusterGroups:
-        """Return all groups of the cluster that the user may list, as far as brokers answer, sorted by name."""
+    def _groups(self) -> ClusterGroups:
         admin = self._admin()
         overview = self._overview(admin)
         try:
@@ -101,10 +113,6 @@ class GroupLookup:
         except Unreachable as error:
             failures = (*failures, f"the topics of the groups are not known: {error}")
         return ClusterGroups(groups=tuple(groups), failures=failures)
-
-    def names(self) -> tuple[str, ...]:
-        """Return the names of the groups that the user may list, as far as brokers answer."""
-        return tuple(group.name for group in self._overview(self._admin()).groups)
 
     def _overview(self, admin: _RecordingAdminClient) -> ClusterGroups:
         """Return what brokers list: each group with the error that it is not described, unless it is empty."""
