@@ -71,7 +71,9 @@ class OffsetsTopic:
         errors: list[KafkaError] = []
         with closing(self._consumer(errors)) as consumer:
             try:
-                found = consumer.list_topics(OFFSETS_TOPIC, self.timeout_seconds).topics[OFFSETS_TOPIC]
+                found = consumer.list_topics(OFFSETS_TOPIC, self.timeout_seconds).topics.get(OFFSETS_TOPIC)
+                if found is None:
+                    raise Unreachable(f"{self.bootstrap_servers}: the answer does not have the topic {OFFSETS_TOPIC}")
                 if found.error is not None:
                     raise self._failure(found.error, errors)
                 return {

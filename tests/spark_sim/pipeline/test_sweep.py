@@ -295,6 +295,20 @@ def test_missing_rows_and_damaged_or_foreign_files_are_one_clear_error(one):
         read_sweep(one)
 
 
+def test_tables_that_are_replaced_while_they_are_read_are_no_result(one, monkeypatch):
+    """At a URI there is no lock: the old kinds and the new upgrades were one result."""
+    read, seen = LocalTables.read, []
+
+    def replaced(store, table):
+        seen.append(table)
+        rows = read(store, table)
+        return [row | {"kind_id": "other"} for row in rows] if seen.count("upgrades") == 2 else rows
+
+    monkeypatch.setattr(LocalTables, "read", replaced)
+    with pytest.raises(ResultFolderError, match="another sweep has replaced the tables while they were read"):
+        read_sweep(one)
+
+
 def test_control_characters_in_a_table_never_reach_the_terminal(one):
     kinds = one / "kinds" / "part-0.parquet"
     table = pq.read_table(kinds)
