@@ -16,6 +16,7 @@ from assignor.inspect.broker_assigned.topics import task_count
 from assignor.inspect.member import InspectedMember, OffsetSumTotals, shorten_uuids
 from assignor.inspect.standbys import StandbyKind
 from subscription_codec import TaskId, TopicPartition
+from upgrade.input_values import InvalidInput, parse_number
 
 _SHOWN_SUBTOPOLOGIES: Final = 8
 _SHOWN_TOPICS: Final = 4
@@ -157,8 +158,14 @@ def _settings(configs: Mapping[str, str]) -> Iterator[str]:
     for name, label in _SETTINGS.items():
         values = [value for key, value in configs.items() if key.partition(".")[2] == name]
         for value in values:
-            milliseconds = name.endswith(".ms") and value.isdecimal()
-            yield f"{label} {format_seconds(int(value) / 1000) if milliseconds else value}"
+            yield f"{label} {_seconds_text(value) if name.endswith('.ms') else value}"
+
+
+def _seconds_text(milliseconds: str) -> str:
+    try:
+        return format_seconds(parse_number(milliseconds) / 1000)
+    except InvalidInput:
+        return milliseconds
 
 
 def _topology_lines(group: InspectedGroup, subtopologies: Iterable[DescribedSubtopology]) -> Iterator[str]:

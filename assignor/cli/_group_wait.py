@@ -5,9 +5,10 @@ What is stable is no proof of a restart, so the number of members has to be know
 
 from __future__ import annotations
 
-import json
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -38,6 +39,7 @@ from assignor.inspect import (
 )
 from assignor.inspect.described_group import CLASSIC, DEAD, STABLE
 from upgrade.features.client.errors import ApiError
+from upgrade.input_values import InvalidInput, parse_json, read_all, read_text
 from upgrade.releases import Release, ResolvedRelease
 
 CANNOT_TELL: Final = 3
@@ -228,8 +230,7 @@ class StateFile(click.Path):
         """Read the members of a stable group."""
         path = str(super().convert(value, param, ctx))
         try:
-            with click.open_file(path, encoding="utf-8") as file:
-                found = json.load(file)
+            found = parse_json(read_all(sys.stdin, "stdin") if path == "-" else read_text(Path(path)))
             return RememberedState(
                 found["group"],
                 found["state"],
@@ -240,7 +241,7 @@ class StateFile(click.Path):
                     for each in found["members"]
                 ),
             )
-        except (OSError, UnicodeDecodeError, json.JSONDecodeError, KeyError, TypeError, RecursionError) as error:
+        except (OSError, UnicodeDecodeError, InvalidInput, KeyError, TypeError) as error:
             self.fail(f"expected the output of `group NAME -o json` in {path}: {_words(error)}", param, ctx)
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
+from pathlib import Path
 from typing import Any, Final, TextIO
 
 import click
@@ -27,7 +29,7 @@ from assignor.formats.metadata_json import (
 from assignor.formats.text import format_table, printable
 from subscription_codec import LATEST_SUPPORTED_VERSION, AnnotatedField, CodecError, EncodeError, Subscription
 from subscription_codec.quirks import imitate_release
-from upgrade.input_values import MAX_CAPTURE_BYTES, read_all, read_lines
+from upgrade.input_values import MAX_CAPTURE_BYTES, open_input, read_all, read_lines
 
 _ENCODINGS: Final = {"hex": parse_hex, "base64": parse_base64}
 _LINE_FORMATS: Final = 'lines of {"kind": ..., "hex": ...}, or of hex or base64 with --kind'
@@ -60,6 +62,22 @@ _as_release = click.option(
 )
 
 
+class InputFile(click.File):
+    """A file, a pipe or - for standard input; a pipe without a writer is at its end, and not waited for."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Open it as text."""
+        if value == "-":
+            return super().convert(value, param, ctx)
+        try:
+            file = io.TextIOWrapper(open_input(Path(value)), self.encoding, self.errors)
+        except OSError as error:
+            self.fail(f"{value!r}: {error.strerror}", param, ctx)
+        if ctx is not None:
+            ctx.call_on_close(file.close)
+        return file
+
+
 @click.group()
 def userdata() -> None:
     """Decode, encode and explain the userdata of subscriptions and assignments.
@@ -77,7 +95,7 @@ def userdata() -> None:
 
 
 @userdata.command()
-@click.argument("files", metavar="[FILE]...", type=click.File(encoding="utf-8-sig", errors="replace"), nargs=-1)
+@click.argument("files", metavar="[FILE]...", type=InputFile(encoding="utf-8-sig", errors="replace"), nargs=-1)
 @_kind
 @_supported
 @_strict

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import dis
 from collections.abc import Callable
+from concurrent.futures import Future
 from functools import partial
+from threading import Thread
 from types import TracebackType
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
+T = TypeVar("T")
 _FUNCTION_BEGINS: Final = dis.opmap["RESUME"]
 
 
@@ -29,3 +32,20 @@ def has_begun(call: Callable[..., object], trace: TracebackType | None) -> bool:
         return False
     opcode: int = called.tb_frame.f_code.co_code[called.tb_lasti]
     return opcode != _FUNCTION_BEGINS
+
+
+def interruptible(call: Callable[[], T]) -> T:
+    """Return what a function returns that waits in C for a broker, where Ctrl-C has no effect before the end.
+
+    An interrupted call goes on in its thread, with all objects that it uses, until it or the process ends.
+    """
+    result = Future[T]()
+
+    def run() -> None:
+        try:
+            result.set_result(call())
+        except BaseException as error:  # raised in the caller's thread
+            result.set_exception(error)
+
+    Thread(target=run, daemon=True).start()
+    return result.result()

@@ -23,6 +23,7 @@ from assignor.inspect._group import InspectedGroup
 from assignor.inspect.check import Finding, Severity
 from assignor.inspect.described_group import REBALANCING, STABLE, DescribedGroupMember
 from assignor.inspect.member import InspectedMember, place_of
+from upgrade.input_values import InvalidInput, parse_number
 
 DEFAULT_SESSION_TIMEOUT_SECONDS: Final = 45.0
 """Kafka's default of ``session.timeout.ms`` since 3.0; 10 s before."""
@@ -239,7 +240,11 @@ class _Roster:
 def _configured_session_seconds(group: InspectedGroup) -> float | None:
     """Return the session timeout of a group whose broker assigns, if the user may describe its settings."""
     configs = (group.described.broker.configs if group.described.broker else None) or {}
-    return next((int(value) / 1000 for key, value in configs.items() if key.endswith(_SESSION_TIMEOUT_KEY)), None)
+    text = next((value for key, value in configs.items() if key.endswith(_SESSION_TIMEOUT_KEY)), "")
+    try:
+        return parse_number(text) / 1000
+    except InvalidInput:
+        return None
 
 
 def _places(members: Iterable[DescribedGroupMember]) -> frozenset[str]:

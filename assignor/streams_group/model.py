@@ -9,6 +9,7 @@ from typing import Any, Final
 from attrs import field, frozen
 
 from subscription_codec import TaskId
+from upgrade.input_values import parse_number
 
 
 class MemberState(enum.Enum):
@@ -100,8 +101,16 @@ def decode_tasks(fields: Sequence[Mapping[str, Any]]) -> frozenset[TaskId]:
 
     >>> sorted(map(str, decode_tasks([{"subtopologyId": "0", "partitions": [1, 0]}])))
     ['0_0', '0_1']
+
+    Raises:
+        InvalidInput: A subtopology is no number, as it is in every topology of a member.
     """
-    return frozenset(TaskId(int(each["subtopologyId"]), number) for each in fields for number in each["partitions"])
+    return frozenset(
+        TaskId(number, partition)
+        for each in fields
+        for number in (parse_number(each["subtopologyId"]),)
+        for partition in each["partitions"]
+    )
 
 
 @frozen

@@ -7,7 +7,6 @@ after it has written them all. After a crash it reads the same offsets again, an
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -23,6 +22,7 @@ from spark_sim.audit.sources.preserved import RECORDS_FOLDER, SINK_LOG
 from spark_sim.pipeline.spark.session import failure_reason
 from spark_sim.pipeline.tables.parquet import open_parquet
 from spark_sim.pipeline.tables.publishing import Results, open_results
+from upgrade.input_values import InvalidInput, parse_json, read_text
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -141,40 +141,52 @@ def check_checkpoint(out: Path) -> None:
         raise SourceError(f"{out} has records, but no {_CHECKPOINT}: a job cannot be resumed without it")
 
 
-def _is_own_checkpoint(folder: Path) -> bool:
-    """Whether a checkpoint has the offsets of our data source: ``{"0": 17, "1": 0}``."""
-    if {each.name.lstrip(".").removesuffix(".crc") for each in folder.iterdir()} - _IN_CHECKPOINT:
+def _is_own_checkpoint(folder: Path, least: int = 0) -> bool:
+    """Whether a checkpoint has the offsets of our data source, ``{"0": 17, "1": 0}``, of at least so many batches."""
+    names = {each.name.lstrip(".").removesuffix(".crc") for each in folder.iterdir()} if folder.is_dir() else {""}
+    if names - _IN_CHECKPOINT:
         return False
     logs = [each for each in (folder / "offsets").glob("[0-9]*") if each.name.isdecimal()]
-    return all(_are_own_offsets(log.read_text(encoding="utf-8", errors="replace").splitlines()) for log in logs)
+    try:
+        texts = [read_text(log, errors="replace") for log in logs]
+    except (OSError, InvalidInput):
+        return False
+    return len(texts) >= least and all(_are_own_offsets(text.splitlines()) for text in texts)
 
 
 def _are_own_offsets(lines: Sequence[str]) -> bool:
     try:
-        found = json.loads(lines[-1])
-    except (ValueError, LookupError, RecursionError):
+        found = parse_json(lines[-1])
+    except (InvalidInput, LookupError):
         return False
     return isinstance(found, dict) and all(key.isdecimal() and isinstance(end, int) for key, end in found.items())
 
 
 def _has_own_records(folder: Path) -> bool:
-    """Whether a folder has the sink's log and nothing but Parquet files, of which one has our columns."""
+    """Whether a folder has the sink's log and nothing but Parquet files, of which the first readable one is ours.
+
+    A job that is killed in its first batch leaves none that can be read, and the offsets of that batch.
+    """
     files = [each for each in folder.iterdir() if not each.name.startswith((".", "_"))]
     has_log = (folder / SINK_LOG).is_dir() or not any(folder.iterdir())
-    return has_log and all(each.suffix == ".parquet" for each in files) and (not files or _has_columns(files))
+    if not has_log or not all(each.suffix == ".parquet" for each in files):
+        return False
+    has_columns = _has_columns(files)
+    checkpoint = folder.parent / _CHECKPOINT
+    return not files or (_is_own_checkpoint(checkpoint, least=1) if has_columns is None else has_columns)
 
 
-def _has_columns(files: Sequence[Path]) -> bool:
-    """Whether one of these files has our columns; a killed job may have left an unfinished one."""
+def _has_columns(files: Sequence[Path]) -> bool | None:
+    """Whether the first of these files that can be read has our columns; None if there is none."""
     for file in files:
         with suppress(OSError), open_parquet(file) as opened:
             return {*_KEPT_COLUMNS} <= {*opened.schema_arrow.names}
-    return True
+    return None
 
 
 def _end_offsets(progress: Any) -> dict[int, int]:
     offsets = progress.sources[0].endOffset
-    return {int(number): end for number, end in json.loads(offsets).items()} if offsets else {}
+    return {int(number): end for number, end in parse_json(offsets).items()} if offsets else {}
 
 
 def report_lag(lags: Iterator[Lag], report: Callable[[str], None], seconds: float) -> None:

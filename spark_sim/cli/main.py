@@ -72,8 +72,8 @@ COMMANDS: Final = {
         "The history of every group, from __consumer_offsets.",
         assignor_cli.INSPECT,
         "a batch expands to at most --max-batch-bytes, a line of a dump has at most 64 MiB, and the page shows a "
-        "million rebalances. Each process takes up to 64 KiB for each group of its partition that is not gone. The "
-        "main process takes 1.7 KB for each group that ever was, also if it is deleted: a million need 1.9 GB.",
+        "million rebalances. Each process takes up to 64 KiB for each group of its partition that is not gone. A "
+        "group that is deleted takes about 200 bytes in the main process: a million need about 500 MB.",
     ),
     "replay": LazyCommand(
         _load_replay,

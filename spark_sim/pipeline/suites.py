@@ -36,7 +36,7 @@ from spark_sim.pipeline.tables.rows import (
     kind_rows,
     parse_results,
 )
-from spark_sim.pipeline.tables.schema import RUNS, TABLES
+from spark_sim.pipeline.tables.schema import RUNS, TABLES, UPGRADES
 from spark_sim.pipeline.work_units import SweepConfig, WorkUnit, default_config, digest_of
 from spark_sim.search.cell_result import CellResult
 from spark_sim.search.records import UPGRADE_MATRIX, json_lines
@@ -303,11 +303,16 @@ def finished_sweep(store: TableStore) -> FinishedSweep:
     """Read the results of a finished sweep from its tables.
 
     Raises:
-        TablesError: The tables are not whole.
+        TablesError: The tables are not whole, or not all of one sweep.
     """
-    tables = {name: store.read(name) for name in TABLES if name != RUNS.name}
-    kind, results = parse_results(tables)
+    before = store.read(UPGRADES.name)
+    tables = {name: store.read(name) for name in TABLES if name not in (RUNS.name, UPGRADES.name)}
     stored, expected = store.count(RUNS.name), sum(row["runs"] for row in tables["kinds"])
+    tables[UPGRADES.name] = store.read(UPGRADES.name)
+    first, last = (sorted(rows, key=lambda row: row["position"]) for rows in (before, tables[UPGRADES.name]))
+    if first != last:  # a sweep empties it first and writes it last
+        raise TablesError("another sweep has replaced the tables while they were read: read them again")
+    kind, results = parse_results(tables)
     if stored != expected:
         raise TablesError(f"the table runs has {stored} rows, and the table kinds counts {expected}")
     return FinishedSweep(kind, results, tuple(counterexample_traces(tables)) if kind == UPGRADE_SUITE else ())

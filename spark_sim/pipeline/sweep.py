@@ -254,12 +254,19 @@ def _require_own_tables(engine: SweepEngine, work: _Work, out: str) -> None:
     """Refuse tables of another sweep, as this one would replace them."""
     others = engine.store.sweeps()
     if others and work.sweep_id not in others:
-        theirs, ours = json.loads(next(iter(others.values()))), json.loads(work.suite.description)
+        theirs, ours = _description(next(iter(others.values())), out), json.loads(work.suite.description)
         names = [name for name in ours if theirs.get(name) != ours[name]] or ["sweep"]
         what = ", ".join(f"{name} {theirs.get(name)} and not {ours[name]}" for name in names)
         raise ResultFolderError(
             f"{out} holds another sweep ({what}): take another --out, or --fresh to throw that one away"
         )
+
+
+def _description(text: str, out: str) -> dict[str, Any]:
+    try:
+        return dict(parse_json(text))
+    except (ValueError, TypeError) as error:
+        raise ResultFolderError(f"the table of units in {out} is damaged: {error}; --fresh begins anew") from None
 
 
 def _run_tasks(engine: SweepEngine, work: _Work, on_progress: Callable[[Progress], None]) -> None:

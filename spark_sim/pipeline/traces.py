@@ -16,11 +16,12 @@ from spark_sim.brokers.actions import apply_step, check_final_state, initial_sta
 from spark_sim.brokers.cluster_state import TraceEvent
 from spark_sim.brokers.scenario import BrokerScenario
 from spark_sim.model.events import GroupEvent, events_digest
-from spark_sim.model.scenario import Scenario, join_words
+from spark_sim.model.scenario import Scenario, ScenarioError, join_words
 from spark_sim.model.simulation import Simulation
 from spark_sim.model.violations import Violation
 from spark_sim.streams_groups.events import GroupTraceEvent, trace_run
 from spark_sim.streams_groups.scenario import GroupScenario
+from upgrade.input_values import InvalidInput, parse_json
 
 E = TypeVar("E", GroupEvent, TraceEvent, GroupTraceEvent)
 
@@ -194,8 +195,12 @@ def _recast_event(row: Mapping[str, Any], names: Mapping[str, str]) -> dict[str,
 
 
 def group_event(row: Mapping[str, Any]) -> GroupEvent:
-    """Return the event of a row."""
-    return GroupEvent(row["at"], row["generation"], row["kind"], row["subject"], tuple(json.loads(row["values"])))
+    """Return the event of a row; ``ScenarioError`` if its values are damaged."""
+    try:
+        values = tuple(parse_json(row["values"]))
+    except (InvalidInput, TypeError) as error:
+        raise ScenarioError(f"expected a list of values of the event {row['kind']!r}: {error}") from None
+    return GroupEvent(row["at"], row["generation"], row["kind"], row["subject"], values)
 
 
 def group_steps(rows: Iterable[Mapping[str, Any]]) -> tuple[TraceStep[GroupEvent], ...]:

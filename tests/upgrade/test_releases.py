@@ -376,3 +376,10 @@ def test_a_release_that_never_was_does_not_stand_for_its_line():
 def test_a_release_that_is_nearly_one_is_asked_about(name, meant):
     with pytest.raises(UnknownRelease, match=f"simulated-4{re.escape(meant)}$"):
         release_named(name)
+
+
+@pytest.mark.parametrize("form", ["{}.1", "4.{}", "4.3.{}", "v{}.0", "cp-{}.0", "7.{}-ccs", "4.{}-SNAPSHOT"])
+def test_a_number_of_thousands_of_digits_is_no_release(form):
+    """int() raises an error of its own for it, which ended plan, release, replay, assign and sweep."""
+    with pytest.raises(UnknownRelease):
+        resolve_release(form.format("1" * 5000), "4.3")

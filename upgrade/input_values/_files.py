@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -33,15 +32,13 @@ def open_input(path: Path) -> BinaryIO:
 
     A pipe without a writer is at its end at once.
     """
-    descriptor = os.open(path, os.O_RDONLY | _NON_BLOCKING | getattr(os, "O_CLOEXEC", 0))
-    try:
-        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-        os.set_blocking(descriptor, True)
-        return os.fdopen(descriptor, "rb")
-    except BaseException:
-        os.close(descriptor)
-        raise
+    return open(path, "rb", opener=_open_without_waiting)  # the caller closes it
+
+
+def _open_without_waiting(path: str, flags: int) -> int:
+    descriptor = os.open(path, flags | _NON_BLOCKING)
+    os.set_blocking(descriptor, True)
+    return descriptor
 
 
 def read_input(path: Path, limit: int = MAX_FILE_BYTES) -> bytes:

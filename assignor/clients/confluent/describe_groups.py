@@ -12,11 +12,12 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from attrs import evolve, field, frozen
 
 from assignor.clients import naming_the_extra
+from assignor.clients._interrupts import interruptible
 from assignor.formats.text import count
 from assignor.inspect import ClusterGroups, DescribedGroup, DescribedGroupMember, NoSuchGroup, with_topic_metadata
 from assignor.inspect.described_group import (
@@ -69,6 +70,9 @@ _OTHER_TYPE: Final = (
 )
 
 
+_T = TypeVar("_T")
+
+
 @frozen
 class GroupLookup:
     """Describes the groups of one cluster, as ``kafka_python.describe_groups.GroupLookup`` does, with its settings."""
@@ -79,8 +83,24 @@ class GroupLookup:
 
     def group(self, name: str) -> DescribedGroup:
         """Return a group, with the partition counts of its topics and the limit of its record; ``NoSuchGroup``."""
-        with readable_answers(self.bootstrap_servers):
-            return self._group(self._admin(), name)
+        return self._interruptible(lambda admin: self._group(admin, name))
+
+    def groups(self) -> ClusterGroups:
+        """Return all groups of the cluster that the user may list, as far as brokers answer, sorted by name."""
+        return self._interruptible(self._groups)
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the groups that the user may list, as far as brokers answer."""
+        return self._interruptible(lambda admin: tuple(group.name for group in self._overview(admin).groups))
+
+    def _interruptible(self, call: Callable[[_RecordingAdminClient], _T]) -> _T:
+        """Call with a client; a signal ends the call, and an answer that is not readable is ``Unreachable``."""
+
+        def called() -> _T:
+            with readable_answers(self.bootstrap_servers):
+                return call(self._admin())
+
+        return interruptible(called)
 
     def _group(self, admin: _RecordingAdminClient, name: str) -> DescribedGroup:
         found = [group for group in self._list_groups(admin, name) if group.name == name]
@@ -95,11 +115,6 @@ class GroupLookup:
         raise NoSuchGroup(
             f"no group {name!r} at {self.bootstrap_servers} that the user may describe and confluent-kafka can show"
         )
-
-    def groups(self) -> ClusterGroups:
-        """Return all groups of the cluster that the user may list, as far as brokers answer, sorted by name."""
-        with readable_answers(self.bootstrap_servers):
-            return self._groups(self._admin())
 
     def _groups(self, admin: _RecordingAdminClient) -> ClusterGroups:
         overview = self._overview(admin)
@@ -128,8 +143,7 @@ class GroupLookup:
     ) -> Mapping[str, GroupOffsets]:
         """Return committed and end offsets of groups, by name, as far as brokers answer; one request for each group."""
         try:
-            with readable_answers(self.bootstrap_servers):
-                return self._offsets(self._admin(), requests, report)
+            return self._interruptible(lambda admin: self._offsets(admin, requests, report))
         except Unreachable as error:
             return {each.group: GroupOffsets(failures=(str(error),)) for each in requests}
 
@@ -196,11 +210,6 @@ class GroupLookup:
             except (KafkaException, TimeoutError) as error:
                 failures.append(f"end offset of {each.topic}: {_error_text(error)}")
         return ends, tuple(dict.fromkeys(failures))
-
-    def names(self) -> tuple[str, ...]:
-        """Return the names of the groups that the user may list, as far as brokers answer."""
-        with readable_answers(self.bootstrap_servers):
-            return tuple(group.name for group in self._overview(self._admin()).groups)
 
     def _overview(self, admin: _RecordingAdminClient) -> ClusterGroups:
         """Return what brokers list: each group with the error that it is not described, unless it is empty."""

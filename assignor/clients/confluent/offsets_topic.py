@@ -11,6 +11,7 @@ from attrs import field, frozen
 
 from assignor.audit.log_segment import NO_TIMESTAMP, LogRecord, known_time
 from assignor.clients import naming_the_extra
+from assignor.clients._interrupts import interruptible
 from assignor.inspect.described_group import LOOKUP_TIMEOUT_SECONDS, OFFSETS_TOPIC
 from upgrade.features.client.command_config import CommandConfig
 from upgrade.features.client.errors import Unreachable
@@ -64,6 +65,9 @@ class OffsetsTopic:
         Raises:
             Unreachable: No broker answers, or it refuses the user.
         """
+        return interruptible(self._ranges)
+
+    def _ranges(self) -> dict[int, tuple[int, int]]:
         errors: list[KafkaError] = []
         with readable_answers(self.bootstrap_servers), closing(self._consumer(errors)) as consumer:
             try:

@@ -12,7 +12,7 @@ from attrs import frozen
 from assignor.audit.log_segment import MAX_OFFSET, LogRecord, SegmentReader, known_time
 from spark_sim.audit.sources._source import OffsetOrder, Source, SourceError
 from spark_sim.pipeline.tables.parquet import open_parquet
-from upgrade.input_values import MAX_CAPTURE_BYTES, parse_json, read_input
+from upgrade.input_values import InvalidInput, parse_json, read_text
 
 RECORDS_FOLDER: Final = "records"
 SINK_LOG: Final = "_spark_metadata"
@@ -90,12 +90,18 @@ def _committed_files(folder: Path) -> Iterator[str]:
     if later != [*range(compact + 1, compact + 1 + len(later))]:
         raise SourceError(f"expected the files of all batches after {compact} in {folder / SINK_LOG}, got {later}")
     for name in (*names, *map(str, later)):
-        text = read_input(logs[name], MAX_CAPTURE_BYTES).decode("utf-8", "replace")
-        for line in text.splitlines()[1:]:  # the first one is the version
+        for line in _text_of(logs[name]).splitlines()[1:]:  # the first one is the version
             try:
                 yield Path(urlsplit(parse_json(line)["path"]).path).name
             except (ValueError, LookupError, TypeError, AttributeError) as error:
                 raise SourceError(f"{logs[name]}: expected the name of a file in each line; {error}") from None
+
+
+def _text_of(log: Path) -> str:
+    try:
+        return read_text(log)
+    except (OSError, InvalidInput) as error:
+        raise SourceError(f"{log} cannot be read: {error}") from None
 
 
 def _batches(files: tuple[Path, ...], columns: tuple[str, ...], partition: int | None = None) -> Iterator[Any]:

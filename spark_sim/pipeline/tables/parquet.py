@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from spark_sim.pipeline.tables.schema import Table
+from upgrade.input_values import InvalidInput, parse_json
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
@@ -42,8 +43,8 @@ def open_parquet(file: Path | IO[bytes]) -> Iterator[pq.ParquetFile]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    if isinstance(file, Path) and file.is_fifo():
-        raise DamagedParquet(f"expected a file, got {file}, a pipe")  # which would be waited for
+    if isinstance(file, Path) and file.exists() and not file.is_file():
+        raise DamagedParquet(f"expected a regular file, got {file}")  # to open a FIFO would wait for a writer
     try:
         with pq.ParquetFile(file, page_checksum_verification=True) as opened:
             found = opened.metadata
@@ -77,6 +78,6 @@ def is_file_of(table: Table, file: IO[bytes]) -> bool:
 
 def _marked_table(metadata: dict[bytes, bytes]) -> Any:
     try:
-        return json.loads(metadata.get(_MARK, b"{}")).get("table")
-    except (ValueError, AttributeError):
+        return parse_json(metadata.get(_MARK, b"{}")).get("table")
+    except (InvalidInput, AttributeError):
         return None

@@ -30,6 +30,7 @@ from attrs import frozen
 
 from spark_sim.pipeline.tables.parquet import is_file_of
 from spark_sim.pipeline.tables.schema import Table
+from upgrade.input_values import InvalidInput, parse_json, read_text
 
 _DRAFT: Final = re.compile(r"\.draft-[0-9a-f]{32}")
 DRAFT_MARK: Final = "draft.json"
@@ -235,8 +236,8 @@ class OpenFolder:
 
 def _marked_names(mark: Path) -> list[str]:
     try:
-        return [str(name) for name in json.loads(mark.read_text(encoding="utf-8"))["names"]]
-    except (ValueError, LookupError, TypeError) as error:
+        return [str(name) for name in parse_json(read_text(mark))["names"]]
+    except (InvalidInput, LookupError, TypeError) as error:
         why = f"{type(error).__name__}: {error}"
         raise ResultFolderError(f"expected the names of results in {mark}, got {why}") from None
 

@@ -44,6 +44,13 @@ def drawn(raw, width=100):
     return console.export_text()
 
 
+@pytest.mark.parametrize("text", ["\u0663\u0663\u0663", "1" * 5000])
+def test_a_setting_that_is_no_number_is_shown_as_it_is(text):
+    raw = streams_group(broker_assigned("a"), configs={"streams.session.timeout.ms": text})
+
+    assert f"session {text}" in drawn(raw, 6000)
+
+
 @pytest.mark.parametrize(
     "output",
     [

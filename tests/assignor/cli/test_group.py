@@ -609,6 +609,8 @@ def test_a_session_timeout_that_was_assumed_is_noted(run, lookup, monkeypatch):
     [
         ("{", (), "expected the output of `group NAME -o json` in"),
         ("[]", (), "expected the output of `group NAME -o json` in"),
+        (f'{{"group": {"1" * 5000}}}', (), "expected the output of `group NAME -o json` in"),
+        ('{"group": Infinity}', (), "expected JSON, got Infinity"),
         ("{}", (), "no key 'group'"),
         ('{"group": "app", "state": "Stable", "members": [1]}', (), "expected the output of `group NAME -o json` in"),
         ('{"group": "app", "state": "Stable", "members": [{}]}', (), "no key 'member_id'"),

@@ -541,3 +541,19 @@ def test_every_command_has_help_with_an_example(command):
 
     assert 0 == result.exit_code
     assert f"streams-assignor userdata {command}" in result.output
+
+
+def test_a_pipe_without_a_writer_is_refused_at_once(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    result = CliRunner().invoke(cli, ["userdata", "decode", str(tmp_path / "pipe")])
+
+    assert result.exit_code == 2
+    assert "expected a capture" in result.stderr
+
+
+@pytest.mark.parametrize("name", ["", "missing"])
+def test_a_file_that_cannot_be_opened_is_named(tmp_path, name):
+    result = CliRunner().invoke(cli, ["userdata", "decode", str(tmp_path / name)])
+
+    assert result.exit_code == 2
+    assert f"{str(tmp_path / name)!r}: " in result.stderr

@@ -122,6 +122,13 @@ def test_a_session_timeout_is_assumed_only_if_it_decides():
     assert "" == judged(given, stable(A, B, C), SESSION, stable(A, B, C)).assumed
 
 
+@pytest.mark.parametrize("text", ["", "1" * 5000, "-6000", "6 s"])
+def test_a_session_timeout_that_is_no_number_is_not_known(text):
+    found = inspect_group(streams_group(broker_assigned("a"), configs={"streams.session.timeout.ms": text}))
+
+    assert "45 s" in judged(ExpectedMembers(number=1), found, 50.0, found).assumed
+
+
 def test_the_session_timeout_of_a_group_whose_broker_assigns_is_known():
     found = inspect_group(streams_group(broker_assigned("a"), configs={"streams.session.timeout.ms": "6000"}))
 

@@ -3,8 +3,10 @@
 import pytest
 
 from assignor.streams_group import CallbackKind, MemberFailure, MemberState, TaskAssignment
+from assignor.streams_group.model import decode_tasks
 from assignor.streams_group.rules import ERRORS
 from tests.assignor.streams_group.coordinator import new_member, owned, response, send, stable_member, tasks
+from upgrade.input_values import InvalidInput
 
 NOT_READY = {1: "no orders"}
 
@@ -39,6 +41,12 @@ def test_it_joins_with_everything_and_no_tasks():
         fields["clientTags"],
     )
     assert {} == owned(fields)
+
+
+@pytest.mark.parametrize("text", ["", "orders", "\u0663", "1" * 5000, "-1", "0_1"])
+def test_a_subtopology_that_is_no_number_is_an_error_that_names_it(text):
+    with pytest.raises(InvalidInput, match="expected a number"):
+        decode_tasks([{"subtopologyId": text, "partitions": [0]}])
 
 
 def test_without_an_endpoint_it_sends_none():

@@ -274,6 +274,38 @@ def test_follow_refuses_the_checkpoint_and_the_records_of_something_else(tmp_pat
         pytest.fail("it was opened")
 
 
+def test_follow_takes_records_that_cannot_be_read_only_beside_the_offsets_of_their_batch(tmp_path):
+    """A job that is killed in its first batch leaves unfinished files; others would be somebody else's."""
+    preserved(tmp_path)
+    (tmp_path / "records" / "part-0.parquet").write_bytes(b"PAR1")
+    with open_preserved(tmp_path):
+        pass
+    (tmp_path / "checkpoint" / "offsets" / "0").unlink()
+
+    with pytest.raises(SourceError, match="records is of something else"), open_preserved(tmp_path):
+        pytest.fail("it was opened")
+
+
+@pytest.mark.parametrize("offsets", ['{"0": Infinity}', "[" * 100_000, f'{{"0": {"1" * 5000}}}', "", "\n"])
+def test_follow_refuses_offsets_that_are_no_json(tmp_path, offsets):
+    preserved(tmp_path)
+    (tmp_path / "checkpoint" / "offsets" / "0").write_text(offsets)
+
+    with pytest.raises(SourceError, match="checkpoint is of something else"), open_preserved(tmp_path):
+        pytest.fail("it was opened")
+
+
+@pytest.mark.parametrize("path", ["records/_spark_metadata/0", "records/part-0.parquet"])
+def test_a_pipe_among_preserved_records_is_refused_at_once(tmp_path, path):
+    preserved(tmp_path)
+    (tmp_path / "records" / "_spark_metadata" / "0").write_text('v1\n{"path": "file:///x/part-0.parquet"}\n')
+    (tmp_path / path).unlink()
+    os.mkfifo(tmp_path / path)
+
+    with pytest.raises(SourceError, match=r"cannot be read: expected a (regular )?file"):
+        preserved_source(tmp_path)
+
+
 def test_two_jobs_cannot_follow_into_one_folder(tmp_path):
     with (
         open_preserved(tmp_path),

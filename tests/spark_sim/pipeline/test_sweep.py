@@ -11,8 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from attrs import evolve, frozen
+from click.testing import CliRunner
 
-from spark_sim.model.scenario import Scenario, make_step
+from spark_sim.cli.main import cli
+from spark_sim.model.scenario import Scenario, ScenarioError, make_step
 from spark_sim.packed import FaultBudget
 from spark_sim.pipeline import _runs, sweep, worker
 from spark_sim.pipeline._runs import Run, run_scenarios
@@ -25,6 +27,7 @@ from spark_sim.pipeline.tables.engine import SweepEngine
 from spark_sim.pipeline.tables.local import LocalTables
 from spark_sim.pipeline.tables.publishing import write_page
 from spark_sim.pipeline.tables.schema import RUN_COLUMNS, TABLES, UNITS
+from spark_sim.pipeline.traces import group_event
 from spark_sim.pipeline.work_units import SampleUnit, SweepConfig
 from spark_sim.pipeline.worker import DETERMINISTIC, REPEAT_EVERY, compute_unit
 from spark_sim.search.cell_result import ERROR, SIMULATION_FAILS, UpgradeResult
@@ -292,6 +295,20 @@ def test_missing_rows_and_damaged_or_foreign_files_are_one_clear_error(one):
         read_sweep(one)
 
 
+def test_tables_that_are_replaced_while_they_are_read_are_no_result(one, monkeypatch):
+    """At a URI there is no lock: the old kinds and the new upgrades were one result."""
+    read, seen = LocalTables.read, []
+
+    def replaced(store, table):
+        seen.append(table)
+        rows = read(store, table)
+        return [row | {"kind_id": "other"} for row in rows] if seen.count("upgrades") == 2 else rows
+
+    monkeypatch.setattr(LocalTables, "read", replaced)
+    with pytest.raises(ResultFolderError, match="another sweep has replaced the tables while they were read"):
+        read_sweep(one)
+
+
 def test_control_characters_in_a_table_never_reach_the_terminal(one):
     kinds = one / "kinds" / "part-0.parquet"
     table = pq.read_table(kinds)
@@ -517,3 +534,41 @@ def test_a_driver_that_is_killed_twice_is_resumed_with_identical_exports(by_proc
 
     assert exports(by_processes) == exports(out)
     assert all(stored(by_processes, name) == stored(out, name) for name in TABLES)
+
+
+def _damaged(value, text):
+    """The value with another text in place of each, lists and structs included."""
+    match value:
+        case str():
+            return text
+        case list():
+            return [_damaged(each, text) for each in value]
+        case dict():
+            return {key: _damaged(each, text) for key, each in value.items()}
+    return value
+
+
+@pytest.mark.parametrize("values", ["", "[", "[Infinity]", "1", f"[{'1' * 5000}]", "[" * 100_000])
+def test_the_values_of_an_event_are_json_or_an_error(values):
+    row = {"at": 0, "generation": 1, "kind": "leads", "subject": "A", "values": values}
+
+    with pytest.raises(ScenarioError, match="expected a list of values of the event 'leads'"):
+        group_event(row)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("text", ["", "[", "Infinity", "1" * 5000])
+def test_a_report_on_damaged_texts_is_one_line_with_what_was_expected(one, text):
+    """Values of events that are no JSON ended it with a traceback."""
+    for file in sorted(one.glob("*/*.parquet")):
+        whole, table = file.read_bytes(), pq.read_table(file)
+        for place, name in enumerate(table.schema.names):
+            column = table.column(name)
+            given = [_damaged(each, text) for each in column.to_pylist()]
+            if given != column.to_pylist():
+                damaged = table.set_column(place, table.schema.field(place), pa.array(given, column.type))
+                pq.write_table(damaged, file)
+                result = CliRunner().invoke(cli, ["report", str(one)])
+                assert result.exception is None or isinstance(result.exception, SystemExit), (file, name)
+                assert result.exit_code in (0, 1, 2)
+                file.write_bytes(whole)

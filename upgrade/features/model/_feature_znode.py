@@ -17,6 +17,7 @@ from attrs import evolve, field, frozen
 from upgrade.errors import FeatureError
 from upgrade.features.model.cluster import FeatureCluster, SupportedRanges, check_ranges
 from upgrade.features.model.dialects import KIP_584, Dialect, MinimumLevel
+from upgrade.input_values import InvalidInput, parse_json
 
 SCHEMA_VERSION: Final = 0
 _MINIMUM, _MAXIMUM = "min_version_level", "max_version_level"
@@ -164,9 +165,9 @@ def _has_only_minimum(levels: object) -> bool:
 
 def _object(text: str, where: str) -> dict[str, Any]:
     try:
-        found = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise FeatureError(f"{where}: expected JSON, got something else ({error})") from None
+        found = parse_json(text)
+    except InvalidInput as error:
+        raise FeatureError(f"{where}: {error}") from None
     if not isinstance(found, dict):
         raise FeatureError(f"{where}: expected a JSON object, got {type(found).__name__}")
     return found

@@ -1,0 +1,18 @@
+"""``__consumer_offsets`` through librdkafka: brokers whose answer is not what was asked for."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from assignor.clients.confluent import offsets_topic
+from assignor.clients.confluent.offsets_topic import OffsetsTopic
+from upgrade.features.client.errors import Unreachable
+
+
+def test_metadata_without_the_topic_is_an_error(monkeypatch):
+    """It was a KeyError."""
+    consumer = SimpleNamespace(list_topics=lambda *_: SimpleNamespace(topics={}), close=lambda: None)
+    monkeypatch.setattr(offsets_topic, "Consumer", lambda *_, **__: consumer)
+
+    with pytest.raises(Unreachable, match="a:1: the answer does not have the topic __consumer_offsets"):
+        OffsetsTopic("a:1").ranges()
