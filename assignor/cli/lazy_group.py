@@ -101,6 +101,7 @@ class LazyGroup(click.Group):
 
 def run_script(cli: click.Command) -> None:
     """Run the console script and exit; a usage error is one line on standard error."""
+    _open_closed_streams()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # some terminals lack some characters
     sys.stdout, sys.stderr = (SafeStream(each) if each else each for each in (sys.stdout, sys.stderr))
@@ -120,6 +121,13 @@ def run_script(cli: click.Command) -> None:
         click.echo(f"Error: {_for_people(str(error))}", err=True)
         status = 1
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _open_closed_streams() -> None:
+    """Open what the shell has closed (``>&-``), which Python has as None: no other file takes its number, either."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
 
 
 def _require_text(arguments: Sequence[str]) -> None:
