@@ -33,6 +33,8 @@ _WITHOUT_PEERS: Final = f"not ({_ALWAYS_LEFT_OUT} or broker or java or matrix)"
 _PYTEST: Final = (sys.executable, "-m", "pytest", "--durations=20", "--durations-min=10")
 _COVERAGE: Final = (sys.executable, "-m", "coverage", "report")
 _COVER: Final = ("--cov", "--cov-report=", "--cov-append")
+_BOUNDS_CHECKED: Final = ("env", "NUMBA_BOUNDSCHECK=1", "NUMBA_CACHE_DIR=.tox/nightly-numba")
+"""Each access of a compiled loop is checked; what was compiled otherwise is not used."""
 _HOURS: Final = 4
 """After which a part is ended and has failed."""
 
@@ -101,6 +103,23 @@ PARTS: Final[Mapping[str, Part]] = {
         (
             (sys.executable, "-m", "tests.chaos", "--faults", "4", "--seed", "1"),
             (sys.executable, "-m", "tests.chaos", "--faults", "4", "--seed", "2", "--worker", "exactly-once"),
+        ),
+    ),
+    "hostile": Part(
+        "broken brokers, secrets, hostile names in a browser, killed runs",
+        (
+            (
+                *(*_PYTEST, "-n0", "-m", "exhaustive", "tests/integration/test_broken_brokers.py"),
+                *("tests/integration/test_secrets_of_commands.py", "tests/spark_sim/report/test_hostile_names.py"),
+                "tests/spark_sim/pipeline/test_killed_runs.py",
+            ),
+        ),
+    ),
+    "damaged": Part(
+        "segments: an eighth and a tenth of the mutants of the verification page",
+        (
+            (sys.executable, "-m", "tests.spark_sim.audit.damaged_segments", "--mutants", "10000"),
+            (*_BOUNDS_CHECKED, sys.executable, "-m", "tests.spark_sim.audit.segment_mutants", "--mutants", "10000"),
         ),
     ),
     "lowest": Part("the command lines with the lowest dependencies", _with_dependencies("lowest-direct")),

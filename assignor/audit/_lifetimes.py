@@ -126,8 +126,8 @@ class TaskIntervals:
         """Yield the intervals that end with a generation, and begin others. Most tasks stay where they are."""
         ended, begun = _moves(self._members, after.members)
         lost = {task for task, role, _ in ended if role == "active"}
-        exceptions = dict(self._find_exceptions(after, lost))
-        ended += self._exceptions.keys() - exceptions.keys()
+        exceptions = dict(sorted(self._find_exceptions(after, lost)))
+        ended += [each for each in self._exceptions if each not in exceptions]
         begun += [each for each in exceptions.items() if each[0] not in self._exceptions]
         self._members, self._exceptions = after.members, exceptions
         for interval in ended:
@@ -170,7 +170,7 @@ class TaskIntervals:
 def _moves(
     before: Mapping[str, GroupMember], after: Mapping[str, GroupMember]
 ) -> tuple[list[_Interval], list[tuple[_Interval, str]]]:
-    """Return what members have no longer, and what they have now, with their names."""
+    """Return what members have no longer, and what they have now, with their names; always in the same order."""
     ended: list[_Interval] = []
     begun: list[tuple[_Interval, str]] = []
     for member_id, member in after.items():
@@ -180,10 +180,10 @@ def _moves(
             ("standby", last.standby if last else _NONE, member.standby),
         ):
             if was is not now:
-                ended += [(task, role, member_id) for task in was - now]
-                begun += [((task, role, member_id), member.name) for task in now - was]
-    for member_id in before.keys() - after.keys():
-        last = before[member_id]
-        ended += [(task, "active", member_id) for task in last.active]
-        ended += [(task, "standby", member_id) for task in last.standby]
+                ended += [(task, role, member_id) for task in sorted(was - now)]
+                begun += [((task, role, member_id), member.name) for task in sorted(now - was)]
+    for member_id, last in before.items():
+        if member_id not in after:
+            ended += [(task, "active", member_id) for task in sorted(last.active)]
+            ended += [(task, "standby", member_id) for task in sorted(last.standby)]
     return ended, begun

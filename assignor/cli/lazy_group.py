@@ -127,6 +127,7 @@ def _help(context: click.Context, names: Sequence[str]) -> None:
 
 def run_script(cli: click.Command) -> None:
     """Run the console script and exit; a usage error is one line on standard error."""
+    _open_closed_streams()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # some terminals lack some characters
     if COMPLETION_VARIABLE not in os.environ:  # click writes completions as bytes
@@ -147,6 +148,13 @@ def run_script(cli: click.Command) -> None:
         click.echo(f"Error: {_for_people(str(error))}", err=True)
         status = 1
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _open_closed_streams() -> None:
+    """Open what the shell has closed (``>&-``), which Python has as None: no other file takes its number, either."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
 
 
 def _require_text(arguments: Sequence[str]) -> None:

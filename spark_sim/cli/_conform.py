@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -135,8 +134,7 @@ def _name(path: Path) -> str:
 
 def _text(path: Path) -> str:
     if path == _STDIN:
-        stdin = sys.stdin.buffer if sys.stdin else io.BytesIO()  # None if the shell closed it
-        given: bytes = read_all(stdin, "stdin", MAX_CAPTURE_BYTES)
+        given: bytes = read_all(sys.stdin.buffer, "stdin", MAX_CAPTURE_BYTES)
     else:
         given = read_input(path, MAX_CAPTURE_BYTES)
     return given.decode("utf-8", "replace")

@@ -242,7 +242,7 @@ def _confirm_cost(suite: Suite, preset: str, *, yes: bool) -> None:
 
 
 def _can_ask() -> bool:
-    return bool(sys.stdin and sys.stdin.isatty())
+    return sys.stdin.isatty()
 
 
 def _slice(suite: Suite, part: str) -> Suite:

@@ -810,3 +810,13 @@ def test_commits_in_columns_follow_a_group_that_came_back(monkeypatch):
     assert [100, 100, 101] == [row["last_offset"] for row in played.rows["commits"] if not row["deleted"]]
     assert played.rows == columns.rows
     assert played.history.counts == columns.history.counts
+
+
+def test_the_intervals_of_tasks_have_an_order_that_no_hash_decides():
+    """Two audits of the same segments had the same rows in different orders, so an audit that was repeated differed."""
+    tasks = sorted(f"0_{number}" for number in range(20))
+    all_of_them = member("A", active=" ".join(tasks))
+    played = Played(generation(1, all_of_them), generation(2, member("B"), at=1), generation(3, at=2))
+
+    found = [(row["role"], row["task"]) for row in played.rows["tasks"]]
+    assert [*(("active", task) for task in tasks), *(("unowned", task) for task in tasks)] == found

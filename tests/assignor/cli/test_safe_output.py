@@ -16,7 +16,6 @@ from rich.text import Text
 from assignor.cli.lazy_group import run_script
 from assignor.formats.console import SafeConsole
 from assignor.formats.text import SafeStream
-from spark_sim.cli import _sweep
 from spark_sim.cli.main import cli
 
 ROOT = Path(__file__).parents[3]
@@ -99,12 +98,25 @@ def test_an_argument_that_is_not_utf_8_is_refused(monkeypatch: pytest.MonkeyPatc
     assert "expected arguments in UTF-8, got b'd\\xfc'" in found
 
 
-def test_a_standard_input_that_the_shell_has_closed_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It was a traceback."""
-    monkeypatch.setattr(sys, "stdin", None)
+def test_streams_that_the_shell_has_closed_are_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They were tracebacks, of ``conform - <&-`` and ``member ... >&-``."""
+    found = []
 
-    assert "stdin" in printed(monkeypatch, cli, "conform", "-")
-    assert not _sweep._can_ask()
+    @click.command
+    def uses_streams() -> None:
+        found.append((sys.stdin.buffer.read(), sys.stdin.isatty(), sys.stdout.isatty()))
+        sys.stdout.write("to nobody")
+        sys.stderr.write("to nobody")
+
+    monkeypatch.setattr(sys, "argv", ["streams-assignor"])
+    for name in ("stdin", "stdout", "stderr"):
+        monkeypatch.setattr(sys, name, None)
+    with pytest.raises(SystemExit) as ended:
+        run_script(uses_streams)
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        stream.close()
+
+    assert (0, [(b"", False, False)]) == (ended.value.code, found)
 
 
 @click.command

@@ -5,6 +5,7 @@ As a program it is the command itself, with tasks of one unit, and lines on stan
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,8 @@ from spark_sim.pipeline.spark.session import LIGHT_JVM
 ROOT = Path(__file__).parents[3]
 SMALL = ("--matrix", "kip-268", "--wait", "--runs", "2", "--no-deviations")
 UNITS = 30
+KILL_AT = "KILLED_AT_COMMITTED_UNITS"
+"""The variable with the number of units with which a driver kills itself."""
 EXPORTS = ("matrix.json", "guide.json")
 
 
@@ -73,6 +76,8 @@ def _say_what_is_committed():
     def shown(*arguments):
         found = progress_of(*arguments)
         print("committed", found.committed_units, file=sys.stderr, flush=True)
+        if found.committed_units >= int(os.environ.get(KILL_AT, UNITS + 1)):
+            os.kill(os.getpid(), signal.SIGKILL)
         return found
 
     sweep.Progress = shown
