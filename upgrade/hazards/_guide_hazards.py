@@ -266,6 +266,17 @@ _TOPOLOGY: Final = (
         source="KIP-312, upgrade guide of 2.1",
     ),
     Hazard(
+        name="tables-without-store",
+        about=HazardSubject.CHANGELOGS,
+        severity=Severity.CHANGES,
+        **_since((2, 2)),
+        applies_to="tables read from topics whose store has no name and is read by no operator",
+        symptom="they have no store any more: it cannot be queried, and its changelog is left",
+        remedy="name the store (Materialized.as) if you query it; delete the changelog when the way back is closed",
+        source="KAFKA-6036",
+        seen=("2.1.1", "2.2.2"),
+    ),
+    Hazard(
         name="optimization-needs-build",
         about=HazardSubject.CHANGELOGS,
         severity=Severity.LOSES,
