@@ -120,3 +120,22 @@ def test_a_range_knows_the_lines_to_which_a_change_was_ported(release, after, be
 
     assert after == (release_named(release) in ReleaseRange((2, 8), backports=ports))
     assert before == (release_named(release) in ReleaseRange(before=(2, 8), backports=ports))
+
+
+def test_a_range_names_the_lines_to_which_a_change_was_ported():
+    assert "2.8 and later, also 2.6.2 and later of 2.6, 2.7.1 and later of 2.7" == str(
+        ReleaseRange((2, 8), backports=((2, 6, 2), (2, 7, 1)))
+    )
+    assert "before 2.8, not 2.7.1 and later of 2.7" == str(ReleaseRange(before=(2, 8), backports=((2, 7, 1),)))
+    assert "before 3.8, also 3.9.1 and later of 3.9" == str(ReleaseRange(before=(3, 8), backports=((3, 9, 1),)))
+    assert ["any", "4.1 to before 4.1.1"] == [str(ReleaseRange()), str(ReleaseRange((4, 1), (4, 1, 1)))]
+
+
+def test_a_range_has_no_releases_of_our_own():
+    assert release_named("simulated-4") not in ReleaseRange()
+
+
+def test_a_bug_names_the_first_releases_with_its_fix():
+    (row,) = (hazard for bug in KNOWN_BUGS if bug.issue == "KAFKA-16017" for hazard in bug.hazards())
+
+    assert "take 3.6.2, 3.7 or later" == row.remedy

@@ -30,6 +30,7 @@ TESTED = {
     "shared-store-builders",
     "separate-store-builders",
     "self-joins-optimised",
+    "tables-without-store",
     "application-server-checked",
     "application-server-without-host",
     "default-serdes-removed",
@@ -172,6 +173,12 @@ def test_a_self_join_has_one_store():
     numbers = [len(described(release, "SelfJoin.java")[0].stores) for release in SEEN["self-joins-optimised"]]
 
     assert [2, 1] == numbers
+
+
+def test_a_source_table_has_no_store_that_no_operator_reads():
+    numbers = [len(described(release, "SourceTable.java")[0].stores) for release in SEEN["tables-without-store"]]
+
+    assert [1, 0] == numbers
 
 
 def test_application_server_is_checked():
