@@ -28,11 +28,16 @@ RESULTS = Path(__file__).parents[2] / "docs" / "reference" / "java-peers.json"
 RELEASES = (
     *("0.10.0.1", "0.10.1.1", "0.10.2.2", "0.11.0.3", "1.0.2", "1.1.1", "2.0.1", "2.1.1", "2.2.2", "2.3.1"),
     *("2.4.1", "2.5.1", "2.6.3", "2.7.2", "2.8.2", "3.0.2", "3.1.2", "3.2.3", "3.3.2", "3.4.1"),
-    *("3.5.2", "3.6.2", "3.7.2", "3.8.1", "3.9.2", "4.0.2", "4.1.2", "4.2.1", "4.3.1"),
+    *("3.5.2", "3.6.2", "3.7.2", "3.8.1", "3.9.2", "4.0.2", "4.1.2", "4.2.1", "4.3.1", "4.4.0"),
 )
 """The newest of each line, of which all jars are published."""
-ALL_SHAPES = ("2.0.1", "2.3.1", "2.8.2", "3.9.2", "4.3.1")
-BROKERS = {OLDER: RELEASES, NEWEST: RELEASES[RELEASES.index("0.11.0.3") :]}  # 4.x no longer knows what older ones say
+LATEST = RELEASES[-1]
+ALL_SHAPES = ("2.0.1", "2.3.1", "2.8.2", "3.9.2", "4.3.1", LATEST)
+BROKERS = {
+    OLDER: RELEASES,
+    NEWEST: RELEASES[RELEASES.index("0.11.0.3") :],  # 4.x no longer knows what older ones say
+    LATEST: ("2.8.2", "3.9.2", "4.3.1", LATEST),
+}
 IN_RACKS = f"{OLDER}-in-racks"
 """A broker of a node in each of two racks."""
 _PYTHON, _V3, _NEXT = f"python@{OURS}", "python@streams-assignor-3", "python@streams-assignor-12"
@@ -111,7 +116,7 @@ def _shapes() -> Iterator[ReleaseScenario]:
 
 def _with_standbys() -> Iterator[ReleaseScenario]:
     """All know where standbys are; and of four members, with standbys on the other side, one is killed."""
-    for release in ("3.0.2", "3.9.2", "4.3.1"):
+    for release in ("3.0.2", "3.9.2", "4.3.1", LATEST):
         line = _both_ways(*_both(release, "num.standby.replicas=1"))
         yield ReleaseScenario(_TOPOLOGIES, release, "standbys", line, STANDBYS)
     for release, broker in (("3.9.2", OLDER), ("4.3.1", NEWEST)):
@@ -158,6 +163,7 @@ def _upgrades() -> Iterator[ReleaseScenario]:
         ("2.0.1", "2.3.1", OLDER),
         ("2.4.1", "2.8.2", OLDER),
         ("3.9.2", "4.3.1", NEWEST),
+        ("4.3.1", LATEST, LATEST),
         ("4.3.1", "2.4.1", OLDER),
     ):
         line = f"{_bounces(origin)} {_with(_PYTHON, upgrade_from(origin))} {_bounces(target)} {ends}"
@@ -168,10 +174,11 @@ def _upgrades() -> Iterator[ReleaseScenario]:
 
 def _hosts() -> Iterator[ReleaseScenario]:
     """Hosts behind a scheme and in brackets: both sides find the same host, so that nobody rejoins for it."""
-    for release, broker in (("2.8.2", OLDER), ("3.9.2", OLDER), ("4.3.1", NEWEST)):
+    for release, broker in (("2.8.2", OLDER), ("3.9.2", OLDER), ("4.3.1", NEWEST), (LATEST, LATEST)):
         for form, (java, python) in {
             "behind a scheme": ("PLAINTEXT://java:1", "http://python:1"),
             "in brackets": ("[java]:1", "http://[python]:1"),
+            "one IPv6 address": ("[::1]:1", "http://[::1]:2"),
         }.items():
             members = (f"java@{release},application.server={java}", f"{_PYTHON},application.server={python}")
             yield ReleaseScenario("hosts", release, form, _both_ways(*members), broker=broker)

@@ -21,6 +21,7 @@ from tests.integration.group_log import generations
 from tests.integration.kafka_jars import counting, driver
 from tests.integration.subprocesses import TIMEOUT_SECONDS, Subprocess
 from tests.integration.topologies import KEYS, PARTITIONS, RACKS, STANDBYS, Topics, counted_in, rack_of, tasks
+from upgrade.config_types import parse_end_point
 
 RECORDS = 10
 """How many of each key are sent at a time."""
@@ -46,6 +47,12 @@ class Member(Subprocess):
     def rack(self) -> str | None:
         """The position that it reports."""
         return self.settings.get("client.rack")
+
+    @property
+    def host(self) -> str:
+        """The host of its application.server, as both sides print it."""
+        host, port = parse_end_point(self.settings["application.server"])
+        return f"{host}:{port}"
 
     def hosts(self, word: str = "hosts") -> dict[str, set[str]]:
         """What it knows of the hosts of the group: the partitions of each; with "standby-hosts", of its standbys."""
@@ -116,15 +123,15 @@ class ScenarioFailed(AssertionError):
 class Group:
     """One application on a broker, its topics, its members."""
 
-    def __init__(self, brokers: str, shape: str, folder: Path) -> None:
+    def __init__(self, brokers: str, shape: str, folder: Path, partitions: int = PARTITIONS) -> None:
         self.brokers = brokers
         self._folder = folder
         name = f"group-{uuid4().hex[:8]}"
-        self.topics = Topics(shape, name, f"{name}-data", f"{name}-output")
+        self.topics = Topics(shape, name, f"{name}-data", f"{name}-output", partitions)
         self.members: dict[str, Member] = {}
         self.sent = 0
         inner = filter(None, (self.topics.source, self.topics.changelog, self.topics.repartition))
-        wanted = {self.topics.output: 1, **dict.fromkeys(inner, PARTITIONS)}
+        wanted = {self.topics.output: 1, **dict.fromkeys(inner, partitions)}
         admin = AdminClient({"bootstrap.servers": brokers})
         nodes = sorted(admin.list_topics(timeout=TIMEOUT_SECONDS).brokers)
         made = admin.create_topics(
@@ -213,7 +220,7 @@ class Group:
 
     def _know(self, word: str, held: Mapping[str, set[str]]) -> None:
         reads = tasks(self.topics)
-        expected = {f"{name}:1": set().union(*map(reads.get, its)) for name, its in held.items() if its}
+        expected = {self.members[name].host: set().union(*map(reads.get, its)) for name, its in held.items() if its}
         self.eventually(
             lambda: all(member.hosts(word) == expected for member in self.members.values()),
             lambda: f"{word} should be {expected}: { {name: each.hosts(word) for name, each in self.members.items()} }",

@@ -28,6 +28,7 @@ class Topics:
     application: str
     source: str
     output: str
+    partitions: int = PARTITIONS
 
     @property
     def changelog(self) -> str:
@@ -50,7 +51,7 @@ def topology(topics: Topics) -> Topology:
 
 def tasks(topics: Topics) -> dict[str, set[str]]:
     """The names of all tasks, each with the partitions that it reads."""
-    found = topology(topics).tasks({topics.source: PARTITIONS})
+    found = topology(topics).tasks({topics.source: topics.partitions})
     return {str(task): set(map(str, partitions)) for task, partitions in found.items()}
 
 

@@ -83,17 +83,6 @@ class Transition:
         return tuple(event.type for event in self.events)
 
 
-def _all_minimum_levels(given: Mapping[str, int], cluster: FeatureCluster) -> dict[str, int]:
-    """Return the minimum level of every finalised feature; of one without, the lowest level that all brokers support.
-
-    The level itself would deprecate all levels below it. KIP-778 and Kafka 4.x have no minimum levels.
-    """
-    if cluster.dialect.minimum is not MinimumLevel.KEPT:
-        return {}
-    lowest = {name: min(cluster.highest_min_supported(name), level) for name, level in cluster.finalized.items()}
-    return {**lowest, **given}
-
-
 @frozen(kw_only=True)
 class FeatureCluster:
     """The part of a cluster that features depend on. With ZooKeeper there are no controllers: a broker is active."""
@@ -124,7 +113,7 @@ class FeatureCluster:
     """Features and levels that the rules of the controller never lower."""
 
     def __attrs_post_init__(self) -> None:
-        """Refuse an invalid cluster of this dialect with ``FeatureError``, and complete the minimum levels."""
+        """Refuse an invalid cluster of this dialect with ``FeatureError``, and complete its minimum levels."""
         if self.in_zookeeper == bool(self.voter_ids) or not self.controllers.keys() <= self.voter_ids:
             raise FeatureError(f"expected the ids of all controllers, or none with ZooKeeper, got {self.voter_ids}")
         for node in self.nodes():
@@ -134,7 +123,17 @@ class FeatureCluster:
                 raise FeatureError(
                     f"expected a named feature at a level of 1 to {self.dialect.levels[-1]}, got {feature!r} at {level}"
                 )
-        object.__setattr__(self, "minimum", _all_minimum_levels(self.minimum, self))
+        object.__setattr__(self, "minimum", self._all_minimum_levels())
+
+    def _all_minimum_levels(self) -> dict[str, int]:
+        """Return the minimum of each finalised feature; of one without, the lowest level that all brokers support.
+
+        The level itself would deprecate all levels below it. KIP-778 and Kafka 4.x have no minimum levels.
+        """
+        if self.dialect.minimum is not MinimumLevel.KEPT:
+            return {}
+        lowest = {name: min(self.highest_min_supported(name), level) for name, level in self.finalized.items()}
+        return {**lowest, **self.minimum}
 
     def nodes(self) -> Iterator[Node]:
         """Yield all nodes."""
