@@ -127,9 +127,7 @@ def run_script(cli: click.Command) -> None:
     try:
         status = cli.main(prog_name="streams-assignor", standalone_mode=False)
     except click.ClickException as error:
-        shown = io.StringIO()
-        error.show(shown)
-        click.echo(sanitize(shown.getvalue()), err=True, nl=False)
+        click.echo(sanitize(_shown(error)), err=True, nl=False)
         status = error.exit_code
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
@@ -139,6 +137,15 @@ def run_script(cli: click.Command) -> None:
         click.echo(f"Error: {sanitize(str(error))}", err=True)
         status = 1
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _shown(error: click.ClickException) -> str:
+    """Return what standard error says: wrong usage has one form, whether click or a command has noticed it."""
+    if isinstance(error, click.UsageError) and not isinstance(error, click.exceptions.NoArgsIsHelpError):
+        return f"Error: {error.format_message()}\n"
+    shown = io.StringIO()
+    error.show(shown)
+    return shown.getvalue()
 
 
 def _discard_output() -> None:
