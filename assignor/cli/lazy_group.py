@@ -136,9 +136,7 @@ def run_script(cli: click.Command) -> None:
         _require_text(sys.argv[1:])
         status = cli.main(prog_name="streams-assignor", standalone_mode=False)
     except click.ClickException as error:
-        shown = io.StringIO()
-        error.show(shown)
-        click.echo(_for_people(shown.getvalue()), err=True, nl=False)
+        click.echo(_for_people(_shown(error)), err=True, nl=False)
         status = error.exit_code
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
@@ -171,6 +169,15 @@ def _for_people(message: str) -> str:
     from upgrade.redaction import hide_credentials  # only for an error: --help must be fast
 
     return sanitize(hide_credentials(message))
+
+
+def _shown(error: click.ClickException) -> str:
+    """Return what standard error says: wrong usage has one form, whether click or a command has noticed it."""
+    if isinstance(error, click.UsageError) and not isinstance(error, click.exceptions.NoArgsIsHelpError):
+        return f"Error: {error.format_message()}\n"
+    shown = io.StringIO()
+    error.show(shown)
+    return shown.getvalue()
 
 
 def _discard_output() -> None:

@@ -104,38 +104,37 @@ def _read_committed(
         report(f"committed offsets: coordinator {number + 1} of {len(groups)}, {count(len(names), 'group')}")
         try:
             with connect(coordinator, half.share(len(groups) - number)) as broker:
-                for answer in _fetched(broker, names, half.share(len(groups) - number)):
-                    _take_committed(answer, found)
+                for name, answer in _fetched(broker, names, half.share(len(groups) - number)):
+                    _take_committed(name, answer, found)
         except ClusterError as error:
             for name in names:
                 if name not in found.committed:
                     found.failures[name].append(f"committed offsets: {error}")
 
 
-def _fetched(broker: BrokerConnection, names: Sequence[str], deadline: Deadline) -> Iterator[Any]:
-    """Yield the answer of each group; a broker before 3.0 takes one group a request."""
+def _fetched(broker: BrokerConnection, names: Sequence[str], deadline: Deadline) -> Iterator[tuple[str, Any]]:
+    """Yield the answer of each group, by name; a broker before 3.0 takes one group a request."""
     _, latest = broker.versions_of(OffsetFetchRequest.API_KEY) or (0, 0)
     limits = {"min_version": _ALL_TOPICS, "max_version": _LAST_WITH_NAMES}
     if latest < _FIRST_WITH_GROUPS:
         for name in names:
-            answer = broker.send(OffsetFetchRequest, deadline, group_id=name, topics=None, **limits)
-            answer.group_id = name
-            yield answer
+            yield name, broker.send(OffsetFetchRequest, deadline, group_id=name, topics=None, **limits)
         return
     for batch in _batches(names, _GROUPS_PER_REQUEST):
         groups = [OffsetFetchRequest.OffsetFetchRequestGroup(group_id=name, topics=None) for name in batch]
-        yield from broker.send(OffsetFetchRequest, deadline, groups=groups, **limits).groups
+        answer = broker.send(OffsetFetchRequest, deadline, groups=groups, **limits)
+        yield from ((each.group_id, each) for each in answer.groups)
 
 
-def _take_committed(answer: Any, found: _Found) -> None:
+def _take_committed(group: str, answer: Any, found: _Found) -> None:
     if answer.error_code:
-        found.failures[answer.group_id].append(f"committed offsets: {for_code(answer.error_code).message}")
+        found.failures[group].append(f"committed offsets: {for_code(answer.error_code).message}")
         return
-    committed = found.committed[answer.group_id]
+    committed = found.committed[group]
     for topic in answer.topics:
         for each in topic.partitions:
             if each.error_code:
-                found.failures[answer.group_id].append(f"{topic.name}: {for_code(each.error_code).message}")
+                found.failures[group].append(f"{topic.name}: {for_code(each.error_code).message}")
             elif each.committed_offset != _NO_COMMIT:
                 committed[TopicPartition(topic.name, each.partition_index)] = each.committed_offset
 

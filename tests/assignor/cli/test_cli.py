@@ -155,6 +155,25 @@ def test_the_shell_completes_values(words, first):
     assert first == complete.get_completions(typed, incomplete)[0].value
 
 
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        ("xyzzy", "No such command 'xyzzy'."),
+        ("plan 1.1", "Missing argument 'TO'."),
+        ("group app --timeout x --bootstrap-servers a:1", "Invalid value for '--timeout': expected a duration"),
+        ("group --bootstrap-servers a:1", "expected either the NAME of a group or --all"),
+        ("sweep --out x", "say what to sweep: --matrix kip-268, or --from RELEASE --to RELEASE"),
+    ],
+)
+def test_every_usage_error_of_the_script_is_one_line(words, error):
+    """Some were four lines with the usage, and others one."""
+    done = shell(f"$SCRIPT {words}")
+
+    assert (2, "") == (done.returncode, done.stdout)
+    assert done.stderr.startswith(f"Error: {error}")
+    assert 1 == len(done.stderr.splitlines())
+
+
 def test_the_script_itself_completes():
     """It ended with a traceback: click writes completions as bytes."""
     asked = {"COMP_WORDS": "streams-assignor release 4.3", "COMP_CWORD": "2"}

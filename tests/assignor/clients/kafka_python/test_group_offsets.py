@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from types import SimpleNamespace as Answer
 
 import pytest
+from kafka.protocol.consumer import OffsetFetchResponse
 
 from assignor.clients.kafka_python import _group_offsets
 from assignor.clients.kafka_python.describe_groups import GroupLookup
@@ -42,7 +43,22 @@ class Broker:
     def OffsetFetchRequest(self, groups=(), group_id=None, **_limits):
         names = [each.group_id for each in groups] or [group_id]
         found = [each for each in self.groups if each.group_id in names]
-        return Answer(groups=found) if groups else found[0]
+        if groups:
+            return Answer(groups=found)
+        (only,) = found  # a message of kafka-python, which takes no other attribute
+        return OffsetFetchResponse(
+            topics=[
+                OffsetFetchResponse.OffsetFetchResponseTopic(
+                    name=each.name,
+                    partitions=[
+                        OffsetFetchResponse.OffsetFetchResponseTopic.OffsetFetchResponsePartition(
+                            partition_index=0, committed_offset=each.partitions[0].committed_offset
+                        )
+                    ],
+                )
+                for each in only.topics
+            ]
+        )
 
     def MetadataRequest(self, topics, **_fields):
         names = ["a", "b", "app-s-changelog", "other"] if topics is None else [each.name for each in topics]
