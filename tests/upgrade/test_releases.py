@@ -74,6 +74,16 @@ def test_the_releases_that_were_read_are_those_of_maven():
     assert names == [str(release) for release in KAFKA][: len(names)]
 
 
+@pytest.mark.parametrize(("name", "taken"), [("0.11", "0.11.0.3"), ("v0.11", "0.11.0.3"), ("0.11.x", "0.11.0.0")])
+def test_a_line_before_1_0_may_lack_its_third_number(name, taken):
+    assert taken == resolve_release(name).release.name
+
+
+def test_two_numbers_of_several_lines_are_refused_with_the_lines():
+    with pytest.raises(UnknownRelease, match=r"'0.10': expected one of its lines, 0.10.0, 0.10.1, 0.10.2"):
+        resolve_release("0.10")
+
+
 @pytest.mark.parametrize("release", KAFKA, ids=str)
 def test_a_release_is_as_its_sources_say(release):
     *_, row = (row for row in READ if line_number(row[0]) <= release.number)
