@@ -74,7 +74,7 @@ def test_ctrl_c_ends_a_command_with_one_line(tmp_path, silent_broker, name):
 
     assert process.returncode == 130, err
     assert "Traceback" not in err
-    assert [*(each for each in err.splitlines() if " s)" not in each)] == ["interrupted"]
+    assert [each for each in err.splitlines() if each and " s)" not in each] == ["interrupted"]
     assert out == ""
 
 
