@@ -18,7 +18,7 @@ from tests.integration.peers import Group
 from upgrade import release_named
 from upgrade.planner import documented_hops
 
-pytestmark = [pytest.mark.broker, pytest.mark.java, pytest.mark.slow]
+pytestmark = [pytest.mark.broker, pytest.mark.java, pytest.mark.slow, pytest.mark.exhaustive]  # six minutes
 
 FROM, TO, TASKS = "3.9.2", "4.3.1", 12
 INSTANCES = ("a", "b", "c")
