@@ -307,6 +307,32 @@ def check_that_the_size_is_right(broker: str, name: str, reported_bytes: int) ->
     assert stored <= reported_bytes <= 1.05 * stored + 100
 
 
+def test_lags_of_tasks_until_they_are_read(application: Application, broker: str) -> None:
+    """Both client libraries read the same offsets."""
+
+    def lag(*flags: str) -> Any:
+        return reports(broker, application.name, *flags)["lag"]
+
+    with application.python() as python:
+        settle(python)
+        application.send(10)
+        wait_until(lambda: (found := lag())["total"] == 0 == found["unknown"], python)
+        assert [10] * PARTITIONS == [each["committed"] for each in lag()["partitions"]]
+        assert sorted(TASKS) == sorted(each["task"] for each in lag()["tasks"])
+        assert lag() == lag("--client", "confluent-kafka")
+    application.send(5)
+
+    assert (5 * PARTITIONS, 5, 0) == ((found := lag())["total"], found["most"], found["unknown"])
+    other = lag("--client", "confluent-kafka")  # the member may be gone by now
+    assert [[(each["committed"], each["end"]) for each in one["partitions"]] for one in (found, other)] == [
+        [(10, 15)] * PARTITIONS
+    ] * 2
+    statuses = [reported(broker, application.name, "--check", "--max-lag", most).returncode for most in ("4", "5")]
+    assert [1, 0] == statuses
+    metrics = reported(broker, "list", "-o", "openmetrics").stdout.splitlines()
+    assert f'streams_assignor_group_lag{{group="{application.name}"}} {5 * PARTITIONS}' in metrics
+
+
 def test_the_limit_of_the_broker_is_looked_up(broker: str) -> None:
     name = f"limit-{uuid4().hex[:8]}"
     with plain(broker, name):

@@ -12,7 +12,7 @@ from tests.integration.applications import Application, settle
 from tests.integration.group_log import timed_generations
 from tests.integration.kafka_jars import Unavailable, counting
 from tests.integration.rolling_restarts import RUNS, STATIC_RUN, Pods, Run, back, roll
-from tests.integration.subprocesses import TIMEOUT_SECONDS
+from tests.integration.subprocesses import TIMEOUT_SECONDS, Subprocess, wait_until
 
 pytestmark = [pytest.mark.broker, pytest.mark.java, pytest.mark.slow]
 
@@ -61,6 +61,29 @@ def test_a_wait_without_the_state_before_is_not_too_early_either(
             assert "it is not known how many there have to be" in done.stderr
         else:
             assert back(timed_generations(broker, application.name), pod, stopped) <= ended
+
+
+def test_an_instance_that_joins_again_and_again_is_a_problem_while_watching(
+    application: Application, broker: str, tmp_path: Path
+) -> None:
+    """A single look does not show it. The other instances are not meant."""
+    require(QUICK)
+    with Pods(application, QUICK, tmp_path) as pods:
+        settle(*pods.members.values())
+        script = "from spark_sim.cli.main import main; main()"
+        arguments = ["group", application.name, "--bootstrap-servers", broker, "--watch"]
+        with Subprocess("group", [sys.executable, "-c", script, *arguments]) as command:
+            wait_until(lambda: any("Stable with 3 members" in line for line in command.lines), command)
+            for _ in range(3):
+                pods.restart("pod-2")
+                settle(*pods.members.values())
+            wait_until(lambda: any("problem: pod-2" in line for line in command.lines), command)
+            found = [line.partition("problem: ")[2] for line in command.lines if "again and again" in line]
+
+    assert [
+        "pod-2-StreamThread-1 (127.0.0.1) joins again and again, at least 3 times in 10 min: does it fail after its "
+        "start?"
+    ] == found
 
 
 def require(run: Run) -> None:
