@@ -69,8 +69,8 @@ def test_f4_the_minimum_is_gone_with_kip_778():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "expected JSON, got something else"),
-        ("[" * 100_000, "expected JSON, got something else"),
+        ("", "expected JSON"),
+        ("[" * 100_000, "expected JSON"),
         ("[]", "expected a JSON object, got list"),
         ('{"status": 1, "features": {}}', "expected version 0, got None"),
         ('{"version": 0, "status": 2, "features": {}}', r"expected status 0 \(disabled\) or 1 \(enabled\), got 2"),
