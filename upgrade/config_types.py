@@ -112,12 +112,8 @@ class EndPointFormat(enum.Enum):
     SCHEME_AND_NAMED_HOST = "the same, and the host is not empty (KIP-1245)"
 
 
-MAX_HOST_LENGTH: Final = 255
-"""The longest host name in characters; DNS allows 253 (RFC 1035).
-
-Kafka reads longer ones. But every assignment repeats the hosts of all members, so a hostile member could make them as
-large as brokers refuse, and Kafka's leader fails on more than 65,535 bytes.
-"""
+MAX_HOST_LENGTH: Final = 0xFFFF
+"""The bytes of the longest host name that an assignment can carry. Kafka's leader fails on a longer one."""
 _MAX_PORT: Final = 2**31 - 1
 _HOST_CHARACTERS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-%._:"
 _SCHEME_AND_HOST: Final = re.compile(r"(?:[0-9A-Za-z%._-]*://)?\[?([0-9A-Za-z%._:-]*)\]?")

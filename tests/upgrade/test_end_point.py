@@ -87,7 +87,7 @@ def test_it_finds_host_and_port(address, found):
         ("a:" + "9" * 5000, "Invalid port supplied"),
         (
             "a" * (MAX_HOST_LENGTH + 1) + ":80",
-            "a host name of at most 255 characters in application.server, got 256",
+            "a host name of at most 65535 characters in application.server, got 65536",
         ),
     ],
 )
