@@ -10,7 +10,7 @@ from typing import Final
 from attrs import evolve, frozen
 
 from upgrade.errors import UpgradeError, quote_input
-from upgrade.input_values import parse_number
+from upgrade.input_values import InvalidInput, parse_number
 
 _MARGIN: Final = r"[\s>|#*/+\"'`]*"
 """What may stand before a line of a text that was pasted: quotes, comments, the bars of a table."""
@@ -72,7 +72,12 @@ def _nodes(text: str, name: str) -> Iterator[DescribedNode]:
     for number, line in enumerate(text.splitlines(), start=1):
         begins = _BEGINS.match(line)
         if not (begins and begins[1] != _HEADER) and (header := _SUBTOPOLOGY.search(line)):
-            is_inside, subtopology = True, None if "global store" in header[2] else parse_number(header[1])
+            is_inside, subtopology = True, None
+            if "global store" not in header[2]:
+                try:
+                    subtopology = parse_number(header[1])
+                except InvalidInput as error:
+                    raise UpgradeError(f"{name}, line {number}: {error}") from None
         elif not _ARROW.match(line) and (found := _details(line)):
             if not is_inside:
                 raise _not_understood(name, number, line, f"{_EXPECTED[_HEADER]} before it")

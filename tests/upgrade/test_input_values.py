@@ -128,3 +128,9 @@ def test_text_in_another_encoding_is_refused(tmp_path):
     assert "ab�" == read_text(tmp_path / "text", errors="replace")
     with pytest.raises(InvalidInput, match=r"expected text in utf-8, got .*text with other bytes at 2"):
         read_text(tmp_path / "text")
+
+
+@pytest.mark.parametrize("text", ["Infinity", "[NaN]", "1e999"])
+def test_a_number_that_json_lacks_is_named_once(text):
+    with pytest.raises(InvalidInput, match=r"^expected JSON, got "):
+        parse_json(text)

@@ -166,3 +166,8 @@ def test_a_text_is_read_as_people_paste_it(pasted):
     text = DYNAMIC.read_text(encoding="utf-8")
 
     assert parse_topology_description(text) == parse_topology_description(pasted(text))
+
+
+def test_a_number_that_is_too_large_is_refused_with_its_line():
+    with pytest.raises(UpgradeError, match=r"^describe.txt, line 2: expected a number from 0 to 2147483647, got '9999"):
+        parse_topology_description(f"Topologies:\n   Sub-topology: {'9' * 5_000}\n", "describe.txt")

@@ -37,6 +37,8 @@ def parse_json(text: str | bytes) -> Any:
         raise InvalidInput(f"expected JSON ({error.msg}) at {where}, got {got}") from None
     except RecursionError:
         raise InvalidInput("expected JSON, got brackets that are nested too deeply") from None
+    except InvalidInput:
+        raise
     except ValueError as error:  # a number of thousands of digits, or bytes that are not UTF-8
         raise InvalidInput(f"expected JSON: {error}") from None
 

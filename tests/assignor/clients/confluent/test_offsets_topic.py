@@ -14,5 +14,5 @@ def test_metadata_without_the_topic_is_an_error(monkeypatch):
     consumer = SimpleNamespace(list_topics=lambda *_: SimpleNamespace(topics={}), close=lambda: None)
     monkeypatch.setattr(offsets_topic, "Consumer", lambda *_, **__: consumer)
 
-    with pytest.raises(Unreachable, match="a:1: the answer does not have the topic __consumer_offsets"):
+    with pytest.raises(Unreachable, match="expected an answer about __consumer_offsets, got one without it"):
         OffsetsTopic("a:1").ranges()
