@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -184,10 +185,10 @@ class Group:
         self.members[name] = Member(f"{name}@{release}", command, given)
 
     def _of_java(self, name: str) -> dict[str, Any]:
-        state = self._folder / self.topics.application / f"{name}-{self.sent}"
-        state.mkdir(parents=True)  # 0.10.0 makes one folder, not those above it
+        states = self._folder / self.topics.application
+        states.mkdir(parents=True, exist_ok=True)
         return {
-            "state.dir": state,
+            "state.dir": tempfile.mkdtemp(prefix=f"{name}-", dir=states),  # 0.10.0 makes no folders above its own
             "heartbeat.interval.ms": 500,
             "commit.interval.ms": 500,
             "cache.max.bytes.buffering": 0,  # every count is written, not every last one

@@ -159,8 +159,7 @@ class Driver:
         elif word.name in group.members:
             group.members.pop(word.name).stop()
         if word.release:
-            # A restarted process has its folder again, and with it its process id.
-            group.sent += 1
+            # A restarted process has its folder again, but a new process id, because its store is in memory.
             state = {} if word.name.startswith("python") else {"state.dir": str(self.folder / played.group / word.name)}
             group.start(word.name, word.release, **state, **word.settings)
             played.members[word.name].append(group.members[word.name])

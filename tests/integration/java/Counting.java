@@ -15,8 +15,9 @@ import org.apache.kafka.streams.state.Stores;
  * Counts the records of each key, in releases from 1.0 on. Arguments: SOURCE OUTPUT name=value...
  *
  * <p>The setting "shape" says how: stateful (SOURCE -> "store" -> OUTPUT), repartition (SOURCE -> a repartition topic ->
- * "store" -> OUTPUT), pattern (as stateful, with SOURCE as a pattern), wider (as stateful, and it reads SOURCE-more too)
- * or stateless (SOURCE -> OUTPUT, a one for each record). `Instance` says what it prints.
+ * "store" -> OUTPUT), pattern (as stateful, with SOURCE as a pattern), wider (as stateful, and it reads SOURCE-more too),
+ * persistent (as stateful, and the store is on disk, so that the process id is too) or stateless (SOURCE -> OUTPUT, a
+ * one for each record). `Instance` says what it prints.
  */
 public final class Counting {
     private Counting() {
@@ -47,7 +48,9 @@ public final class Counting {
             ? source.mapValues(value -> 1L)
             : (shape.equals("repartition") ? source.selectKey((key, value) -> key) : source)
                 .groupByKey()
-                .count(Materialized.as(Stores.inMemoryKeyValueStore("store")))
+                .count(Materialized.as(shape.equals("persistent")
+                    ? Stores.persistentKeyValueStore("store")
+                    : Stores.inMemoryKeyValueStore("store")))
                 .toStream();
         counts.to(arguments[1], Produced.with(Serdes.String(), Serdes.Long()));
         return builder.build();
