@@ -90,9 +90,19 @@ class Cluster:
         return child
 
     def launch(
-        self, node: int, release: str = NEWEST, *, roles: str | None = None, settings: Mapping[str, str] = NO_SETTINGS
+        self,
+        node: int,
+        release: str = NEWEST,
+        *,
+        roles: str | None = None,
+        settings: Mapping[str, str] = NO_SETTINGS,
+        metadata: str | None = None,
     ) -> Subprocess:
-        """Start a node, with settings that win over those that all nodes have."""
+        """Start a node, with settings that win over those that all nodes have.
+
+        A new node of `NEWEST` begins at the cluster's metadata.version, one of another release at `metadata`, or
+        without it at the level of its release.
+        """
         roles = roles or (f"{_BROKER},{_CONTROLLER}" if node in self._voters else _BROKER)
         jars = class_path(f"org.apache.kafka:kafka_2.13:{release}")
         folder = self._folder / str(node)
@@ -100,7 +110,7 @@ class Cluster:
         properties = folder / "server.properties"
         properties.write_text(self._properties(node, roles, folder, settings))
         if not (folder / "data").exists():
-            self._format(jars, properties, release)
+            self._format(jars, properties, metadata or (self._metadata if release == NEWEST else None))
         command = [*UNTIL_END_OF_INPUT, *jvm(jars, "384m", "info"), "kafka.Kafka", str(properties)]
         self._running[node] = Subprocess(f"node {node} ({release})", command)
         return self._running[node]
@@ -135,8 +145,8 @@ class Cluster:
             more="\n".join(f"{key}={value}" for key, value in settings.items()),
         )
 
-    def _format(self, jars: str, properties: Path, release: str) -> None:
-        version = ["--release-version", self._metadata] if release == NEWEST else []
+    def _format(self, jars: str, properties: Path, metadata: str | None) -> None:
+        version = ["--release-version", metadata] if metadata else []
         storage = [*jvm(jars, "128m", "warn"), "kafka.tools.StorageTool", "format", "-t", _ID, *version]
         done = subprocess.run(
             [*storage, "-c", str(properties)], capture_output=True, text=True, timeout=TIMEOUT_SECONDS

@@ -69,6 +69,10 @@ class ReleaseScenario:
         """Unique among all runs."""
         return "/".join((self.part, self.row, self.column)).replace(",", "").replace(" ", "-")
 
+    def came_out(self, outcome: str) -> bool:
+        """Whether an outcome is the expected one: no failure, or that of Kafka."""
+        return self.expected_failure in outcome if self.expected_failure else not outcome
+
 
 def upgrade_from(release: str) -> str:
     """What a member of ours needs beside a release: before 2.4 all are eager, and before 2.0 no member is probed."""
@@ -235,12 +239,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[2])
     parser.add_argument("parts", nargs="*", default=[""], help="parts of names; all runs without")
     parser.add_argument("--write", action="store_true", help="keep what comes of it")
-    parser.add_argument("--missing", action="store_true", help="only those of which nothing good is kept yet")
+    parser.add_argument("--missing", action="store_true", help="only those of which nothing, or a failure, is kept")
     parser.add_argument("--list", action="store_true", help="only name the runs")
     options = parser.parse_args()
     kept = results() if options.missing else {}
     named = dict.fromkeys(run for part in options.parts for run in RUNS.values() if part in run.name)
-    chosen = [run for run in named if kept.get(run.name, {}).get("outcome") != ""]
+    chosen = [run for run in named if run.name not in kept or not run.came_out(kept[run.name]["outcome"])]
     if options.list:
         print(*(f"{run.name}: {run.line}" for run in chosen), sep="\n")
         return

@@ -4,6 +4,10 @@
 """
 
 import shlex
+from collections.abc import Iterator
+
+from upgrade.features.model.catalog import METADATA_VERSION
+from upgrade.features.model.levels_of_releases import CATALOGS, NEWEST_CATALOG
 
 _OF_THE_COMMAND_LINE = """
 --bootstrap-server BROKER
@@ -213,3 +217,34 @@ CALLS = _calls(
     )
 )
 LAST_CALLS = _calls(_LAST)
+
+
+def _without_a_cluster() -> Iterator[str]:
+    """Every level and release line there is, and those around the newest."""
+    names = [level.name for level in NEWEST_CATALOG.levels[METADATA_VERSION]]
+    newest = [f"{name}{more}" for name in (names[-1], NEWEST_CATALOG.release) for more in ("", ".1", "-IV9")]
+    for release in (*names, *CATALOGS, *(each.release for each in CATALOGS.values()), *newest):
+        yield f"version-mapping --release-version {release}"
+    for feature, levels in NEWEST_CATALOG.levels.items():
+        for number in range(-1, levels[-1].number + 2):
+            yield f"feature-dependencies --feature {feature}={number}"
+
+
+def _on_the_newest_broker() -> Iterator[str]:
+    """The levels that the release before lacks, and one more; all dry runs, as some cannot be lowered again."""
+    before, newest = [*CATALOGS.values()][-2:]
+    yield "--bootstrap-server BROKER describe"
+    yield "--bootstrap-controller CONTROLLER describe"
+    for feature, levels in newest.levels.items():
+        first = before.supported_range(feature)[1] if feature in before.features else 0
+        for number in range(first, levels[-1].number + 2):
+            yield f"--bootstrap-server BROKER upgrade --feature {feature}={number} --dry-run"
+            yield f"--bootstrap-server BROKER downgrade --feature {feature}={number} --dry-run"
+    for level in newest.levels[METADATA_VERSION]:
+        if level.number >= before.latest_production.number:
+            yield f"--bootstrap-server BROKER upgrade --release-version {level.name} --dry-run"
+            yield f"--bootstrap-controller CONTROLLER upgrade --metadata {level.name} --dry-run"
+
+
+CALLS_WITHOUT_CLUSTER = _calls("\n".join(_without_a_cluster()))
+NEWEST_CALLS = _calls("\n".join(_on_the_newest_broker()))

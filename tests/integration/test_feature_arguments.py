@@ -1,4 +1,4 @@
-"""Kafka's own tool, without a cluster: the recorded command lines, and its side of the differences in the guide."""
+"""Kafka's own tool, without a cluster: recorded command lines, all levels, its side of the guide's differences."""
 
 import shlex
 from collections.abc import Iterator
@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from tests.integration.clusters import JavaTools
-from tests.integration.feature_checks import java_tools
+from tests.integration.feature_calls import CALLS_WITHOUT_CLUSTER
+from tests.integration.feature_checks import java_tools, ours
 from tests.upgrade.features.cli.differences import DIFFERENCES, Difference
 from tests.upgrade.features.cli.test_command_lines import RECORDED, words_of
 
@@ -33,3 +34,9 @@ def test_kafkas_side_of_a_difference(tools: JavaTools, each: Difference, tmp_pat
     for expected, written in ((each.kafkas.out, found.out), (each.kafkas.err, found.err)):
         assert written.startswith(expected)
         assert bool(expected) == bool(written)
+
+
+def test_every_level_and_release_is_written_as_kafkas_tool_writes_it(tools: JavaTools) -> None:
+    differ = [call for call in CALLS_WITHOUT_CLUSTER if tools.features(*call) != ours(*call)]
+
+    assert [] == [" ".join(call) for call in differ]

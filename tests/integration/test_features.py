@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.integration.clusters import NEWEST, Cluster, JavaTools
-from tests.integration.feature_calls import CALLS, LAST_CALLS
+from tests.integration.feature_calls import CALLS, LAST_CALLS, NEWEST_CALLS
 from tests.integration.feature_checks import at, check, client, compare, java_tools, need_brokers, ours
 from tests.integration.subprocesses import TIMEOUT_SECONDS
 from tests.upgrade.features.model import observed
@@ -17,6 +17,7 @@ from upgrade.features.client.errors import NoSuchNode
 from upgrade.features.model import levels_of_releases
 from upgrade.features.model.catalog import METADATA_VERSION
 from upgrade.features.model.rpc import Listener, NewestFeatures
+from upgrade.releases import NEWEST as NEWEST_RELEASE
 
 pytestmark = [pytest.mark.broker, pytest.mark.java, pytest.mark.slow]
 
@@ -164,3 +165,19 @@ def test_the_output_equals_kafkas_with_kraft_version_1(
     single: Cluster, tools: JavaTools, call: tuple[str, ...]
 ) -> None:
     compare(single, tools, call)
+
+
+@pytest.fixture(name="newest", scope="module")
+def fixture_newest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """One node of the newest release of the tables, with the tools of which all is compared."""
+    need_brokers(NEWEST_RELEASE.name)
+    with Cluster(tmp_path_factory.mktemp("newest")) as cluster:
+        cluster.start(1, NEWEST_RELEASE.name, metadata="4.0-IV3")
+        yield cluster
+
+
+@pytest.mark.parametrize("call", NEWEST_CALLS, ids=" ".join)
+def test_the_output_equals_kafkas_on_the_newest_broker(
+    newest: Cluster, tools: JavaTools, call: tuple[str, ...]
+) -> None:
+    compare(newest, tools, call)

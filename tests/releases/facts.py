@@ -6,12 +6,15 @@ import os
 import subprocess
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from enum import Enum
 from pathlib import Path
 from typing import Any, Final
 
 from attrs import asdict, fields, frozen
 
 from tests.integration.kafka_jars import class_path, java, jvm
+from upgrade.config_types import EndPointFormat, parse_end_point
+from upgrade.errors import ConfigException
 from upgrade.release_behaviour import (
     BOTH,
     COOPERATIVE,
@@ -97,7 +100,23 @@ def columns_of(facts: Facts) -> Columns:
         "rack_strategies": tuple(sorted(strategies & {"min_traffic", "balance_subtopology"}, reverse=True)),
         # 4.2 and later have no such override; the default of CloseOptions, to remain in the group, is in KafkaStreams.
         **_LEAVES["internal.leave.group.on.close" in overrides],
+        **_end_point_format(facts.get("end.point", ())),
     }
+
+
+def _end_point_format(answers: Iterable[str]) -> Columns:
+    """Return the column of the format that accepts and refuses the same addresses; None in it if there is none."""
+    accepted = {address: word == "accepted" for word, _, address in (each.partition(" ") for each in answers)}
+    alike = (form for form in EndPointFormat if accepted == {each: _accepts(form, each) for each in accepted})
+    return {"end_point_format": next(alike, None)} if accepted else {}
+
+
+def _accepts(form: EndPointFormat, address: str) -> bool:
+    try:
+        parse_end_point(address, form)
+    except ConfigException:
+        return False
+    return True
 
 
 def _protocols(offered: Iterable[str]) -> tuple[RebalanceProtocol, ...]:
@@ -163,7 +182,12 @@ def row_source(release: str, row: ReleaseBehaviour) -> str:
     accepts = tuple(value for value in row.upgrade_from if value not in old["upgrade_from"])
     rejects = tuple(value for value in old["upgrade_from"] if value not in row.upgrade_from)
     changes |= {name: values for name, values in (("accepts", accepts), ("rejects", rejects)) if values}
-    return f"({line_number(release)}, {changes})," if changes else ""
+    literals = ", ".join(f"{name!r}: {_literal(value)}" for name, value in changes.items())
+    return f"({line_number(release)}, {{{literals}}})," if changes else ""
+
+
+def _literal(value: Any) -> str:
+    return f"{type(value).__name__}.{value.name}" if isinstance(value, Enum) else repr(value)
 
 
 def streams_jar(release: str) -> Path:

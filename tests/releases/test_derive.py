@@ -14,6 +14,7 @@ from tests.releases.bounces import neighbour_bounces, replay
 from tests.releases.codec import CodecAnswers, check_codec
 from tests.releases.derive import Derivation, as_text, derive
 from tests.releases.facts import columns_of, derived_row, differences, parse_facts, row_source
+from upgrade.config_types import EndPointFormat
 from upgrade.release_behaviour import BOTH, COOPERATIVE, EAGER, behaviour_of
 from upgrade.releases import NEWEST
 
@@ -27,7 +28,11 @@ constant RACK_AWARE_ASSIGNMENT_STRATEGY_NONE none
 constant RACK_AWARE_ASSIGNMENT_STRATEGY_MIN_TRAFFIC min_traffic
 constant RACK_AWARE_ASSIGNMENT_STRATEGY_BALANCE_SUBTOPOLOGY balance_subtopology
 overrides [group.protocol,max.poll.records]
+end.point accepted host:80
+end.point refused user@host:80
+end.point accepted :80
 """
+NAMED_HOST = (("accepted :80", "refused :80"),)
 VALUES = behaviour_of((4, 2, 2)).upgrade_from
 
 
@@ -71,6 +76,28 @@ def test_the_entry_for_a_new_line_has_only_what_is_new():
     row = derived_row("4.4.0", columns(("latest 11", "latest 12"), values=(*VALUES, "4.2", "4.3")))
 
     assert "((4, 4, 0), {'supported_version': 12, 'accepts': ('4.3',)})," == row_source("4.4.0", row)
+
+
+def test_the_format_of_end_points_is_that_of_the_addresses_that_are_accepted():
+    row = derived_row("4.4.0", columns(*NAMED_HOST, values=(*VALUES, "4.2", "4.3")))
+
+    source = "((4, 4, 0), {'end_point_format': EndPointFormat.SCHEME_AND_NAMED_HOST, 'accepts': ('4.3',)}),"
+    assert source == row_source("4.4.0", row)
+    assert EndPointFormat.ANY_PREFIX == columns(("refused user", "accepted user"))["end_point_format"]
+
+
+def test_addresses_that_no_format_accepts_are_a_difference():
+    (found,) = differences("4.2.2", columns(("refused user", "accepted user"), *NAMED_HOST))
+
+    assert "end_point_format: the jars have None" in str(found)
+
+
+def test_the_format_of_end_points_before_2_6_is_not_derived():
+    older = columns(
+        *((f"end.point {each}\n", "") for each in ("accepted host:80", "refused user@host:80", "accepted :80"))
+    )
+
+    assert "end_point_format" not in older
 
 
 def test_the_bounces_go_from_and_to_both_neighbours():

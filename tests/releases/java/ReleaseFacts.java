@@ -32,6 +32,9 @@ public class ReleaseFacts {
         }
         Object overrides = constant(StreamsConfig.class.getName(), "CONSUMER_DEFAULT_OVERRIDES");
         if (overrides != null) say("overrides", ((Map<?, ?>) overrides).keySet().toString().replace(" ", ""));
+        for (String address : new String[] {"host:80", "user@host:80", ":80"}) {
+            say("end.point", endPoint(address));
+        }
         say("protocol", protocol(null));
         for (String value : values) {
             if (accepted(value)) {
@@ -84,6 +87,18 @@ public class ReleaseFacts {
             return StreamsConfig.configDef().names().contains("upgrade.from");
         } catch (RuntimeException rejected) {
             return false;
+        }
+    }
+
+    /** Whether the release accepts an application.server, before the address; null without such a method (before 2.6). */
+    static Object endPoint(String address) throws Exception {
+        Class<?> type = type(STREAMS + "state.HostInfo");
+        if (type == null || !has(type, "buildFromEndpoint")) return null;
+        try {
+            type.getMethod("buildFromEndpoint", String.class).invoke(null, address);
+            return "accepted " + address;
+        } catch (InvocationTargetException refused) {
+            return "refused " + address;
         }
     }
 

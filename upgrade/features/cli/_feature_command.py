@@ -1,6 +1,6 @@
 """The arguments and the output of Kafka's feature tool: updates from arguments, lines and JSON from results.
 
-Every text here is printed by ``org.apache.kafka.tools.FeatureCommand`` 4.3.1; the lines of ``--all`` are from KIP-584.
+Every text here is printed by ``org.apache.kafka.tools.FeatureCommand`` 4.4.0; the lines of ``--all`` are from KIP-584.
 Unlike that tool, this one also reads names of levels for numbers, and numbers for names.
 """
 

@@ -1,6 +1,6 @@
 """``streams-assignor features``: Kafka's feature tool, ``kafka-features``, without Java.
 
-Arguments, output and exit statuses are those of Kafka 4.3.1 (``feature_command``, ``click_support``); the help of the
+Arguments, output and exit statuses are those of Kafka 4.4.0 (``feature_command``, ``click_support``); the help of the
 options names the additions.
 """
 
@@ -68,7 +68,7 @@ def _client() -> FeatureClient:
 def features() -> None:
     """Show, raise and lower the feature versions of a cluster, metadata.version above all.
 
-    The same sub-commands, lines and exit statuses as Kafka's own kafka-features (4.3.1): 0 done, 1 anything else.
+    The same sub-commands, lines and exit statuses as Kafka's own kafka-features (4.4.0): 0 done, 1 anything else.
     The options below may be given before or after the sub-command.
 
     \b

@@ -1,4 +1,4 @@
-"""Command lines as Kafka's tool 4.3.1 reads them; ``tests/integration/test_feature_arguments.py`` asks that tool.
+"""Command lines as Kafka's tool reads them; ``tests/integration/test_feature_arguments.py`` asks that tool.
 
 ``command_lines.json`` has what it wrote, to the byte. No command line in it reaches a cluster.
 """
