@@ -3,6 +3,7 @@
 import signal
 from contextlib import suppress
 from pathlib import Path
+from threading import TIMEOUT_MAX
 
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
@@ -35,6 +36,14 @@ settings.load_profile("quick")
 # A shell that runs the tests in the background makes them deaf to Ctrl-C, and with them all that they start.
 with suppress(ValueError):  # not the main thread
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def fixture_no_progress() -> None:
+    """On a slow machine a command prints no lines that a test does not expect."""
+    from assignor.formats import progress  # not before the coverage of its imports is measured
+
+    progress.FIRST_SECONDS = TIMEOUT_MAX
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

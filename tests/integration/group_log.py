@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, TopicPartition
 
 from assignor.inspect.member import RejoinCause, assignment_seen, rejoin_causes, subscription_seen
 from subscription_codec import (
@@ -164,7 +164,8 @@ def timed_generations(brokers: str, group: str) -> list[tuple[float, Generation]
 
 
 def _records(brokers: str, group: str) -> Iterator[tuple[float, Generation]]:
-    reader = Consumer({"bootstrap.servers": brokers, "group.id": "group-log", "enable.auto.commit": False})
+    settings = {"group.id": "group-log", "enable.auto.commit": False, "enable.partition.eof": True}
+    reader = Consumer({"bootstrap.servers": brokers, **settings})
     try:
         for number in reader.list_topics(_TOPIC, timeout=_SECONDS).topics[_TOPIC].partitions:
             at, end = reader.get_watermark_offsets(TopicPartition(_TOPIC, number), timeout=_SECONDS)
@@ -172,6 +173,8 @@ def _records(brokers: str, group: str) -> Iterator[tuple[float, Generation]]:
             while at < end:
                 message = reader.poll(_SECONDS)
                 assert message, f"nothing came from {_TOPIC}-{number} at {at}"
+                if message.error() and message.error().code() == KafkaError._PARTITION_EOF:
+                    break  # the last records are markers of transactions
                 assert not message.error(), message.error()
                 at = message.offset() + 1
                 if message.value() and _group_of(message.key()) == group:

@@ -33,6 +33,7 @@ def run_steps(monkeypatch, texts, take):
     """Run with these steps, one at a time, of which each becomes due."""
     given, done = iter(texts), Event()
     monkeypatch.setattr(sys, "stderr", Stderr(take))
+    monkeypatch.setattr(progress, "FIRST_SECONDS", 10.0)
 
     def wait(ended, _seconds):
         text = next(given, None)
