@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dis
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from functools import partial
 from threading import Thread
 from types import TracebackType
@@ -16,6 +16,7 @@ from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
 _FUNCTION_BEGINS: Final = dis.opmap["RESUME"]
+_WAIT_SECONDS: Final = 0.5
 
 
 def has_begun(call: Callable[..., object], trace: TracebackType | None) -> bool:
@@ -48,4 +49,6 @@ def interruptible(call: Callable[[], T]) -> T:
             result.set_exception(error)
 
     Thread(target=run, daemon=True).start()
+    while not result.done():  # a signal that comes just before a wait begins has its effect at the end of the wait
+        wait((result,), _WAIT_SECONDS)
     return result.result()
