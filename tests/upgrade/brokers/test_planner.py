@@ -12,7 +12,7 @@ from upgrade.brokers.config import IBP, LMF, BrokerConfig
 from upgrade.brokers.planner import advise_brokers
 from upgrade.brokers.protocol_versions import NEWEST_OF_LINE, MetadataMode, broker_release, version_named
 from upgrade.brokers.rolling_cluster import RollingCluster
-from upgrade.brokers.steps import DowngradeVerdict
+from upgrade.brokers.steps import DowngradePath, DowngradeVerdict
 from upgrade.errors import ConfigException, UpgradeError
 from upgrade.features.model.catalog import METADATA_VERSION
 from upgrade.releases import RELEASES
@@ -413,3 +413,9 @@ def test_a_way_that_does_not_exist_says_what_was_assumed():
 
     assert not found.is_possible
     assert ("4.9 is assumed to behave like 4.3",) == found.assumed
+
+
+def test_a_way_back_in_plain_text_begins_with_its_verdict():
+    path = DowngradePath(DowngradeVerdict.CLOSED, "no: it is closed")
+
+    assert ("closed: no: it is closed", "closed: no") == (str(path), path.summary)
