@@ -32,6 +32,8 @@ class ReadGuides:
     """Their entries about Streams applications and rolling upgrades: each has a row, a rule or a reason."""
     known_bugs: int
     """The fixed bugs of Kafka Streams with which both releases were compared."""
+    partly_read: tuple[str, ...] = ()
+    """The guides of which only the beginning was read."""
 
     @classmethod
     def between(cls, origin: Release, target: Release) -> ReadGuides | None:
@@ -40,17 +42,25 @@ class ReadGuides:
             return None
         older, newer = sorted((origin, target), key=lambda release: release.number)
         passed = entries_between(older, newer)
-        return cls(older.name, newer.name, len(passed.entries), passed.known_bugs)
+        partly_read = tuple(f"{_GUIDES[guide]} of {line}" for line, guide in passed.partly_read)
+        return cls(older.name, newer.name, len(passed.entries), passed.known_bugs, partly_read)
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
-        return {"after": self.after, "up_to": self.up_to, "entries": self.entries, "known_bugs": self.known_bugs}
+        return {
+            "after": self.after,
+            "up_to": self.up_to,
+            "entries": self.entries,
+            "partly_read": list(self.partly_read),
+            "known_bugs": self.known_bugs,
+        }
 
     def __str__(self) -> str:
         guides = " and of ".join(_GUIDES.values())
         entries = "1 entry" if self.entries == 1 else f"{self.entries or 'no'} entries"
+        limits = "".join(f", of that of {each} only the beginning" for each in self.partly_read)
         return (
-            f"Kafka's upgrade guides of {guides} after {self.after} up to {self.up_to} ({entries}), "
+            f"Kafka's upgrade guides of {guides} after {self.after} up to {self.up_to} ({entries}{limits}), "
             f"{self.known_bugs} known bugs"
         )
 

@@ -73,6 +73,12 @@ class PassedEntries:
 
     entries: tuple[GuideEntry, ...]
     known_bugs: int
+    partly_read: tuple[tuple[str, Guide], ...] = ()
+    """The guides of which only the beginning was read, with their release lines."""
+
+
+PARTLY_READ: Final = (("4.4", Guide.UPGRADE),)
+"""Guides whose whole text could not be had."""
 
 
 @cache
@@ -100,7 +106,12 @@ def entries_between(origin: Release, target: Release) -> PassedEntries:
     older, newer = sorted((origin, target), key=lambda release: release.number)
     if not (older.kafka_name and newer.kafka_name):
         return PassedEntries((), 0)
+
+    def is_passed(release: str) -> bool:
+        return older.number < line_number(release) <= newer.number
+
     return PassedEntries(
-        tuple(each for each in guide_entries() if older.number < line_number(each.release) <= newer.number),
+        tuple(each for each in guide_entries() if is_passed(each.release)),
         len(KNOWN_BUGS),
+        tuple(each for each in PARTLY_READ if is_passed(each[0])),
     )

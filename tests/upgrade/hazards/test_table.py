@@ -166,11 +166,19 @@ def test_a_plan_says_which_guides_were_read_and_how_many_entries_they_have():
         "after": "4.1.2",
         "up_to": "4.3.1",
         "entries": len(passed.entries),
+        "partly_read": [],
         "known_bugs": passed.known_bugs,
     } == advice.as_json()["guides"]
     assert "whether the topology stays the same" in advice.checked.not_checked
     assert "whether the topology stays the same" not in advice.checked.with_topologies().not_checked
     assert advice.as_json()["checked"] == list(advice.checked.checked)
+
+
+def test_a_plan_does_not_claim_a_guide_that_was_not_read_to_its_end():
+    guides = advise(release_named("4.3"), release_named("4.4")).guides
+
+    assert "entries, of that of clients and brokers of 4.4 only the beginning), " in str(guides)
+    assert ["clients and brokers of 4.4"] == guides.as_json()["partly_read"]
 
 
 def test_the_way_back_has_the_same_guides_and_our_own_members_have_none():
