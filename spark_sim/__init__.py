@@ -10,6 +10,6 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from spark_sim.audit.api import register
-    from spark_sim.pipeline.spark.api import sweep
+    from spark_sim.sweep.spark.api import sweep
 
     return {"register": register, "sweep": sweep}[name]

@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, Self
 
-from tests.integration.kafka_jars import class_path, java, jvm, program
+from tests.lab.integration.kafka_jars import class_path, java, jvm, program
 
 RELEASES = ["2.0.1", "2.8.2", "3.9.2", "4.3.1"]  # metadata versions up to 3, 9, 11 and 11
 _SOURCES = Path(__file__).parent / "java"

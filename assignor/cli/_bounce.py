@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from assignor.cli.features.click_support import bootstrap_servers_callback
 from assignor.cli.params import document, output_options
-from upgrade.features.cli.click_support import bootstrap_servers_callback
 
 if TYPE_CHECKING:
     from assignor.demo.model import BounceSettings, BounceSummary

@@ -18,8 +18,8 @@ from assignor.formats.console import SafeConsole
 from assignor.formats.jsonl import BadLine, error_object
 from assignor.formats.metadata_json import DecodeOptions, decode_or_error, parse_hex
 from assignor.formats.text import printable
-from assignor.inspect.capture import InvalidCapture as InvalidCapture
-from assignor.inspect.capture import JsonNode
+from assignor.groups.capture import InvalidCapture as InvalidCapture
+from assignor.groups.capture import JsonNode
 from subscription_codec import NO_FOLLOW_UP
 
 EXPECTED: Final = 'a capture ({"generations": [{"generation", "leader", "members": [...]}]})'

@@ -37,7 +37,7 @@ from assignor.cli.params import (
 )
 from assignor.formats.progress import step
 from assignor.formats.text import printable, sanitize
-from assignor.inspect import (
+from assignor.groups import (
     LOOKUP_TIMEOUT_SECONDS,
     ClusterGroups,
     CrashLoopDetector,
@@ -46,9 +46,9 @@ from assignor.inspect import (
     NoSuchGroup,
     inspect_group,
 )
-from assignor.inspect.offsets import GroupOffsets, OffsetRequest, check_lag, offset_request
+from assignor.groups.offsets import GroupOffsets, OffsetRequest, check_lag, offset_request
 from upgrade import UpgradeError
-from upgrade.features.client.errors import ClusterError
+from upgrade.cluster.client.errors import ClusterError
 from upgrade.releases import Release, ResolvedRelease, resolve_release
 
 WATCH_SECONDS: Final = 1.0
@@ -82,13 +82,13 @@ LookupFactory = Callable[[str, Mapping[str, Any], float], Lookup]
 
 
 def _load_kafka_python() -> LookupFactory:
-    from assignor.clients.kafka_python.describe_groups import GroupLookup
+    from assignor.groups.describe.kafka_python.group_lookup import GroupLookup
 
     return GroupLookup
 
 
 def _load_confluent() -> LookupFactory:
-    from assignor.clients.confluent.describe_groups import GroupLookup
+    from assignor.groups.describe.confluent.group_lookup import GroupLookup
 
     return GroupLookup
 

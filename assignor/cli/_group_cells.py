@@ -10,11 +10,11 @@ from typing import Final
 from rich.text import Text
 
 from assignor.formats.text import count, format_seconds, join_names, printable
-from assignor.inspect import DescribedSubtopology, InspectedGroup
-from assignor.inspect.broker_assigned.reconciliation import Reconciliation, Thing
-from assignor.inspect.broker_assigned.topics import task_count
-from assignor.inspect.member import InspectedMember, OffsetSumTotals, shorten_uuids
-from assignor.inspect.standbys import StandbyKind
+from assignor.groups import DescribedSubtopology, InspectedGroup
+from assignor.groups.broker_assigned.reconciliation import Reconciliation, Thing
+from assignor.groups.broker_assigned.topics import task_count
+from assignor.groups.member import InspectedMember, OffsetSumTotals, shorten_uuids
+from assignor.groups.standbys import StandbyKind
 from subscription_codec import TaskId, TopicPartition
 from upgrade.input_values import InvalidInput, parse_number
 

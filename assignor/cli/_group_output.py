@@ -15,8 +15,8 @@ from assignor.cli._group_watch import ChangeTracker, Look, ProblemClock, error_t
 from assignor.formats.block_yaml import to_yaml
 from assignor.formats.openmetrics import exposition
 from assignor.formats.text import join_names, printable
-from assignor.inspect import InspectedGroup, Severity, finding_text, group_progress, progress_text
-from assignor.inspect.offsets import group_gauges, lag_json, lag_summary
+from assignor.groups import InspectedGroup, Severity, finding_text, group_progress, progress_text
+from assignor.groups.offsets import group_gauges, lag_json, lag_summary
 
 
 class Output(Protocol):

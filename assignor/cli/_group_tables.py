@@ -25,10 +25,10 @@ from assignor.cli._group_cells import (
     tasks_cell,
 )
 from assignor.formats.text import printable
-from assignor.inspect import InspectedGroup, Severity, finding_text, upgrade_text
-from assignor.inspect.described_group import ASSIGNING, CLASSIC, STABLE
-from assignor.inspect.member import InspectedMember, shorten_uuids
-from assignor.inspect.offsets import lag_summary
+from assignor.groups import InspectedGroup, Severity, finding_text, upgrade_text
+from assignor.groups.described_group import ASSIGNING, CLASSIC, STABLE
+from assignor.groups.member import InspectedMember, shorten_uuids
+from assignor.groups.offsets import lag_summary
 
 _STATE_STYLES: Final[Mapping[str, str]] = {STABLE: "green", "Empty": "dim", "Dead": "red"}
 _SEVERITY_MARKS: Final[Mapping[Severity, tuple[str, str]]] = {

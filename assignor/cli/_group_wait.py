@@ -1,6 +1,6 @@
 """``group NAME --wait``: returns when a group is stable, empty or on a release, as ``kubectl rollout status`` does.
 
-What is stable is no proof of a restart, so the number of members has to be known (``assignor.inspect.RestartTracker``).
+What is stable is no proof of a restart, so the number of members has to be known (``assignor.groups.RestartTracker``).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from attrs import frozen
 
 from assignor.cli._group_watch import Look, error_text, looks
 from assignor.formats.text import format_seconds, join_names, printable
-from assignor.inspect import (
+from assignor.groups import (
     DescribedGroup,
     DescribedGroupMember,
     ExpectedMembers,
@@ -37,8 +37,8 @@ from assignor.inspect import (
     shows_releases,
     upgrade_from_note,
 )
-from assignor.inspect.described_group import CLASSIC, DEAD, STABLE
-from upgrade.features.client.errors import ApiError
+from assignor.groups.described_group import CLASSIC, DEAD, STABLE
+from upgrade.cluster.client.errors import ApiError
 from upgrade.input_values import InvalidInput, parse_json, read_all, read_text
 from upgrade.releases import Release, ResolvedRelease
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from assignor.cli.features.click_support import bootstrap_servers_callback
 from assignor.cli.params import complete_release
 from assignor.demo.member_settings import MemberSettings
 from upgrade import OURS, UpgradeError
-from upgrade.features.cli.click_support import bootstrap_servers_callback
 
 if TYPE_CHECKING:
     from assignor.observability.events import Event

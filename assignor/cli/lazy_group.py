@@ -10,8 +10,9 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from pkgutil import resolve_name
 from typing import Any, Final, NamedTuple
 
 import click
@@ -26,8 +27,8 @@ COMPLETION_VARIABLE: Final = "_STREAMS_ASSIGNOR_COMPLETE"
 class LazyCommand(NamedTuple):
     """A command that is not imported yet."""
 
-    load: Callable[[], click.Command]
-    """Imports and returns the command."""
+    name: str
+    """Module and name, as ``module:name``."""
 
     help: str
     """One line, for ``streams-assignor --help``."""
@@ -57,7 +58,7 @@ class LazyGroup(click.Group):
         if lazy is None:
             return _help if name == _help.name else None
         step("" if lazy.shows_itself else f"{name}: at work")
-        command = lazy.load()
+        command: click.Command = resolve_name(lazy.name)
         command.epilog = f"Limits: {lazy.limits}" if lazy.limits else None
         return command
 

@@ -13,15 +13,15 @@ from typing import Any, Final, TypeVar
 import click
 from click.core import ParameterSource
 
-from assignor.formats.block_yaml import to_yaml
-from assignor.formats.text import sanitize
-from upgrade.errors import UpgradeError
-from upgrade.features.cli.click_support import (
+from assignor.cli.features.click_support import (
     BOOTSTRAP_SERVERS_VARIABLE,
     COMMAND_CONFIG_VARIABLE,
     bootstrap_servers_callback,
 )
-from upgrade.features.client.command_config import CommandConfig
+from assignor.formats.block_yaml import to_yaml
+from assignor.formats.text import sanitize
+from upgrade.cluster.client.command_config import CommandConfig
+from upgrade.errors import UpgradeError
 from upgrade.redaction import hide
 
 F = TypeVar("F", bound=Callable[..., Any])

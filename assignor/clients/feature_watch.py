@@ -15,8 +15,8 @@ from threading import Thread
 from typing import Final, Protocol, runtime_checkable
 
 from assignor.protocol.feature_levels import Levels
-from upgrade.features.client.errors import ClusterError
-from upgrade.features.model.rpc import FeatureMetadata
+from upgrade.cluster.client.errors import ClusterError
+from upgrade.cluster.features.rpc import FeatureMetadata
 
 POLL_SECONDS: Final = 60.0
 """Time between two polls, in seconds."""
@@ -24,7 +24,7 @@ POLL_SECONDS: Final = 60.0
 
 @runtime_checkable
 class FeatureSource(Protocol):
-    """Returns the features of a cluster, as ``upgrade.features.client.feature_client.FeatureClient`` does."""
+    """Returns the features of a cluster, as ``upgrade.cluster.client.feature_client.FeatureClient`` does."""
 
     def describe(self) -> FeatureMetadata:
         """Return what a random broker knows; ``ClusterError`` if none answers."""

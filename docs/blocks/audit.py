@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from assignor.audit._causes import CAUSES
-from assignor.audit._findings import LASTING_MS
+from assignor.groups.history._causes import CAUSES
+from assignor.groups.history._findings import LASTING_MS
 from blocks.markdown import DOCS, NOT_THERE, table
 from spark_sim.audit._schema import TABLES
 from spark_sim.audit.conformance import CONFORMANCE
@@ -33,7 +33,7 @@ def _duration(ms: int) -> str:
 
 
 def accuracy() -> str:
-    """Show right, wrong and unknown causes, as ``tests.integration.rebalance_causes`` stored them."""
+    """Show right, wrong and unknown causes, as ``tests.lab.integration.rebalance_causes`` stored them."""
     brokers = json.loads((DOCS / "reference" / "audit-causes.json").read_text(encoding="utf-8"))
     rows = []
     for cause in CAUSES:

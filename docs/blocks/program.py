@@ -8,10 +8,10 @@ from typing import Any, Final
 
 import click
 
+from assignor.cli.main import cli
 from assignor.observability.event_fields import EVENT_FIELDS
 from blocks.markdown import table
-from spark_sim.cli.main import cli
-from spark_sim.pipeline.tables.schema import TABLES
+from spark_sim.sweep.tables.schema import TABLES
 
 COMMANDS: Final = (
     *("userdata decode", "userdata explain", "assign", "plan", "release"),

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Any, Final
 
 from blocks.markdown import table, word
-from upgrade.features.model.dialects import DIALECT_POINTS, DIALECTS, Code
+from upgrade.cluster.features.dialects import DIALECT_POINTS, DIALECTS, Code
 from upgrade.plans import FROM_LINES, TO_LINES, Plan, documented_plan, kip_268_cells, upgrade_from_value
 from upgrade.release_names import CONFLUENT_PLATFORM
 from upgrade.releases import RELEASES, Release, release_named

@@ -150,15 +150,15 @@ REQUIREMENTS: Final = (
 """Every requirement, in the order of the texts."""
 
 TESTS: Final = (
-    "tests/upgrade/features",
-    "tests/upgrade/brokers",
+    "tests/assignor/cli/features",
+    "tests/upgrade/cluster",
     "tests/spark_sim/brokers",
     "tests/assignor/protocol/test_feature_levels.py",
     "tests/assignor/protocol/test_feature_levels_java.py",
     "tests/assignor/clients/test_feature_watch.py",
-    "tests/integration/test_carried_levels.py",
-    "tests/integration/test_features.py",
-    "tests/integration/test_feature_clusters.py",
+    "tests/lab/integration/test_carried_levels.py",
+    "tests/lab/integration/test_features.py",
+    "tests/lab/integration/test_feature_clusters.py",
 )
 """The files and folders whose tests have these rows in their names."""
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from blocks.markdown import DOCS, NOT_THERE, table
 from spark_sim.regressions.known_bugs import BUGS, SearchMethod
-from spark_sim.report import _guide_tables
+from spark_sim.sweep.report import _guide_tables
 
 PARTS_BESIDE_JAVA: Final = ("topologies", "hosts", "upgrades", "eager", "future")
 
@@ -259,7 +259,7 @@ def _search_extent(each: Mapping[str, Any], by: SearchMethod) -> str:
 
 
 def mutants() -> str:
-    """Count the mutants of each package by what became of them, as ``tests.mutation`` stored them."""
+    """Count the mutants of each package by what became of them, as ``tests.lab.mutation`` stored them."""
     runs = json.loads((DOCS / "reference" / "mutants.json").read_text(encoding="utf-8"))
     kinds = ("killed", "equivalent", "survived")
     rows = [

@@ -42,7 +42,7 @@ def in_short() -> str:
 def _written_and_run() -> str:
     """Say how many of the written cases are in the table."""
     sys.path.append(str(DOCS.parent))  # docs/tables.py runs as a script
-    cases = import_module("tests.kafka_system_tests.cases").CASES
+    cases = import_module("tests.lab.kafka_system_tests.cases").CASES
     return f"{len(cases)} cases are written, and {len(cases.keys() & _recorded().keys())} of them have run."
 
 

@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from attrs import define, field
 
-from assignor.audit.tables import GENERATIONS, MEMBERS, TASKS, Row
+from assignor.groups.history.tables import GENERATIONS, MEMBERS, TASKS, Row
 from spark_sim.audit._groups import GroupSummaries
 from spark_sim.audit._report_data import MOST_INTERVALS, Columns, GroupData, group_data
 from spark_sim.audit.conformance import conformance_summary
-from spark_sim.report.pages import page_template
+from spark_sim.sweep.report.pages import page_template
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -16,13 +16,13 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from spark_sim.audit.records import RECORDS, partition_records
 from spark_sim.audit.sources import PartitionSource, Source, SourceError, dump_source, live_source, segments_source
 from spark_sim.audit.sources.live import LivePartition
-from upgrade.features.client.command_config import CommandConfig
+from upgrade.cluster.client.command_config import CommandConfig
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.types import StructType
 
-    from assignor.clients.confluent.offsets_topic import OffsetsTopic
+    from assignor.groups.describe.confluent.offsets_topic import OffsetsTopic
 
 NAME: Final = "consumer_offsets"
 SEGMENTS, DUMP, SERVERS, CONFIG = "segments", "dump", "bootstrap.servers", "command.config"
@@ -118,7 +118,7 @@ def topic_of(options: Mapping[str, str]) -> OffsetsTopic:
     Raises:
         SourceError: They name none.
     """
-    from assignor.clients.confluent.offsets_topic import OffsetsTopic
+    from assignor.groups.describe.confluent.offsets_topic import OffsetsTopic
 
     config = CommandConfig.read(Path(options[CONFIG])) if CONFIG in options else CommandConfig()
     servers = options.get(SERVERS) or config.brokers

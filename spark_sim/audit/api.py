@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spark_sim.pipeline.spark.api import register as register_tables
+from spark_sim.sweep.spark.api import register as register_tables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

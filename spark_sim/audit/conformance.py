@@ -12,12 +12,12 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from assignor.audit.tables import Row, valid_text
-from assignor.inspect.capture import Capture
+from assignor.groups.capture import Capture
+from assignor.groups.history.tables import Row, valid_text
 from spark_sim.conformance.bounces import MOST_JOINS, Bounce
 from spark_sim.conformance.excerpt import ExcerptVerdict, judge_excerpt
-from spark_sim.pipeline.tables.parquet import parquet_writer
-from spark_sim.pipeline.tables.schema import Table, columns_of
+from spark_sim.sweep.tables.parquet import parquet_writer
+from spark_sim.sweep.tables.schema import Table, columns_of
 from spark_sim.worker_pool import WorkerPool
 
 if TYPE_CHECKING:

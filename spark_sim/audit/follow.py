@@ -19,16 +19,16 @@ from attrs import frozen
 
 from spark_sim.audit.sources import SourceError
 from spark_sim.audit.sources.preserved import RECORDS_FOLDER, SINK_LOG
-from spark_sim.pipeline.spark.session import failure_reason
-from spark_sim.pipeline.tables.parquet import open_parquet
-from spark_sim.pipeline.tables.publishing import Results, open_results
+from spark_sim.sweep.spark.session import failure_reason
+from spark_sim.sweep.tables.parquet import open_parquet
+from spark_sim.sweep.tables.publishing import Results, open_results
 from upgrade.input_values import InvalidInput, parse_json, read_text
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from assignor.clients.confluent.offsets_topic import OffsetsTopic
+    from assignor.groups.describe.confluent.offsets_topic import OffsetsTopic
 
 _CHECKPOINT: Final = "checkpoint"
 _IN_CHECKPOINT: Final = frozenset({"metadata", "offsets", "commits", "sources", "state"})

@@ -13,9 +13,9 @@ from typing import Any, Final
 
 from attrs import evolve, frozen
 
-from assignor.audit.history import DROPPED, UNDECODABLE, UNKNOWN_TYPE
-from assignor.audit.log_segment import LOST
 from assignor.formats.text import join_names, printable
+from assignor.groups.history.history import DROPPED, UNDECODABLE, UNKNOWN_TYPE
+from assignor.groups.history.log_segment import LOST
 from spark_sim.audit._groups import GroupSummaries
 from spark_sim.audit._schema import TABLES
 from spark_sim.audit.conformance import (
@@ -29,8 +29,8 @@ from spark_sim.audit.partition_audit import AuditFilter, PartitionSummary, audit
 from spark_sim.audit.sources import Source, SourceError
 from spark_sim.audit.sources.live import NO_RECORD
 from spark_sim.audit.storage import is_uri, require_own, upload
-from spark_sim.pipeline.tables.parquet import parquet_writer
-from spark_sim.pipeline.tables.publishing import Results, begins_with, open_results, page_titled
+from spark_sim.sweep.tables.parquet import parquet_writer
+from spark_sim.sweep.tables.publishing import Results, begins_with, open_results, page_titled
 from spark_sim.worker_pool import WorkerPool
 
 INCOMPLETE: Final = frozenset({*LOST, UNDECODABLE, DROPPED})

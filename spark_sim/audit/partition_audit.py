@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import define, field, frozen
 
-from assignor.audit.group_history import GroupSummary
-from assignor.audit.history import PartitionHistory
-from assignor.audit.log_segment import MAX_BATCH_BYTES, LogRecord, SegmentReader
-from assignor.audit.record_columns import RecordColumns
-from assignor.audit.tables import COMMITS, FINDINGS, GENERATIONS, MEMBERS, TASKS, Row
+from assignor.groups.history.group_history import GroupSummary
+from assignor.groups.history.history import PartitionHistory
+from assignor.groups.history.log_segment import MAX_BATCH_BYTES, LogRecord, SegmentReader
+from assignor.groups.history.record_columns import RecordColumns
+from assignor.groups.history.tables import COMMITS, FINDINGS, GENERATIONS, MEMBERS, TASKS, Row
 from spark_sim.audit._groups import SummaryBuilder
 from spark_sim.audit._schema import TABLES
 from spark_sim.audit.sources import PartitionSource
 from spark_sim.conformance.bounces import Bounce, BounceFinders, RecordFile
-from spark_sim.pipeline.tables.parquet import parquet_writer
+from spark_sim.sweep.tables.parquet import parquet_writer
 
 if TYPE_CHECKING:
     import pyarrow as pa

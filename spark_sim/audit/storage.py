@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from spark_sim.pipeline.tables.publishing import (
+from spark_sim.sweep.tables.publishing import (
     DRAFT_MARK,
     DRAFT_START,
     ResultFolderError,

@@ -1,7 +1,7 @@
 """Metadata log of the cluster: the records of a raised level, those that each node has, and the losses of a downgrade.
 
 A level that changed the records adds a record type and a field of an existing record. Any other level adds a tagged
-field. So ``upgrade.features.model.metadata_log`` has records to keep, to drop and to reject.
+field. So ``upgrade.cluster.features.metadata_log`` has records to keep, to drop and to reject.
 """
 
 from __future__ import annotations
@@ -11,11 +11,10 @@ from functools import lru_cache
 
 from attrs import evolve, frozen
 
-from upgrade.errors import FeatureError
-from upgrade.features.model.catalog import METADATA_VERSION, FeatureLevel
-from upgrade.features.model.dialects import Dialect
-from upgrade.features.model.levels_of_releases import CATALOGS
-from upgrade.features.model.metadata_log import (
+from upgrade.cluster.features.catalog import METADATA_VERSION, FeatureLevel
+from upgrade.cluster.features.dialects import Dialect
+from upgrade.cluster.features.levels_of_releases import CATALOGS
+from upgrade.cluster.features.metadata_log import (
     FeatureLevelRecord,
     MetadataLoader,
     MetadataRecord,
@@ -23,6 +22,7 @@ from upgrade.features.model.metadata_log import (
     apply_entry,
     decode_record,
 )
+from upgrade.errors import FeatureError
 
 METADATA_LEVELS: Mapping[int, FeatureLevel] = {
     level.number: level for each in CATALOGS.values() for level in each.levels[METADATA_VERSION] if level.is_production

@@ -12,8 +12,8 @@ from spark_sim.brokers import _metadata_log
 from spark_sim.brokers._nodes import newest_level
 from spark_sim.brokers.cluster_state import ClusterState
 from spark_sim.model.violations import Violation
-from upgrade.features.model.catalog import KRAFT_VERSION, METADATA_VERSION
-from upgrade.features.model.cluster import FeatureCluster, unsupported_levels
+from upgrade.cluster.features.catalog import KRAFT_VERSION, METADATA_VERSION
+from upgrade.cluster.features.cluster import FeatureCluster, unsupported_levels
 
 NODES_SUPPORT_LEVELS: Final = "always: no node stays that cannot read what is finalised"
 LEVELS_SUPPORTED_WHEN_FINALIZED: Final = "always: no level is finalised that a live node lacks"

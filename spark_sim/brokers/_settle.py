@@ -9,10 +9,10 @@ from attrs import evolve
 
 from spark_sim.brokers._nodes import NodeState
 from spark_sim.brokers.cluster_state import ClusterState, EventKind
-from upgrade.features.model.cluster import EventType, FeatureCluster
-from upgrade.features.model.dialects import StartupReaction
-from upgrade.features.model.levels_of_releases import catalog_of
-from upgrade.features.model.registration import (
+from upgrade.cluster.features.cluster import EventType, FeatureCluster
+from upgrade.cluster.features.dialects import StartupReaction
+from upgrade.cluster.features.levels_of_releases import catalog_of
+from upgrade.cluster.features.registration import (
     elect_controller,
     expire_registration,
     observe_finalized_levels,

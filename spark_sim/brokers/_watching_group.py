@@ -17,7 +17,7 @@ from attrs import evolve, field, frozen
 from assignor import StreamsAssignor, Subtopology, Topology
 from assignor.cluster import ClusterSnapshot
 from spark_sim.brokers.scenario import GROUP_MEMBERS
-from upgrade.features.model.rpc import FeatureMetadata, NewestFeatures
+from upgrade.cluster.features.rpc import FeatureMetadata, NewestFeatures
 
 TOPOLOGY: Final = Topology.of(Subtopology(sources=("data",)))
 PARTITIONS: Final = {"data": 1}

@@ -14,12 +14,12 @@ from spark_sim.brokers._watching_group import WatchingGroup
 from spark_sim.brokers.cluster_state import ClusterState, EventKind, unsettled_state
 from spark_sim.brokers.scenario import BrokerScenario, ClusterStep, level_text
 from spark_sim.model.scenario import ScenarioError
-from upgrade.brokers.protocol_versions import BrokerRelease
-from upgrade.features.model.catalog import METADATA_VERSION
-from upgrade.features.model.cluster import EventType
-from upgrade.features.model.dialects import Dialect, DowngradeIntent
-from upgrade.features.model.registration import start_broker, start_controller, unregister_broker
-from upgrade.features.model.update_features import UpdateFeaturesRequest, UpdateItem, update_features
+from upgrade.cluster.brokers.protocol_versions import BrokerRelease
+from upgrade.cluster.features.catalog import METADATA_VERSION
+from upgrade.cluster.features.cluster import EventType
+from upgrade.cluster.features.dialects import Dialect, DowngradeIntent
+from upgrade.cluster.features.registration import start_broker, start_controller, unregister_broker
+from upgrade.cluster.features.update_features import UpdateFeaturesRequest, UpdateItem, update_features
 
 
 def initial_state(scenario: BrokerScenario) -> ClusterState:

@@ -1,7 +1,7 @@
-"""State of a simulated cluster: the model of ``upgrade.features`` with processes, disks and faults around it.
+"""State of a simulated cluster: the model of ``upgrade.cluster.features`` with processes, disks and faults around it.
 
-``upgrade.features`` decides whether a node may register, whether an update is accepted, what a node does with an
-unsupported level, what a downgrade drops and what a broker answers. ``actions`` and ``settle`` call it. States are
+``upgrade.cluster.features`` decides whether a node may register, whether an update is accepted, what a node does with
+an unsupported level, what a downgrade drops and what a broker answers. ``actions`` and ``settle`` call it. States are
 immutable values.
 """
 
@@ -19,14 +19,21 @@ from spark_sim.brokers._watching_group import WatchingGroup
 from spark_sim.brokers.scenario import BrokerScenario, level_text
 from spark_sim.model.scenario import ScenarioError
 from spark_sim.model.violations import Violation
-from upgrade.features.model.catalog import METADATA_VERSION
-from upgrade.features.model.cluster import ClusterEvent, EventType, FeatureCluster, Node, Transition, unsupported_levels
-from upgrade.features.model.dialects import ValidatedNodes
-from upgrade.features.model.feature_cache import FinalizedFeatureCaches
+from upgrade.cluster.features.catalog import METADATA_VERSION
+from upgrade.cluster.features.cluster import (
+    ClusterEvent,
+    EventType,
+    FeatureCluster,
+    Node,
+    Transition,
+    unsupported_levels,
+)
+from upgrade.cluster.features.dialects import ValidatedNodes
+from upgrade.cluster.features.feature_cache import FinalizedFeatureCaches
 
 
 class EventKind(StrEnum):
-    """Kinds of events. The second group are those of ``upgrade.features``."""
+    """Kinds of events. The second group are those of ``upgrade.cluster.features``."""
 
     STARTED = "started"
     STOPPED = "stopped"

@@ -25,8 +25,8 @@ from spark_sim.search.bfs import bfs
 from spark_sim.search.graph import StateGraph, path_to
 from spark_sim.search.model import FAULT_ACTION, Transition
 from spark_sim.search.path_counting import count_paths
-from upgrade.features.model.catalog import METADATA_VERSION
-from upgrade.features.model.dialects import Dialect
+from upgrade.cluster.features.catalog import METADATA_VERSION
+from upgrade.cluster.features.dialects import Dialect
 
 
 @frozen

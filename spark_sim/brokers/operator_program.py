@@ -16,8 +16,8 @@ from attrs import frozen
 from spark_sim.brokers._nodes import NodeState, newest_level
 from spark_sim.brokers.cluster_state import ClusterState
 from spark_sim.brokers.scenario import ClusterStep, Level, make_step
-from upgrade.brokers.protocol_versions import BrokerRelease
-from upgrade.features.model.catalog import METADATA_VERSION
+from upgrade.cluster.brokers.protocol_versions import BrokerRelease
+from upgrade.cluster.features.catalog import METADATA_VERSION
 
 
 @frozen

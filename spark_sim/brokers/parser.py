@@ -21,10 +21,10 @@ from spark_sim.brokers.scenario import (
 )
 from spark_sim.model.scenario import VERBS as STREAMS_VERBS
 from spark_sim.model.scenario import ScenarioError, parse_target, parse_verb
-from upgrade.brokers.protocol_versions import BrokerRelease, broker_release, version_named
+from upgrade.cluster.brokers.protocol_versions import BrokerRelease, broker_release, version_named
+from upgrade.cluster.features.catalog import INT16, METADATA_VERSION
+from upgrade.cluster.features.dialects import KIP_584
 from upgrade.errors import UnknownLevel
-from upgrade.features.model.catalog import INT16, METADATA_VERSION
-from upgrade.features.model.dialects import KIP_584
 
 _NODE_NAME: Final = re.compile(r"[bc]?[1-9][0-9]{0,3}", re.ASCII)
 FIRST_FEATURE_LINE: Final = (3, 3)

@@ -21,7 +21,7 @@ from spark_sim.brokers.operator_program import (
     restarts_of_stopped_nodes,
 )
 from spark_sim.brokers.scenario import GROUP_MEMBERS, ClusterStep, make_step
-from upgrade.features.model.dialects import DIALECTS, KAFKA_4, KIP_778, Dialect
+from upgrade.cluster.features.dialects import DIALECTS, KAFKA_4, KIP_778, Dialect
 
 OLD_BROKER: Final = "b9"
 """The name of the added broker of the older release."""

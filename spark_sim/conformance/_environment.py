@@ -17,7 +17,7 @@ from attrs import frozen
 
 from assignor import Subtopology, Topology
 from assignor.cluster import ClusterSnapshot
-from assignor.inspect.capture import Capture, GenerationRecord, InvalidCapture
+from assignor.groups.capture import Capture, GenerationRecord, InvalidCapture
 from probing.model import AssignorError
 from spark_sim.conformance._identity import Incarnation, IncarnationsByGeneration
 from spark_sim.conformance.messages import (

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from assignor import FatalError, Topology
 from assignor.cluster import ClusterSnapshot
-from assignor.inspect.capture import GenerationRecord
+from assignor.groups.capture import GenerationRecord
 from spark_sim.conformance._identity import Incarnation
 from spark_sim.conformance._twin import FailureInGeneration, Twin
 from spark_sim.conformance.messages import AssignmentMessage, SubscriptionMessage

@@ -25,7 +25,7 @@ from uuid import UUID
 
 from attrs import define, evolve, field, frozen
 
-from assignor.inspect.capture import Capture, GenerationRecord, InvalidCapture, MemberRecord, StartSnapshot
+from assignor.groups.capture import Capture, GenerationRecord, InvalidCapture, MemberRecord, StartSnapshot
 from spark_sim.conformance.messages import SubscriptionMessage, UnreadableMessage, decode_subscription_message
 from upgrade.errors import UpgradeError
 from upgrade.release_behaviour import UPGRADE_FROM

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from assignor import FatalError
-from assignor.inspect.capture import Capture, GenerationRecord
+from assignor.groups.capture import Capture, GenerationRecord
 from spark_sim.conformance._compare import (
     active_owner_counts,
     assignment_differences,

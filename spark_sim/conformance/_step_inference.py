@@ -16,7 +16,7 @@ from typing import Final
 
 from attrs import evolve, frozen
 
-from assignor.inspect.capture import Capture
+from assignor.groups.capture import Capture
 from spark_sim.conformance._environment import infer_environment
 from spark_sim.conformance._identity import Incarnation, IncarnationsByGeneration, StartedAs, open_steps
 from spark_sim.conformance._replay import Replay

@@ -10,7 +10,7 @@ from attrs import define, evolve, field
 
 from assignor import FatalError, ReceivedAssignment, StreamsAssignor, Topology
 from assignor.cluster import ClusterSnapshot
-from assignor.inspect.capture import MemberRecord
+from assignor.groups.capture import MemberRecord
 from assignor.protocol.member import Member
 from probing import AssignorError, RejoinMode
 from probing.model import MemberState

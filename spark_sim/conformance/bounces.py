@@ -23,9 +23,9 @@ from typing import IO, Any, Final
 
 from attrs import define, evolve, field, frozen
 
-from assignor.inspect.capture import Capture, GenerationRecord, MemberRecord
-from assignor.inspect.described_group import DescribedGroupMember
-from assignor.inspect.member import decode_members
+from assignor.groups.capture import Capture, GenerationRecord, MemberRecord
+from assignor.groups.described_group import DescribedGroupMember
+from assignor.groups.member import decode_members
 from assignor.protocol import PROTOCOL_NAME
 from spark_sim.conformance._identity import Incarnation, identify_members
 from spark_sim.conformance.messages import SubscriptionMessage, decode_subscription_message

@@ -21,7 +21,7 @@ from typing import Final
 
 from attrs import evolve, frozen
 
-from assignor.inspect.capture import Capture, GenerationRecord, InvalidCapture
+from assignor.groups.capture import Capture, GenerationRecord, InvalidCapture
 from spark_sim.conformance._compare import Difference
 from spark_sim.conformance._environment import infer_environment
 from spark_sim.conformance._identity import Incarnation, StartedAs, open_steps

@@ -7,7 +7,7 @@ from typing import Final
 from attrs import Factory, define, frozen
 
 from assignor.errors import PARTITION_COUNT_MISMATCH, FatalError
-from assignor.inspect.capture import MemberRecord
+from assignor.groups.capture import MemberRecord
 from spark_sim.conformance._compare import Difference, FactDifference
 from spark_sim.conformance._identity import Incarnation
 from spark_sim.conformance.messages import AssignmentMessage, SubscriptionMessage, UnreadableMessage

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from attrs import asdict, frozen
 
-from assignor.inspect.capture import Capture, InvalidCapture, instance_prefix
+from assignor.groups.capture import Capture, InvalidCapture, instance_prefix
 from probing.model import AssignorError
 from spark_sim.conformance._compare import Difference, active_owner_counts
 from spark_sim.conformance._environment import infer_environment

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final, Self
 
 from assignor import ReceivedAssignment
-from assignor.inspect.described_group import DEFAULT_MAX_MESSAGE_BYTES
+from assignor.groups.described_group import DEFAULT_MAX_MESSAGE_BYTES
 from spark_sim.model.coordinator import SESSION_TIMEOUT_MS
 from spark_sim.model.member import SimulatedMember
 from spark_sim.model.scenario import Scenario, Step

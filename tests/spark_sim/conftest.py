@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from spark_sim.pipeline.spark.session import spark_session
+from spark_sim.sweep.spark.session import spark_session
 
 
 @pytest.fixture(scope="module")

@@ -16,10 +16,10 @@ import pytest
 from attrs import frozen
 from click.testing import CliRunner
 
+from assignor.cli.main import cli
 from spark_sim.audit.job import RESULTS
-from spark_sim.cli.main import cli
-from spark_sim.pipeline.suites import ResultFolderError, read_sweep
-from spark_sim.pipeline.tables.schema import TABLES
+from spark_sim.sweep.suites import ResultFolderError, read_sweep
+from spark_sim.sweep.tables.schema import TABLES
 
 pytestmark = [pytest.mark.exhaustive, pytest.mark.timeout(7200)]
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from subscription_codec.wire.schema import Array, Field, Schema
-from tests.integration.kafka_jars import Unavailable
 from tests.java_oracle import Oracle
+from tests.lab.integration.kafka_jars import Unavailable
 
 _TEXTS = ("", "a", "orders-changelog", "pod-3", "é", "日本", "x" * 200)
 _BITS = {"int8": 7, "int16": 15, "int32": 31, "int64": 63}

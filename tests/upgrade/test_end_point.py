@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.integration.kafka_jars import Unavailable
+from tests.lab.integration.kafka_jars import Unavailable
 from tests.upgrade.end_points import FILE, JARS, ask, drawn, systematic
 from upgrade import OURS, ConfigException, StreamsConfig, release_named
 from upgrade.config_types import MAX_HOST_LENGTH, EndPointFormat, parse_end_point

@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from upgrade import redaction
-from upgrade.features.client.errors import ApiError, Unreachable
+from upgrade.cluster.client.errors import ApiError, Unreachable
 from upgrade.redaction import hide_credentials, redact, stop_redacting
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.kafka_jars import Unavailable, class_path, jvm
+from tests.lab.integration.kafka_jars import Unavailable, class_path, jvm
 from upgrade.release_behaviour import UPGRADE_FROM
 from upgrade.releases import release_named
 from upgrade.upgrade_from import StartupOutcome

@@ -44,8 +44,8 @@ class Rule(enum.Enum):
     RELEASE_NOTES = "upgrade.releases.Release.note"
     KEPT_PROCESS_IDS = "upgrade.release_behaviour.ReleaseBehaviour.keeps_process_id"
     STREAMS_PROTOCOL = "upgrade.streams_protocol"
-    BROKER_NOTES = "upgrade.brokers._upgrade_notes.UPGRADE_NOTES"
-    BROKER_STEPS = "upgrade.brokers.planner"
+    BROKER_NOTES = "upgrade.cluster.brokers._upgrade_notes.UPGRADE_NOTES"
+    BROKER_STEPS = "upgrade.cluster.brokers.planner"
 
     @property
     def label(self) -> str:

@@ -1,7 +1,7 @@
 """The table of hazards: one row per fact, with its source, and with the releases whose jars showed it.
 
-``test_state_directories.py``, ``test_old_brokers.py`` and ``test_streams_group_loading.py`` in ``tests/integration``
-and ``tests/upgrade/hazards/test_settings_java.py`` rerun every row that says "seen".
+In ``tests/lab/integration``, ``test_state_directories.py``, ``test_old_brokers.py`` and
+``test_streams_group_loading.py``, and ``tests/upgrade/hazards/test_settings_java.py`` rerun every row that says "seen".
 """
 
 from __future__ import annotations

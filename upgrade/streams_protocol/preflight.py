@@ -11,9 +11,9 @@ from typing import Final
 
 from attrs import evolve, frozen
 
-from upgrade.features.model.catalog import METADATA_VERSION
-from upgrade.features.model.levels_of_releases import NEWEST_CATALOG
-from upgrade.features.model.rpc import FeatureMetadata
+from upgrade.cluster.features.catalog import METADATA_VERSION
+from upgrade.cluster.features.levels_of_releases import NEWEST_CATALOG
+from upgrade.cluster.features.rpc import FeatureMetadata
 from upgrade.releases import Release
 from upgrade.streams_protocol._facts import AVAILABLE, STREAMS_VERSION, STREAMS_VERSION_LEVEL, Protocol
 from upgrade.streams_protocol._requirements import Facts, Reliance, allows_static_members

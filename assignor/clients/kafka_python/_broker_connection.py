@@ -9,10 +9,10 @@ from kafka.errors import IncompatibleBrokerVersion, for_code
 
 from assignor.clients.kafka_python import _private_api
 from assignor.clients.kafka_python._private_api import FindCoordinatorRequest
-from upgrade.features.client.answer_check import check_answer
-from upgrade.features.client.connection import CONNECTION_ERRORS, Connection, Deadline, error_text
-from upgrade.features.client.errors import ApiError, Unreachable, unreachable
-from upgrade.features.client.node_address import node_address
+from upgrade.cluster.client.answer_check import check_answer
+from upgrade.cluster.client.connection import CONNECTION_ERRORS, Connection, Deadline, error_text
+from upgrade.cluster.client.errors import ApiError, Unreachable, unreachable
+from upgrade.cluster.client.node_address import node_address
 
 MAX_RESPONSE_BYTES = 100 * 2**20
 """The largest request that a broker accepts. kafka-python's own limit is below the size of a large group."""

@@ -35,7 +35,7 @@ from assignor.clients.kafka_python import _offset_commit
 from assignor.clients.kafka_python._commit_queue import CommitQueue
 from subscription_codec import DecodeError
 from subscription_codec.consumer_protocol import decode_consumer_assignment
-from upgrade.features.client.connection import reading_in_parts
+from upgrade.cluster.client.connection import reading_in_parts
 
 try:
     from kafka.net.backend.selector import NetworkSelector

@@ -17,9 +17,9 @@ from assignor.clients.kafka_python._broker_connection import BrokerConnection, c
 from assignor.clients.kafka_python._commit_connection import CommitConnection
 from assignor.clients.kafka_python._private_api import DescribeConfigsRequest, MetadataRequest
 from subscription_codec.streams_group import HEARTBEAT, decode_message, encode_message
-from upgrade.features.client.connection import Deadline
-from upgrade.features.client.errors import ApiError, ClusterError
-from upgrade.features.client.node_address import node_address
+from upgrade.cluster.client.connection import Deadline
+from upgrade.cluster.client.errors import ApiError, ClusterError
+from upgrade.cluster.client.node_address import node_address
 from upgrade.input_values import InvalidInput, parse_number
 
 CommitIdentity = tuple[str, int, str]

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, Final, cast
 
 from attrs import frozen
 
-from assignor.audit.log_segment import LogRecord, SegmentReader, known_time
+from assignor.groups.history.log_segment import LogRecord, SegmentReader, known_time
 from spark_sim.audit.sources._source import OffsetOrder, Source, SourceError
 from upgrade.input_values import parse_json
 

@@ -14,9 +14,9 @@ from typing import Final, TypeVar
 
 from attrs import frozen
 
-from assignor.audit.frames import LOG_OVERHEAD
-from assignor.audit.log_segment import LogRecord, SegmentReader
-from assignor.audit.record_columns import RecordColumns
+from assignor.groups.history.frames import LOG_OVERHEAD
+from assignor.groups.history.log_segment import LogRecord, SegmentReader
+from assignor.groups.history.record_columns import RecordColumns
 from spark_sim.audit.sources._scanner import compiled_kernel, scan_segment
 from spark_sim.audit.sources._source import Source, SourceError
 from spark_sim.audit.storage import is_uri, list_files, local_copy

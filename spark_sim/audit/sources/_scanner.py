@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, BinaryIO, Final
 
-from assignor.audit.frames import HEADER_BYTES, Frame
-from assignor.audit.log_segment import LogRecord, SegmentReader
-from assignor.audit.record_columns import RecordColumns
+from assignor.groups.history.frames import HEADER_BYTES, Frame
+from assignor.groups.history.log_segment import LogRecord, SegmentReader
+from assignor.groups.history.record_columns import RecordColumns
 
 ROWS: Final = 1 << 16
 """Records of a block of columns at most."""

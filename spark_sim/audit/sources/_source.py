@@ -7,8 +7,8 @@ from typing import Protocol
 
 from attrs import define, field, frozen
 
-from assignor.audit.log_segment import LogRecord, SegmentReader
-from assignor.audit.record_columns import RecordColumns
+from assignor.groups.history.log_segment import LogRecord, SegmentReader
+from assignor.groups.history.record_columns import RecordColumns
 
 
 class SourceError(ValueError):

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import frozen
 
-from assignor.audit.log_segment import LogRecord, SegmentReader
+from assignor.groups.history.log_segment import LogRecord, SegmentReader
 from spark_sim.audit.sources._source import Source, SourceError
-from upgrade.features.client.errors import ClusterError
+from upgrade.cluster.client.errors import ClusterError
 
 if TYPE_CHECKING:
-    from assignor.clients.confluent.offsets_topic import OffsetsTopic
+    from assignor.groups.describe.confluent.offsets_topic import OffsetsTopic
 
 NO_RECORD: Final = "offsets without a record"
 

@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 
 from attrs import frozen
 
-from assignor.audit.log_segment import MAX_OFFSET, LogRecord, SegmentReader, known_time
+from assignor.groups.history.log_segment import MAX_OFFSET, LogRecord, SegmentReader, known_time
 from spark_sim.audit.sources._source import OffsetOrder, Source, SourceError
-from spark_sim.pipeline.tables.parquet import open_parquet
+from spark_sim.sweep.tables.parquet import open_parquet
 from upgrade.input_values import InvalidInput, parse_json, read_text
 
 RECORDS_FOLDER: Final = "records"

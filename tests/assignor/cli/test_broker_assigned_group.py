@@ -8,9 +8,9 @@ from rich.console import Console
 
 from assignor.cli import _group_cells, _group_tables
 from assignor.cli._group_output import MarkdownOutput, group_document
-from assignor.inspect import BrokerGroup, DescribedSubtopology, InternalTopic, inspect_group
+from assignor.groups import BrokerGroup, DescribedSubtopology, InternalTopic, inspect_group
 from subscription_codec import TaskId, TopicPartition
-from tests.assignor.inspect.described_groups import (
+from tests.assignor.groups.described_groups import (
     SUBTOPOLOGIES,
     TOPIC,
     assigned,

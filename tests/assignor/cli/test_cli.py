@@ -12,12 +12,12 @@ from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
 from assignor.cli.lazy_group import run_script
+from assignor.cli.main import COMMANDS, cli
 from assignor.formats.block_yaml import to_yaml
-from spark_sim.cli.main import COMMANDS, cli
 from upgrade.input_values import MAX_FILE_BYTES
 
 FUTURE = {"kind": "subscription", "hex": "0000000c0000000c"}
-SCRIPT = f"{sys.executable} -c 'from spark_sim.cli.main import main; main()'"
+SCRIPT = f"{sys.executable} -c 'from assignor.cli.main import main; main()'"
 
 
 def shell(line, stdin=None, **environment):
@@ -228,7 +228,7 @@ def test_seconds_must_be_a_number(command, expected):
     ("arguments", "status"), [(["plan", "1.1", "2.0"], 0), (["plan", "1.1", "x"], 2), (["--version"], 0), ([], 2)]
 )
 def test_the_console_script_ends_with_the_status(arguments, status):
-    code = "import sys; from spark_sim.cli.main import main; sys.argv[1:] = sys.argv[1:]; main()"
+    code = "import sys; from assignor.cli.main import main; sys.argv[1:] = sys.argv[1:]; main()"
     done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
 
     assert status == done.returncode
@@ -278,7 +278,7 @@ def test_a_uri_is_no_folder_of_results():
 
 
 def test_without_a_client_library_bounce_names_what_to_install():
-    code = "import sys; sys.modules['confluent_kafka'] = None; from spark_sim.cli.main import main; main()"
+    code = "import sys; sys.modules['confluent_kafka'] = None; from assignor.cli.main import main; main()"
     done = subprocess.run([sys.executable, "-c", code, "bounce"], capture_output=True, text=True, check=False)
 
     assert 1 == done.returncode

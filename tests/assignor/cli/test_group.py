@@ -1,4 +1,4 @@
-"""``streams-assignor group`` with a fake lookup; tests/integration has real clusters."""
+"""``streams-assignor group`` with a fake lookup; tests/lab/integration has real clusters."""
 
 import io
 import json
@@ -15,13 +15,13 @@ from rich.console import Console
 
 from assignor.cli import _group as command
 from assignor.cli import _group_cells, _group_tables, _group_watch
+from assignor.cli.main import cli
 from assignor.errors import MissingExtraError
-from assignor.inspect import ClusterGroups, DescribedGroupMember, NoSuchGroup, _restart, inspect_group
-from assignor.inspect.described_group import GroupOffsets
-from spark_sim.cli.main import cli
+from assignor.groups import ClusterGroups, DescribedGroupMember, NoSuchGroup, _restart, inspect_group
+from assignor.groups.described_group import GroupOffsets
 from subscription_codec import TaskId, TopicPartition
-from tests.assignor.inspect.described_groups import broker_assigned, group, member, of_range
-from upgrade.features.client.errors import ApiError, Unreachable
+from tests.assignor.groups.described_groups import broker_assigned, group, member, of_range
+from upgrade.cluster.client.errors import ApiError, Unreachable
 from upgrade.releases import NEWEST
 
 BROKER = ("--bootstrap-servers", "a:1")
@@ -298,7 +298,7 @@ def test_without_a_terminal_only_the_changes_are_printed():
 
 def test_ctrl_c_at_a_terminal_is_status_0_for_the_whole_script():
     """Watching continues until Ctrl-C, also while no broker answers."""
-    script = "from spark_sim.cli.main import main; main()"
+    script = "from assignor.cli.main import main; main()"
     arguments = ["group", "app", "--bootstrap-servers", "127.0.0.1:1", "--watch", "--timeout", "1"]
     process = subprocess.Popen([sys.executable, "-c", script, *arguments], stdout=subprocess.PIPE, text=True)
     with process:
@@ -314,7 +314,7 @@ def test_ctrl_c_at_a_terminal_is_status_0_for_the_whole_script():
 def test_a_silent_broker_is_an_error_after_the_timeout(client, which):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"127.0.0.1:{silent.getsockname()[1]}"
-        script = "from spark_sim.cli.main import main; main()"
+        script = "from assignor.cli.main import main; main()"
         arguments = ["group", which, "--bootstrap-servers", address, "--timeout", "1", "--client", client]
         done = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True, timeout=120)
 
@@ -842,8 +842,8 @@ def test_the_logs_of_clients_are_shown_on_request(flags, shown):
     program = """
 import logging, sys
 from assignor.cli import _group
-from assignor.inspect import NoSuchGroup
-from spark_sim.cli.main import main
+from assignor.groups import NoSuchGroup
+from assignor.cli.main import main
 from upgrade.redaction import redact
 
 class Lookup:

@@ -6,11 +6,12 @@ from threading import Event
 import click
 import pytest
 
+from assignor.cli import lazy_group
 from assignor.cli.lazy_group import LazyCommand, LazyGroup
+from assignor.cli.main import COMMANDS
 from assignor.formats import progress
 from assignor.formats.jsonl import stdin_lines
 from assignor.formats.progress import shown_steps, step
-from spark_sim.cli.main import COMMANDS
 
 SHOW_THEMSELVES = {"bounce", "member"}
 
@@ -80,14 +81,15 @@ def test_nothing_is_a_step_after_the_command():
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
-def test_every_command_has_a_step_from_its_beginning_unless_it_shows_itself(name):
+def test_every_command_has_a_step_from_its_beginning_unless_it_shows_itself(monkeypatch, name):
     seen = []
 
-    def load():
+    def load(_name):
         seen.append(progress._Step.text)
         return click.Command(name, callback=lambda: None)
 
-    cli = LazyGroup(lazy_commands={name: COMMANDS[name]._replace(load=load)})
+    monkeypatch.setattr(lazy_group, "resolve_name", load)
+    cli = LazyGroup(lazy_commands={name: COMMANDS[name]})
     cli.main([name], standalone_mode=False)
 
     assert seen == ["" if name in SHOW_THEMSELVES else f"{name}: at work"]
@@ -102,7 +104,8 @@ def test_a_command_prints_its_step_while_it_runs(monkeypatch):
         click.get_current_context().meta[progress.STEP]("asking")
         assert printed.wait(60)
 
-    cli = LazyGroup(lazy_commands={"slow": LazyCommand(lambda: click.Command("slow", callback=run), "")})
+    monkeypatch.setattr(lazy_group, "resolve_name", lambda _name: click.Command("slow", callback=run))
+    cli = LazyGroup(lazy_commands={"slow": LazyCommand("", "")})
     cli.main(["slow"], standalone_mode=False)
 
 

@@ -14,9 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from assignor.cli.lazy_group import run_script
+from assignor.cli.main import cli
 from assignor.formats.console import SafeConsole
 from assignor.formats.text import SafeStream
-from spark_sim.cli.main import cli
 
 ROOT = Path(__file__).parents[3]
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m\r\x08\u202e"

@@ -70,7 +70,7 @@ except Exception as error:
         ),
         (
             "confluent_kafka",
-            "from assignor.clients.confluent.describe_groups import GroupLookup",
+            "from assignor.groups.describe.confluent.group_lookup import GroupLookup",
             "confluent-kafka is not installed: pip install 'streams-assignor[confluent]'",
         ),
         (
@@ -83,11 +83,14 @@ except Exception as error:
             "from assignor.clients import aiokafka",
             "aiokafka is not installed: pip install 'streams-assignor[aiokafka]'",
         ),
-        ("kafka", "from assignor.clients import confluent, aiokafka; confluent.describe_groups", ""),
+        (
+            "kafka",
+            "from assignor.clients import confluent, aiokafka; import assignor.groups.describe.confluent.group_lookup",
+            "",
+        ),
     ],
 )
 def test_a_missing_library_names_its_extra(module: str, statement: str, message: str) -> None:
-    statement = statement.replace("; confluent.describe_groups", "; import assignor.clients.confluent.describe_groups")
     done = subprocess.run(
         [sys.executable, "-c", BLOCKED.format(module=module, statement=statement)],
         capture_output=True,

@@ -31,8 +31,8 @@ from tests.assignor.clients.kafka_python.test_partition_assignor import (
     fixture_cluster as fixture_cluster,  # the name is how it is found
 )
 from tests.assignor.clients.test_leader_lookup import Admin
-from upgrade.features.client.errors import Unreachable
-from upgrade.features.model.rpc import FeatureMetadata, Listener
+from upgrade.cluster.client.errors import Unreachable
+from upgrade.cluster.features.rpc import FeatureMetadata, Listener
 
 pytestmark = [
     pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning"),

@@ -36,7 +36,7 @@ from assignor.demo.runner import Bounce, BounceError
 
 ON_THE_MOCK = pytest.mark.clock(reason="librdkafka's mock cluster ends rebalances and sessions by the clock")
 
-COMMAND = [sys.executable, "-c", "from spark_sim.cli.main import main; main()", "bounce"]
+COMMAND = [sys.executable, "-c", "from assignor.cli.main import main; main()", "bounce"]
 SECONDS = 120.0
 
 STABLE_MEMBER = MemberStatus(

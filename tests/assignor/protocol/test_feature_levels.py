@@ -27,11 +27,11 @@ from subscription_codec.consumer_protocol import (
 )
 from tests.group import Group
 from tests.memory import peak_bytes
-from tests.upgrade.features.model.clusters import COORDINATOR, kip_584, refused, request
+from tests.upgrade.cluster.features.clusters import COORDINATOR, kip_584, refused, request
 from upgrade import ConfigException, StreamsConfig, release_named
-from upgrade.features.model.cluster import Node
-from upgrade.features.model.feature_cache import FinalizedFeatureCaches
-from upgrade.features.model.update_features import update_features
+from upgrade.cluster.features.cluster import Node
+from upgrade.cluster.features.feature_cache import FinalizedFeatureCaches
+from upgrade.cluster.features.update_features import update_features
 
 COUNTS = Topology.of(Subtopology(sources=["orders"], changelogs=["counts"]))
 SIZES = {"orders": 4, "counts": 4}

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assignor.inspect import DescribedGroup, DescribedGroupMember, inspect_group
+from assignor.groups import DescribedGroup, DescribedGroupMember, inspect_group
 from assignor.protocol import _offset_sums
 from assignor.protocol import group as group_module
 from assignor.protocol._offset_sums import SortedOffsetSums, best_sum, last_sum, offset_sums

@@ -7,8 +7,8 @@ import pytest
 from assignor.protocol._member_tasks import MEMBER_TASK_ASSIGNORS, ProcessTasks
 from assignor.protocol.group import compute_lag
 from subscription_codec import LATEST_OFFSET, OFFSET_UNKNOWN, TaskId
-from tests.integration.kafka_jars import Unavailable
 from tests.java_oracle import Oracle
+from tests.lab.integration.kafka_jars import Unavailable
 from upgrade import number_of
 from upgrade.release_behaviour import behaviour_of
 

@@ -1,4 +1,4 @@
-"""The topology as a member sends it; real Java members are compared with it in ``tests/integration``."""
+"""The topology as a member sends it; real Java members are compared with it in ``tests/lab/integration``."""
 
 from assignor import Subtopology, Topology
 from assignor.streams_group import topology_fields

@@ -24,8 +24,8 @@ from tests.assignor.task_assignors.rack_aware import rack_groups
 from tests.assignor.task_assignors.rack_aware.rack_groups import as_json
 from tests.assignor.task_assignors.sticky.test_sticky import clients_of, kept_and_spread
 from tests.assignor.task_assignors.sticky.test_sticky import random_group as sticky_group
-from tests.integration.kafka_jars import Unavailable
 from tests.java_oracle import Oracle
+from tests.lab.integration.kafka_jars import Unavailable
 from tests.matrix import with_matrix
 from tests.peers_required import not_applicable
 

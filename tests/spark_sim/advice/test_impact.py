@@ -8,9 +8,9 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
-from assignor.inspect.member import assignment_seen, subscription_seen
+from assignor.cli._plan import plan
+from assignor.groups.member import assignment_seen, subscription_seen
 from spark_sim.advice.impact import GroupProfile, estimate_impact, workload_with
-from spark_sim.cli._plan import plan
 from spark_sim.model.metrics import MeasuredSimulation
 from spark_sim.model.scenario import Scenario
 from spark_sim.model.simulation import Simulation
@@ -334,7 +334,7 @@ def test_a_terminal_shows_what_takes_so_long(monkeypatch):
     """It was silent for 8 to 13 seconds."""
     screen = StringIO()
     monkeypatch.setattr(
-        "spark_sim.cli.planning.impact.SafeConsole",
+        "assignor.cli.planning.impact.SafeConsole",
         lambda **_keywords: Console(file=screen, force_terminal=True, width=100),
     )
 

@@ -13,9 +13,6 @@ import pytest
 from attrs import evolve
 
 from spark_sim.advice.upgrade_guide import derive_guide, entry_json, path_text
-from spark_sim.report._guide_tables import sign
-from spark_sim.report._terminal import judge
-from spark_sim.report.html import page_data
 from spark_sim.search.cell_result import (
     CONCRETE_REPLAY_DISAGREES,
     DETERMINISTIC,
@@ -24,6 +21,9 @@ from spark_sim.search.cell_result import (
     UpgradeResult,
 )
 from spark_sim.search.records import UPGRADE_MATRIX
+from spark_sim.sweep.report._guide_tables import sign
+from spark_sim.sweep.report._terminal import judge
+from spark_sim.sweep.report.html import page_data
 from upgrade import Plan, Upgrade, advise
 from upgrade.plans import all_plans, all_upgrades
 from upgrade.releases import RELEASES

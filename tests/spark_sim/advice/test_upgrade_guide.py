@@ -13,9 +13,9 @@ from spark_sim.advice.upgrade_guide import (
     guide_differences,
     path_text,
 )
-from spark_sim.report._guide_tables import difference_rows, groups_of_releases, guide_summary, matrix_rows
-from spark_sim.report._terminal import guide_table
 from spark_sim.search.cell_result import UpgradeResult
+from spark_sim.sweep.report._guide_tables import difference_rows, groups_of_releases, guide_summary, matrix_rows
+from spark_sim.sweep.report._terminal import guide_table
 from tests.spark_sim.made_up import MATRIX, everything, found
 from upgrade.planner import documented_hops
 from upgrade.plans import Obstacle, Plan, Upgrade, kip_268_plans

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from assignor.inspect.capture import Capture
-from tests.assignor.audit.segments import NOW, batch, record
+from assignor.groups.capture import Capture
+from tests.assignor.groups.history.segments import NOW, batch, record
 
 TESTS = Path(__file__).parents[2]
 CAPTURES = sorted((*(TESTS / "captures").glob("*.json"), *(TESTS / "spark_sim/conformance/captures").glob("*.json")))

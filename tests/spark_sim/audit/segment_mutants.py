@@ -12,13 +12,13 @@ from io import BytesIO
 from itertools import chain, islice
 from random import Random
 
-from assignor.audit.history import PartitionHistory
-from assignor.audit.log_segment import SegmentReader
-from assignor.audit.record_columns import RecordColumns
+from assignor.groups.history.history import PartitionHistory
+from assignor.groups.history.log_segment import SegmentReader
+from assignor.groups.history.record_columns import RecordColumns
 from spark_sim.audit.sources._scanner import compiled_kernel, scan_segment
 from subscription_codec.coordinator import RECORD_TYPES, encode_key, encode_value
-from tests.assignor.audit.histories import HOUR, alone, commit, generation, member
-from tests.assignor.audit.segments import APPEND_TIME, GZIP, HEADER_BYTES, Pair, batch, sealed
+from tests.assignor.groups.history.histories import HOUR, alone, commit, generation, member
+from tests.assignor.groups.history.segments import APPEND_TIME, GZIP, HEADER_BYTES, Pair, batch, sealed
 
 EXTREMES = (0, 1, 2, 3, 0x7F, 0x80, 0xFE, 0xFF)
 VARINTS = tuple(

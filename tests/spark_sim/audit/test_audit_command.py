@@ -15,19 +15,19 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-from assignor.audit.log_segment import SegmentReader
-from assignor.audit.tables import AUDIT_TABLES
+from assignor.cli import _audit
+from assignor.cli.main import cli
+from assignor.groups.history.log_segment import SegmentReader
+from assignor.groups.history.tables import AUDIT_TABLES
 from spark_sim.audit import partition_audit
 from spark_sim.audit._groups import GroupSummaries, group_table
 from spark_sim.audit.job import run_audit
 from spark_sim.audit.partition_audit import AuditFilter
 from spark_sim.audit.sources import SourceError, _dump, dump_source, segments_source
 from spark_sim.audit.sources._dump import read_dump
-from spark_sim.cli import _audit
-from spark_sim.cli.main import cli
-from tests.assignor.audit.histories import HOUR, NOW, alone, commit, generation, member
-from tests.assignor.audit.segments import GZIP, Pair, batch, message_set
-from tests.assignor.audit.test_history import hostile
+from tests.assignor.groups.history.histories import HOUR, NOW, alone, commit, generation, member
+from tests.assignor.groups.history.segments import GZIP, Pair, batch, message_set
+from tests.assignor.groups.history.test_history import hostile
 
 REAL = Path(__file__).parent / "segments"
 ROOT = Path(__file__).parents[3]

@@ -9,7 +9,8 @@ import pytest
 from attrs import evolve
 from click.testing import CliRunner
 
-from assignor.inspect.capture import Capture
+from assignor.cli.main import cli
+from assignor.groups.capture import Capture
 from spark_sim.audit.conformance import (
     CONFORMANCE,
     TOO_LARGE,
@@ -18,7 +19,6 @@ from spark_sim.audit.conformance import (
     compare_on_spark,
     conformance_summary,
 )
-from spark_sim.cli.main import cli
 from spark_sim.conformance import bounces as bounces_module
 from spark_sim.conformance.bounces import MIXED_PAUSE_MS, PAUSE_MS, Bounce, BounceFinder, RecordFile
 from spark_sim.conformance.excerpt import NOTHING_COMPARED

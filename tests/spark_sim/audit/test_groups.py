@@ -6,7 +6,7 @@ import tracemalloc
 import pyarrow as pa
 import pytest
 
-from assignor.audit.group_history import GroupSummary
+from assignor.groups.history.group_history import GroupSummary
 from spark_sim.audit import _groups
 from spark_sim.audit._groups import GroupSummaries, SummaryBuilder, group_table
 from spark_sim.audit.job import Audit

@@ -9,12 +9,12 @@ import pytest
 
 pytest.importorskip("numba")
 
-from assignor.audit.history import PartitionHistory
-from assignor.audit.log_segment import SegmentReader
+from assignor.groups.history.history import PartitionHistory
+from assignor.groups.history.log_segment import SegmentReader
 from spark_sim.audit.partition_audit import AuditFilter, audit_partition
 from spark_sim.audit.sources._files import FilePartition
 from spark_sim.conformance.bounces import BounceFinder, RecordFile
-from tests.bench.audit_segments import BOUNCE, SHUFFLE, commits, encode_batch, generations
+from tests.lab.bench.audit_segments import BOUNCE, SHUFFLE, commits, encode_batch, generations
 from tests.spark_sim.audit.captured_records import named, value_of
 
 pytestmark = pytest.mark.slow  # to trace memory takes ten times as long

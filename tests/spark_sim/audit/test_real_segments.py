@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from assignor.audit.history import PartitionHistory
-from assignor.audit.log_segment import SegmentReader
-from assignor.audit.record_columns import RecordColumns
+from assignor.groups.history.history import PartitionHistory
+from assignor.groups.history.log_segment import SegmentReader
+from assignor.groups.history.record_columns import RecordColumns
 from spark_sim.audit.sources import segments_source
 from subscription_codec.coordinator import decode_key, decode_value
-from tests.integration.kafka_jars import Unavailable, class_path, jvm
+from tests.lab.integration.kafka_jars import Unavailable, class_path, jvm
 
 SEGMENTS = Path(__file__).parent / "segments"
 EXPECTED = json.loads((SEGMENTS / "expected.json").read_text(encoding="utf-8"))

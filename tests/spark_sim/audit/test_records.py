@@ -14,7 +14,7 @@ import pytest
 from attrs import frozen
 
 import spark_sim
-from assignor.audit.log_segment import NO_TIMESTAMP, LogRecord, SegmentReader
+from assignor.groups.history.log_segment import NO_TIMESTAMP, LogRecord, SegmentReader
 from spark_sim.audit import follow
 from spark_sim.audit.follow import Lag, check_checkpoint, open_preserved, report_lag
 from spark_sim.audit.job import run_audit
@@ -22,7 +22,7 @@ from spark_sim.audit.partition_audit import AuditFilter
 from spark_sim.audit.records import MARKER, RECORDS, read_records, record_row
 from spark_sim.audit.sources import SourceError, live_source, preserved_source, segments_source
 from spark_sim.audit.sources.live import LivePartition
-from spark_sim.pipeline.tables.publishing import ResultFolderError
+from spark_sim.sweep.tables.publishing import ResultFolderError
 
 SEGMENTS = Path(__file__).parent / "segments"
 

@@ -10,14 +10,14 @@ from random import Random
 
 import pytest
 
-from assignor.audit.history import OFFSET_COMMITS, PartitionHistory
-from assignor.audit.log_segment import SegmentReader
-from assignor.audit.record_columns import RecordColumns
+from assignor.groups.history.history import OFFSET_COMMITS, PartitionHistory
+from assignor.groups.history.log_segment import SegmentReader
+from assignor.groups.history.record_columns import RecordColumns
 from spark_sim.audit.sources._files import FilePartition
 from spark_sim.audit.sources._scanner import compiled_kernel, scan_segment
 from subscription_codec.coordinator import record_type_number
-from tests.assignor.audit.histories import HOUR, alone, commit, generation, member
-from tests.assignor.audit.segments import HEADER_BYTES, Pair, batch, sealed
+from tests.assignor.groups.history.histories import HOUR, alone, commit, generation, member
+from tests.assignor.groups.history.segments import HEADER_BYTES, Pair, batch, sealed
 from tests.spark_sim.audit.segment_mutants import differences, new_commit, readings
 
 SEGMENTS = sorted((Path(__file__).parent / "segments").glob("*/*.log"))

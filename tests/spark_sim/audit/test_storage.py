@@ -9,15 +9,15 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-from assignor.audit.tables import AUDIT_TABLES
+from assignor.cli.main import cli
+from assignor.groups.history.tables import AUDIT_TABLES
 from spark_sim.audit import storage as storage_module
 from spark_sim.audit.job import RESULTS
 from spark_sim.audit.records import read_records
 from spark_sim.audit.sources import SourceError, segments_source
 from spark_sim.audit.storage import StorageError, list_files, open_storage, upload
-from spark_sim.cli.main import cli
-from tests.integration.kafka_jars import Unavailable
-from tests.spark_sim.pipeline.stores import CREDENTIALS, s3_store
+from tests.lab.integration.kafka_jars import Unavailable
+from tests.spark_sim.sweep.stores import CREDENTIALS, s3_store
 
 SEGMENTS = Path(__file__).parent / "segments"
 

@@ -1,4 +1,4 @@
-"""What steps do to a cluster: the rules of ``upgrade.features``, seen from a whole run."""
+"""What steps do to a cluster: the rules of ``upgrade.cluster.features``, seen from a whole run."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from spark_sim.brokers._properties import (
 from spark_sim.brokers.actions import initial_state, run_scenario
 from spark_sim.brokers.parser import parse_scenario
 from spark_sim.model.scenario import ScenarioError
-from tests.upgrade.features.model import observed
+from tests.upgrade.cluster.features import observed
 from upgrade.errors import UpgradeError
 
 THREE = "1@3.9.2 2@3.9.2 3@3.9.2 level 3.9-IV0"

@@ -13,15 +13,15 @@ from spark_sim.brokers._metadata_log import (
     first_unreadable_record,
     replay_log,
 )
-from upgrade.errors import FeatureError
-from upgrade.features.model.dialects import KAFKA_4, KIP_778
-from upgrade.features.model.metadata_log import (
+from upgrade.cluster.features.dialects import KAFKA_4, KIP_778
+from upgrade.cluster.features.metadata_log import (
     MetadataLoader,
     apply_entry,
     decode_record,
     load_from_disk,
     write_snapshot,
 )
+from upgrade.errors import FeatureError
 
 
 def log(*levels, unsafe=False):

@@ -13,8 +13,8 @@ from spark_sim.brokers.model import BrokerCell, BrokerModel, explore
 from spark_sim.brokers.operator_program import ReleasePair
 from spark_sim.brokers.parser import parse_scenario
 from spark_sim.brokers.plans import PLANS
-from upgrade.brokers.protocol_versions import broker_release
-from upgrade.features.model.dialects import DIALECTS, KAFKA_4, KIP_584, KIP_778
+from upgrade.cluster.brokers.protocol_versions import broker_release
+from upgrade.cluster.features.dialects import DIALECTS, KAFKA_4, KIP_584, KIP_778
 
 LOSSY, LOSSLESS = (ReleasePair(*map(broker_release, names)) for names in (("3.9.2", "4.3.1"), ("4.1", "4.2")))
 EVERY_PLAN = [(dialect, name) for name, plan in PLANS.items() for dialect in plan.dialects]

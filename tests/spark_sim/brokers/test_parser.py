@@ -16,7 +16,7 @@ from spark_sim.brokers.scenario import (
     Operands,
     level_text,
 )
-from upgrade.brokers.protocol_versions import broker_release
+from upgrade.cluster.brokers.protocol_versions import broker_release
 from upgrade.errors import UpgradeError
 
 HEAD = "1@3.9.2 c2@3.9.2 b3@3.9.2 level 3.9-IV0 dialect kip-778 watch group.version"

@@ -8,12 +8,12 @@ from spark_sim.brokers.actions import run_scenario
 from spark_sim.brokers.cluster_state import EventKind
 from spark_sim.brokers.parser import parse_scenario
 from spark_sim.brokers.scenario import level_text
-from upgrade.brokers._kraft import finalised_levels
-from upgrade.brokers.planner import advise_brokers
-from upgrade.brokers.protocol_versions import MetadataMode, broker_release
-from upgrade.brokers.steps import DowngradeVerdict
-from upgrade.features.model.catalog import METADATA_VERSION
-from upgrade.features.model.levels_of_releases import CATALOGS
+from upgrade.cluster.brokers._kraft import finalised_levels
+from upgrade.cluster.brokers.planner import advise_brokers
+from upgrade.cluster.brokers.protocol_versions import MetadataMode, broker_release
+from upgrade.cluster.brokers.steps import DowngradeVerdict
+from upgrade.cluster.features.catalog import METADATA_VERSION
+from upgrade.cluster.features.levels_of_releases import CATALOGS
 
 NODES = "12"
 LINES = [broker_release(line) for line in CATALOGS]

@@ -7,9 +7,9 @@ import pytest
 from spark_sim.brokers._properties import ALL_NODES_IN_CLUSTER
 from spark_sim.brokers.actions import run_scenario
 from spark_sim.brokers.parser import parse_scenario
-from tests.integration.clusters import Cluster, JavaTools
-from tests.integration.kafka_jars import Unavailable, class_path
-from tests.integration.subprocesses import wait_until
+from tests.lab.integration.clusters import Cluster, JavaTools
+from tests.lab.integration.kafka_jars import Unavailable, class_path
+from tests.lab.integration.subprocesses import wait_until
 
 OLD = "4.1.1"
 LINE = f"1@4.3.1 level 4.2-IV1 | downgrade 4.1-IV1{{}} | bounce 1>{OLD}"

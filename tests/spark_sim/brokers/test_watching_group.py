@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from spark_sim.brokers._watching_group import WatchingGroup
 from spark_sim.brokers.scenario import GROUP_MEMBERS
 from upgrade import ConfigException
-from upgrade.features.model.rpc import FeatureMetadata, Listener
+from upgrade.cluster.features.rpc import FeatureMetadata, Listener
 
 FLAG = "group.version"
 

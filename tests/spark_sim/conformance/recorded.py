@@ -2,7 +2,7 @@
 
 import json
 
-from assignor.inspect.capture import Capture
+from assignor.groups.capture import Capture
 from spark_sim.model.scenario import Scenario
 from spark_sim.model.simulation import Simulation
 

@@ -4,7 +4,7 @@ from uuid import UUID
 
 import pytest
 
-from assignor.inspect.capture import InvalidCapture
+from assignor.groups.capture import InvalidCapture
 from spark_sim.conformance._identity import StartedAs, identify_members
 from subscription_codec import Subscription, encode_subscription
 from subscription_codec.consumer_protocol import ConsumerSubscription, encode_consumer_subscription

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from assignor import StreamsAssignor, Subtopology, Topology
 from assignor.cluster import ClusterSnapshot
-from assignor.inspect.capture import Capture, InvalidCapture
+from assignor.groups.capture import Capture, InvalidCapture
 from spark_sim.conformance._compare import comparable_facts
 from spark_sim.conformance._identity import StartedAs
 from spark_sim.conformance.messages import decode_assignment_message, decode_subscription_message

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from assignor.inspect.capture import Capture, InvalidCapture
+from assignor.groups.capture import Capture, InvalidCapture
 from spark_sim.conformance.verdict import NO_RECORD_SINCE, NOT_SEEN, PROCESS_TERMINATED, check_conformance
 from subscription_codec import decode_assignment, decode_subscription, encode_assignment, encode_subscription
 from subscription_codec.consumer_protocol import (

@@ -12,8 +12,8 @@ from spark_sim.model.member import MemoizedAssignor
 from spark_sim.model.scenario import Scenario
 from spark_sim.model.simulation import Simulation
 from spark_sim.model.workload import DEFAULT_WORKLOAD
-from spark_sim.pipeline import worker
-from spark_sim.pipeline.work_units import ExhaustiveUnit
+from spark_sim.sweep import worker
+from spark_sim.sweep.work_units import ExhaustiveUnit
 from tests.spark_sim.packed.cells import cell
 from upgrade import release_named
 

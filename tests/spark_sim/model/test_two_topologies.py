@@ -1,6 +1,6 @@
 """A new topology is rolled out under a running group: members of the old one do not subscribe to all topics.
 
-Real members of 3.9.2 do the same: tests/integration/test_two_topologies.py.
+Real members of 3.9.2 do the same: tests/lab/integration/test_two_topologies.py.
 """
 
 import pytest

@@ -3,9 +3,9 @@
 import pytest
 
 from spark_sim.model.scenario import Scenario
-from spark_sim.pipeline.traces import group_steps, recast_rows, trace, trace_rows
 from spark_sim.search.cell_result import UpgradeResult
 from spark_sim.search.release_roles import ROLES, Recast
+from spark_sim.sweep.traces import group_steps, recast_rows, trace, trace_rows
 from upgrade.plans import Plan, Upgrade
 from upgrade.releases import release_named
 

@@ -12,8 +12,8 @@ from spark_sim.streams_groups._group import GroupMember, MemberState, StreamsGro
 from spark_sim.streams_groups._reconciliation import reconcile
 from spark_sim.streams_groups._tasks import TasksTuple
 from subscription_codec import TaskId
-from tests.integration.kafka_jars import Unavailable
 from tests.java_oracle import Oracle
+from tests.lab.integration.kafka_jars import Unavailable
 from tests.matrix import with_matrix
 
 pytestmark = [pytest.mark.java, pytest.mark.slow]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.kafka_jars import Unavailable, class_path, jvm
+from tests.lab.integration.kafka_jars import Unavailable, class_path, jvm
 from tests.upgrade.end_points import ask
 from upgrade import release_named
 from upgrade.hazards import HAZARDS, parse_subtopologies

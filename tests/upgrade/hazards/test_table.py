@@ -6,9 +6,9 @@ from itertools import permutations
 import pytest
 from attrs import evolve
 
-from tests.integration.test_old_brokers import TESTED_WITH_BROKERS
-from tests.integration.test_state_directories import PAIRS
-from tests.integration.test_streams_group_loading import TESTED_WITH_COMPACTION
+from tests.lab.integration.test_old_brokers import TESTED_WITH_BROKERS
+from tests.lab.integration.test_state_directories import PAIRS
+from tests.lab.integration.test_streams_group_loading import TESTED_WITH_COMPACTION
 from tests.upgrade.hazards.test_settings_java import TESTED
 from upgrade import advise, release_named
 from upgrade.hazards import HAZARDS, NOT_RUN, STORE_FORMATS, Severity, entries_between, hazards_between, order_hazards

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.kafka_jars import Unavailable, class_path, jvm
+from tests.lab.integration.kafka_jars import Unavailable, class_path, jvm
 from tests.matrix import with_matrix
 from upgrade.streams_protocol import GROUP_CONFIGURATIONS
 from upgrade.upgrade_from import line_number

@@ -3,7 +3,7 @@
 import pytest
 from attrs import evolve
 
-from upgrade.features.model.rpc import FeatureMetadata, Listener
+from upgrade.cluster.features.rpc import FeatureMetadata, Listener
 from upgrade.releases import resolve_release
 from upgrade.streams_protocol import Facts, Protocol, Reliance
 from upgrade.streams_protocol._requirements import judge

@@ -204,7 +204,7 @@ def test_a_response_may_arrive_in_pieces() -> None:
 def test_a_response_whose_pieces_come_too_slowly_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each piece had the whole time: a broker that sends a byte now and then was waited for without end."""
     clock = iter(range(0, 1000, 7))
-    monkeypatch.setattr("upgrade.features.client.connection.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("upgrade.cluster.client.connection.time.monotonic", lambda: next(clock))
     socket = Pieces(b"\0\0\0\x7f" + bytes(127))
 
     with pytest.raises(TimeoutError, match="no response within 60 s"):

@@ -1,4 +1,4 @@
-"""The coordinator of a group on connections that answer as the test says; tests/integration has real ones."""
+"""The coordinator of a group on connections that answer as the test says; tests/lab/integration has real ones."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from assignor.clients.kafka_python.group_coordinator import GroupCoordinator
-from upgrade.features.client.connection import Deadline
+from upgrade.cluster.client.connection import Deadline
 
 
 class Connection:

@@ -22,8 +22,8 @@ from subscription_codec import TaskId
 from tests.assignor.task_assignors.high_availability import naive_high_availability as naive
 from tests.assignor.task_assignors.process_states import ProcessState
 from tests.assignor.task_assignors.process_states import assign_high_availability as assign_tasks
-from tests.bench.bench_assignors import as_json, on_the_jvm
-from tests.integration.kafka_jars import Unavailable
+from tests.lab.bench.bench_assignors import as_json, on_the_jvm
+from tests.lab.integration.kafka_jars import Unavailable
 from upgrade import ConfigException, UnknownRelease
 
 ROWS = [json.loads(line) for line in (Path(__file__).parents[3] / "vectors/assignor.jsonl").open()]

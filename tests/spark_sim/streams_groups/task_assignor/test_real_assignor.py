@@ -5,8 +5,8 @@ import random
 import pytest
 
 from spark_sim.streams_groups.task_assignor import RELEASES, assign, hash_map_order
-from tests.integration.kafka_jars import Unavailable
 from tests.java_oracle import Oracle
+from tests.lab.integration.kafka_jars import Unavailable
 from tests.matrix import with_matrix
 from tests.spark_sim.streams_groups.task_assignor.random_groups import a_case, answer, plain, question
 from tests.spark_sim.streams_groups.task_assignor.test_task_assignor import FIXED, KAFKA_20899

@@ -1,0 +1,343 @@
+"""``streams-assignor audit``: the history of every group, from the records of ``__consumer_offsets``."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+from click.core import ParameterSource
+
+from assignor.cli._audit_output import show
+from assignor.cli._exit_status import CommandFailed, WrongUsage, exit_unless, one_line_errors
+from assignor.cli.params import (
+    BOOTSTRAP_SERVERS,
+    COMMAND_CONFIG,
+    VERBOSE,
+    Duration,
+    cluster_settings,
+    document,
+    output_options,
+)
+from assignor.formats.progress import step
+from assignor.formats.text import sanitize
+from assignor.groups.history.log_segment import MAX_BATCH_BYTES, MAX_TIMESTAMP
+from upgrade.errors import quote_input
+from upgrade.input_values import parse_number
+from upgrade.redaction import hide_credentials
+
+if TYPE_CHECKING:
+    from assignor.groups.describe.confluent.offsets_topic import OffsetsTopic
+    from spark_sim.audit.job import Audit
+    from spark_sim.audit.sources import Source
+    from spark_sim.conformance.bounces import Bounce
+
+_LAG_SECONDS: Final = 10.0
+_PROCESSES: Final = "processes"
+
+
+class Moment(click.ParamType[int]):
+    """A point in time: ISO 8601 (UTC unless it has an offset), or milliseconds since 1970."""
+
+    name = "TIME"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return milliseconds since 1970."""
+        if isinstance(value, int):
+            return value
+        try:
+            if value.isdigit() and len(value) > 4:
+                return parse_number(value, most=MAX_TIMESTAMP)
+            moment = datetime.fromisoformat(value)
+            return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
+        except ValueError:
+            expected = "a time such as 2026-11-22T14:30, or milliseconds since 1970"
+            self.fail(f"expected {expected}, got {quote_input(value)}", param, ctx)
+
+
+class LocalPath(click.Path):
+    """A path of this machine: a URI would become a folder with the name of its scheme."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return a ``Path``."""
+        from spark_sim.audit.storage import is_uri
+
+        if is_uri(str(value)):
+            self.fail(f"expected a path of this machine, got {value}", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+_LOCAL_PATH: Final = LocalPath(path_type=Path)
+
+
+@click.command
+@click.option(
+    "--segments",
+    metavar="DIR",
+    help="Log segments copied from brokers: DIR, a path or a URI such as s3://bucket/path, has folders "
+    "__consumer_offsets-N with .log files.",
+)
+@click.option("--dump", type=_LOCAL_PATH, metavar="FILE", help="Or a dump: JSON lines, also as .gz.")
+@click.option("--records", type=_LOCAL_PATH, metavar="DIR", help="Or what --follow has preserved: its --out.")
+@BOOTSTRAP_SERVERS
+@COMMAND_CONFIG
+@VERBOSE
+@click.option("--group", "groups", multiple=True, metavar="NAME", help="Only these groups; * matches any text.")
+@click.option("--since", type=Moment(), help="Only what happened at this time or later (ISO 8601, UTC).")
+@click.option("--until", type=Moment(), help="Only what happened at this time or earlier.")
+@click.option(
+    "--out", required=True, metavar="DIR", help="Where the results go: a path or a URI such as s3://bucket/path."
+)
+@click.option(
+    "--commits/--no-commits", default=True, show_default=True, help="Read offset commits, which most records are."
+)
+@click.option(
+    "--max-batch-bytes",
+    type=click.IntRange(1, 1 << 30),
+    default=MAX_BATCH_BYTES,
+    show_default=True,
+    metavar="BYTES",
+    help="Skip and count batches that have more bytes uncompressed. The default is ten times that of "
+    "max.message.bytes, which limits them compressed.",
+)
+@click.option("--processes", type=click.IntRange(1), help="Partitions that are read at a time. Default: the cores.")
+@click.option(
+    "--follow",
+    is_flag=True,
+    help="Preserve the records of brokers in DIR/records until Ctrl-C; the same command resumes. It runs on Spark.",
+)
+@click.option(
+    "--interval",
+    type=Duration(0.1, 86_400),
+    default="60s",
+    show_default=True,
+    metavar="DURATION",
+    help="Time between two batches of --follow.",
+)
+@click.option(
+    "--conform",
+    is_flag=True,
+    help="Compare each rolling bounce with the simulator; end with status 1 if one differs.",
+)
+@click.option(
+    "--master",
+    default=_PROCESSES,
+    show_default=True,
+    help="What compares the bounces of --conform, and where --follow runs: any Spark master. `processes`: without "
+    "Spark; --follow then runs on Spark in this process.",
+)
+@click.option("--check", is_flag=True, help="End with status 1 if a group has a problem.")
+@output_options("audit.json instead of the table")
+@click.pass_context
+def audit(
+    context: click.Context,
+    segments: str | None,
+    dump: Path | None,
+    records: Path | None,
+    bootstrap_servers: str | None,
+    command_config: Path | None,
+    groups: tuple[str, ...],
+    since: int | None,
+    until: int | None,
+    out: str,
+    *,
+    commits: bool,
+    max_batch_bytes: int,
+    processes: int | None,
+    follow: bool,
+    interval: float,
+    conform: bool,
+    master: str,
+    check: bool,
+    output: str,
+) -> None:
+    """Show the history of every consumer group: rebalances and their causes.
+
+    It reads the records that group coordinators write into __consumer_offsets, and writes the tables generations,
+    members, tasks, commits and findings as Parquet, audit.json and report.html. Compaction removes history: audit, or
+    copy the segments, soon after an incident. From brokers it reads up to the end offsets of the start; the user needs
+    READ and DESCRIBE on the topic __consumer_offsets. Exit status 1: a part of the source is damaged or missing; the
+    results have the rest.
+
+    \b
+    Examples:
+      streams-assignor audit --segments /backup/broker-1 --out audit
+      streams-assignor audit --bootstrap-servers localhost:9092 --out audit
+      streams-assignor audit --segments s3://backup/broker-1 --out s3://results/audit
+      streams-assignor audit --bootstrap-servers localhost:9092 --follow --out preserved
+      streams-assignor audit --records preserved --out audit
+      streams-assignor audit --segments segments --conform --master "local[4]" --out audit
+      streams-assignor audit --segments segments --group "billing-*" --since 2026-11-22T14:00 --out audit
+      streams-assignor audit --segments segments --no-commits --json --out audit
+    """  # noqa: D301 - click reads the backspace character
+    from spark_sim.audit.partition_audit import AuditFilter
+    from spark_sim.audit.storage import is_uri
+
+    is_live = _is_given(context, "command_config") or _is_given(context, "bootstrap_servers")
+    files = [each for each in (segments, dump, records) if each is not None]
+    if len(files) + is_live > 1 or not (files or is_live or bootstrap_servers or command_config):
+        raise WrongUsage(
+            "give one source: --segments DIR, --dump FILE, --records DIR or --bootstrap-servers HOST:PORT,..."
+        )
+    if follow:
+        if files:
+            raise WrongUsage("--follow reads brokers: give --bootstrap-servers HOST:PORT,...")
+        if conform:
+            raise WrongUsage("--conform does not go with --follow: audit --records compares what is preserved")
+        if is_uri(out):
+            raise WrongUsage(f"--follow writes to a folder of this machine, got --out {out}")
+        if master.startswith("sc://"):
+            expected = f"expected a Spark master such as spark://HOST:7077, got --master {master}"
+            raise WrongUsage(f"{expected}: --follow does not run over Spark Connect")
+        step("")
+        topic = _offsets_topic(context, bootstrap_servers, command_config)
+        local = f"local[{processes or os.cpu_count() or 1}]"
+        _follow(topic, command_config, Path(out), interval, local if master == _PROCESSES else master)
+        return
+    if since is not None and until is not None and since > until:
+        raise WrongUsage("--since is later than --until")
+    kept = AuditFilter(
+        groups=groups,
+        since=since,
+        until=until,
+        reads_commits=commits,
+        max_batch_bytes=max_batch_bytes,
+        finds_bounces=conform,
+    )
+    step("looking at the source")
+    with one_line_errors():
+        source = _file_source(segments, dump, records) or _live_source(context, bootstrap_servers, command_config)
+        found = _run(source, out, kept, processes or os.cpu_count() or 1, master)
+    step("writing what was found")
+    if output == "text":
+        show(found, out)
+    elif output == "json":
+        found.write_json(sys.stdout.write)
+        click.echo()
+    else:
+        text = io.StringIO()
+        found.write_json(text.write)
+        click.echo(document(json.loads(text.getvalue()), output))
+    exit_unless(found.is_complete)
+    compared = found.conformance
+    exit_unless(compared is None or not compared["differ"])
+    exit_unless(not check or not found.groups.total("problems"))
+
+
+def _is_given(context: click.Context, name: str) -> bool:
+    """Whether an option is in the command line, and not only in the environment."""
+    return context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+
+def _file_source(segments: str | None, dump: Path | None, records: Path | None) -> Source | None:
+    from spark_sim.audit.sources import dump_source, preserved_source, segments_source
+
+    if records is not None:
+        return preserved_source(records)
+    if segments is not None:
+        return segments_source(segments)
+    return None if dump is None else dump_source(dump)
+
+
+def _live_source(context: click.Context, servers: str | None, command_config: Path | None) -> Source:
+    from spark_sim.audit.sources import live_source
+
+    return live_source(_offsets_topic(context, servers, command_config))
+
+
+def _offsets_topic(context: click.Context, servers: str | None, command_config: Path | None) -> OffsetsTopic:
+    try:
+        from assignor.groups.describe.confluent.offsets_topic import OffsetsTopic
+    except ImportError as error:
+        raise CommandFailed(str(error)) from None
+    return OffsetsTopic.of(*cluster_settings(context, servers, command_config))
+
+
+def _follow(topic: OffsetsTopic, command_config: Path | None, out: Path, seconds: float, master: str) -> None:
+    with one_line_errors():
+        from spark_sim.audit.follow import follow, open_preserved, report_lag
+        from spark_sim.audit.sources.live import live_ranges
+        from spark_sim.sweep.spark.session import spark_session
+
+        options = {"bootstrap.servers": topic.bootstrap_servers}
+        options |= {} if command_config is None else {"command.config": str(command_config.absolute())}
+        with ExitStack() as stack:
+            stack.enter_context(open_preserved(out))
+            live_ranges(topic)  # before Spark starts: what is wrong with the brokers is one line
+            session = stack.enter_context(spark_session(master, _say))
+            stopped = stack.enter_context(_set_by_interrupt())
+            with closing(follow(session, topic, options, out, seconds, stopped)) as lags:
+                report_lag(lags, _say, _LAG_SECONDS)
+            _say(f"stopped; the same command resumes, and audit --records {out} reads what is preserved")
+
+
+@contextmanager
+def _set_by_interrupt() -> Iterator[Event]:
+    """Yield an event that Ctrl-C sets; another Ctrl-C interrupts as always.
+
+    KeyboardInterrupt within a call of Spark would leave the connection to its JVM without an answer.
+    """
+    stopped, before = Event(), signal.getsignal(signal.SIGINT)
+
+    def stop(*_: object) -> None:
+        stopped.set()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    signal.signal(signal.SIGINT, stop)
+    try:
+        yield stopped
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _say(line: str) -> None:
+    click.echo(sanitize(hide_credentials(line)), err=True)
+
+
+def _run(source: Source, out: str, kept: Any, processes: int, master: str) -> Audit:
+    from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    from assignor.formats.console import SafeConsole
+    from spark_sim.audit.job import results_folder, run_audit
+
+    console = SafeConsole(stderr=True)
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), MofNCompleteColumn(), TimeElapsedColumn())
+    with results_folder(out) as folder, Progress(*columns, console=console, transient=True) as progress:
+        total = len(source.partitions)
+        task = progress.add_task("partitions", total=total)
+
+        def on_step(text: str) -> None:
+            progress.update(task, description=text)
+            step("" if console.is_terminal else text)
+
+        def on_partition(done: int, _all: int) -> None:
+            progress.update(task, completed=done)
+            step("" if console.is_terminal else f"{done} of {total} partitions")
+
+        on_partition(0, total)
+        return run_audit(
+            source,
+            folder,
+            kept,
+            processes=processes,
+            on_partition=on_partition,
+            on_step=on_step,
+            compare=None if master == _PROCESSES else lambda bounces: _compare_on_spark(bounces, master),
+        )
+
+
+def _compare_on_spark(bounces: Sequence[Bounce], master: str) -> Sequence[dict[str, Any]]:
+    from spark_sim.audit.conformance import compare_on_spark
+    from spark_sim.sweep.spark.session import spark_session
+
+    with spark_session(master, _say) as session:
+        return compare_on_spark(session, bounces)

@@ -1,0 +1,49 @@
+"""How a command ends: what can go wrong as one line, and the exit status that says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+from upgrade.errors import UpgradeError
+
+
+class WrongUsage(click.ClickException):
+    """One line, and the exit status of wrong usage."""
+
+    exit_code = 2
+
+
+class CommandFailed(click.ClickException):
+    """One line, and the exit status of something that did not work."""
+
+    exit_code = 1
+
+
+def exit_unless(good: bool) -> None:
+    """End with status 1 if something is not as it should be."""
+    if not good:
+        raise click.exceptions.Exit(1)
+
+
+@contextmanager
+def one_line_errors() -> Iterator[None]:
+    """Turn what can go wrong outside the runs into one line and an exit status."""
+    from spark_sim.audit.sources import SourceError
+    from spark_sim.audit.storage import StorageError
+    from spark_sim.sweep.spark.java import JavaNotFound
+    from spark_sim.sweep.spark.session import SparkNotStarted
+    from spark_sim.sweep.tables.publishing import ResultFolderError
+
+    try:
+        yield
+    except (ResultFolderError, SourceError, StorageError, UpgradeError) as error:
+        raise WrongUsage(str(error)) from error
+    except (JavaNotFound, SparkNotStarted) as error:
+        raise CommandFailed(f"{error} (or do without Spark: --master processes)") from error
+    except ModuleNotFoundError as error:
+        raise CommandFailed(f"{error.name} is not installed: pip install 'streams-assignor[spark]'") from error
+    except OSError as error:
+        raise CommandFailed(str(error)) from error

@@ -1,0 +1,338 @@
+"""``streams-assignor plan``: the steps from one release to another, for a Streams group or for brokers.
+
+Only the options about a group's size load the simulator.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import click
+from attrs import evolve
+from click.core import ParameterSource
+
+from assignor.cli._plan_hazards import compare_topology_files, static_verdict_lines, topologies_option
+from assignor.cli._plan_markdown import runbook
+from assignor.cli.params import ASSUME, Seconds, complete_release, document
+from assignor.cli.planning.impact import estimate_impact, impact_lines
+from assignor.cli.planning.streams_protocol import ProtocolOptions, ProtocolPlan, plan_protocol, protocol_options
+from assignor.cli.planning.text import DO_NOT_ROLL, View, broker_plan_lines, group_plan_lines
+from spark_sim.advice.patch_levels import advise_between, is_same_release
+from upgrade import Plan, Release, UpgradeError
+from upgrade.cluster.brokers.planner import advise_brokers, advise_persistent_metadata
+from upgrade.cluster.brokers.protocol_versions import BrokerRelease, MetadataMode, broker_release, version_named
+from upgrade.cluster.brokers.steps import BrokerAdvice
+from upgrade.hazards import TopologyChange
+from upgrade.input_values import InvalidInput, read_text
+from upgrade.releases import ResolvedRelease, resolve_release
+from upgrade.verdict import (
+    UNKNOWN_TOPOLOGY,
+    TopologyFacts,
+    TopologyFeature,
+    Verdict,
+    facts_of_topology,
+    features_named,
+)
+
+_MAX_COLUMNS: Final = 120
+"""A longer line is hard to read, however wide the terminal is."""
+GROUP_OPTIONS: Final = ("members", "tasks", "standbys", "static", "state", "session_timeout", "explored")
+
+
+@click.command()
+@click.argument("from_release", metavar="FROM", shell_complete=complete_release)
+@click.argument("to_release", metavar="TO", shell_complete=complete_release)
+@click.option("--offline", is_flag=True, help="The plan that stops all members, then starts them; it always exists.")
+@click.option(
+    "--explored",
+    is_flag=True,
+    help="Check the plan against every schedule, and simulate it in a group of your size (implied by the next five).",
+)
+@click.option("--members", type=click.IntRange(1, 1_000), default=3, show_default=True, help="Members of your group.")
+@click.option("--tasks", type=click.IntRange(1, 10_000), default=6, show_default=True, help="Its tasks.")
+@click.option("--standbys", type=click.IntRange(0, 100), default=0, show_default=True, help="num.standby.replicas.")
+@click.option("--static", is_flag=True, help="Static membership: its members have a group.instance.id.")
+@click.option(
+    "--state",
+    type=click.Choice(["persistent", "ephemeral"]),
+    default="persistent",
+    show_default=True,
+    help="Whether a process finds its state stores, and from 2.6.2, 2.7.1 and 2.8.0 on its process id, when it starts "
+    "again. Ephemeral: stores in memory, or disks that do not outlive the process.",
+)
+@click.option(
+    "--session-timeout",
+    type=Seconds(0, 86_400, min_open=True),
+    default=45,
+    show_default=True,
+    metavar="SECONDS",
+    help="session.timeout.ms, in seconds.",
+)
+@topologies_option
+@click.option("--brokers", is_flag=True, help="Plan for the brokers of a cluster instead of a Streams group.")
+@click.option(
+    "--zookeeper", "mode", flag_value=MetadataMode.ZOOKEEPER.value, help="The brokers run with ZooKeeper now."
+)
+@click.option("--kraft", "mode", flag_value=MetadataMode.KRAFT.value, help="The brokers run in KRaft mode now.")
+@click.option(
+    "--level",
+    metavar="VERSION",
+    help="Current inter.broker.protocol.version or metadata.version (2.8, 3.7-IV4).  [default: FROM's newest]",
+)
+@click.option(
+    "--persistent",
+    is_flag=True,
+    help="With --brokers: the path of the draft persistent.metadata.version, which no release of Kafka has.",
+)
+@click.option(
+    "--without",
+    metavar="FEATURES",
+    help=f"What the application does not have, with commas: {', '.join(each.value for each in TopologyFeature)}.",
+)
+@click.option(
+    "--topology",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="The text of Topology#describe(), which shows all of these but second-thread.",
+)
+@protocol_options
+@ASSUME
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["text", "json", "yaml", "markdown"]),
+    default="text",
+    show_default=True,
+    help="Form of the output; markdown is a runbook with check boxes.",
+)
+@click.option("--json", "output", flag_value="json", help="The same as -o json.")
+@click.option("-v", "--verbose", is_flag=True, help="Show all: remedies, sources, and each way back in full.")
+def plan(
+    from_release: str,
+    to_release: str,
+    offline: bool,
+    brokers: bool,
+    mode: str | None,
+    level: str | None,
+    persistent: bool,
+    without: str | None,
+    topology: Path | None,
+    assume: str | None,
+    topologies: tuple[Path, Path] | None,
+    output: str,
+    verbose: bool,
+    **further: Any,
+) -> None:
+    """Print the ordered steps of the safe upgrade FROM one release TO another.
+
+    A release is a number (1.1.1), a line (1.1, its newest release), a vendor's name (cp-7.6, 3.6.0.redhat-00003),
+    streams-assignor or simulated-4. If a name leaves the patch level open (7.6.1-ccs, 3.7.x), the worst release of the
+    line counts.
+
+    The first line has the verdict. It is about the metadata of the group; the number of hazards beyond it stands beside
+    it. "safe-if" names what the application must not have; --without or --topology answers it. Exit status 1 if the
+    topology makes the plan unsafe. Each fact has one line, which a terminal cuts; -v shows all.
+
+    With --explored, or any option about your group, the documented plan is checked against every schedule of a group of
+    up to five members. It is also simulated in the whole group: how often it rebalances, and how long a task has no
+    owner. Exit status 1 if a property is violated; a safe plan is named if there is one. Of more than 20 members or 200
+    tasks a sample is simulated: 20 members, and as many tasks per member.
+
+    With --to-protocol the plan leads from the classic to the streams protocol (KIP-1071), or back. Exit status 1 if
+    something blocks it. With --group it looks at the live group and its brokers first.
+
+    With --brokers, a release is one of Kafka's, 0.8.2 or later, and TO may be older than FROM. Exit status 1 if no plan
+    exists.
+
+    \b
+    Examples:
+      streams-assignor plan 1.1 2.0
+      streams-assignor plan 1.1 2.0 --offline
+      streams-assignor plan 2.0.1 simulated-4 --json
+      streams-assignor plan 2.8 4.3 -o markdown > runbook.md
+      streams-assignor plan 2.3 4.3 --members 12 --tasks 48 --standbys 1 --session-timeout 45
+      streams-assignor plan 3.9 4.3 --topologies old.txt new.txt
+      streams-assignor plan 2.8 3.9 --without foreign-key-joins,repartitioned-tables
+      streams-assignor plan 2.8 3.9 --topology topology.txt
+      streams-assignor plan 4.2 4.3 --to-protocol streams --config streams.properties --broker-release 4.3
+      streams-assignor plan 4.3 4.3 --to-protocol classic --group billing --bootstrap-servers localhost:9092
+      streams-assignor plan --brokers 2.8 4.3
+      streams-assignor plan --brokers 3.9 4.3 --kraft
+      streams-assignor plan --brokers 4.3 4.2 --level 4.2
+      streams-assignor plan --brokers 2.7 2.8 --persistent
+    """  # noqa: D301 - click reads the backspace character
+    of_a_group = {name: further.pop(name) for name in GROUP_OPTIONS}
+    protocol = ProtocolOptions(**further)
+    context = click.get_current_context()
+    about_group = any(context.get_parameter_source(name) is ParameterSource.COMMANDLINE for name in GROUP_OPTIONS)
+    if brokers and about_group:
+        raise click.UsageError("--brokers excludes --explored, --members and the other options about a group")
+    if brokers and offline:
+        raise click.UsageError("--offline is for a Streams group; brokers are restarted one by one")
+    if brokers and topologies:
+        raise click.UsageError("--topologies is for a Streams group; brokers have none")
+    if not brokers and (mode or level or persistent):
+        raise click.UsageError("--zookeeper, --kraft, --level and --persistent need --brokers")
+    if persistent and (mode or level):
+        raise click.UsageError("--persistent excludes --zookeeper, --kraft and --level: the draft has its own path")
+    if brokers and (without or topology):
+        raise click.UsageError("--without and --topology are for a Streams group")
+    if not protocol.to_protocol:
+        protocol.require_protocol()
+    elif brokers or about_group or topologies:
+        raise click.UsageError("--to-protocol excludes --brokers, --topologies and the options about a group's size")
+    try:
+        if brokers:
+            advice = (
+                advise_persistent_metadata(*_broker_releases(from_release, to_release, assume))
+                if persistent
+                else _advise_brokers(*_broker_releases(from_release, to_release, assume), mode, level)
+            )
+            _print_broker_plan(advice, output=output, verbose=verbose)
+        else:
+            ends = resolve_release(from_release, assume), resolve_release(to_release, assume)
+            if protocol.to_protocol:
+                found = plan_protocol(*ends, protocol, without=without, topology=topology, offline=offline)
+                _print_protocol_plan(found, output=output, verbose=verbose)
+                return
+            change = compare_topology_files(*topologies) if topologies else None
+            facts = _topology_facts(without, topology)
+            group = of_a_group if about_group else None
+            _print_group_plan(*ends, group, change, facts, offline=offline, output=output, verbose=verbose)
+    except UpgradeError as error:
+        raise click.UsageError(str(error)) from error
+
+
+def _print_broker_plan(advice: BrokerAdvice, *, output: str, verbose: bool) -> None:
+    if output == "text":
+        view = _view(verbose=verbose)
+        click.echo(view.show(broker_plan_lines(advice, view)))
+    else:
+        click.echo(_rendered(advice.as_json(), output))
+    if not advice.is_possible:
+        sys.exit(1)
+
+
+def _print_protocol_plan(found: ProtocolPlan, *, output: str, verbose: bool) -> None:
+    if output == "text":
+        view = _view(verbose=verbose)
+        click.echo(view.show(found.lines(view)))
+    else:
+        click.echo(_rendered(found.as_json(), output))
+    if found.verdict is Verdict.UNSAFE:
+        sys.exit(1)
+
+
+def _topology_facts(without: str | None, topology: Path | None) -> TopologyFacts:
+    """Return what the options say of the application: ``without`` adds to what a topology does not show."""
+    absent = features_named(without) if without is not None else frozenset()
+    if topology is None:
+        return evolve(UNKNOWN_TOPOLOGY, absent=absent)
+    try:
+        text = read_text(topology)
+    except (OSError, InvalidInput) as error:
+        raise click.UsageError(f"cannot read {topology}: {error}") from error
+    try:
+        found = facts_of_topology(text, str(topology))
+    except UpgradeError as error:
+        raise click.UsageError(str(error)) from error
+    if shown := sorted(each.value for each in absent & (found.absent | found.present)):
+        raise click.UsageError(f"--topology shows whether there are {', '.join(shown)}: leave this out of --without")
+    return evolve(found, absent=found.absent | absent)
+
+
+def _print_group_plan(
+    origin: ResolvedRelease,
+    target: ResolvedRelease,
+    group: Mapping[str, Any] | None,
+    change: TopologyChange | None,
+    facts: TopologyFacts,
+    *,
+    offline: bool,
+    output: str,
+    verbose: bool,
+) -> None:
+    """Print the plan, and what a group of this size sees of it; `group` is None if its size is not given."""
+    if is_same_release(origin, target):
+        notes = list(dict.fromkeys((*origin.reading, *target.reading)))
+        _print_same_release(origin.release, notes, change, offline=offline, output=output)
+        return
+    advice = advise_between(origin, target, offline=offline, facts=facts)
+    notes = list(advice.notes)
+    checked = advice.checked.with_topologies() if change else advice.checked
+    is_rolled_apart = change is not None and not change.is_compatible and advice.plan is not Plan.OFFLINE
+    if is_rolled_apart:
+        notes = [DO_NOT_ROLL, *notes]
+        advice = evolve(
+            advice, guidance=evolve(advice.guidance, verdict=Verdict.UNSAFE, features=(), if_met=(), hops_features=())
+        )
+    impact = estimate_impact(advice.guidance.hops, **group) if group else None
+    if impact and not impact.safe:  # the simulation of this very group decides, and the verdict is on the first line
+        advice = evolve(
+            advice, guidance=evolve(advice.guidance, verdict=Verdict(impact.verdict), features=(), if_met=())
+        )
+    if output != "text":
+        further: dict[str, Any] = {"notes": notes, **checked.as_json()}
+        further |= {"topologies": change.as_json()} if change else {}
+        further |= {"group": impact.as_json()} if impact else {}
+        click.echo(_rendered(advice.as_json() | further, output))
+    else:
+        is_static = group is not None and group["static"] and not offline
+        hops = advice.guidance.hops
+        parts = (
+            static_verdict_lines(hops[0].origin, hops[-1].target) if is_static else (),
+            change.lines() if change else (),
+            impact_lines(impact) if impact else (),
+        )
+        view = _view(verbose=verbose)
+        click.echo(view.show(group_plan_lines(advice, view, checked, parts, do_not_roll=is_rolled_apart)))
+    if advice.guidance.verdict not in {Verdict.SAFE, Verdict.SAFE_IF}:
+        sys.exit(1)
+
+
+def _view(*, verbose: bool) -> View:
+    """Return how to show a plan: a terminal gets lines that fit."""
+    is_terminal = sys.stdout and sys.stdout.isatty()  # None: the shell has closed it
+    size = shutil.get_terminal_size()
+    return View(verbose, min(size.columns, _MAX_COLUMNS), size.lines) if is_terminal else View(verbose)
+
+
+def _rendered(plain: Mapping[str, Any], output: str) -> str:
+    """Return the plain values of a plan as JSON, YAML or as a runbook."""
+    return runbook(plain) if output == "markdown" else document(plain, output, indent=2)
+
+
+def _print_same_release(
+    release: Release, notes: list[str], change: TopologyChange | None, *, offline: bool, output: str
+) -> None:
+    """Print the plan from a release to itself: nothing, unless another topology must not be rolled."""
+    do_not_roll = change is not None and not change.is_compatible and not offline
+    verdict = Verdict.UNSAFE if do_not_roll else Verdict.SAFE
+    text = DO_NOT_ROLL if do_not_roll else "already there"
+    if output == "text":
+        first = f"{release} to {release}: {verdict.value}: {text}{'' if do_not_roll else ', nothing to do'}"
+        noted = (f"note: {note}" for note in notes)
+        click.echo(_view(verbose=False).show([first, *noted, *(["", *change.lines()] if change else [])]))
+    else:
+        plain: dict[str, Any] = {"from": release.name, "to": release.name, "verdict": verdict.value, "conditions": []}
+        nothing = {"plan": None, "upgrade_from": None, "steps": [], "warnings": [], "notes": [text, *notes]}
+        click.echo(_rendered(plain | nothing | ({"topologies": change.as_json()} if change else {}), output))
+    if do_not_roll:
+        sys.exit(1)
+
+
+def _broker_releases(origin: str, target: str, assume: str | None) -> tuple[BrokerRelease, BrokerRelease]:
+    return broker_release(origin, assume), broker_release(target, assume)
+
+
+def _advise_brokers(origin: BrokerRelease, target: BrokerRelease, mode: str | None, level: str | None) -> BrokerAdvice:
+    return advise_brokers(
+        origin,
+        target,
+        MetadataMode(mode) if mode else None,
+        version_named(level) if level else None,
+    )

@@ -1,0 +1,96 @@
+"""``plan -o markdown``: a plan as a runbook with check boxes, from the plain values of ``plan --json``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from assignor.cli.planning.text import rest_text
+
+_STEP_FACTS: Final = {"why": "why", "if_skipped": "if skipped", "source": "source"}
+
+
+def runbook(plain: Mapping[str, Any]) -> str:
+    r"""Return the runbook of a plan; ``plain`` is what ``plan --json`` prints, for a group or for brokers.
+
+    >>> step = {"do": "bounce it", "why": "it is old", "if_skipped": "it stays old"}
+    >>> runbook({"from": "2.8.2", "to": "3.0.2", "verdict": "safe", "steps": [step]}).splitlines()[4]
+    '- [ ] **1.** bounce it'
+    """
+    return "\n".join(_lines(plain)).rstrip()
+
+
+def _lines(plain: Mapping[str, Any]) -> Iterator[str]:
+    yield f"# Upgrade from {plain['from']} to {plain['to']}{_protocols(plain)}"
+    yield ""
+    if "verdict" in plain:
+        rest = rest_text(plain.get("beyond_metadata", {})) if plain["verdict"] in {"safe", "safe-if"} else ""
+        known = " for the metadata" if rest and plain["verdict"] == "safe" else ""
+        yield f"Verdict: **{plain['verdict']}**{known}{_conditions(plain)}{rest and f'; {rest}'}"
+        yield ""
+    yield from _before(plain)
+    for number, step in enumerate(plain["steps"], 1):
+        yield f"- [ ] **{number}.** {step['do']}"
+        yield from (f"  - run: `{command}`" for command in step.get("commands", ()))
+        yield from (f"  - {label}: {step[key]}" for key, label in _STEP_FACTS.items() if step.get(key))
+        if back := step.get("way_back"):
+            yield f"  - way back: {back['verdict']}: {back['how']}"
+    yield from _section("What survives", map(_survival, plain.get("survives", ())))
+    yield from _section("Hazards beyond the metadata", map(_hazard, plain.get("hazards", ())))
+    notes = [each for key in ("patch_levels", "notes", "warnings") for each in plain.get(key, ())]
+    yield from _section("Notes", (f"- {each}" for each in notes))
+    yield from _section("Checked", (f"- {each}" for each in plain.get("checked", ())))
+    yield from _section("Not checked", (f"- [ ] {each}" for each in plain.get("not_checked", ())))
+
+
+def _protocols(plain: Mapping[str, Any]) -> str:
+    """Name the protocols of a plan that changes them."""
+    return f", {plain['from_protocol']} to {plain['to_protocol']} protocol" if "to_protocol" in plain else ""
+
+
+def _before(plain: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what must hold before a change of the protocol, and what was seen of the live group."""
+    required = plain.get("requirements", ())
+    yield from _list(
+        "What must hold", (f"- [{'x' if each['status'] == 'met' else ' '}] {_need(each)}" for each in required)
+    )
+    yield from _list("The live group", (f"- {each['level']}: {each['text']}" for each in plain.get("preflight", ())))
+
+
+def _need(requirement: Mapping[str, Any]) -> str:
+    if requirement["status"] == "met":
+        return f"- [x] {requirement['condition']}"
+    otherwise = f"else {requirement['symptom']}"
+    return (
+        f"- [ ] {requirement['status']}: {requirement['condition']}; {otherwise}\n  - remedy: {requirement['remedy']}"
+    )
+
+
+def _survival(row: Mapping[str, Any]) -> str:
+    return f"- {row['what']}: {'yes' if row['survives'] else 'no'}: {row['how']} ({row['evidence']})"
+
+
+def _list(title: str, lines: Iterable[str]) -> Iterator[str]:
+    """Yield a titled list before the steps, or nothing if it is empty."""
+    if found := list(lines):
+        yield from (f"{title}:", "", *found, "")
+
+
+def _conditions(plain: Mapping[str, Any]) -> str:
+    """Name the conditions, and the way that is enough if they are met: the steps are for any topology then."""
+    found = " and ".join(plain.get("conditions", ()))
+    enough = plain.get("if_met")
+    return (f", {enough['plan'].replace('_', ' ')} if {found}" if enough else f", {found}") if found else ""
+
+
+def _hazard(hazard: Mapping[str, Any]) -> str:
+    return (
+        f"- [ ] {hazard['applies_to']}: {hazard['symptom']}\n  - severity: {hazard['severity']}\n"
+        f"  - remedy: {hazard['remedy']}\n  - source: {hazard['source']}; {hazard['evidence']}"
+    )
+
+
+def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
+    """Yield a section, or nothing if it has no lines."""
+    if found := list(lines):
+        yield from ("", f"## {title}", "", *found)

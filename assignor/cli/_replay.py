@@ -1,0 +1,176 @@
+"""``streams-assignor replay``: one scenario again, explained step by step."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from assignor.cli._exit_status import exit_unless, one_line_errors
+from assignor.cli.params import ASSUME, document, output_options
+from assignor.formats.progress import step
+from upgrade.errors import UpgradeError
+from upgrade.hazards import assumptions_of
+from upgrade.releases import resolve_release
+
+if TYPE_CHECKING:
+    from spark_sim.sweep.traces import Trace
+
+SAFE: Final = "safe"
+_RELEASE: Final = re.compile(r"(?:(?<=[@>])|(?<=\bgroup ))[^\s,|]+")
+REMARKS: Final = frozenset({"remark"})
+"""The kinds of events that only ``--verbose`` prints."""
+GROUP_EVENT_STYLES: Final = {
+    "leads": "cyan",
+    "stopped": "dim",
+    "crashed": "red",
+    "expired": "dim",
+    "dropped": "yellow",
+    "revoked": "yellow",
+    "follows": "yellow",
+    "rejoins": "yellow",
+    "died": "bold red",
+    "ended": "yellow",
+    "late": "red",
+    "lost": "red",
+    "unheard": "yellow",
+    "asked": "yellow",
+    "looks": "dim",
+    "remark": "yellow",
+    "violation": "bold white on red",
+}
+BROKER_EVENT_STYLES: Final = {
+    "elected": "cyan",
+    "stopped": "dim",
+    "crashed": "red",
+    "refused": "yellow",
+    "skipped": "yellow",
+    "finalized": "bold cyan",
+    "learned": "cyan",
+    "exited": "bold red",
+    "violation": "bold white on red",
+}
+STREAMS_GROUP_EVENT_STYLES: Final = {
+    "epoch": "cyan",
+    "target": "dim",
+    "expired": "yellow",
+    "died": "bold red",
+    "remark": "yellow",
+    "violation": "bold white on red",
+}
+
+
+@click.command
+@click.argument("scenario")
+@click.option("--summary", is_flag=True, help="Print the verdict alone, with its reason.")
+@click.option("-v", "--verbose", is_flag=True, help="Also print remarks: what is wasteful or slow, not unsafe.")
+@ASSUME
+@output_options("the whole run as one object")
+def replay(scenario: str, summary: bool, verbose: bool, assume: str | None, output: str) -> None:
+    """Run one SCENARIO again and explain it step by step. The verdict is the first and the last line.
+
+    A scenario is one line: members in joining order, then steps. Exit status 1 if a property is violated, 0 if none.
+    If it says "level" before the first bar, it is about the nodes of a cluster, and if it says "group", about a streams
+    group (KIP-1071): the last steps and examples here.
+
+    \b
+    Steps:
+      bounce [fast|leave] M>R ...   stop each member and start it as release R, one after the other
+      stop [leave] M ...            stop members; they leave the group or their sessions time out
+      start M[>R] ...               start members together
+      crash [mid|late] M ...        at once, or between JoinGroup and SyncGroup of the next rebalance (mid)
+                                    or of the one after it (late)
+      elect oldest|newest|M         who takes over when the leader has gone
+      lose T, find T, shutdown M    a source topic goes or comes back; M asks that all end (KIP-663)
+      with threads=2 standbys=1 topology=join partitions=4 static ephemeral lag
+                                    before the steps: what the group is like
+      hold, settle                  in between nothing happens by itself, only single moves:
+      join|lead|take|expire|late M  JoinGroup, the leader's answer, its arrival, an end of a session, too late to join
+
+    \b
+    Steps of a cluster (N is a node, R a release of Kafka, L a level such as 4.3-IV0 or group.version=1):
+      bounce N>R ..., stop N ..., start N[>R] ..., crash N ..., elect N, snapshot
+      register N@R ..., unregister N ...   a further broker comes, is forgotten
+      finalise L ..., downgrade [unsafe] L ...
+      race N@R finalise L ..., race finalise L ... N@R
+      stale N ..., fresh N ...      nodes that hear of no changes, and of all again
+      ask N, restart M ...          the leader of the group that watches asks a broker; members A, B, C restart
+
+    \b
+    Steps of a streams group (M is a member, as A, or A.1 of a process with several; I is a member id, as A#1):
+      start M, stop M, restart M, update M   update restarts it with the next topology epoch
+      heartbeat M, callback M, settle        single moves of the protocol, or all that happen by themselves
+      expire I, crash M, stall M, silence M, linger M, failover
+      lose-request M, lose-response M, slow-response M, receive M, delay M, arrive I
+      retire                                 a member of the classic protocol leaves (classic=N before the steps)
+
+    \b
+    Examples:
+      streams-assignor replay "A@2.0 B@2.0 C@2.0 | bounce A>simulated-4 B>simulated-4 C>simulated-4"
+      streams-assignor replay "A@1.1 B@1.1 | bounce A>2.0,upgrade.from=1.1 B>2.0,upgrade.from=1.1 | bounce A>2.0 B>2.0"
+      streams-assignor replay "1@3.9 2@3.9 level 3.9 | bounce 1>4.3 2>4.3 | race finalise 4.3 3@3.9"
+      streams-assignor replay "A@4.3.1 B@4.3.1 group 4.3.1 tasks=4 standbys=1 | start A | settle | start B | settle"
+    """  # noqa: D301  # \b is the character by which click leaves lines alone
+    step("running the scenario")
+    with one_line_errors():
+        result, styles = _trace(_assuming(scenario, assume))
+    if output != "text":
+        click.echo(document(result.as_json(), output, ensure_ascii=False))
+    else:
+        from assignor.formats.console import SafeConsole
+        from spark_sim.sweep.report.console import print_judgement, print_trace
+        from spark_sim.sweep.report.judgement import Judgement
+
+        console = SafeConsole(highlight=False)
+        judgement = Judgement(result.verdict == SAFE, f"{result.verdict}: {result.summary}")
+        print_judgement(console, judgement)
+        if not summary:
+            console.print()
+            print_trace(console, result.steps, styles, frozenset() if verbose else REMARKS)
+            print_judgement(console, judgement)
+    exit_unless(result.verdict == SAFE)
+
+
+def _assuming(scenario: str, assume: str | None) -> str:
+    """Return a scenario whose releases contain what they are assumed to behave like, if the table lacks them.
+
+    A note on stderr says how each name was read that is not Kafka's own.
+
+    >>> _assuming("A@4.9 B@2.0 | bounce A>4.9,upgrade.from=2.4", "4.3")
+    'A@4.9.0~4.3.1 B@2.0 | bounce A>4.9.0~4.3.1,upgrade.from=2.4'
+    """
+    spellings = {}
+    for name in sorted({match[0] for match in _RELEASE.finditer(scenario)}):
+        try:
+            found = resolve_release(name, assume)
+        except UpgradeError:  # a broker's release before 0.10, or an error that names its place in the scenario
+            continue
+        spellings[name] = found.release.spelling if found.notes else name
+        for note in found.notes if found.is_open else assumptions_of(found.release) or found.notes:
+            click.echo(f"note: {note}", err=True)
+    return _RELEASE.sub(lambda match: spellings.get(match[0], match[0]), scenario)
+
+
+def _trace(scenario: str) -> tuple[Trace[Any], Mapping[str, str]]:
+    """Run a scenario of a group, a streams group or a cluster; return its trace and the styles of its events."""
+    from spark_sim.brokers.parser import is_broker_scenario, parse_scenario
+
+    if is_broker_scenario(scenario):
+        from spark_sim.sweep.traces import trace_broker_scenario
+
+        return trace_broker_scenario(parse_scenario(scenario)), BROKER_EVENT_STYLES
+    from spark_sim.streams_groups.parser import is_group_scenario
+    from spark_sim.streams_groups.parser import parse_scenario as parse_group_scenario
+
+    if is_group_scenario(scenario):
+        from spark_sim.sweep.traces import trace_group_scenario
+
+        return trace_group_scenario(parse_group_scenario(scenario)), STREAMS_GROUP_EVENT_STYLES
+    from spark_sim.model.scenario import Scenario
+    from spark_sim.regressions.mutants import mutants_registered
+    from spark_sim.sweep.traces import trace
+
+    with mutants_registered():  # Kafka's known bugs have examples with releases that never existed
+        return trace(Scenario.parse(scenario)), GROUP_EVENT_STYLES

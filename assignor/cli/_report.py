@@ -1,0 +1,143 @@
+"""``streams-assignor report``: shows a finished sweep again."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from assignor.cli._exit_status import CommandFailed, WrongUsage, one_line_errors
+from assignor.cli._spark_options import REMOTE, SETTINGS, STORAGE_FORMAT
+from assignor.formats.progress import step
+from upgrade.redaction import hide_credentials
+
+if TYPE_CHECKING:
+    from assignor.formats.console import SafeConsole
+    from spark_sim.sweep.suites import FinishedSweep
+
+
+@click.command
+@click.argument("source", metavar="DIR|URI")
+@click.option(
+    "--html", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Instead of DIR/report.html."
+)
+@click.option(
+    "--exports",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Also write the files of the sweep (matrix.json, guide.json, ...) into this folder.",
+)
+@click.option("--master", metavar="MASTER", help="Read with Spark on this master. Default for a URI: local[*].")
+@REMOTE
+@STORAGE_FORMAT
+@SETTINGS
+def report(source: str, html: Path | None, exports: Path | None, **how: Any) -> None:
+    """Show a finished sweep: the matrix here, and a page for the browser with the trace of an example of each cell.
+
+    A folder with Parquet is read without Spark.
+
+    \b
+    Examples:
+      streams-assignor report sweep-results --html upgrades.html
+      streams-assignor report s3a://bucket/sweep --exports sweep-results
+    """  # noqa: D301  # \b is the character by which click leaves lines alone
+    from assignor.formats.console import SafeConsole
+    from spark_sim.sweep.folder import REPORT
+    from spark_sim.sweep.report.renderers import RENDERERS
+    from spark_sim.sweep.sweep import local_folder
+    from spark_sim.sweep.tables.publishing import locked
+
+    console = SafeConsole(highlight=False)
+    step(f"reading {source}")
+    with one_line_errors():
+        folder = local_folder(source)
+        if folder is not None and not folder.is_dir():
+            raise WrongUsage(f"{source} is no folder")
+        own_page = None if folder is None or html or exports else folder / REPORT
+        with locked(folder, "sweep", shared=own_page is None) if folder else nullcontext():
+            sweep = _read(source, folder, console, **how)
+            renderer = RENDERERS[sweep.kind]
+            if html and not renderer.has_page:
+                raise WrongUsage(f"there is no page of a sweep over {sweep.kind}: leave out --html")
+            renderer.show(console, sweep.results)
+            page = html or own_page if renderer.has_page else None
+            step("writing the page and the files")
+            if page:
+                _write_page(sweep, page)
+        if exports:
+            exported = _write_exports(sweep, exports, has_page=renderer.has_page and not html)
+            page = page or exported
+            console.print(f"Files of the sweep: {exports}", soft_wrap=True)
+        if page:
+            console.print(f"Page for the browser: {page}", soft_wrap=True)
+
+
+def _read(
+    source: str,
+    folder: Path | None,
+    console: SafeConsole,
+    *,
+    master: str | None,
+    remote: str | None,
+    storage_format: str,
+    settings: dict[str, str],
+) -> FinishedSweep:
+    from spark_sim.sweep.folder import PARQUET
+    from spark_sim.sweep.suites import read_sweep
+    from spark_sim.sweep.sweep import PROCESSES, read_with_spark
+
+    if master and remote:
+        raise WrongUsage("--remote is a Spark Connect server: leave out --master")
+    engine = remote or master or (PROCESSES if folder is not None and storage_format == PARQUET else "local[*]")
+    if engine == PROCESSES:
+        if folder is None or storage_format != PARQUET or settings:
+            raise WrongUsage(f"without Spark only a folder with Parquet can be read, got {source}")
+        return read_sweep(folder)
+
+    def log(line: str) -> None:
+        console.print(hide_credentials(line), markup=False, soft_wrap=True)
+
+    return read_with_spark(source, master=engine, storage_format=storage_format, settings=settings, log=log)
+
+
+def page_of(sweep: FinishedSweep) -> str:
+    """Return the page for the browser."""
+    from spark_sim.sweep.report.html import render_html
+
+    return render_html(sweep.results, sweep.traces)
+
+
+def _write_exports(sweep: FinishedSweep, folder: Path, *, has_page: bool) -> Path | None:
+    """Replace all files of a sweep in a folder, which may have others; return the page."""
+    from spark_sim.sweep.folder import EXPORTS, REPORT
+    from spark_sim.sweep.suites import exports as files_of
+    from spark_sim.sweep.tables.publishing import open_results
+
+    with open_results(folder, EXPORTS, has_others=True) as opened, opened.replace(EXPORTS.names) as new:
+        for name, text in files_of(sweep).items():
+            (new / name).write_text(text, encoding="utf-8")
+        if has_page:
+            (new / REPORT).write_text(page_of(sweep), encoding="utf-8")
+    return folder / REPORT if has_page else None
+
+
+def _write_page(sweep: FinishedSweep, page: Path) -> None:
+    """Write the page for the browser.
+
+    Raises:
+        WrongUsage: The table of counterexamples has something else.
+        CommandFailed: The file cannot be written; the message names the option for another one.
+    """
+    from spark_sim.model.scenario import ScenarioError
+    from spark_sim.sweep.folder import is_page
+    from spark_sim.sweep.tables.publishing import write_page
+
+    try:
+        write_page(page, page_of(sweep), is_page)
+    except ScenarioError as error:
+        raise WrongUsage(f"the table of counterexamples is damaged: {error}") from error
+    except OSError as error:
+        why = error.strerror or error
+        raise CommandFailed(f"cannot write {page}: {why}; `report DIR --html FILE` writes it elsewhere") from error

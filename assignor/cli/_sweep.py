@@ -1,0 +1,409 @@
+"""``streams-assignor sweep``: which upgrades, how far into them, and where the results go."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+from attrs import evolve
+from click.core import ParameterSource
+
+from assignor.cli._exit_status import CommandFailed, WrongUsage, exit_unless, one_line_errors
+from assignor.cli._spark_options import REMOTE, SETTINGS, STORAGE_FORMAT
+from assignor.cli.params import ASSUME, complete_release, output_options
+from assignor.formats.block_yaml import to_yaml
+from assignor.formats.progress import step
+from upgrade.cluster.brokers.protocol_versions import broker_release
+from upgrade.input_values import InvalidInput, parse_number
+from upgrade.plans import MATRICES, Plan, Upgrade
+from upgrade.redaction import hide_credentials
+from upgrade.releases import resolve_release, with_assumption
+
+if TYPE_CHECKING:
+    from assignor.formats.console import SafeConsole
+    from spark_sim.sweep.suites import FinishedSweep, Suite
+    from spark_sim.sweep.work_units import SweepConfig
+
+GROUP_OPTIONS: Final = frozenset(
+    {
+        *("matrix", "plan", "upgrade_from", "sample", "seed", "runs", "tasks", "standbys"),
+        *("crashes", "rebalance_timeouts", "wait_for_quiescence", "deviations"),
+    }
+)
+"""Options of a sweep over groups, which brokers do not have."""
+
+HISTORY: Final = "history"
+PRESET_NAMES: Final = ("thousand-members", "five-members")
+HOW_TO_RUN: Final = frozenset(
+    {"out", "output", "master", "remote", "storage_format", "settings", "fresh", "part", "yes"}
+)
+REGRESSION_OPTIONS: Final = HOW_TO_RUN | {"matrix"}
+"""Options of ``--matrix history``."""
+
+
+@click.command
+@click.option(
+    "--matrix",
+    type=click.Choice([*MATRICES, HISTORY]),
+    help="All cells and plans of a test matrix: that of KIP-268, or all pairs of Kafka's releases with all plans. Or "
+    "history: Kafka's own bugs, in releases that had them and in releases that did not.",
+)
+@click.option(
+    "--preset",
+    type=click.Choice(PRESET_NAMES),
+    help="Or a sweep of many core hours: 100,000 sampled runs of groups of 1,000 members with 3,000 tasks, or every "
+    "kind of all releases with five members and an operator that does not wait. Its cost is predicted first.",
+)
+@click.option("--yes", is_flag=True, help="Of --preset: start without asking.")
+@click.option(
+    "--slice",
+    "part",
+    metavar="K/N",
+    help="Only the Kth of N slices of the work units, each with its share of every plan: 1/1000 is a thousandth.",
+)
+@click.option(
+    "--from",
+    "origin",
+    metavar="RELEASE",
+    shell_complete=complete_release,
+    help="Or one upgrade: the release that runs now.",
+)
+@click.option(
+    "--to", "target", metavar="RELEASE", shell_complete=complete_release, help="The release after the upgrade."
+)
+@ASSUME
+@click.option("--plan", type=click.Choice([plan.value for plan in Plan]), help="One plan only; without it, all three.")
+@click.option("--upgrade-from", metavar="VERSION", help="upgrade.from of the (first) bounce, right or wrong.")
+@click.option("--members", type=click.IntRange(1, 1_000), default=3, show_default=True, help="Members of the group.")
+@click.option("--tasks", type=click.IntRange(1, 10_000), default=6, show_default=True, help="Tasks of the group.")
+@click.option("--standbys", type=click.IntRange(0, 100), default=0, show_default=True, help="num.standby.replicas.")
+@click.option(
+    "--crashes", type=click.IntRange(0, 3), default=1, show_default=True, help="Most crashes in one schedule."
+)
+@click.option(
+    "--rebalance-timeouts",
+    "--lates",
+    "rebalance_timeouts",
+    type=click.IntRange(0, 3),
+    default=1,
+    show_default=True,
+    help="Most times in one schedule that a member misses the rebalance timeout.",
+)
+@click.option(
+    "--wait/--no-wait",
+    "--patient/--impatient",
+    "wait_for_quiescence",
+    default=None,
+    help="Whether the operator waits until the group has settled before the next restart. Default: only for "
+    "--matrix all and groups of more than three members.",
+)
+@click.option(
+    "--runs",
+    type=click.IntRange(0),
+    help="Schedules of each upgrade that simulated members run with real bytes, which have to agree. Default: 40, "
+    "and 4 for --matrix all.",
+)
+@click.option(
+    "--deviations/--no-deviations",
+    "--variants/--no-variants",
+    "deviations",
+    default=None,
+    help="Also explore operators that deviate from the plan: they stop anywhere, roll back, never remove upgrade.from, "
+    "or forget it at one member. Default: only for --matrix kip-268.",
+)
+@click.option(
+    "--sample", type=click.IntRange(1), help="Sample so many schedules of each upgrade instead of exploring all."
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Of --sample; equal seeds, equal rows.")
+@click.option(
+    "--master",
+    metavar="MASTER",
+    help="Any Spark master, or `processes` to do without Spark and Java. "
+    "Default: local[*]; processes for --brokers and --matrix history.",
+)
+@REMOTE
+@click.option("--brokers", is_flag=True, help="Upgrades of brokers instead (--members are the nodes of the cluster).")
+@click.option(
+    "--faults", type=click.IntRange(0, 3), default=1, show_default=True, help="Of brokers: most faults in one run."
+)
+@click.option(
+    "--out",
+    required=True,
+    metavar="DIR|URI",
+    help="Where the results go: a folder, or with Spark any URI that driver and workers reach (s3a://, hdfs://).",
+)
+@STORAGE_FORMAT
+@SETTINGS
+@click.option("--fresh", is_flag=True, help="First remove the results of an earlier sweep.")
+@output_options("matrix.json (or history.json) at the end instead of the table")
+def sweep(
+    out: str,
+    master: str | None,
+    remote: str | None,
+    storage_format: str,
+    settings: dict[str, str],
+    fresh: bool,
+    output: str,
+    *,
+    preset: str | None,
+    yes: bool,
+    part: str | None,
+    brokers: bool,
+    faults: int,
+    **chosen: Any,
+) -> None:
+    """Simulate every way an upgrade can go, on Spark.
+
+    Up to five members every schedule is explored: all orders of restarts and messages, all leaders, slow and fast
+    restarts, a crash of any member and a missed rebalance timeout at any moment. Then simulated members run some
+    schedules with real bytes, which have to agree. Larger groups are sampled. DIR gets the tables upgrades, kinds,
+    runs, counterexamples and deviations, and matrix.json (a verdict for each pair and plan), guide.json (the cheapest
+    safe plan of each pair) and report.html. If interrupted, rerun the same command to resume.
+
+    With --brokers it is the upgrade of a cluster: every order of the restarts, every place to finalise
+    metadata.version, and faults, as KIP-584, KIP-778 and Kafka 4.x define them. It takes seconds and no Spark; without
+    --from and --to it is every line of Kafka to every later one.
+
+    A preset predicts its cost and asks before it starts, unless there is --yes.
+
+    Exit status 0 if every plan of Kafka's guide is safe and, where version probing belongs to the upgrade, a probe was
+    seen; 1 if not; 2 for wrong usage, and if a
+    preset is not started.
+
+    \b
+    Examples:
+      streams-assignor sweep --matrix kip-268 --out sweep-results
+      streams-assignor sweep --from 1.1 --to 2.0 --plan one_bounce --out one-bounce
+      streams-assignor sweep --matrix all --out every-release
+      streams-assignor sweep --matrix history --out history
+      streams-assignor sweep --from 2.3 --to 3.9 --members 200 --tasks 1000 --standbys 1 --sample 100 --out large
+      streams-assignor sweep --preset thousand-members --slice 1/1000 --out slice
+      streams-assignor sweep --brokers --from 3.9.2 --to 4.3.1 --out brokers
+    """  # noqa: D301  # \b is the character by which click leaves lines alone
+    step("listing the upgrades")
+    with one_line_errors():
+        suite = _suite(preset, brokers=brokers, faults=faults, **chosen)
+        suite = _slice(suite, part) if part else suite
+    from assignor.cli._report import page_of
+    from assignor.formats.console import SafeConsole
+    from spark_sim.sweep.folder import REPORT
+    from spark_sim.sweep.report.console import print_judgement
+    from spark_sim.sweep.report.renderers import RENDERERS
+    from spark_sim.sweep.sweep import PROCESSES, local_folder
+
+    if master and remote:
+        raise WrongUsage("--remote is a Spark Connect server: leave out --master")
+    if preset:
+        _confirm_cost(suite, preset, yes=yes)
+    renderer = RENDERERS[suite.kind]
+    console = SafeConsole(stderr=output != "text", highlight=False)
+    engine = remote or master or ("local[*]" if renderer.has_page else PROCESSES)
+    if settings and engine == PROCESSES:
+        raise WrongUsage(f"--conf is a setting of Spark, and --master {PROCESSES} has none")
+    how = {"master": engine, "storage_format": storage_format, "settings": settings, "fresh": fresh}
+    how |= {"page": page_of} if renderer.has_page else {}
+    found = _run_sweep(suite, out, console, **how)
+    folder, where = local_folder(out), f"Results in {hide_credentials(out)}"
+    if folder is not None:
+        where = f"Results in {folder / suite.main_file}"
+        if renderer.has_page:
+            where += f", tables in {folder}, page for the browser {folder / REPORT}"
+    if output != "text":
+        import json
+
+        text = suite.files[suite.main_file](found.results)
+        click.echo(text if output == "json" else to_yaml(json.loads(text)), nl=False)
+        print_judgement(console, judgement := renderer.judge(found.results))
+    else:
+        judgement = renderer.show(console, found.results)
+    console.print(where, soft_wrap=True)
+    exit_unless(judgement.good)
+
+
+def _confirm_cost(suite: Suite, preset: str, *, yes: bool) -> None:
+    """Predict the cost of a preset, and ask whether to start.
+
+    Raises:
+        WrongUsage: The answer is no, or standard input is no terminal.
+    """
+    from spark_sim.sweep.presets import PRESETS, core_time, predicted_core_seconds
+
+    step("predicting the cost")
+    click.echo(f"{preset}: {PRESETS[preset].description}; {len(suite.units):,} work units", err=True)
+    sentence = f"about {core_time(predicted_core_seconds(suite))}"
+    step("")
+    if yes:
+        click.echo(sentence, err=True)
+    elif not _can_ask():
+        raise WrongUsage(f"{sentence}; continue? [y/N] (--yes starts without asking)")
+    elif not click.confirm(f"{sentence}; continue?", err=True):
+        raise WrongUsage("not started")
+
+
+def _can_ask() -> bool:
+    return sys.stdin.isatty()
+
+
+def _slice(suite: Suite, part: str) -> Suite:
+    number, _, count = part.partition("/")
+    try:
+        slices = parse_number(count, least=1)
+        found = suite.slice(parse_number(number, least=1, most=slices), slices)
+    except InvalidInput:
+        raise WrongUsage(f"expected --slice K/N with K from 1 to N, got {part[:40]}") from None
+    if not found.units:
+        raise WrongUsage(f"--slice {part} has none of the {len(suite.units):,} work units")
+    return found
+
+
+def _suite(preset: str | None, *, brokers: bool, faults: int, **chosen: Any) -> Suite:
+    """Return what is to be swept; options that contradict each other are wrong usage."""
+    context = click.get_current_context()
+    given = {name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
+    if preset:
+        _leave_out(given - HOW_TO_RUN - {"preset"}, f"--preset {preset} defines what to sweep")
+        from spark_sim.sweep.presets import PRESETS
+
+        return PRESETS[preset].suite(preset)
+    if "yes" in given:
+        raise WrongUsage("--yes belongs to --preset")
+    if brokers:
+        return _broker_suite(given, faults, **chosen)
+    if chosen["matrix"] == HISTORY:
+        _leave_out(given - REGRESSION_OPTIONS, f"--matrix {HISTORY} defines what to search for")
+        from spark_sim.sweep.suites import regression_suite
+
+        return regression_suite()
+    if "faults" in given:
+        raise WrongUsage("--faults belongs to --brokers; of a group say --crashes and --rebalance-timeouts")
+    return _upgrade_suite(**chosen)
+
+
+def _leave_out(unused: set[str], why: str) -> None:
+    if unused:
+        options = (param.opts[0] for param in sweep.params if param.name in unused)
+        raise WrongUsage(f"{why}: leave out {', '.join(options)}")
+
+
+def _broker_suite(
+    given: set[str],
+    faults: int,
+    *,
+    origin: str | None,
+    target: str | None,
+    assume: str | None,
+    members: int,
+    **_of_groups: Any,
+) -> Suite:
+    if given & GROUP_OPTIONS or bool(origin) != bool(target) or (assume and not origin):
+        raise WrongUsage(
+            "with --brokers say --from RELEASE and --to RELEASE (and --assume), or neither of them, and no other part "
+            "of a group"
+        )
+    from spark_sim.sweep.suites import broker_suite
+
+    if not (origin and target):
+        return broker_suite((), nodes=members, faults=faults)
+    ends = [broker_release(name, assume) for name in (origin, target)]
+    for each in ends:
+        assumed = [f"{each} is assumed to behave like {each.assumed_like}"] if each.assumed_like else []
+        for note in (*each.reading, *assumed):
+            click.echo(f"note: {note}", err=True)
+    first, last = (
+        each.spelling if each.assumed_like else name for each, name in zip(ends, (origin, target), strict=True)
+    )
+    return broker_suite([(first, last)], nodes=members, faults=faults)
+
+
+def _upgrade_suite(
+    *,
+    matrix: str | None,
+    origin: str | None,
+    target: str | None,
+    assume: str | None,
+    plan: str | None,
+    upgrade_from: str | None,
+    deviations: bool | None,
+    **how_far: Any,
+) -> Suite:
+    from spark_sim.packed.upgrade_result import MAX_EXPLORED_MEMBERS
+    from spark_sim.sweep.suites import pair_suite, upgrade_suite
+    from spark_sim.sweep.work_units import MATRIX_CONFIGS, SweepConfig
+
+    if deviations and (how_far["sample"] or how_far["members"] > MAX_EXPLORED_MEMBERS):
+        raise WrongUsage(
+            f"--deviations are explored: leave out --sample, and take at most {MAX_EXPLORED_MEMBERS} members"
+        )
+    defaults = MATRIX_CONFIGS.get(matrix or "", SweepConfig())
+    deviations = defaults.deviations if deviations is None else deviations
+    config = _sweep_config(defaults, deviations=deviations, **how_far)
+    if matrix is not None:
+        if origin or target or assume or plan or upgrade_from:
+            raise WrongUsage("--matrix names all upgrades: leave out --from, --to, --assume, --plan and --upgrade-from")
+        return upgrade_suite(matrix, MATRICES[matrix](), config)
+    if not origin or not target:
+        raise WrongUsage("say what to sweep: --matrix kip-268, or --from RELEASE --to RELEASE")
+    return pair_suite(_upgrades(origin, target, assume, plan, upgrade_from), config)
+
+
+def _sweep_config(
+    defaults: SweepConfig,
+    *,
+    wait_for_quiescence: bool | None,
+    runs: int | None,
+    crashes: int,
+    rebalance_timeouts: int,
+    **others: Any,
+) -> SweepConfig:
+    """Return how far to explore each upgrade."""
+    from spark_sim.packed import FaultBudget
+    from spark_sim.sweep.work_units import MAX_MEMBERS_WITHOUT_WAITING
+
+    if wait_for_quiescence is None:
+        wait_for_quiescence = defaults.wait_for_quiescence or others["members"] > MAX_MEMBERS_WITHOUT_WAITING
+    runs = defaults.runs if runs is None else runs
+    faults = FaultBudget(crashes, rebalance_timeouts)
+    return evolve(defaults, faults=faults, wait_for_quiescence=wait_for_quiescence, runs=runs, **others)
+
+
+def _upgrades(
+    origin: str, target: str, assume: str | None, plan: str | None, upgrade_from: str | None
+) -> tuple[Upgrade, ...]:
+    """Return the plans for one pair; a note on stderr says what was assumed of a release."""
+    from spark_sim.sweep.suites import upgrades_between
+
+    for name in (origin, target):
+        for note in resolve_release(name, assume).notes:
+            click.echo(f"note: {note}", err=True)
+    return upgrades_between(with_assumption(origin, assume), with_assumption(target, assume), plan, upgrade_from)
+
+
+def _run_sweep(suite: Suite, out: str, console: SafeConsole, **how: Any) -> FinishedSweep:
+    from spark_sim.sweep.report.progress import show_progress
+    from spark_sim.sweep.report.renderers import RENDERERS
+    from spark_sim.sweep.sweep import SweepError, run_sweep
+
+    def log(line: str) -> None:
+        console.print(hide_credentials(line), markup=False, soft_wrap=True)
+
+    step("")
+    try:
+        with one_line_errors(), show_progress(console, RENDERERS[suite.kind].draw_progress) as on_progress:
+            return run_sweep(suite, out, on_progress=on_progress, log=log, **how)
+    except SweepError as error:
+        raise CommandFailed(f"{error}; {_resume_hint(out)}") from error
+    except KeyboardInterrupt:
+        click.echo(f"interrupted; {_resume_hint(out)}", err=True)
+        raise click.exceptions.Exit(130) from None
+
+
+def _resume_hint(out: str) -> str:
+    """Return what is left of a sweep that ended early; its folder is removed if nothing is."""
+    from spark_sim.sweep.sweep import local_folder
+
+    folder = local_folder(out)
+    kept = folder is None or folder.exists()
+    return (
+        f"what is finished is in {hide_credentials(out)}; the same command resumes there" if kept else "nothing is kept"
+    )

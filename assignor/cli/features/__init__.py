@@ -1,0 +1,1 @@
+"""The command ``streams-assignor features``: Kafka's feature tool without Java."""

@@ -1,0 +1,59 @@
+"""The live part of ``plan --to-protocol``: a group and the features of its brokers, read through kafka-python."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import click
+
+from assignor.groups import LOOKUP_TIMEOUT_SECONDS, DescribedGroup, NoSuchGroup, inspect_group
+from assignor.groups.standbys import StandbyKind
+from upgrade.cluster.client.errors import ClusterError
+from upgrade.streams_protocol.preflight import ObservedGroup
+
+if TYPE_CHECKING:
+    from upgrade.cluster.client.command_config import CommandConfig
+    from upgrade.cluster.features.rpc import FeatureMetadata
+
+
+def observe(
+    name: str, servers: str, config: CommandConfig
+) -> tuple[Mapping[int, FeatureMetadata], ObservedGroup | None]:
+    """Return the features of all brokers and the group, None if it does not exist; ``ClickException`` if none answers.
+
+    Both are only described: nothing changes.
+    """
+    try:
+        from assignor.groups.describe.kafka_python.group_lookup import GroupLookup
+        from upgrade.cluster.client.feature_client import FeatureClient
+    except ImportError as error:
+        raise click.ClickException(f"--group needs kafka-python: {error}") from None
+    logging.getLogger("kafka").setLevel(logging.CRITICAL)  # errors arrive as exceptions
+    seconds = config.timeout_seconds or LOOKUP_TIMEOUT_SECONDS
+    try:
+        brokers = FeatureClient(servers, settings=config.settings, timeout_seconds=seconds).describe_nodes()
+        try:
+            return brokers, observed_group(GroupLookup(servers, config.settings, seconds).group(name))
+        except NoSuchGroup:
+            return brokers, None
+    except ClusterError as error:
+        raise click.ClickException(str(error)) from None
+
+
+def observed_group(described: DescribedGroup) -> ObservedGroup:
+    """Return what a plan looks at."""
+    found = inspect_group(described)
+    kinds = list(found.standby_kinds.values())
+    marked = sum(len(member.assignment.warm_ups) for member in found.members)
+    return ObservedGroup(
+        type=described.type,
+        state=described.state,
+        protocol=described.protocol,
+        members=len(described.members),
+        static=tuple(sorted(each.group_instance_id for each in described.members if each.group_instance_id)),
+        standbys=sum(each is not StandbyKind.WARM_UP for each in kinds),
+        warm_ups=marked + sum(each is StandbyKind.WARM_UP for each in kinds),
+        error=described.error,
+    )

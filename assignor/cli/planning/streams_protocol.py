@@ -1,0 +1,209 @@
+"""``plan --to-protocol``: a group changes from the classic to the streams protocol, or back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import click
+from attrs import evolve, field, frozen
+
+from assignor.cli.params import BOOTSTRAP_SERVERS, COMMAND_CONFIG, cluster_settings
+from assignor.cli.planning._preflight import observe
+from assignor.cli.planning.text import View, hazard_lines, rest_text, step_lines
+from upgrade import UpgradeError
+from upgrade.cluster.client.command_config import parse_properties
+from upgrade.hazards import CheckedScope, ReadGuides, assumptions_of, scope_of
+from upgrade.input_values import InvalidInput, read_text
+from upgrade.releases import Release, ResolvedRelease, release_named
+from upgrade.streams_protocol import (
+    SURVIVALS,
+    Facts,
+    Migration,
+    Protocol,
+    Target,
+    plan_migration,
+    reliances_named,
+)
+from upgrade.streams_protocol.preflight import Check, Level, preflight, refine
+from upgrade.topology_description import parse_topology_description
+from upgrade.verdict import UNKNOWN_TOPOLOGY, Verdict, facts_of_topology
+
+F = TypeVar("F", bound=Callable[..., Any])
+_OPTIONS: Final = (
+    click.option(
+        "--to-protocol",
+        type=click.Choice([each.value for each in Protocol]),
+        help="Plan the change of group.protocol, with FROM and TO as they are; they may be the same release.",
+    ),
+    click.option(
+        "--config",
+        "settings_file",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="With --to-protocol: the settings of the members, a properties file. Printed commands have its values.",
+    ),
+    click.option("--broker-release", metavar="RELEASE", help="With --to-protocol: the oldest release of the brokers."),
+    click.option(
+        "--group", "group_name", metavar="NAME", help="With --to-protocol: check this live group and its brokers first."
+    ),
+    BOOTSTRAP_SERVERS,
+    COMMAND_CONFIG,
+)
+_ONLY_WITH_PROTOCOL: Final = ("settings_file", "broker_release", "group_name", "command_config")
+
+
+def protocol_options(command: F) -> F:
+    """Add the options of this module to ``plan``."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+@frozen
+class ProtocolOptions:
+    """Their values."""
+
+    to_protocol: str | None
+    settings_file: Path | None
+    broker_release: str | None
+    group_name: str | None
+    bootstrap_servers: str | None
+    command_config: Path | None
+
+    def require_protocol(self) -> None:
+        """Refuse options that mean nothing without ``--to-protocol``; the environment may name servers."""
+        if any(getattr(self, name) for name in _ONLY_WITH_PROTOCOL):
+            raise click.UsageError("--config, --broker-release, --group and --command-config need --to-protocol")
+
+
+@frozen
+class ProtocolPlan:
+    """A plan and what was seen of the live group."""
+
+    migration: Migration
+    checks: tuple[Check, ...] = field(default=())
+    notes: tuple[str, ...] = ()
+    assumed: tuple[str, ...] = ()
+    """What was assumed of releases that the table lacks."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """``UNSAFE`` if the live group or its brokers block the change, else that of the plan."""
+        blocked = any(each.level is Level.BLOCKED for each in self.checks)
+        return Verdict.UNSAFE if blocked else self.migration.verdict
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """The names of what blocks or, if nothing does, of what is open."""
+        blocking = [each.name for each in self.checks if each.level is Level.BLOCKED]
+        planned = self.migration.conditions if self.verdict is self.migration.verdict else ()
+        return tuple(dict.fromkeys((*blocking, *planned)))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain values; ``preflight`` only if there is a live group to check."""
+        decided = {"verdict": self.verdict.value, "conditions": list(self.conditions), "notes": list(self.notes)}
+        decided["assumed"] = list(self.assumed)
+        plain = self.migration.as_json() | decided | self.checked.as_json()
+        return plain | ({"preflight": [each.as_json() for each in self.checks]} if self.checks else {})
+
+    @property
+    def checked(self) -> CheckedScope:
+        """What the plan was checked for, and what it was not."""
+        return scope_of(ReadGuides.between(self.migration.origin, self.migration.target)).assuming(self.assumed)
+
+    def lines(self, view: View) -> Iterator[str]:
+        """Write the plan as text."""
+        yield self._title()
+        if self.checks:
+            yield from ("", "the live group:", *(f"- {each}" for each in self.checks))
+        if self.migration.judgements:
+            yield from ("", "requirements:")
+            yield from (line for each in self.migration.judgements for line in each.lines())
+        for number, step in enumerate(self.migration.steps, 1):
+            yield from ("", *step_lines(number, step, view))
+        yield from ("", "what survives:")
+        for row in SURVIVALS:
+            yield view.fact(f"- {row.what}: {'yes' if row.survives else 'no'}: {row.how} ({row.evidence})")
+        if found := [*self.notes, *self.migration.warnings]:
+            yield from ("", *(f"note: {each}" for each in found))
+        if self.migration.hazards:
+            yield from ("", *hazard_lines(self.migration.hazards, view))
+        yield from ("", str(self.checked))
+
+    def _title(self) -> str:
+        plan, verdict = self.migration, self.verdict
+        way = "offline: stop everything, then start everything"
+        if plan.first:
+            way = "rolling upgrade first, then offline: stop everything, then start everything"
+        change = f"{plan.origin} to {plan.target}, {plan.protocol.other.value} to {plan.protocol.value} protocol"
+        names = ", ".join(self.conditions)
+        rest = rest_text(plan.beyond_metadata) if verdict is not Verdict.UNSAFE else ""
+        known = f"{verdict.value} for the metadata" if rest and verdict is Verdict.SAFE else verdict.value
+        reason = {Verdict.SAFE_IF: f", if these hold: {names}", Verdict.UNSAFE: f"; blocked by {names}"}
+        parts = (f"{change}: {known}: {way}{reason.get(verdict, '')}", rest, *self.assumed)
+        return "; ".join(filter(None, parts))
+
+
+def plan_protocol(
+    origin: ResolvedRelease,
+    target: ResolvedRelease,
+    options: ProtocolOptions,
+    *,
+    without: str | None,
+    topology: Path | None,
+    offline: bool,
+) -> ProtocolPlan:
+    """Return the plan, after a look at the live group if one is named; ``UpgradeError`` for wrong input."""
+    protocol = Protocol(options.to_protocol)
+    absent, features = reliances_named(without) if without is not None else (frozenset(), frozenset())
+    settings = _read_settings(options.settings_file)
+    text = _read(topology, "utf-8") if topology else None
+    facts = Facts(
+        absent=absent,
+        nodes=None if text is None else parse_topology_description(text, str(topology)),
+        settings=settings,
+        broker=release_named(options.broker_release).known_number if options.broker_release else None,
+    )
+    known = UNKNOWN_TOPOLOGY if text is None else facts_of_topology(text, str(topology))
+    known = evolve(known, absent=known.absent | features)
+    facts, checks, at = _look(target.release, protocol, facts, options, settings or {})
+    plan = plan_migration(origin.release, target.release, protocol, facts, at, offline=offline, topology=known)
+    assumed = assumptions_of(origin.release, target.release)
+    return ProtocolPlan(plan, checks, (*origin.notes, *target.notes), tuple(dict.fromkeys(assumed)))
+
+
+def _look(
+    release: Release, protocol: Protocol, facts: Facts, options: ProtocolOptions, settings: Mapping[str, str]
+) -> tuple[Facts, tuple[Check, ...], Target]:
+    """Look at the live group if one is named; return the facts with it, and where the commands go."""
+    path = str(options.command_config) if options.command_config else None
+    if not options.group_name:
+        servers = options.bootstrap_servers or settings.get("bootstrap.servers")
+        given: dict[str, Any] = {
+            "group": settings.get("application.id"),
+            "servers": servers,
+            "command_config": path,
+        }
+        return facts, (), Target(**{name: value for name, value in given.items() if value})
+    servers, config = cluster_settings(
+        click.get_current_context(),
+        options.bootstrap_servers or settings.get("bootstrap.servers"),
+        options.command_config,
+    )
+    brokers, group = observe(options.group_name, servers, config)
+    refined = refine(facts, brokers, group)
+    checks = preflight(options.group_name, brokers, group, release, protocol, refined)
+    return refined, checks, Target(options.group_name, servers, path, (group.members if group else 0) or None)
+
+
+def _read_settings(path: Path | None) -> dict[str, str] | None:
+    return None if path is None else dict(parse_properties(_read(path, "latin-1")))
+
+
+def _read(path: Path, encoding: str) -> str:
+    try:
+        return read_text(path, encoding)
+    except (OSError, InvalidInput) as error:
+        raise UpgradeError(f"cannot read {path}: {error}") from error

@@ -1,0 +1,203 @@
+"""A plan as text: one line for each fact, or with ``-v`` all of it.
+
+The first line has the verdict, the last one what was checked. A terminal gets lines that fit: the text of a plan is
+wrapped, and a fact that ``-v`` has in full is cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from attrs import frozen
+
+from assignor.formats.text import count, wrap_lines
+from upgrade import Advice, Plan, Upgrade
+from upgrade.cluster.brokers.protocol_versions import MetadataMode
+from upgrade.cluster.brokers.steps import BrokerAdvice, BrokerStep
+from upgrade.hazards import CheckedScope, Hazard, Severity, WayBack, count_by_severity
+from upgrade.planner import PlanStep
+from upgrade.streams_protocol import MigrationStep
+from upgrade.verdict import TopologyFeature, Verdict
+
+DO_NOT_ROLL: Final = "do not roll: the topologies differ, see below"
+_NUMBERS: Final = ("no", "one", "two", "three", "four")
+_TITLES: Final = {
+    Plan.ONE_BOUNCE: "one rolling bounce, no configuration",
+    Plan.TWO_BOUNCES: "two rolling bounces",
+    Plan.OFFLINE: "offline: stop everything, then start everything",
+}
+_MODES: Final = {MetadataMode.ZOOKEEPER: "with ZooKeeper", MetadataMode.KRAFT: "in KRaft mode"}
+_CUT: Final = " ..."
+_SCREEN: Final = 50
+"""Lines: a plan is read as a whole, so a lower terminal is scrolled."""
+_LEAST_ROWS: Final = 12
+"""Hazards that are listed on any screen."""
+_FRAME: Final = 2
+"""The line above the hazards and the one below."""
+_DECISIVE: Final = {Severity.STOPS: "stop members", Severity.LOSES: "lose data"}
+
+
+@frozen
+class View:
+    """How much of a plan is shown, and how wide."""
+
+    verbose: bool = False
+    columns: int | None = None
+    """The width of the terminal; None: no terminal, so that no line is cut, wrapped or left out."""
+    rows: int = 0
+    """Its height."""
+
+    @property
+    def is_short(self) -> bool:
+        """Whether the plan has to fit on a screen."""
+        return self.columns is not None and not self.verbose
+
+    def fact(self, text: str) -> str:
+        """Return a fact as one line; a terminal gets its beginning, unless everything is shown."""
+        if self.columns is None or self.verbose:
+            return text
+        return text if len(text) <= self.columns else text[: self.columns - len(_CUT)].rpartition(" ")[0] + _CUT
+
+    def show(self, lines: Iterable[str]) -> str:
+        """Return the lines of a plan as text."""
+        text = "\n".join(lines)
+        return text if self.columns is None else wrap_lines(text, self.columns)
+
+    def room_beside(self, lines: Iterable[str]) -> int | None:
+        """Return how many more lines fit on a screen with these; None if all do."""
+        if self.columns is None or self.verbose:
+            return None
+        return max(_LEAST_ROWS, max(self.rows, _SCREEN) - self.show(lines).count("\n") - 1)
+
+
+def group_plan_lines(
+    advice: Advice, view: View, checked: CheckedScope, parts: Sequence[Iterable[str]] = (), *, do_not_roll: bool = False
+) -> Iterator[str]:
+    """Write the plan of a group.
+
+    Args:
+        advice: The plan.
+        view: How much of it.
+        checked: What it was checked for.
+        parts: What stands directly below the verdict, then what stands before the last line.
+        do_not_roll: The topologies differ, so the steps must not be made.
+    """
+    below, *further = parts or ((),)
+    before = [f"{advice.origin} to {advice.target}: {_verdict_text(advice, do_not_roll=do_not_roll)}", *below, ""]
+    before += all_step_lines(advice.steps, view)
+    if advice.plan is not Plan.OFFLINE:
+        before += ["or, if the group may stop: stop everything, then start everything (--offline)", ""]
+    if notes := [*advice.notes, *advice.warnings]:
+        before += [*(f"note: {note}" for note in notes), ""]
+    after = [line for part in map(list, further) if part for line in (*part, "")] + [str(checked)]
+    yield from before
+    if advice.hazards:
+        yield from (*hazard_lines(advice.hazards, view, [*before, *after]), "")
+    yield from after
+
+
+def broker_plan_lines(advice: BrokerAdvice, view: View) -> Iterator[str]:
+    """Write the plan of brokers in the same form."""
+    rolls = count(advice.rolls, "roll") if advice.is_possible else "no way"
+    way = f"brokers {_MODES[advice.mode]}, {advice.origin} to {advice.target}: {rolls}"
+    yield "; ".join((way, *advice.assumed))
+    yield ""
+    yield from all_step_lines(advice.steps, view)
+    if advice.warnings:
+        yield from (*(f"note: {note}" for note in advice.warnings), "")
+    yield str(advice.checked)
+
+
+def hazard_lines(hazards: Sequence[Hazard], view: View, others: Iterable[str] = ()) -> Iterator[str]:
+    """Write hazards, the most severe first: one line each, or all that is known of them.
+
+    If they do not fit on a screen with the other lines of the plan, the last line counts those that are left out.
+    """
+    seen = sum(bool(each.seen) for each in hazards)
+    more = "" if view.verbose else "; -v: what to do"
+    yield f"hazards beyond the metadata: {len(hazards)}, {seen} seen with real jars{more}"
+    if view.verbose:
+        yield from (line for hazard in hazards for line in hazard.lines())
+        return
+    room = view.room_beside(others)
+    fit = len(hazards) if room is None or len(hazards) + _FRAME <= room else max(room - _FRAME - 1, 1)
+    kept = sorted(range(len(hazards)), key=lambda place: _KEPT[hazards[place].severity])[:fit]
+    yield from (view.fact(f"- {hazards[place].brief}") for place in sorted(kept))
+    if fit < len(hazards):
+        hidden = count_by_severity(hazards[place] for place in range(len(hazards)) if place not in kept)
+        kinds = ", ".join(f"{severity} {number}" for severity, number in hidden.items() if number)
+        yield f"- and {len(hazards) - fit} more ({kinds}): -v"
+
+
+_KEPT: Final = {
+    severity: place for place, severity in enumerate((Severity.LOSES, Severity.STOPS, Severity.WAITS, Severity.CHANGES))
+}
+"""What stays if not all fit: a member that stops is noticed, data that is lost is not."""
+
+
+def all_step_lines(steps: Iterable[PlanStep | BrokerStep], view: View) -> Iterator[str]:
+    """Write steps; an empty line follows each, or only the last one in a terminal."""
+    for number, step in enumerate(steps, 1):
+        yield from step_lines(number, step, view)
+        if not view.is_short:
+            yield ""
+    if view.is_short:
+        yield ""
+
+
+def step_lines(number: int, step: PlanStep | BrokerStep | MigrationStep, view: View) -> Iterator[str]:
+    """Write a step with its commands, its reasons, its way back and its sources."""
+    yield f"{number}. {step.do}"
+    if isinstance(step, MigrationStep):
+        yield from (f"   $ {command}" for command in step.commands)
+    yield view.fact(f"   why:        {step.why}")
+    yield view.fact(f"   if skipped: {step.if_skipped}")
+    yield view.fact(f"   way back:   {step.way_back if view.verbose else step.way_back.summary}")
+    sources = step.source.split(", ")
+    if view.verbose and isinstance(step.way_back, WayBack):
+        sources += step.way_back.source.split(", ")
+    yield view.fact(f"   source:     {', '.join(dict.fromkeys(sources))}")
+
+
+def _title(hops: Sequence[Upgrade]) -> str:
+    if len(hops) == 1:
+        return _TITLES[hops[0].plan]
+    bounces = sum(len(hop.rounds) for hop in hops)
+    return f"{_NUMBERS[bounces]} rolling bounces, through {', '.join(str(hop.target) for hop in hops[:-1])}"
+
+
+def _verdict_text(advice: Advice, *, do_not_roll: bool) -> str:
+    """Return the verdict with its conditions, the plan, and what else decides."""
+    found, title, rest = advice.guidance, _title(advice.guidance.hops), rest_text(advice.beyond_metadata)
+    features = [each.words for each in found.features]
+    if do_not_roll:
+        way, rest = f"{found.verdict.value}: {DO_NOT_ROLL}", ""
+    elif found.verdict in {Verdict.UNSAFE, Verdict.UNKNOWN, Verdict.ERROR}:
+        why = f"the topology has {' and '.join(features)}" if features else "in a group of this size, see below"
+        way, rest = f"{found.verdict.value}: {title}; {why}", ""
+    elif found.verdict is Verdict.SAFE:
+        way = f"{found.verdict.value}{' for the metadata' if rest else ''}: {title}"
+    else:
+        subject = "application" if TopologyFeature.SECOND_THREAD in found.features else "topology"
+        condition = f"if the {subject} has no {' and no '.join(features)}"
+        way = f"{found.verdict.value}: {_title(found.if_met or found.hops)}, {condition}"
+        if found.if_met:
+            only = f", which {' and '.join(each.words for each in found.hops_features)} make unsafe"
+            way += f"; else {title}{only if found.hops_features else ''}, as below"
+    return "; ".join(filter(None, (way, rest, *advice.assumed, *advice.patch_levels)))
+
+
+def rest_text(hazards: Mapping[str, int]) -> str:
+    """Say how much decides besides the metadata, by severity; empty if nothing does.
+
+    >>> rest_text({"stops": 3, "loses": 0, "waits": 0, "changes": 1})
+    '4 things of your application and brokers decide the rest (3 can stop members)'
+    """
+    number = sum(hazards.values())
+    if not number:
+        return ""
+    worst = ", ".join(f"{hazards[each.value]} can {words}" for each, words in _DECISIVE.items() if hazards[each.value])
+    decide = "decides" if number == 1 else "decide"
+    text = f"{count(number, 'thing')} of your application and brokers {decide} the rest"
+    return f"{text} ({worst})" if worst else text

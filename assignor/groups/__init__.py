@@ -1,0 +1,87 @@
+"""A group as a broker describes it: members, tasks, upgrade status and findings, decoded from raw bytes.
+
+``describe`` asks brokers, ``offsets`` is about lag, ``checks`` finds what is wrong, ``history`` reads the records of
+``__consumer_offsets``. All but ``describe`` is pure, and nothing here changes a group.
+"""
+
+from assignor.groups._diff import find_changes, is_hidden
+from assignor.groups._group import InspectedGroup, inspect_group
+from assignor.groups._messages import Change, change_text, finding_text, upgrade_text
+from assignor.groups._progress import (
+    Progress,
+    group_progress,
+    indistinguishable_releases,
+    is_empty,
+    is_on_release,
+    is_stable,
+    progress_text,
+    shows_releases,
+    upgrade_from_note,
+)
+from assignor.groups._restart import CrashLoopDetector, ExpectedMembers, Restart, RestartTracker, matches
+from assignor.groups.broker_assigned import (
+    Assigned,
+    BrokerAssignment,
+    BrokerGroup,
+    DescribedSubtopology,
+    DescribedTopology,
+    InternalTopic,
+)
+from assignor.groups.check import Finding, Severity
+from assignor.groups.checks import TRANSIENT
+from assignor.groups.described_group import (
+    DEFAULT_MAX_MESSAGE_BYTES,
+    LOOKUP_TIMEOUT_SECONDS,
+    ClusterGroups,
+    DescribedGroup,
+    DescribedGroupMember,
+    NoSuchGroup,
+    topics_of,
+    with_topic_metadata,
+)
+from assignor.groups.member import InspectedMember, member_label, place_of
+
+__all__ = [
+    "DEFAULT_MAX_MESSAGE_BYTES",
+    "LOOKUP_TIMEOUT_SECONDS",
+    "TRANSIENT",
+    "Assigned",
+    "BrokerAssignment",
+    "BrokerGroup",
+    "Change",
+    "ClusterGroups",
+    "CrashLoopDetector",
+    "DescribedGroup",
+    "DescribedGroupMember",
+    "DescribedSubtopology",
+    "DescribedTopology",
+    "ExpectedMembers",
+    "Finding",
+    "InspectedGroup",
+    "InspectedMember",
+    "InternalTopic",
+    "NoSuchGroup",
+    "Progress",
+    "Restart",
+    "RestartTracker",
+    "Severity",
+    "change_text",
+    "find_changes",
+    "finding_text",
+    "group_progress",
+    "indistinguishable_releases",
+    "inspect_group",
+    "is_empty",
+    "is_hidden",
+    "is_on_release",
+    "is_stable",
+    "matches",
+    "member_label",
+    "place_of",
+    "progress_text",
+    "shows_releases",
+    "topics_of",
+    "upgrade_from_note",
+    "upgrade_text",
+    "with_topic_metadata",
+]

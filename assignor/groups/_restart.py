@@ -1,0 +1,285 @@
+"""What several looks at a group show of restarts: whether members are back, and which join again and again.
+
+A stable group does not show it. A member of Kafka Streams that stops does not leave its group
+(``internal.leave.group.on.close``), and one that fails cannot. The coordinator counts either until its session times
+out, and the group stays ``Stable``. What shows that a member lives is that it has joined: it has a member id that was
+not there before, or a rebalance has begun and completed, which removes members that do not rejoin. (Static members
+stay, and may get a new member id without a rebalance.) Without that, a member that is still there after a session
+timeout lives.
+
+A description contains neither generations nor times, so members are compared with those of an earlier description.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from attrs import evolve, field, frozen
+
+from assignor.formats.text import count, format_seconds, join_names
+from assignor.groups._group import InspectedGroup
+from assignor.groups.check import Finding, Severity
+from assignor.groups.described_group import REBALANCING, STABLE, DescribedGroupMember
+from assignor.groups.member import InspectedMember, place_of
+from upgrade.input_values import InvalidInput, parse_number
+
+DEFAULT_SESSION_TIMEOUT_SECONDS: Final = 45.0
+"""Kafka's default of ``session.timeout.ms`` since 3.0; 10 s before."""
+
+_SESSION_TIMEOUT_KEY: Final = ".session.timeout.ms"
+_SHOWN_NAMES: Final = 3
+_LOOP_JOINS: Final = 3
+_LOOP_SECONDS: Final = 600.0
+
+
+@frozen(kw_only=True)
+class ExpectedMembers:
+    """Which members a group has to have."""
+
+    number: int | None = None
+    """Exactly so many."""
+
+    restarted: tuple[str, ...] = ()
+    """The restarted ones, as ``matches`` takes them; each has to be back. Empty: unknown."""
+
+    before: tuple[DescribedGroupMember, ...] | None = None
+    """The members before the restart: as many have to be there, and the restarted ones have to be others."""
+
+    session_timeout_seconds: float | None = None
+    """After so long a member that failed is not counted any more; None: as configured in the group, or the default."""
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether nothing is known of the members."""
+        return self.number is None and self.before is None and not self.restarted
+
+
+@frozen(kw_only=True)
+class Restart:
+    """How far a restart is."""
+
+    missing: tuple[str, ...] = ()
+    """One text for each thing that is to come, as far as a stable group shows it."""
+
+    refusal: str = ""
+    """Why waiting longer does not show whether the expected members are there; empty if it may."""
+
+    assumed: str = ""
+    """What was assumed, and is not known; empty if nothing was."""
+
+
+def matches(which: str, member: DescribedGroupMember) -> bool:
+    """Whether a member is meant: by its host, or the beginning of its instance id or client id.
+
+    The beginning ends at the end of a word, as Kafka Streams adds the thread: ``pod-1`` does not mean ``pod-10``.
+
+    >>> matches("pod-1", DescribedGroupMember(member_id="x", client_id="pod-1-StreamThread-1-consumer"))
+    True
+    >>> matches("pod-1", DescribedGroupMember(member_id="x", client_id="pod-10-StreamThread-1-consumer"))
+    False
+    """
+    texts = (member.group_instance_id or "", member.client_id)
+    return bool(which) and (
+        which == member.host.removeprefix("/")
+        or any(
+            text.startswith(which) and not (which[-1].isalnum() and text[len(which) :][:1].isalnum()) for text in texts
+        )
+    )
+
+
+class RestartTracker:
+    """Follows a restart from look to look, by a clock that the caller reads."""
+
+    def __init__(self, expected: ExpectedMembers) -> None:
+        self._expected = expected
+        self._first: _Roster | None = None  # the first look that was not in a rebalance
+        self._rebalanced = False  # whether a rebalance has begun since
+        self._coordinator: str | None = None  # that counts the sessions; None if it has not answered
+        self._began = 0.0  # the time of its first answer that was not in a rebalance
+
+    def update(self, group: InspectedGroup | None, now: float) -> Restart:
+        """Note a look at ``now`` (seconds of any steady clock); None if the group could not be described.
+
+        A rebalance that is under way at the first look shows nothing: a member may have failed after it has joined. A
+        coordinator that has restarted, or another one, counts the sessions from the beginning.
+        """
+        if group is None:
+            self._coordinator = None
+            return Restart()
+        if group.described.state in REBALANCING:
+            self._rebalanced = self._first is not None
+            return Restart()
+        if self._first is None:
+            self._first = _Roster(group.described.members)
+        if self._coordinator != group.described.coordinator:
+            self._coordinator, self._began = group.described.coordinator, now
+        session = self._expected.session_timeout_seconds or _configured_session_seconds(group)
+        return self._judge(group, self._first, now - self._began, session)
+
+    def _judge(self, group: InspectedGroup, first: _Roster, waited: float, session: float | None) -> Restart:
+        """Judge a look. A member that failed before the first one is not counted for longer than its session."""
+        limit = session or DEFAULT_SESSION_TIMEOUT_SECONDS
+        silent = self._silent(group, first)
+        waiting = silent if waited < limit else ()
+        missing = (*self._wrong_number(group), *self._not_back(group, waiting), *_no_sign_of_life(waiting, limit))
+        if not missing and not self._is_number_known(group, first):
+            return Restart(refusal=_REFUSAL.format(count(len(group.members), "member")))
+        return Restart(
+            missing=missing, assumed=_ASSUMED.format(format_seconds(limit)) if silent and not session else ""
+        )
+
+    def _silent(self, group: InspectedGroup, first: _Roster) -> tuple[InspectedMember, ...]:
+        """Return the members that matter and have not joined, as far as is known."""
+        expected = self._expected
+        if expected.restarted and expected.before is not None:
+            return ()  # whether they are back follows from their member ids, and the others have not been restarted
+        rebalanced = self._rebalanced or first.has_rebalanced(group)
+        return tuple(
+            each
+            for each in group.members
+            if each.described.member_id in first.ids
+            and not (rebalanced and each.described.group_instance_id is None)
+            and (not expected.restarted or any(matches(which, each.described) for which in expected.restarted))
+        )
+
+    def _wrong_number(self, group: InspectedGroup) -> Sequence[str]:
+        found, wanted = len(group.members), self._expected.number
+        if wanted is not None:
+            return () if found == wanted else (f"it has {count(found, 'member')} instead of {wanted}",)
+        wanted = len(self._reference.ids) if self._reference else 0
+        return () if found >= wanted else (f"it has {count(found, 'member')} instead of {wanted}",)
+
+    @property
+    def _reference(self) -> _Roster | None:
+        """The members before the restart: those that were remembered, else those of the first look."""
+        return self._first if self._expected.before is None else _Roster(self._expected.before)
+
+    def _not_back(self, group: InspectedGroup, silent: Sequence[InspectedMember]) -> Sequence[str]:
+        """Name the restarted members that have not joined again."""
+        before = None if self._expected.before is None else _Roster(self._expected.before)
+        if not self._expected.restarted:
+            is_new = before is None or not before.ids >= {each.described.member_id for each in group.members}
+            return () if is_new else ("no member has joined since the remembered state",)
+        return [
+            f"{which} has not joined again"
+            for which in self._expected.restarted
+            if not _is_back(which, group, self._reference, [] if before else silent, replaced=before is not None)
+        ]
+
+    def _is_number_known(self, group: InspectedGroup, first: _Roster) -> bool:
+        """Whether it is known how many members there have to be.
+
+        The members of the first look are all if one of them was replaced since; then it was made before the restart.
+        """
+        if self._expected.number is not None or self._expected.before is not None:
+            return True
+        ids = {each.described.member_id for each in group.members}
+        return bool(first.ids - ids and ids - first.ids)
+
+
+class CrashLoopDetector:
+    """Finds members that join again and again."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, str] = {}  # the place of each member id of the last look
+        self._joined = defaultdict[str, deque[float]](deque)  # by place, the times of new member ids
+        self._left = defaultdict[str, deque[float]](deque)
+        self._usual: Mapping[str, int] = {}  # members by place, when the group was stable
+
+    def update(self, group: InspectedGroup, now: float) -> InspectedGroup:
+        """Note a look at ``now`` (seconds of any steady clock); return the group with what is found."""
+        found = {each.described.member_id: place_of(each.described) for each in group.members}
+        if self._known:  # else all are new
+            self._note(self._joined, found, self._known, now)
+        self._note(self._left, self._known, found, now)
+        self._known = found
+        if group.described.state == STABLE:
+            self._usual = Counter(found.values())
+        loops = sorted({*found.values()} & {place for place in self._joined if self._is_loop(place)})
+        findings = [self._finding(group, place) for place in loops]
+        return evolve(group, findings=(*findings, *group.findings)) if findings else group
+
+    def _note(self, times: dict[str, deque[float]], new: Mapping[str, str], old: Mapping[str, str], now: float) -> None:
+        for member_id in new.keys() - old.keys():
+            times[new[member_id]].append(now)
+        for place in list(times):
+            while times[place] and times[place][0] <= now - _LOOP_SECONDS:
+                times[place].popleft()
+            if not times[place]:
+                del times[place]
+
+    def _is_loop(self, place: str) -> bool:
+        """Whether members have come and gone; one that only comes is one more at the same place."""
+        replaced = min(len(self._joined[place]), len(self._left.get(place, ())))
+        return replaced >= _LOOP_JOINS * self._usual.get(place, 1)
+
+    def _finding(self, group: InspectedGroup, place: str) -> Finding:
+        names = tuple(each.name for each in group.members if place_of(each.described) == place)
+        parameters = {"place": place, "joins": _LOOP_JOINS, "minutes": round(_LOOP_SECONDS / 60)}
+        return Finding(Severity.PROBLEM, "crash-loop", parameters, names)
+
+
+@frozen
+class _Roster:
+    """The members of a description."""
+
+    members: tuple[DescribedGroupMember, ...]
+    ids: frozenset[str] = field(init=False)
+
+    @ids.default
+    def _member_ids(self) -> frozenset[str]:
+        return frozenset(each.member_id for each in self.members)
+
+    def has_rebalanced(self, group: InspectedGroup) -> bool:
+        """Whether a rebalance has completed since: members have come or gone, not only static ones come back."""
+        return _places(self.members) != _places(each.described for each in group.members)
+
+
+def _configured_session_seconds(group: InspectedGroup) -> float | None:
+    """Return the session timeout of a group whose broker assigns, if the user may describe its settings."""
+    configs = (group.described.broker.configs if group.described.broker else None) or {}
+    text = next((value for key, value in configs.items() if key.endswith(_SESSION_TIMEOUT_KEY)), "")
+    try:
+        return parse_number(text) / 1000
+    except InvalidInput:
+        return None
+
+
+def _places(members: Iterable[DescribedGroupMember]) -> frozenset[str]:
+    return frozenset(each.group_instance_id or each.member_id for each in members)
+
+
+def _is_back(
+    which: str,
+    group: InspectedGroup,
+    reference: _Roster | None,
+    silent: Sequence[InspectedMember],
+    *,
+    replaced: bool,
+) -> bool:
+    """Whether as many members as before are there, none of them silent, and all of them others if it is known."""
+    found = [each for each in group.members if matches(which, each.described)]
+    before = [each for each in reference.members if matches(which, each)] if reference else []
+    ids = {each.described.member_id for each in found}
+    is_same = reference is not None and bool(ids & reference.ids)
+    is_silent = bool(ids & {each.described.member_id for each in silent})
+    return len(found) >= max(1, len(before)) and not (replaced and is_same) and not is_silent
+
+
+def _no_sign_of_life(silent: Sequence[InspectedMember], session: float) -> Sequence[str]:
+    if not silent:
+        return ()
+    names = join_names((each.label for each in silent), limit=_SHOWN_NAMES)
+    return (f"no sign of life yet from {names}: a member that failed is counted up to {format_seconds(session)}",)
+
+
+_REFUSAL: Final = (
+    "it has {}, and it is not known how many there have to be, or whether one is still to come: give --members, or "
+    "--since with the state before the restart"
+)
+_ASSUMED: Final = (
+    "assumed that no member has a session.timeout.ms above {}: members that failed would not be counted any more "
+    "(--session-timeout says another one)"
+)

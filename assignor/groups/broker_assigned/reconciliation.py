@@ -1,0 +1,163 @@
+"""Which member waits for which, in a group whose broker assigns: from current to target assignment.
+
+A member comes to a target assignment in two steps. First it revokes what is not in its target; until it has confirmed
+that, it keeps its epoch, and the broker does not show what it still holds. Then it gets the epoch of the target
+assignment, and what is in its target and free. What another member has not released yet comes later. So:
+
+1. A member whose epoch is below that of the target assignment has not confirmed it: it has to revoke, or its next
+   heartbeat is due. A group waits for such members first.
+2. What a member lacks and another one still shows, that one has to revoke.
+3. What a member lacks and no other member shows, an unconfirmed member may still hold.
+
+Java: ``CurrentAssignmentBuilder`` of KIP-848 and of KIP-1071.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final
+
+from attrs import frozen
+
+from assignor.groups.broker_assigned import Assigned, BrokerAssignment
+from assignor.groups.described_group import DescribedGroup
+from assignor.groups.member import InspectedMember
+from subscription_codec import TaskId, TopicPartition
+
+Thing = TaskId | TopicPartition
+
+_ROLES: Final[Mapping[str, Callable[[Assigned], Sequence[Thing]]]] = {
+    "partition": lambda assigned: assigned.partitions,
+    "active": lambda assigned: assigned.active,
+    "standby": lambda assigned: assigned.standby,
+    "warm-up": lambda assigned: assigned.warm_up,
+}
+
+_SOLE_ROLES: Final = ("partition", "active")
+_NOTHING: Final = Assigned()
+_MAX_CANDIDATES: Final = 10
+"""Of members that may hold something without being shown; a longer list says no more than that they are unconfirmed."""
+
+
+@frozen(kw_only=True)
+class Awaited:
+    """Something that a member is to have and does not have yet."""
+
+    role: str
+    """``partition``, ``active``, ``standby`` or ``warm-up``."""
+
+    thing: Thing
+
+    holders: tuple[str, ...]
+    """Names of the members that have to revoke it first, or one of which may have to; empty if none is known."""
+
+
+@frozen(kw_only=True)
+class Reconciliation:
+    """How far one member is on its way to its target assignment."""
+
+    is_confirmed: bool
+    """Whether its epoch is that of the target assignment, so that it has revoked what it is not to have."""
+
+    awaited: tuple[Awaited, ...] = ()
+
+    to_revoke: tuple[tuple[str, Thing], ...] = ()
+    """Role and task or partition that it shows and is not to have: the broker has not asked it to revoke yet."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the member has its target assignment."""
+        return self.is_confirmed and not self.awaited and not self.to_revoke
+
+    @property
+    def waits_for(self) -> tuple[str, ...]:
+        """Names of the members that have to revoke something for it, sorted."""
+        return tuple(sorted({name for each in self.awaited for name in each.holders}))
+
+
+COMPLETE: Final = Reconciliation(is_confirmed=True)
+
+
+@frozen
+class _Holders:
+    """Which members have what, as far as the broker shows it; built once for a group."""
+
+    owners: Mapping[Thing, set[str]]
+    """Of active tasks and partitions."""
+
+    copies: Mapping[tuple[str, Thing], set[str]]
+    """Members of a process with a copy of a task, in any role."""
+
+    targets: Mapping[tuple[str, Thing], set[str]]
+    """Members that are to have something in a role."""
+
+    unconfirmed: frozenset[str]
+
+    def of(self, name: str, own: BrokerAssignment, role: str, thing: Thing) -> tuple[str, ...]:
+        """Return the members that keep one from getting a thing.
+
+        An active task or a partition has one owner; a process has one copy of a task, in whatever role.
+        """
+        shown = set(self.owners.get(thing, ())) if role in _SOLE_ROLES else set[str]()
+        if own.process_id:
+            shown |= self.copies.get((own.process_id, thing), set())
+        if shown - {name}:
+            return tuple(sorted(shown - {name}))
+        # An unconfirmed member may hold what it is not to have; the broker does not show it.
+        others = self.targets.get((role, thing), set()) | {name}
+        if len(self.unconfirmed) > _MAX_CANDIDATES + len(others):
+            return ()  # without a look at each of them, for each thing of each member
+        found = self.unconfirmed - others
+        return tuple(sorted(found)) if len(found) <= _MAX_CANDIDATES else ()
+
+
+def reconcile(group: DescribedGroup, members: Sequence[InspectedMember]) -> Mapping[str, Reconciliation]:
+    """Return how far each member is, by its name; empty for a classic group."""
+    known = {each.name: found for each in members if (found := each.described.broker_assignment)}
+    epoch = group.broker.assignment_epoch if group.broker else 0
+    unconfirmed = frozenset(name for name, found in known.items() if found.target is not None and found.epoch < epoch)
+    if not unconfirmed and all(found.target in (None, found.current) for found in known.values()):
+        return dict.fromkeys(known, COMPLETE)
+    holders = _holders(known, unconfirmed)
+    return {
+        name: COMPLETE
+        if found.target is None
+        else Reconciliation(
+            is_confirmed=name not in unconfirmed,
+            awaited=tuple(
+                Awaited(role=role, thing=thing, holders=holders.of(name, found, role, thing))
+                for role, thing in _difference(found.target, found.current)
+            ),
+            to_revoke=tuple(_difference(found.current, found.target)),
+        )
+        for name, found in known.items()
+    }
+
+
+def blocking_members(found: Mapping[str, Reconciliation]) -> tuple[str, ...]:
+    """Return the names of the members that a group waits for: those that have to revoke or confirm; else all others."""
+    holders = {name for each in found.values() for name in each.waits_for}
+    first = [name for name, each in found.items() if name in holders or not each.is_confirmed]
+    return tuple(first or (name for name, each in found.items() if not each.is_complete))
+
+
+def _difference(one: Assigned, other: Assigned) -> Iterator[tuple[str, Thing]]:
+    """Yield what the first one has and the second one does not have in the same role."""
+    for role, select in _ROLES.items():
+        others = set(select(other))
+        yield from ((role, thing) for thing in select(one) if thing not in others)
+
+
+def _holders(known: Mapping[str, BrokerAssignment], unconfirmed: frozenset[str]) -> _Holders:
+    owners: dict[Thing, set[str]] = defaultdict(set)
+    copies: dict[tuple[str, Thing], set[str]] = defaultdict(set)
+    targets: dict[tuple[str, Thing], set[str]] = defaultdict(set)
+    for name, found in known.items():
+        for role, thing in _difference(found.current, _NOTHING):
+            copies[found.process_id, thing].add(name)
+            if role in _SOLE_ROLES:
+                owners[thing].add(name)
+        for key in _difference(found.target or _NOTHING, _NOTHING):
+            targets[key].add(name)
+    return _Holders(owners, copies, targets, unconfirmed)

@@ -1,0 +1,70 @@
+"""A check looks at a group and yields what it found, as parameters; the text is rendered late (``messages``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import Enum
+from typing import Any, NamedTuple
+
+from attrs import field, frozen
+
+from assignor.groups.broker_assigned.reconciliation import Reconciliation
+from assignor.groups.described_group import STREAMS, DescribedGroup
+from assignor.groups.member import InspectedMember
+from assignor.groups.upgrade_status import UpgradeStatus
+
+
+class Severity(Enum):
+    """Whether a finding needs action."""
+
+    PROBLEM = "problem"
+    NOTICE = "notice"
+
+
+@frozen
+class Finding:
+    """One thing found about a group; ``messages.finding_text`` renders it."""
+
+    severity: Severity
+
+    code: str
+    """Stable, for programs: a key of ``checks.CHECKS``."""
+
+    parameters: Mapping[str, Any] = field(factory=dict, hash=False)
+    """Keyword arguments of the code's template."""
+
+    members: tuple[str, ...] = ()
+    """Names of the members that the finding is about."""
+
+
+class GroupView(NamedTuple):
+    """What a check can see."""
+
+    described_group: DescribedGroup
+    members: Sequence[InspectedMember]
+    upgrade_status: UpgradeStatus
+    reconciliations: Mapping[str, Reconciliation]
+    """By name of a member; empty in a classic group."""
+
+    @property
+    def is_streams_group(self) -> bool:
+        """Whether it is a group of KIP-1071."""
+        return self.described_group.type == STREAMS
+
+
+class Match(NamedTuple):
+    """What a check found: parameters of its template, and names of members.
+
+    ``checks.run_checks`` knows which parameters are names, and gives the template the names for people.
+    """
+
+    parameters: Mapping[str, Any]
+    members: Sequence[str] = ()
+
+
+Check = Callable[[GroupView], Iterator[Match]]
+
+
+def names_of(members: Sequence[InspectedMember]) -> list[str]:
+    """List the names of members."""
+    return [member.name for member in members]

@@ -1,0 +1,106 @@
+"""Checks of assignments: members without one, tasks and partitions with two owners or none, error codes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from assignor.groups import standbys
+from assignor.groups.broker_assigned.topics import expected_tasks
+from assignor.groups.check import GroupView, Match, names_of
+from assignor.groups.described_group import CLASSIC, STABLE
+from assignor.groups.member import InspectedMember, RejoinCause, in_order, unsubscribed_topics
+
+_OWN_FINDING: Final = frozenset({RejoinCause.END_POINT, RejoinCause.NOT_SUBSCRIBED})
+
+
+def error_codes(view: GroupView) -> Iterator[Match]:
+    """Error codes that members received or sent."""
+    for member in view.members:
+        for code, received in ((member.assignment.error_code, True), (member.subscription.error_code, False)):
+            if code:
+                yield Match({"name": member.name, "code": code, "received": received}, [member.name])
+
+
+def missing_assignment(view: GroupView) -> Iterator[Match]:
+    """Members of a stable classic group without an assignment."""
+    if view.described_group.state == STABLE and view.described_group.type == CLASSIC:
+        names = names_of([member for member in view.members if not member.described.assignment])
+        if names:
+            yield Match({"names": names}, names)
+
+
+def multiple_owners(view: GroupView) -> Iterator[Match]:
+    """Active tasks and partitions with more than one owner."""
+    for kind, repeated in (
+        ("tasks", standbys.tasks_with_multiple_owners(view.members)),
+        ("partitions", standbys.partitions_with_multiple_owners(view.members)),
+    ):
+        texts, owners = [], set[str]()
+        for thing, its in repeated:
+            texts.append(str(thing))
+            owners.update(its)
+        if texts:
+            yield Match({kind: texts, "owners": sorted(owners)}, sorted(owners))
+
+
+def end_point_missing(view: GroupView) -> Iterator[Match]:
+    """Members whose end point is not among those that the leader has found."""
+    for member in view.members:
+        if RejoinCause.END_POINT in member.rejoin_causes:
+            hosts = sorted(map(str, member.assignment.hosts))
+            parameters = {"name": member.name, "end_point": member.subscription.user_end_point, "hosts": hosts}
+            yield Match(parameters, [member.name])
+
+
+def not_subscribed(view: GroupView) -> Iterator[Match]:
+    """Members with partitions of topics that they do not subscribe to: the leader runs another topology."""
+    for member in view.members:
+        if topics := unsubscribed_topics(member.subscription, member.assignment):
+            yield Match({"name": member.name, "topics": topics}, [member.name])
+
+
+def rejoining(view: GroupView) -> Iterator[Match]:
+    """Members that rejoin at once for a reason that ends by itself, unless the leader answers them the same again."""
+    if view.described_group.state != STABLE:
+        return
+    by_causes: dict[tuple[RejoinCause, ...], list[str]] = {}
+    for member in view.members:
+        if causes := tuple(each for each in member.rejoin_causes if each not in _OWN_FINDING):
+            by_causes.setdefault(causes, []).append(member.name)
+    for causes, names in by_causes.items():
+        yield Match({"names": names, "causes": [cause.value for cause in causes]}, names)
+
+
+def unassigned(view: GroupView) -> Iterator[Match]:
+    """Tasks and partitions without an owner, with no rebalance pending."""
+    if not _rebalance_pending(view):
+        yield from map(Match, _unassigned(view))
+
+
+def being_moved(view: GroupView) -> Iterator[Match]:
+    """Tasks and partitions without an owner until a pending rebalance."""
+    if _rebalance_pending(view):
+        yield from map(Match, _unassigned(view))
+
+
+def _rebalance_pending(view: GroupView) -> bool:
+    return any(member.is_about_to_rejoin for member in view.members)
+
+
+def _has_assignment(member: InspectedMember) -> bool:
+    return bool(member.described.assignment or member.described.broker_assignment)
+
+
+def _unassigned(view: GroupView) -> Iterator[dict[str, Any]]:
+    if view.described_group.state != STABLE or not any(map(_has_assignment, view.members)):
+        return
+    tasks = expected_tasks(view.described_group)
+    for member in view.members:
+        tasks.update(member.assignment.standbys, member.assignment.warm_ups)
+    for member in view.members:
+        tasks.difference_update(member.assignment.active)
+    if tasks:
+        yield {"tasks": [*map(str, in_order(tasks))]}
+    if partitions := standbys.unassigned_partitions(view.members, view.described_group.partition_counts):
+        yield {"partitions": [*map(str, partitions)]}

@@ -1,0 +1,128 @@
+"""Checks of groups whose broker assigns (KIP-848, KIP-1071): topics, epochs, reconciliation, standbys, end points.
+
+The first ones are the statuses that a streams group sends to its members (``StreamsGroupHeartbeatResponse.Status``),
+found again from a description. ``SHUTDOWN_APPLICATION`` and ``MISSING_CLIENT_TAGS`` are not part of one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from typing import Final
+
+from assignor.groups.broker_assigned import topics
+from assignor.groups.check import GroupView, Match, names_of
+from assignor.groups.described_group import ASSIGNING, RECONCILING, STABLE
+from assignor.groups.member import InspectedMember, in_order
+from subscription_codec import TaskId
+from upgrade.input_values import InvalidInput, parse_number
+
+STANDBYS_KEY: Final = "streams.num.standby.replicas"
+"""The setting of a group; Kafka Streams ignores its own ``num.standby.replicas`` with the streams protocol."""
+
+
+def missing_source_topics(view: GroupView) -> Iterator[Match]:
+    """Source topics that do not exist."""
+    if names := topics.missing_source_topics(view.described_group):
+        yield Match({"topics": names})
+
+
+def missing_internal_topics(view: GroupView) -> Iterator[Match]:
+    """Changelog and repartition topics that do not exist, while all source topics do."""
+    if names := topics.missing_internal_topics(view.described_group):
+        yield Match({"topics": names})
+
+
+def incorrectly_partitioned_topics(view: GroupView) -> Iterator[Match]:
+    """Internal topics with a wrong number of partitions; source topics that may keep a group from being ready."""
+    if wrong := topics.wrong_internal_topics(view.described_group):
+        yield Match({"wrong": wrong})
+    for unequal in topics.unequal_source_topics(view.described_group):
+        yield Match({"unequal": unequal})
+
+
+def stale_topology(view: GroupView) -> Iterator[Match]:
+    """Members with an older topology than the group: the broker assigns them nothing that is new."""
+    broker = view.described_group.broker
+    if broker is None or broker.topology is None:
+        return
+    stale: dict[int, list[InspectedMember]] = defaultdict(list)
+    for member in view.members:
+        found = member.described.broker_assignment
+        if found and found.topology_epoch < broker.topology.epoch:
+            stale[found.topology_epoch].append(member)
+    for epoch, members in stale.items():
+        names = names_of(members)
+        yield Match({"names": names, "epoch": epoch, "group_epoch": broker.topology.epoch}, names)
+
+
+def assignment_delayed(view: GroupView) -> Iterator[Match]:
+    """A target assignment that the broker has not computed yet."""
+    broker = view.described_group.broker
+    if broker and view.described_group.state == ASSIGNING:
+        yield Match({"epoch": broker.epoch, "assignment_epoch": broker.assignment_epoch})
+
+
+def unreconciled(view: GroupView) -> Iterator[Match]:
+    """Members that have not confirmed the target assignment, or have to revoke what others wait for."""
+    if view.described_group.state != RECONCILING:
+        return
+    waiting: dict[str, list[str]] = defaultdict(list)
+    for name, found in view.reconciliations.items():
+        for holder in found.waits_for:
+            waiting[holder].append(name)
+    for name, found in view.reconciliations.items():
+        if not found.is_confirmed or waiting[name]:
+            things = {
+                str(each.thing)
+                for waiter in waiting[name]
+                for each in view.reconciliations[waiter].awaited
+                if each.holders == (name,)
+            }
+            parameters = {"name": name, "confirmed": found.is_confirmed, "things": sorted(things)}
+            yield Match({**parameters, "waiting": waiting[name]}, [name])
+
+
+def too_few_standbys(view: GroupView) -> Iterator[Match]:
+    """Tasks with state that have fewer standbys than configured, in a stable group."""
+    group = view.described_group
+    wanted = _wanted_standbys(view)
+    if not wanted or group.state != STABLE:
+        return
+    have = Counter[TaskId](task for member in view.members for task in member.assignment.standbys)
+    expected = topics.expected_tasks(group, stateful=True)
+    few = [task for task in in_order(expected) if have[task] < wanted]
+    if few:
+        processes = {found.process_id for member in view.members if (found := member.described.broker_assignment)}
+        least = min(have[task] for task in few)
+        yield Match({"tasks": [*map(str, few)], "wanted": wanted, "least": least, "processes": len(processes)})
+
+
+def _wanted_standbys(view: GroupView) -> int:
+    broker = view.described_group.broker
+    configured = (broker.configs or {}).get(STANDBYS_KEY, "") if broker else ""
+    try:
+        return parse_number(configured)
+    except InvalidInput:
+        return 0
+
+
+def without_end_point(view: GroupView) -> Iterator[Match]:
+    """Members without ``application.server`` beside members with it: interactive queries do not find their state."""
+    known = [member for member in view.members if member.described.broker_assignment and view.is_streams_group]
+    without = [member for member in known if not member.subscription.user_end_point]
+    if without and len(without) < len(known):
+        names = names_of(without)
+        yield Match({"names": names}, names)
+
+
+def classic_members(view: GroupView) -> Iterator[Match]:
+    """Members that still speak the classic protocol, in a group that is being migrated to KIP-848."""
+    found = [
+        member
+        for member in view.members
+        if member.described.broker_assignment and member.described.broker_assignment.is_classic
+    ]
+    if found:
+        names = names_of(found)
+        yield Match({"names": names}, names)

@@ -1,0 +1,102 @@
+"""Checks of a group as a whole: its type, its state, its size, unreadable members, duplicate process ids."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Final
+
+from assignor.groups import record_size
+from assignor.groups.check import GroupView, Match
+from assignor.groups.described_group import (
+    CLASSIC,
+    CONSUMER,
+    CONSUMER_PROTOCOL,
+    DEAD,
+    DEFAULT_MAX_MESSAGE_BYTES,
+    EMPTY,
+    NOT_READY,
+    REBALANCING,
+    STABLE,
+    STREAMS,
+    UNKNOWN_TYPE,
+    WITHOUT_METADATA,
+)
+from assignor.protocol import PROTOCOL_NAME
+
+_WITH_MEMBERS: Final = frozenset({STABLE, NOT_READY, *REBALANCING}) - {*WITHOUT_METADATA}
+"""States of a group with at least one member. A rebalance of a classic group may begin with members without an id."""
+
+
+def not_described(view: GroupView) -> Iterator[Match]:
+    """A group whose members the broker does not show, so that it could have any problem."""
+    raw = view.described_group
+    if raw.error:
+        yield Match({"error": raw.error})
+    elif raw.state in _WITH_MEMBERS and not raw.members:
+        yield Match({"state": raw.state})
+
+
+def not_ready(view: GroupView) -> Iterator[Match]:
+    """A group of KIP-1071 to which the broker assigns no task, because topics do not fit its topology."""
+    if view.described_group.state == NOT_READY:
+        yield Match({})
+
+
+def not_classic(view: GroupView) -> Iterator[Match]:
+    """A group of a type that has neither versions nor a target assignment."""
+    if view.described_group.type not in (CLASSIC, CONSUMER, STREAMS, UNKNOWN_TYPE):
+        yield Match({"group_type": view.described_group.type})
+
+
+def not_streams(view: GroupView) -> Iterator[Match]:
+    """A classic group that does not run Kafka Streams."""
+    raw = view.described_group
+    if raw.type == CLASSIC and raw.protocol_type not in ("", CONSUMER_PROTOCOL):
+        yield Match({"protocol_type": raw.protocol_type})
+    elif raw.type == CLASSIC and raw.protocol not in ("", PROTOCOL_NAME):
+        yield Match({"protocol": raw.protocol})
+
+
+def unstable(view: GroupView) -> Iterator[Match]:
+    """A state in which the assignment is not complete, or there are no members."""
+    if view.described_group.state in (*REBALANCING, EMPTY, DEAD):
+        yield Match({"state": view.described_group.state})
+
+
+def unreadable(view: GroupView) -> Iterator[Match]:
+    """Members whose subscription or assignment cannot be decoded."""
+    for member in view.members:
+        for problem in filter(None, (member.subscription.problem, member.assignment.problem)):
+            yield Match({"name": member.name, "problem": problem}, [member.name])
+
+
+def duplicate_process_id(view: GroupView) -> Iterator[Match]:
+    """One process id on several hosts."""
+    hosts: dict[object, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for member in view.members:
+        if member.subscription.process_id is not None:
+            hosts[member.subscription.process_id][member.described.host].append(member.name)
+    for process_id, names_by_host in hosts.items():
+        if len(names_by_host) > 1:
+            names = [name for names in names_by_host.values() for name in names]
+            yield Match({"process_id": process_id, "hosts": [*names_by_host]}, names)
+
+
+def large_metadata(view: GroupView) -> Iterator[Match]:
+    """More than 50 % of the record size limit, up to 90 %."""
+    yield from _metadata_size(view, 0.5, 0.9)
+
+
+def too_large_metadata(view: GroupView) -> Iterator[Match]:
+    """More than 90 % of the record size limit."""
+    yield from _metadata_size(view, 0.9, float("inf"))
+
+
+def _metadata_size(view: GroupView, above: float, at_most: float) -> Iterator[Match]:
+    if view.described_group.type != CLASSIC:
+        return  # stored in one record per member
+    size = record_size.group_record_bytes(view.described_group)
+    limit = view.described_group.max_message_bytes or DEFAULT_MAX_MESSAGE_BYTES
+    if above < size / limit <= at_most:
+        yield Match({"size": size, "limit": limit})

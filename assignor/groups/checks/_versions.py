@@ -1,0 +1,98 @@
+"""Checks of versions: members that cannot read each other's metadata, and ``upgrade.from``."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from assignor.groups.check import GroupView, Match, names_of
+from assignor.groups.described_group import STABLE
+from assignor.groups.member import InspectedMember
+from assignor.groups.upgrade_status import Stage
+from subscription_codec import EARLIEST_PROBEABLE_VERSION
+
+
+def unreadable_assignment_version(view: GroupView) -> Iterator[Match]:
+    """Members that received a version above the supported one."""
+    for member in view.members:
+        version, supported = member.assignment.used_version, member.subscription.readable_version
+        # Below version 3 a subscription does not contain the supported version, which may be higher than the used one.
+        if version is not None and supported is not None and version > max(supported, EARLIEST_PROBEABLE_VERSION - 1):
+            yield Match({"name": member.name, "version": version, "supported": supported}, [member.name])
+
+
+def cannot_probe(view: GroupView) -> Iterator[Match]:
+    """Members before 2.0 beside newer ones of 2.4 or later: with ``upgrade.from``, their envelope would be newer."""
+    yield from _unable_to_probe(view, certain=True)
+
+
+def may_be_unable_to_probe(view: GroupView) -> Iterator[Match]:
+    """Members that may be before 2.0 beside members of 2.0 to 2.3, whose envelope is the old one, too."""
+    yield from _unable_to_probe(view, certain=False)
+
+
+def _unable_to_probe(view: GroupView, *, certain: bool) -> Iterator[Match]:
+    old = [
+        member
+        for member in view.members
+        if _is_below_probing(member) and not member.subscription.candidate_releases.certainly_pinned
+    ]
+    new = [member for member in view.members if _used(member) >= EARLIEST_PROBEABLE_VERSION]
+    if old and new and all(member.subscription.consumer_protocol_version for member in new) is certain:
+        version = min(map(_used, new))
+        yield Match({"old": names_of(old), "new": names_of(new), "version": version}, names_of(old))
+
+
+def _used(member: InspectedMember) -> int:
+    return member.subscription.used_version or 0
+
+
+def _is_below_probing(member: InspectedMember) -> bool:
+    return member.subscription.used_version is not None and _used(member) < EARLIEST_PROBEABLE_VERSION
+
+
+def upgrade_from_set(view: GroupView) -> Iterator[Match]:
+    """Members that certainly have ``upgrade.from`` set."""
+    pinned = [member for member in view.members if member.subscription.candidate_releases.certainly_pinned]
+    if pinned:
+        known = {*names_of(pinned)}
+        others = any(_is_below_probing(member) for member in view.members if member.name not in known)
+        yield Match(
+            {"pinned": names_of(pinned), "versions": _used_versions(pinned), "others": others}, names_of(pinned)
+        )
+
+
+def upgrade_from_maybe_set(view: GroupView) -> Iterator[Match]:
+    """Members that have ``upgrade.from`` set or are of an old release."""
+    found = [
+        member
+        for member in view.members
+        if member.subscription.candidate_releases.pinned
+        and member.subscription.candidate_releases.unpinned
+        and _is_below_probing(member)
+    ]
+    if found:
+        releases = found[0].subscription.candidate_releases
+        yield Match(
+            {"names": names_of(found), "versions": _used_versions(found), "releases": releases}, names_of(found)
+        )
+
+
+def _used_versions(members: Sequence[InspectedMember]) -> list[int]:
+    return sorted({*map(_used, members)})
+
+
+def below_common_version(view: GroupView) -> Iterator[Match]:
+    """A stable group in the last step of an upgrade, which should not last."""
+    if view.upgrade_status.stage is Stage.LAST_STEP and view.described_group.state == STABLE:
+        yield Match({"status": view.upgrade_status})
+
+
+def mixed_protocols(view: GroupView) -> Iterator[Match]:
+    """Eager members beside cooperative ones."""
+    found: dict[str, list[InspectedMember]] = defaultdict(list)
+    for member in view.members:
+        found[member.rebalance_protocol].append(member)
+    if found["eager"] and found["cooperative"]:
+        eager, cooperative = names_of(found["eager"]), names_of(found["cooperative"])
+        yield Match({"eager": eager, "cooperative": cooperative}, eager)

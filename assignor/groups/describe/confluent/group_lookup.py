@@ -1,0 +1,372 @@
+"""Describes groups as raw bytes through confluent-kafka, where kafka-python is not installed.
+
+``AdminClient.list_groups`` is its only call that returns the bytes of members. It has neither instance ids nor types of
+groups, leaves out the groups that the user may not describe, and fails if one broker does not answer. Therefore
+``list_consumer_groups`` is called as well: it returns names, states and types, as far as brokers answer. A group that
+only the second call returns has an ``error``.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, TypeVar
+
+from attrs import evolve, field, frozen
+
+from assignor.clients import naming_the_extra
+from assignor.clients._interrupts import interruptible
+from assignor.formats.text import count
+from assignor.groups import ClusterGroups, DescribedGroup, DescribedGroupMember, NoSuchGroup, with_topic_metadata
+from assignor.groups.described_group import (
+    CLASSIC,
+    DEAD,
+    EMPTY,
+    LOOKUP_TIMEOUT_SECONDS,
+    MAX_MESSAGE_BYTES_KEY,
+    OFFSETS_TOPIC,
+    UNKNOWN_TYPE,
+)
+from assignor.groups.offsets import GroupOffsets, OffsetRequest
+from subscription_codec import TopicPartition as Partition
+from upgrade.cluster.client.errors import Unreachable, unreachable
+from upgrade.cluster.client.node_address import node_address
+from upgrade.input_values import InvalidInput, parse_number
+from upgrade.redaction import hide
+
+with naming_the_extra("confluent"):
+    from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException, TopicPartition
+    from confluent_kafka.admin import AdminClient, ConfigResource, OffsetSpec, ResourceType  # type: ignore[attr-defined]  # has both
+
+    from assignor.clients.confluent import _private_api
+
+_SHORTEST_CALL: Final = 0.1  # librdkafka refuses a time limit of 0
+_STATES: Final[Mapping[str, str]] = {
+    # name in confluent-kafka: name in Kafka
+    "PREPARING_REBALANCING": "PreparingRebalance",
+    "COMPLETING_REBALANCING": "CompletingRebalance",
+    "UNKNOWN": "",
+}
+
+_LIBRDKAFKA_KEYS: Final[Mapping[str, str]] = {
+    # name in kafka-python, as in a ``CommandConfig``: name in librdkafka
+    "client_id": "client.id",
+    "security_protocol": "security.protocol",
+    "sasl_mechanism": "sasl.mechanisms",
+    "sasl_plain_username": "sasl.username",
+    "sasl_plain_password": "sasl.password",
+    "sasl_kerberos_service_name": "sasl.kerberos.service.name",
+    "ssl_cafile": "ssl.ca.location",
+    "ssl_certfile": "ssl.certificate.location",
+    "ssl_password": "ssl.key.password",
+}
+
+
+_OTHER_TYPE: Final = (
+    "confluent-kafka shows neither type nor members of this group, as of those of type streams (KIP-1071) and share "
+    "(KIP-932); kafka-python does"
+)
+
+
+_T = TypeVar("_T")
+
+
+@frozen
+class GroupLookup:
+    """Describes the groups of one cluster, as ``GroupLookup`` of kafka-python does, with its settings."""
+
+    bootstrap_servers: str
+    settings: Mapping[str, Any] = field(factory=dict, repr=False, hash=False)
+    timeout_seconds: float = LOOKUP_TIMEOUT_SECONDS
+
+    def group(self, name: str) -> DescribedGroup:
+        """Return a group, with the partition counts of its topics and the limit of its record; ``NoSuchGroup``."""
+        return self._interruptible(lambda admin: self._group(admin, name))
+
+    def groups(self) -> ClusterGroups:
+        """Return all groups of the cluster that the user may list, as far as brokers answer, sorted by name."""
+        return self._interruptible(self._groups)
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the groups that the user may list, as far as brokers answer."""
+        return self._interruptible(lambda admin: tuple(group.name for group in self._overview(admin).groups))
+
+    def _interruptible(self, call: Callable[[_RecordingAdminClient], _T]) -> _T:
+        """Call with a client; a signal ends the call, and an answer that is not readable is ``Unreachable``."""
+
+        def called() -> _T:
+            with readable_answers(self.bootstrap_servers):
+                return call(self._admin())
+
+        return interruptible(called)
+
+    def _group(self, admin: _RecordingAdminClient, name: str) -> DescribedGroup:
+        found = [group for group in self._list_groups(admin, name) if group.name == name]
+        for group in found:
+            if group.state not in ("", DEAD):
+                return self._with_topic_metadata([group], admin)[0]
+        for group in self._overview(admin).groups:  # such as one of KIP-848, which the first call describes as dead
+            if group.name == name and group.state != DEAD:
+                return self._with_topic_metadata([group], admin)[0]
+        for group in found:  # a broker lists it
+            return _visible(group)
+        raise NoSuchGroup(
+            f"no group {name!r} at {self.bootstrap_servers} that the user may describe and confluent-kafka can show"
+        )
+
+    def _groups(self, admin: _RecordingAdminClient) -> ClusterGroups:
+        overview = self._overview(admin)
+        try:
+            described = {group.name: group for group in map(_visible, self._list_groups(admin))}
+        except Unreachable as error:
+            if not overview.groups:
+                raise
+            described = {}  # one broker is enough
+            overview = evolve(overview, failures=(*overview.failures, str(error)))
+        names = {group.name for group in overview.groups}
+        found = [
+            *(_merged(group, described.get(group.name)) for group in overview.groups),
+            # Among these are groups of KIP-1071, which the overview does not have.
+            *(group for name, group in described.items() if name not in names),
+        ]
+        groups, failures = sorted(found, key=lambda group: group.name), overview.failures
+        try:
+            groups = self._with_topic_metadata(groups, admin)
+        except Unreachable as error:
+            failures = (*failures, f"the topics of the groups are not known: {error}")
+        return ClusterGroups(groups=tuple(groups), failures=failures)
+
+    def offsets(
+        self, requests: Sequence[OffsetRequest], report: Callable[[str], object] = lambda _line: None
+    ) -> Mapping[str, GroupOffsets]:
+        """Return committed and end offsets of groups, by name, as far as brokers answer; one request for each group."""
+        try:
+            return self._interruptible(lambda admin: self._offsets(admin, requests, report))
+        except Unreachable as error:
+            return {each.group: GroupOffsets(failures=(str(error),)) for each in requests}
+
+    def _offsets(
+        self, admin: _RecordingAdminClient, requests: Sequence[OffsetRequest], report: Callable[[str], object]
+    ) -> Mapping[str, GroupOffsets]:
+        report(f"committed offsets: {count(len(requests), 'group')}")
+        deadline, found = time.monotonic() + self.timeout_seconds, dict[str, GroupOffsets]()
+        for each in requests:
+            found[each.group] = self._committed(admin, each.group, deadline)
+        wanted = {each.group: {*each.partitions, *found[each.group].committed} for each in requests}
+        for each in requests:
+            if each.reads_changelogs:
+                wanted[each.group] |= self._changelogs(admin, each, deadline)
+        partitions = set[Partition]().union(*wanted.values())
+        report(f"end offsets: {count(len(partitions), 'partition')}")
+        ends, failures = self._ends(admin, partitions, deadline)
+        return {
+            group: evolve(
+                offsets,
+                ends={partition: ends[partition] for partition in wanted[group] if partition in ends},
+                failures=(*offsets.failures, *failures),
+            )
+            for group, offsets in found.items()
+        }
+
+    def _committed(self, admin: _RecordingAdminClient, group: str, deadline: float) -> GroupOffsets:
+        seconds = _left(deadline) / 2
+        try:
+            asked = [ConsumerGroupTopicPartitions(group)]
+            (answer,) = admin.list_consumer_group_offsets(asked, request_timeout=seconds).values()
+            listed = answer.result(seconds).topic_partitions
+        except (KafkaException, TimeoutError) as error:
+            return GroupOffsets(failures=(f"committed offsets: {_error_text(error)}",))
+        return GroupOffsets(
+            committed={Partition(each.topic, each.partition): each.offset for each in listed if each.offset >= 0},
+            failures=tuple(f"{each.topic}: {_error_text(each.error)}" for each in listed if each.error),
+        )
+
+    def _changelogs(self, admin: _RecordingAdminClient, request: OffsetRequest, deadline: float) -> set[Partition]:
+        try:
+            known = admin.list_topics(timeout=_left(deadline) / 2).topics
+        except KafkaException:
+            return set()  # the ends that are missing then are unknown
+        return {
+            Partition(name, number)
+            for name, topic in known.items()
+            if request.is_changelog(name)
+            for number in topic.partitions
+        }
+
+    def _ends(
+        self, admin: _RecordingAdminClient, partitions: Iterable[Partition], deadline: float
+    ) -> tuple[dict[Partition, int], tuple[str, ...]]:
+        latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]  # the library declares no type
+        asked = {TopicPartition(*each): latest for each in partitions}
+        if not asked:
+            return {}, ()
+        seconds = _left(deadline)
+        ends, failures = dict[Partition, int](), list[str]()
+        for each, answer in admin.list_offsets(asked, request_timeout=seconds).items():
+            try:
+                ends[Partition(each.topic, each.partition)] = answer.result(seconds).offset
+            except (KafkaException, TimeoutError) as error:
+                failures.append(f"end offset of {each.topic}: {_error_text(error)}")
+        return ends, tuple(dict.fromkeys(failures))
+
+    def _overview(self, admin: _RecordingAdminClient) -> ClusterGroups:
+        """Return what brokers list: each group with the error that it is not described, unless it is empty."""
+        try:
+            # A broker without an answer delays the result until the request times out.
+            found = admin.list_consumer_groups(request_timeout=self.timeout_seconds / 2)
+            answer = found.result(self.timeout_seconds)
+        except (KafkaException, TimeoutError) as error:
+            return ClusterGroups(failures=(f"{self.bootstrap_servers}: {_error_text(error)}",))
+        return ClusterGroups(
+            groups=tuple(_listed_group(each) for each in answer.valid),
+            failures=tuple(f"a broker of {self.bootstrap_servers}: {_error_text(each)}" for each in answer.errors),
+        )
+
+    def _admin(self) -> _RecordingAdminClient:
+        try:
+            return _RecordingAdminClient(
+                {"bootstrap.servers": self.bootstrap_servers, **librdkafka_config(self.settings)}
+            )
+        except KafkaException as error:
+            raise unreachable(self.bootstrap_servers, error.args[0].str()) from None
+
+    def _list_groups(self, admin: _RecordingAdminClient, *name: str) -> list[DescribedGroup]:
+        try:
+            found = _private_api.list_groups(admin, *name, timeout_seconds=self.timeout_seconds)
+            return [_described_group(each) for each in found]
+        except KafkaException as error:
+            raise unreachable(self.bootstrap_servers, admin.first_error() or error.args[0].str()) from None
+
+    def _with_topic_metadata(
+        self, groups: Iterable[DescribedGroup], admin: _RecordingAdminClient
+    ) -> list[DescribedGroup]:
+        try:
+            known = admin.list_topics(timeout=self.timeout_seconds).topics
+        except KafkaException as error:
+            # Without them a task without an owner would not be noticed.
+            raise Unreachable(f"{self.bootstrap_servers}: {admin.first_error() or error.args[0].str()}") from None
+        counts = {name: len(topic.partitions) for name, topic in known.items() if topic.error is None}
+        return with_topic_metadata(groups, counts, self._max_message_bytes(admin))
+
+    def _max_message_bytes(self, admin: _RecordingAdminClient) -> int | None:
+        resource = ConfigResource(ResourceType.TOPIC, OFFSETS_TOPIC)
+        try:
+            (answer,) = admin.describe_configs([resource], request_timeout=self.timeout_seconds).values()
+            configured = answer.result(self.timeout_seconds).get(MAX_MESSAGE_BYTES_KEY)
+            return parse_number(str(configured.value)) if configured else None
+        except (KafkaException, TimeoutError, InvalidInput):
+            return None
+
+
+@contextmanager
+def readable_answers(servers: str) -> Iterator[None]:
+    """Turn what confluent-kafka raises of bytes that are no text, which librdkafka passes on, into ``Unreachable``."""
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        expected = "expected an answer of a Kafka broker, got one that confluent-kafka cannot read"
+        raise Unreachable(f"{servers}: {expected} ({error})") from None
+
+
+class _RecordingAdminClient(AdminClient):
+    """Stores the connection errors, because a call only raises that its time is over."""
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        self._errors: list[KafkaError] = []
+        recording: dict[str, Any] = {**config, "error_cb": self._errors.append}
+        super().__init__(recording, logger=silent_logger())
+
+    def first_error(self) -> str:
+        """Return the text of the first error that states a reason; empty if there is none."""
+        self.poll(0)
+        return next((error.str() for error in self._errors if error.code() != KafkaError._ALL_BROKERS_DOWN), "")
+
+
+def _left(deadline: float) -> float:
+    return max(_SHORTEST_CALL, deadline - time.monotonic())
+
+
+def _error_text(error: Any) -> str:
+    """Return the text of an error of confluent-kafka, alone or in an exception, or that the time is over."""
+    found = error if isinstance(error, KafkaError) else next(iter(error.args), None)
+    return hide(found.str()) if isinstance(found, KafkaError) else "no answer in time"
+
+
+def _listed_group(found: Any) -> DescribedGroup:
+    state = _STATES.get(found.state.name, found.state.name.title().replace("_", ""))
+    group_type = found.type.name.lower() if found.type.name != "UNKNOWN" else CLASSIC
+    error = "" if state in (EMPTY, DEAD) else f"confluent-kafka shows no members of this {group_type} group"
+    return DescribedGroup(name=found.group_id, state=state, type=group_type, error=error)
+
+
+def _merged(listed: DescribedGroup, described: DescribedGroup | None) -> DescribedGroup:
+    """Return a classic group as it is described; a listed group with an error has the state of the list."""
+    if described is None or listed.type != CLASSIC:
+        return listed
+    return evolve(listed, error=described.error) if described.error else described
+
+
+def _visible(group: DescribedGroup) -> DescribedGroup:
+    """Return a group without what a description as a classic one says of another one: that it is dead.
+
+    librdkafka describes each group that a broker lists as a classic one, and drops the type. It lists the types of
+    classic and consumer groups only, so another one is of KIP-1071 or KIP-932.
+    """
+    if group.error or group.state not in ("", DEAD):
+        return group
+    return evolve(group, state="", type=UNKNOWN_TYPE, error=_OTHER_TYPE)
+
+
+def _described_group(found: Any) -> DescribedGroup:
+    return DescribedGroup(
+        name=found.id,
+        error="" if found.error is None else f"{found.error.name()}: {hide(found.error.str())}",
+        state=found.state,
+        protocol_type=found.protocol_type,
+        protocol=found.protocol,
+        coordinator=node_address(found.broker),
+        members=tuple(
+            DescribedGroupMember(
+                member_id=each.id,
+                client_id=each.client_id,
+                host=each.client_host,
+                subscription=each.metadata or b"",
+                assignment=each.assignment or b"",
+            )
+            for each in found.members
+        ),
+    )
+
+
+def librdkafka_config(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings of kafka-python, as in a ``CommandConfig``, as those of librdkafka.
+
+    Raises:
+        Unreachable: librdkafka does not have the SASL mechanism.
+    """
+    if settings.get("sasl_mechanism") == "AWS_MSK_IAM":
+        raise Unreachable("librdkafka does not have the SASL mechanism AWS_MSK_IAM; kafka-python has")
+    found = {_LIBRDKAFKA_KEYS[name]: value for name, value in settings.items() if name in _LIBRDKAFKA_KEYS}
+    if settings.get("ssl_check_hostname") is False:
+        found["ssl.endpoint.identification.algorithm"] = "none"
+    if "ssl_certfile" in settings:
+        found["ssl.key.location"] = settings["ssl_certfile"]  # a PEM key store has both
+    if oauth := settings.get("oauth"):
+        found |= {
+            "sasl.oauthbearer.method": "oidc",
+            "sasl.oauthbearer.token.endpoint.url": oauth.endpoint,
+            "sasl.oauthbearer.client.id": oauth.client_id,
+            "sasl.oauthbearer.client.secret": oauth.client_secret,
+            **({"sasl.oauthbearer.scope": oauth.scope} if oauth.scope else {}),
+        }
+    return found
+
+
+def silent_logger() -> logging.Logger:
+    """Return a logger that drops librdkafka's lines, as errors arrive as exceptions, unless it has a handler."""
+    logger = logging.getLogger("streams-assignor.librdkafka")
+    if not logger.handlers:
+        logger.setLevel(logging.CRITICAL)
+    return logger

@@ -1,0 +1,144 @@
+"""Reads ``__consumer_offsets`` from brokers through confluent-kafka: committed records, up to given offsets."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from typing import Any, Final
+
+from attrs import field, frozen
+
+from assignor.clients import naming_the_extra
+from assignor.clients._interrupts import interruptible
+from assignor.groups.described_group import LOOKUP_TIMEOUT_SECONDS, OFFSETS_TOPIC
+from assignor.groups.history.log_segment import NO_TIMESTAMP, LogRecord, known_time
+from upgrade.cluster.client.command_config import CommandConfig
+from upgrade.cluster.client.errors import Unreachable
+
+with naming_the_extra("confluent"):
+    from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Consumer, KafkaError, KafkaException, Message, TopicPartition
+
+    from assignor.groups.describe.confluent.group_lookup import librdkafka_config, readable_answers, silent_logger
+
+_RECORDS_PER_CALL: Final = 10_000
+_CALL_SECONDS: Final = 0.05
+"""A call of ``consume`` that gets fewer records waits so long."""
+_READER_SETTINGS: Final[Mapping[str, Any]] = {
+    "group.id": "streams-assignor-audit",  # librdkafka wants one; nothing joins or commits
+    "enable.auto.commit": False,
+    "auto.offset.reset": "error",
+    "check.crcs": True,  # a damaged batch is an error of its partition
+    "isolation.level": "read_committed",
+    "enable.partition.eof": True,  # the last offsets may be markers, which are no records
+    "fetch.wait.max.ms": 50,
+    "queued.max.messages.kbytes": 16_384,
+}
+_NO_OFFSETS_TOPIC: Final = (
+    f"there is no {OFFSETS_TOPIC}: no group has committed yet, or brokers of another make keep offsets elsewhere"
+)
+_HINTS: Final[Mapping[int, str]] = {
+    KafkaError.TOPIC_AUTHORIZATION_FAILED: f"the user needs READ and DESCRIBE on the topic {OFFSETS_TOPIC}",
+    KafkaError.UNKNOWN_TOPIC_OR_PART: _NO_OFFSETS_TOPIC,
+    KafkaError._UNKNOWN_TOPIC: _NO_OFFSETS_TOPIC,
+}
+
+
+@frozen
+class OffsetsTopic:
+    """``__consumer_offsets`` of one cluster. It can be pickled, and connects for each call."""
+
+    bootstrap_servers: str
+    settings: Mapping[str, Any] = field(factory=dict, repr=False, hash=False)
+    """Settings of kafka-python, as in a ``CommandConfig``."""
+    timeout_seconds: float = LOOKUP_TIMEOUT_SECONDS
+    """How long brokers may be silent."""
+
+    @classmethod
+    def of(cls, bootstrap_servers: str, config: CommandConfig) -> OffsetsTopic:
+        """Return the topic of a cluster, with the settings of a file of settings."""
+        return cls(bootstrap_servers, config.settings, config.timeout_seconds or LOOKUP_TIMEOUT_SECONDS)
+
+    def ranges(self) -> dict[int, tuple[int, int]]:
+        """Return the first offset of each partition, and the one behind the last record outside of open transactions.
+
+        Raises:
+            Unreachable: No broker answers, or it refuses the user.
+        """
+        return interruptible(self._ranges)
+
+    def _ranges(self) -> dict[int, tuple[int, int]]:
+        errors: list[KafkaError] = []
+        with readable_answers(self.bootstrap_servers), closing(self._consumer(errors)) as consumer:
+            try:
+                found = consumer.list_topics(OFFSETS_TOPIC, self.timeout_seconds).topics.get(OFFSETS_TOPIC)
+                if found is None:
+                    raise self._failure(None, errors, f"expected an answer about {OFFSETS_TOPIC}, got one without it")
+                if found.error is not None:
+                    raise self._failure(found.error, errors)
+                return {
+                    number: consumer.get_watermark_offsets(TopicPartition(OFFSETS_TOPIC, number), self.timeout_seconds)
+                    for number in sorted(found.partitions)
+                }
+            except KafkaException as error:
+                consumer.poll(_CALL_SECONDS)  # calls ``error_cb``
+                raise self._failure(error.args[0], errors) from None
+
+    def read(self, partition: int, first: int, end: int) -> Iterator[LogRecord]:
+        """Yield the committed records of a partition from ``first`` to before ``end``, in order.
+
+        Raises:
+            Unreachable: No broker answers, or it refuses the user, or ``first`` is not there any more.
+        """
+        if first >= end:
+            return
+        errors: list[KafkaError] = []
+        with readable_answers(self.bootstrap_servers), closing(self._consumer(errors)) as consumer:
+            consumer.assign([TopicPartition(OFFSETS_TOPIC, partition, first)])
+            at, deadline = first, time.monotonic() + self.timeout_seconds
+            while at < end:
+                try:
+                    messages = consumer.consume(min(_RECORDS_PER_CALL, end - at), _CALL_SECONDS)
+                except KafkaException as error:
+                    raise self._failure(error.args[0], errors) from None
+                if messages:
+                    deadline = time.monotonic() + self.timeout_seconds
+                elif time.monotonic() > deadline:
+                    raise self._failure(None, errors, f"partition {partition} ends at {at} instead of {end}")
+                for message in messages:
+                    offset, problem = message.offset() or 0, message.error()
+                    if problem and problem.code() != KafkaError._PARTITION_EOF:
+                        raise self._failure(problem, errors)
+                    if problem or offset >= end:
+                        at = max(at, offset)
+                    else:
+                        at = offset + 1
+                        yield _record(message)
+                        deadline = time.monotonic() + self.timeout_seconds  # the reader takes its time
+
+    def _consumer(self, errors: list[KafkaError]) -> Consumer:
+        config: dict[str, Any] = {
+            **_READER_SETTINGS,
+            **librdkafka_config(self.settings),
+            "bootstrap.servers": self.bootstrap_servers,
+            "error_cb": errors.append,
+        }
+        try:
+            return Consumer(config, logger=silent_logger())
+        except KafkaException as error:
+            raise self._failure(error.args[0], errors) from None
+
+    def _failure(self, error: KafkaError | None, errors: list[KafkaError], default: str = "no answer") -> Unreachable:
+        """Return the error with what librdkafka reported before it: a call itself only says that its time is over."""
+        if error is not None and error.code() in _HINTS:
+            return Unreachable(f"{self.bootstrap_servers}: {_HINTS[error.code()]}")
+        reasons = [each.str() for each in errors if each.code() != KafkaError._ALL_BROKERS_DOWN]
+        return Unreachable(f"{self.bootstrap_servers}: {[*reasons, error.str() if error else default][0]}")
+
+
+def _record(message: Message) -> LogRecord:
+    kind, timestamp = message.timestamp()
+    known = NO_TIMESTAMP if kind == TIMESTAMP_NOT_AVAILABLE else known_time(timestamp)
+    key: Any = message.key()
+    value: Any = message.value()
+    return LogRecord(message.offset() or 0, known, key, value)

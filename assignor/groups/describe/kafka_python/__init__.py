@@ -1,0 +1,1 @@
+"""``GroupLookup`` of kafka-python, which sends the requests of Kafka's own tools."""

@@ -1,0 +1,122 @@
+"""What the checks of a group need beside its description: partition counts, the record limit, the group's settings.
+
+What the user may not see is left out; that an answer is missing is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, Protocol
+
+from attrs import evolve
+
+from assignor.clients.kafka_python._private_api import DescribeConfigsRequest, MetadataRequest
+from assignor.groups import DescribedGroup, topics_of, with_topic_metadata
+from assignor.groups.described_group import CONSUMER, MAX_MESSAGE_BYTES_KEY, OFFSETS_TOPIC, STREAMS
+from upgrade.cluster.client.connection import Deadline
+from upgrade.cluster.client.errors import ClusterError
+from upgrade.input_values import InvalidInput, parse_number
+
+_TOPIC_RESOURCE: Final = 2  # DescribeConfigs' types of resources
+_GROUP_RESOURCE: Final = 32
+_UNKNOWN_TOPIC: Final = 3
+_GROUPS_PER_REQUEST: Final = 100
+_WITH_CONFIGS: Final = (CONSUMER, STREAMS)
+
+
+class Node(Protocol):
+    """A connection to a broker."""
+
+    def send(self, request_type: Any, deadline: Deadline, **fields: Any) -> Any:
+        """Send a request and return the response."""
+        ...
+
+
+def with_facts(groups: Iterable[DescribedGroup], node: Node, deadline: Deadline) -> list[DescribedGroup]:
+    """Add partition counts, missing topics, the record limit and settings, as far as the user may describe them.
+
+    Raises:
+        ClusterError: The topics cannot be requested: without them a task without an owner would not be noticed.
+    """
+    found = list(groups)
+    topics = set[str]().union(*map(topics_of, found))
+    counts, missing = _topic_facts(node, topics, deadline)
+    configs = dict(_group_configs(node, [each for each in found if each.type in _WITH_CONFIGS], deadline))
+    found = [
+        evolve(each, broker=evolve(each.broker, configs=configs[each.name]))
+        if each.broker and each.name in configs
+        else each
+        for each in found
+    ]
+    return with_topic_metadata(found, counts, _max_message_bytes(node, deadline), missing)
+
+
+def offline_partitions(node: Node, deadline: Deadline) -> Iterator[str]:
+    """Report partitions of the offsets topic without a leader: no broker lists their groups.
+
+    Nothing is reported if the user may not describe that topic.
+    """
+    try:
+        topics = _topics(node, [OFFSETS_TOPIC], deadline)
+    except ClusterError as error:
+        yield f"whether all partitions of {OFFSETS_TOPIC} have a leader is not known: {error}"
+        return
+    leaders = [partition.leader_id for topic in topics for partition in topic.partitions]
+    if offline := sum(leader < 0 for leader in leaders):
+        yield f"{offline} of {len(leaders)} partitions of {OFFSETS_TOPIC} have no leader"
+
+
+def _topic_facts(node: Node, topics: Iterable[str], deadline: Deadline) -> tuple[dict[str, int], set[str]]:
+    """Return the partition counts of topics, and those that certainly do not exist."""
+    found = _topics(node, sorted(topics), deadline) if topics else ()
+    counts = {each.name: len(each.partitions) for each in found if not each.error_code}
+    return counts, {each.name for each in found if each.error_code == _UNKNOWN_TOPIC}
+
+
+def _topics(node: Node, names: Sequence[str], deadline: Deadline) -> Sequence[Any]:
+    wanted = [MetadataRequest.MetadataRequestTopic(name=name) for name in names]
+    answer = node.send(MetadataRequest, deadline, topics=wanted, allow_auto_topic_creation=False)
+    found: Sequence[Any] = answer.topics
+    return found
+
+
+def _max_message_bytes(node: Node, deadline: Deadline) -> int | None:
+    values = [
+        each.value
+        for result in _configs(node, _TOPIC_RESOURCE, [OFFSETS_TOPIC], [MAX_MESSAGE_BYTES_KEY], deadline)
+        for each in result.configs
+    ]
+    try:
+        return parse_number(values[0] or "") if values else None
+    except InvalidInput:
+        return None
+
+
+def _group_configs(
+    node: Node, groups: Sequence[DescribedGroup], deadline: Deadline
+) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Yield the settings of each group that are about its type, with the broker's defaults."""
+    types = {each.name: each.type for each in groups}
+    names = list(types)
+    for start in range(0, len(names), _GROUPS_PER_REQUEST):
+        for result in _configs(node, _GROUP_RESOURCE, names[start : start + _GROUPS_PER_REQUEST], None, deadline):
+            if (group_type := types.get(result.resource_name)) is not None:
+                prefix = f"{group_type}."
+                configs = {each.name: each.value or "" for each in result.configs if each.name.startswith(prefix)}
+                yield result.resource_name, configs
+
+
+def _configs(
+    node: Node, resource_type: int, names: Sequence[str], keys: Sequence[str] | None, deadline: Deadline
+) -> list[Any]:
+    resources = [
+        DescribeConfigsRequest.DescribeConfigsResource(
+            resource_type=resource_type, resource_name=name, configuration_keys=keys
+        )
+        for name in names
+    ]
+    try:
+        answer = node.send(DescribeConfigsRequest, deadline, resources=resources)
+    except ClusterError:
+        return []
+    return [result for result in answer.results if not result.error_code]

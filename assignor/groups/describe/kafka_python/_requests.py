@@ -1,0 +1,152 @@
+"""Requests that kafka-python (3.0.12) lacks: they describe groups whose broker assigns (KIP-848, KIP-932, KIP-1071).
+
+kafka-python makes its messages of Kafka's schemas, and has none of these. Each class reads the file of its own name in
+``_schemas``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from assignor.clients.kafka_python._private_api import ApiMessage
+from assignor.groups import (
+    Assigned,
+    BrokerAssignment,
+    BrokerGroup,
+    DescribedGroup,
+    DescribedGroupMember,
+    DescribedSubtopology,
+    DescribedTopology,
+    InternalTopic,
+)
+from assignor.groups.broker_assigned.topics import task_id
+from assignor.groups.describe.kafka_python import _schemas
+from assignor.groups.described_group import CONSUMER, SHARE, STREAMS
+from assignor.groups.member import in_order
+from subscription_codec import TaskId, TopicPartition
+
+_UNKNOWN: Final = -(2**31)
+"""Of authorized operations that were not asked for, or that the broker does not know."""
+
+_CLASSIC_MEMBER: Final = 0  # the type of a member of a consumer group
+_CONSUMER_MEMBER: Final = 1
+
+
+def _message_class(name: str) -> Any:
+    """Make a message of the schema with that name."""
+    return type(ApiMessage)(name, (ApiMessage,), {"__module__": __name__}, load_json=_schemas)
+
+
+_NAMES: Final = {CONSUMER: "ConsumerGroupDescribe", SHARE: "ShareGroupDescribe", STREAMS: "StreamsGroupDescribe"}
+REQUESTS: Final[Mapping[str, Any]] = {kind: _message_class(f"{name}Request") for kind, name in _NAMES.items()}
+"""By type of group."""
+
+_RESPONSES: Final = [_message_class(f"{name}Response") for name in _NAMES.values()]
+"""kafka-python finds the class of a response by its number, and has only a weak reference to it."""
+
+
+def described_group(found: Any, group_type: str) -> DescribedGroup:
+    """Convert a group in a response to one of these requests."""
+    is_streams = group_type == STREAMS
+    return DescribedGroup(
+        name=found.group_id,
+        state=found.group_state,
+        type=group_type,
+        protocol_type=group_type,
+        protocol=getattr(found, "assignor_name", None) or "",
+        members=tuple(
+            DescribedGroupMember(
+                member_id=each.member_id,
+                group_instance_id=getattr(each, "instance_id", None),
+                client_id=each.client_id,
+                host=each.client_host,
+                broker_assignment=_streams_assignment(each) if is_streams else _consumer_assignment(each),
+            )
+            for each in found.members
+        ),
+        broker=BrokerGroup(
+            epoch=found.group_epoch,
+            assignment_epoch=found.assignment_epoch,
+            topology=_topology(found.topology) if is_streams and found.topology else None,
+            authorized_operations=None if found.authorized_operations == _UNKNOWN else found.authorized_operations,
+        ),
+    )
+
+
+def _consumer_assignment(member: Any) -> BrokerAssignment:
+    """Convert the assignment of a member of KIP-848 or KIP-932; the latter has no target."""
+    target = getattr(member, "target_assignment", None)
+    return BrokerAssignment(
+        epoch=member.member_epoch,
+        topics=tuple(member.subscribed_topic_names),
+        topic_regex=getattr(member, "subscribed_topic_regex", None) or None,
+        current=_partitions(member.assignment),
+        target=None if target is None else _partitions(target),
+        is_classic=getattr(member, "member_type", _CONSUMER_MEMBER) == _CLASSIC_MEMBER,
+        rack=member.rack_id,
+    )
+
+
+def _partitions(assignment: Any) -> Assigned:
+    topics = assignment.topic_partitions
+    found = (TopicPartition(topic.topic_name, each) for topic in topics for each in topic.partitions)
+    return Assigned(partitions=tuple(sorted(found)))
+
+
+def _streams_assignment(member: Any) -> BrokerAssignment:
+    end_point = member.user_endpoint
+    return BrokerAssignment(
+        epoch=member.member_epoch,
+        current=_tasks(member.assignment),
+        target=_tasks(member.target_assignment),
+        is_classic=member.is_classic,
+        process_id=member.process_id,
+        topology_epoch=member.topology_epoch,
+        rack=member.rack_id,
+        end_point=f"{end_point.host}:{end_point.port}" if end_point else "",
+        client_tags={tag.key: tag.value for tag in member.client_tags},
+        offset_sums=_offsets(member.task_offsets),
+        end_offset_sums=_offsets(member.task_end_offsets),
+    )
+
+
+def _tasks(assignment: Any) -> Assigned:
+    return Assigned(
+        active=_task_ids(assignment.active_tasks),
+        standby=_task_ids(assignment.standby_tasks),
+        warm_up=_task_ids(assignment.warmup_tasks),
+    )
+
+
+def _task_ids(subtopologies: Iterable[Any]) -> tuple[TaskId, ...]:
+    return in_order(task_id(each.subtopology_id, number) for each in subtopologies for number in each.partitions)
+
+
+def _offsets(tasks: Iterable[Any]) -> Mapping[TaskId, int]:
+    return {task_id(each.subtopology_id, each.partition): each.offset for each in tasks}
+
+
+def _topology(found: Any) -> DescribedTopology:
+    return DescribedTopology(
+        epoch=found.epoch,
+        subtopologies=tuple(
+            DescribedSubtopology(
+                name=each.subtopology_id,
+                source_topics=tuple(each.source_topics),
+                repartition_sink_topics=tuple(each.repartition_sink_topics),
+                changelogs=tuple(map(_internal_topic, each.state_changelog_topics)),
+                repartition_sources=tuple(map(_internal_topic, each.repartition_source_topics)),
+            )
+            for each in found.subtopologies or ()
+        ),
+    )
+
+
+def _internal_topic(found: Any) -> InternalTopic:
+    return InternalTopic(
+        name=found.name,
+        partitions=found.partitions,
+        replication_factor=found.replication_factor,
+        configs={each.key: each.value for each in found.topic_configs},
+    )

@@ -1,0 +1,294 @@
+"""What needs attention in the history of a group: the checks of ``group`` over time, and patterns of rebalances.
+
+A state that lasts is a finding; one that a rebalance ends is not. ``LASTING_MS`` has the least duration by code.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+from attrs import define, field
+
+from assignor.groups import DEFAULT_MAX_MESSAGE_BYTES, Finding, Severity, finding_text
+from assignor.groups.history._causes import Cause, Transition
+from assignor.groups.history._generation import Generation
+from assignor.groups.history.tables import Row, valid_text
+
+_MINUTE_MS: Final = 60_000
+_HOUR_MS: Final = 60 * _MINUTE_MS
+_DAY_MS: Final = 24 * _HOUR_MS
+
+LASTING_MS: Final[Mapping[str, int]] = {
+    "cannot-read": _MINUTE_MS,
+    "cannot-probe": _MINUTE_MS,
+    "could-speak-more": _HOUR_MS,
+    "end-point-missing": _MINUTE_MS,
+    "error-code": _MINUTE_MS,
+    "idle-members": _HOUR_MS,
+    "imbalance": _HOUR_MS,
+    "large": 0,
+    "mixed-protocols": _MINUTE_MS,
+    "mixed-releases": _DAY_MS,
+    "no-assignment": 5 * _MINUTE_MS,
+    "not-subscribed": _MINUTE_MS,
+    "owned-twice": _MINUTE_MS,
+    "same-process": _MINUTE_MS,
+    "too-large": 0,
+    "unreadable": _MINUTE_MS,
+    "upgrade-from": _DAY_MS,
+    "without-owner": 5 * _MINUTE_MS,
+}
+"""The least duration of a lasting state, by code; states with other codes are no findings of an audit."""
+
+MESSAGES: Final[Mapping[str, tuple[Severity, str]]] = {
+    # -- states; the others are those of ``assignor.groups``, with its texts
+    "idle-members": (Severity.NOTICE, "{idle} of {members} members have no task: {names}"),
+    "imbalance": (Severity.NOTICE, "{name} has {number} of {tasks} tasks; the mean is {mean:.1f}"),
+    "mixed-releases": (
+        Severity.NOTICE,
+        "members support metadata versions {versions}: they run different releases",
+    ),
+    # -- patterns
+    "rebalance-storm": (
+        Severity.PROBLEM,
+        "{number} rebalances within ten minutes; the most frequent cause is {cause} ({most})",
+    ),
+    "endless-probing": (
+        Severity.PROBLEM,
+        "{number} rebalances in a row because members rejoin after each assignment ({cause})",
+    ),
+    "endless-warm-up": (
+        Severity.PROBLEM,
+        "warm-up tasks have not caught up after {number} probing rebalances in a row",
+    ),
+    "flapping": (Severity.PROBLEM, "{name} timed out {number} times within a day"),
+    "offset-moved-back": (Severity.NOTICE, "the committed offset of {partition} went back {number} times"),
+}
+"""Severity and text of each finding that ``assignor.groups`` does not have, by code: the only place of the wording."""
+
+CHECK_INTERVAL_MS: Final = _MINUTE_MS
+"""Of generations within a minute one is checked: no state that lasts less is a finding, except a large record,
+for which every generation is checked."""
+STORM_REBALANCES: Final = 20
+"""So many rebalances within ten minutes, and at least four for each member, are a storm."""
+STORM_MS: Final = 10 * _MINUTE_MS
+_STORM_PER_MEMBER: Final = 4
+ENDLESS_ROUNDS: Final = 10
+"""So many rebalances of one kind in a row never come to an end."""
+FLAPPING_TIMEOUTS: Final = 3
+"""A client that timed out so often within a day."""
+_ENDLESS: Final[Mapping[str, str]] = {
+    "version-probing": "endless-probing",
+    "follow-up": "endless-probing",
+    "probing-rebalance": "endless-warm-up",
+}
+"""The finding, by the cause of so many rebalances in a row."""
+_IMBALANCE_FACTOR: Final = 2.0
+_SHOWN_NAMES: Final = 5
+_MOST_CLIENTS: Final = 50
+"""Clients whose timeouts are remembered at most: a process that starts may have a new client id each time."""
+_MOST_RECENT: Final = 4096
+"""Rebalances that are remembered at most; time may stand still in damaged records."""
+
+
+class _Open(NamedTuple):
+    since: int
+    generation: int
+    severity: Severity
+    text: str
+    members: tuple[str, ...]
+
+
+class _Found(NamedTuple):
+    """A finding, not yet in words; the parameters are those of its message."""
+
+    code: str
+    parameters: Mapping[str, object]
+    members: tuple[str, ...] = ()
+
+    @property
+    def severity(self) -> Severity:
+        return MESSAGES[self.code][0]
+
+    @property
+    def text(self) -> str:
+        return MESSAGES[self.code][1].format_map(self.parameters)
+
+
+@define
+class GroupFindings:
+    """Finds what needs attention while generations pass; a row is complete when its state ends."""
+
+    group: str
+    _open: dict[str, _Open] = field(factory=dict)
+    _unchecked: Generation | None = None
+    _checked: int = -CHECK_INTERVAL_MS
+    _recent: deque[tuple[int, str]] = field(factory=lambda: deque(maxlen=_MOST_RECENT))
+    _storm: bool = False
+    _in_a_row: tuple[str, int] = ("", 0)
+    """The cause of the last generations, and how many have it."""
+    _timeouts: dict[tuple[str, str], tuple[int, ...]] = field(factory=dict)
+    """The last ones of each client."""
+
+    def advance(self, change: Transition, cause: Cause) -> Iterator[Row]:
+        """Yield what ends with a generation, and what its cause adds up to."""
+        after = change.after
+        yield from self._storms(after, cause)
+        yield from self._rounds(after, cause)
+        yield from self._flapping(change, cause)
+        if self._unchecked is not None:
+            yield from self._check(self._unchecked, after.time)
+        self._unchecked = after
+
+    def _check(self, generation: Generation, until: int) -> Iterator[Row]:
+        """Compare a generation with the open states, unless it was short, small and just after the last check."""
+        short = until - generation.time < CHECK_INTERVAL_MS and generation.time - self._checked < CHECK_INTERVAL_MS
+        if short and not _may_be_large(generation):
+            return
+        self._checked = generation.time
+        current = self._states(generation)
+        for code in [code for code in self._open if code not in current]:
+            yield from self._ended(code, generation.time, until=generation.time)
+        for code, state in current.items():
+            self._open.setdefault(code, state)
+
+    def close(self, time: int) -> Iterator[Row]:
+        """Yield the states that last until the last record."""
+        if self._unchecked is not None:
+            yield from self._check(self._unchecked, time)
+        for code in list(self._open):
+            yield from self._ended(code, time, until=None)
+
+    def moved_back(self, after: Generation | None, commits: Row) -> Row:
+        """Return the finding about a committed offset that went back, from a row of ``commits``."""
+        found = _Found(
+            "offset-moved-back",
+            {"partition": f"{commits['topic']}-{commits['partition']}", "number": commits["moved_back"]},
+        )
+        time = commits["first_time"]
+        return self._pattern(found, after.number if after else 0, time, time)
+
+    def _ended(self, code: str, time: int, until: int | None) -> Iterator[Row]:
+        state = self._open.pop(code)
+        # Formats 0 and 1 may lack timestamps; then no duration is known.
+        lasted = time - state.since if state.since >= 0 else 0
+        if lasted >= LASTING_MS[code]:
+            yield self._row(code, state, until)
+
+    def _pattern(self, found: _Found, generation: int, since: int, until: int) -> Row:
+        return self._row(found.code, _Open(since, generation, found.severity, found.text, found.members), until)
+
+    def _row(self, code: str, state: _Open, until: int | None) -> Row:
+        return {
+            "group": self.group,
+            "code": code,
+            "severity": state.severity.value,
+            "text": state.text,
+            "members": list(state.members),
+            "generation": state.generation,
+            "from_time": state.since,
+            "until_time": until,
+        }
+
+    def _states(self, after: Generation) -> dict[str, _Open]:
+        found: dict[str, _Open] = {}
+        for one in _inspected(after):
+            text = valid_text(finding_text(one))
+            found.setdefault(one.code, _Open(after.time, after.number, one.severity, text, one.members))
+        for each in _balance(after):
+            found[each.code] = _Open(after.time, after.number, each.severity, each.text, each.members)
+        return found
+
+    def _storms(self, after: Generation, cause: Cause) -> Iterator[Row]:
+        if after.time < 0:
+            return
+        recent = self._recent
+        recent.append((after.time, cause.code))
+        while recent[0][0] < after.time - STORM_MS:
+            recent.popleft()
+        least = min(max(STORM_REBALANCES, _STORM_PER_MEMBER * len(after.members)), _MOST_RECENT)
+        if len(recent) < least:
+            self._storm = False
+        elif not self._storm:
+            self._storm = True
+            (cause_code, most), *_ = Counter(code for _, code in recent).most_common(1)
+            found = _Found("rebalance-storm", {"number": len(recent), "cause": cause_code, "most": most})
+            yield self._pattern(found, after.number, recent[0][0], after.time)
+
+    def _rounds(self, after: Generation, cause: Cause) -> Iterator[Row]:
+        code, rounds = self._in_a_row
+        self._in_a_row = (cause.code, rounds + 1 if cause.code == code else 1)
+        if self._in_a_row[1] != ENDLESS_ROUNDS:
+            return
+        if (endless := _ENDLESS.get(cause.code)) is not None:
+            found = _Found(endless, {"number": ENDLESS_ROUNDS, "cause": cause.code})
+            yield self._pattern(found, after.number, after.time, after.time)
+
+    def _flapping(self, change: Transition, cause: Cause) -> Iterator[Row]:
+        if cause.code != "member-timed-out" or change.after.time < 0:
+            return
+        now, known = change.after.time, self._timeouts
+        for member in change.gone:
+            times = (*known.pop(member.identity, ()), now)[-FLAPPING_TIMEOUTS:]
+            if len(times) == FLAPPING_TIMEOUTS and now - times[0] <= _DAY_MS:
+                found = _Found("flapping", {"name": member.name, "number": FLAPPING_TIMEOUTS}, (member.name,))
+                yield self._pattern(found, change.after.number, times[0], now)
+            else:
+                known[member.identity] = times
+                if len(known) > _MOST_CLIENTS:
+                    del known[next(iter(known))]  # the one whose last timeout is longest ago
+
+
+def _may_be_large(generation: Generation) -> bool:
+    """Whether the record has a quarter of the limit: the check is at half of it, and is exact."""
+    return generation.record_bytes > DEFAULT_MAX_MESSAGE_BYTES // 4
+
+
+def _inspected(after: Generation) -> list[Finding]:
+    """Return the states that an inspection of a generation finds.
+
+    Most generations are inspected by their facts alone. The checks of a single member, and of versions, depend on
+    nothing but ``GroupMember.facts``, and find the same for the same set of them. The other checks find nothing in a
+    generation that ``is_plain``, if its record is small.
+    """
+    is_plain = after.is_plain and not _may_be_large(after)
+    facts = frozenset([member.facts for member in after.members.values()]) if is_plain else None
+    if facts in _WITHOUT_STATES:
+        return []
+    inspected = after.inspect()
+    found = [one for one in inspected.findings if one.code in LASTING_MS] if inspected else []
+    if facts is not None and not found and len(facts) <= _MOST_KINDS:
+        if len(_WITHOUT_STATES) >= _MOST_FACTS:
+            _WITHOUT_STATES.clear()
+        _WITHOUT_STATES.add(facts)
+    return found
+
+
+_WITHOUT_STATES: Final[set[object]] = set()
+"""The facts of the members of plain generations in which an inspection found no state."""
+_MOST_FACTS: Final = 4096
+_MOST_KINDS: Final = 16
+"""Members of a group with more different facts are rare; theirs are not kept."""
+
+
+def _balance(after: Generation) -> Iterator[_Found]:
+    """Yield idle members, unequal shares and mixed releases."""
+    members = list(after.members.values())
+    counts = [len(member.active) for member in members]
+    if not members or not sum(counts):
+        return
+    idle = tuple(sorted(member.name for member in members if not member.active and not member.standby))
+    if idle:
+        names = ", ".join(idle[:_SHOWN_NAMES])
+        yield _Found("idle-members", {"idle": len(idle), "members": len(members), "names": names}, idle)
+    mean = sum(counts) / len(counts)
+    most = max(members, key=lambda member: len(member.active))
+    number = len(most.active)
+    if not idle and number > _IMBALANCE_FACTOR * mean and number - mean >= 2:
+        facts = {"name": most.name, "number": number, "tasks": sum(counts), "mean": mean}
+        yield _Found("imbalance", facts, (most.name,))
+    supported = after.versions("supported_version")
+    if len(supported) > 1:
+        yield _Found("mixed-releases", {"versions": ", ".join(map(str, supported))})

@@ -1,0 +1,369 @@
+"""One generation of a group, as its records show it: members with their decoded metadata, and who owns what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property, lru_cache
+from typing import Any, Final, NamedTuple
+from uuid import UUID
+
+from attrs import define, field, frozen
+
+from assignor.groups import DescribedGroup, DescribedGroupMember, InspectedGroup, inspect_group
+from assignor.groups.described_group import CLASSIC, CONSUMER_PROTOCOL, EMPTY, STABLE, STREAMS
+from assignor.groups.history.tables import valid_text
+from assignor.groups.member import (
+    AssignmentSeen,
+    RejoinCause,
+    SubscriptionSeen,
+    assignment_seen,
+    name_members,
+    rejoin_causes,
+    short_name,
+    subscription_seen,
+)
+from assignor.protocol import PROTOCOL_NAME
+from subscription_codec import TaskId, TopicPartition
+from subscription_codec.columns import TaskOffsetSums, are_distinct, task_of
+
+_CACHED_TEXTS: Final = 1 << 16
+_CACHED_NAMES: Final = 1 << 12
+
+
+class DecodedAssignment(NamedTuple):
+    """What a member of a classic group got: the bytes in the record, and what they say."""
+
+    encoded: bytes
+    seen: AssignmentSeen
+    active: frozenset[str]
+    """Its active tasks; partitions if the group has no tasks."""
+    standby: frozenset[str]
+
+
+class DecodedMember(NamedTuple):
+    """What a member of a classic group sent and got."""
+
+    subscription: bytes
+    sent: SubscriptionSeen
+    assignment: DecodedAssignment
+
+
+@frozen(kw_only=True)
+class GroupMember:
+    """A member in one generation."""
+
+    member_id: str
+    name: str
+    """Short: the instance id, the beginning of the UUID in the member id, or the member id."""
+    client_id: str = ""
+    host: str = ""
+    instance_id: str | None = None
+    session_timeout_ms: int = 0
+    rebalance_timeout_ms: int = 0
+    process_id: str | None = None
+    rack: str | None = None
+    topics: tuple[str, ...] = ()
+    used_version: int | None = None
+    supported_version: int | None = None
+    answered_version: int | None = None
+    """Of the leader's answer, like the next two."""
+    error_code: int = 0
+    next_rebalance_ms: int | None = None
+    """0: immediately; None: none is scheduled."""
+    rejoin_causes: tuple[RejoinCause, ...] = ()
+    """Why its assignment makes it rejoin at once."""
+    active: frozenset[str] = frozenset()
+    """Its active tasks; partitions if the group has no tasks."""
+    standby: frozenset[str] = frozenset()
+    """With the warm-up tasks of a classic group."""
+    has_tasks: bool = False
+    task_partitions: frozenset[str] = frozenset()
+    """What its active tasks read, in a group of KIP-1071: partitions of the topics of the topology."""
+    last_sign_of_life: int = -1
+    """When its last record was written: the coordinator does so when it joins or confirms an assignment; -1: unknown in
+    a classic group."""
+    decoded: DecodedMember | None = None
+    """None in a group that is not classic."""
+
+    @property
+    def rejoins(self) -> bool:
+        """Whether its assignment makes it rejoin at once."""
+        return bool(self.rejoin_causes)
+
+    @cached_property
+    def partitions(self) -> frozenset[str]:
+        """Its partitions; in a group of KIP-1071 with those that a smaller topic of the subtopology does not have."""
+        if not self.has_tasks:
+            return self.active
+        return self.task_partitions if self.decoded is None else _texts(self.decoded.assignment.seen.partitions)
+
+    @cached_property
+    def previous(self) -> frozenset[str]:
+        """Tasks of which it had state when it joined."""
+        userdata = None if self.decoded is None else self.decoded.sent.userdata
+        if userdata is None:
+            return frozenset()
+        if isinstance(sums := userdata.task_offset_sums, TaskOffsetSums):
+            return frozenset(map(_packed_text, sums.packed))
+        return _texts((*(entry.task for entry in sums), *userdata.prev_tasks, *userdata.standby_tasks))
+
+    @property
+    def facts(self) -> tuple[object, ...] | None:
+        """What checks of a single member, and of versions, depend on; None in a group that is not classic."""
+        if self.decoded is None:
+            return None
+        sent, got = self.decoded.sent, self.decoded.assignment.seen
+        userdata = sent.userdata
+        return (
+            sent.consumer_protocol_version,
+            sent.used_version,
+            sent.supported_version,
+            userdata is not None and bool(userdata.trailing),
+            0 if userdata is None else userdata.error_code,
+            bool(sent.owned_partitions),
+            got.used_version,
+            got.error_code,
+            not self.decoded.assignment.encoded,
+            bool(sent.problem or got.problem),
+            self.rejoin_causes,
+        )
+
+    @property
+    def identity(self) -> tuple[str, str]:
+        """What a restarted process keeps: its instance id, or its client id and host."""
+        return ("", self.instance_id) if self.instance_id else (self.client_id, self.host)
+
+    @property
+    def releases(self) -> str | None:
+        """The releases of Kafka Streams that send such bytes; None if it is no member of Kafka Streams."""
+        if self.decoded is None or self.used_version is None:
+            return None
+        return str(self.decoded.sent.candidate_releases)
+
+
+@frozen(kw_only=True)
+class Generation:
+    """A generation, or an epoch of a group that is not classic."""
+
+    group: str
+    type: str = CLASSIC
+    number: int
+    offset: int
+    """Of the record."""
+    time: int
+    """Timestamp of the record: the end of the rebalance. Milliseconds since 1970, like all times."""
+    joined_time: int | None = None
+    """When all members had joined; None where the record has no such time."""
+    protocol_type: str = ""
+    protocol: str = ""
+    leader: str = ""
+    """Member id."""
+    members: Mapping[str, GroupMember] = field(factory=dict)
+    """By member id."""
+    record_bytes: int = 0
+    is_conversion: bool = False
+    """Whether the group had another type just before: its coordinator starts a rebalance at once."""
+
+    def inspect(self) -> InspectedGroup | None:
+        """Inspect the group as if a broker described it; None if it is not one of consumers, or not classic."""
+        decoded = [
+            (_described(member, member.decoded), member.decoded.sent, member.decoded.assignment.seen)
+            for member in self.members.values()
+            if member.decoded is not None
+        ]
+        if self.protocol_type != CONSUMER_PROTOCOL or not decoded:
+            return None
+        described = DescribedGroup(
+            name=self.group,
+            state=STABLE,
+            protocol_type=self.protocol_type,
+            protocol=self.protocol,
+            members=tuple(raw for raw, _, _ in decoded),
+        )
+        return inspect_group(described, name_members(decoded))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether each task and partition has one owner, no task has only standbys, and each process has one host."""
+        assigned = [member.decoded.assignment for member in self.members.values() if member.decoded is not None]
+        processes = {(each.process_id, each.host) for each in self.members.values() if each.process_id is not None}
+        standbys = {task for each in assigned for task in each.seen.standbys}
+        return (
+            len(dict(processes)) == len(processes)
+            and sum([len(each.seen.active) for each in assigned]) in (0, len(self.owners))
+            and are_distinct([each.seen.partitions for each in assigned])
+            and (not standbys or standbys <= {task for each in assigned for task in each.seen.active})
+        )
+
+    @property
+    def state(self) -> str:
+        """``Stable`` or ``Empty``."""
+        return STABLE if self.members else EMPTY
+
+    @property
+    def is_streams(self) -> bool:
+        """Whether its members run Kafka Streams."""
+        return self.type == STREAMS or self.protocol == PROTOCOL_NAME
+
+    @cached_property
+    def owners(self) -> Mapping[str, tuple[str, ...]]:
+        """The member ids that own each task or partition."""
+        found: dict[str, tuple[str, ...]] = {}
+        shared: dict[str, list[str]] = {}
+        for member in self.members.values():
+            alone = (member.member_id,)
+            for task in member.active:
+                if (before := found.setdefault(task, alone)) is not alone:
+                    shared.setdefault(task, [*before]).append(member.member_id)
+        return found | {task: tuple(names) for task, names in shared.items()}
+
+    def owner_names(self, owners: Sequence[str]) -> tuple[str, ...]:
+        """Return what members keep when they restart, sorted: their instance id, or else their member id."""
+        if len(owners) == 1:
+            return (self.members[owners[0]].instance_id or owners[0],)
+        return tuple(sorted({self.members[each].instance_id or each for each in owners}))
+
+    def versions(self, name: str) -> list[int]:
+        """List the distinct used or supported versions of the members."""
+        return sorted({number for member in self.members.values() if (number := getattr(member, name)) is not None})
+
+
+@lru_cache(maxsize=_CACHED_TEXTS)
+def _text(each: TaskId | TopicPartition) -> str:
+    return valid_text(str(each))
+
+
+@lru_cache(maxsize=_CACHED_TEXTS)
+def _packed_text(packed: int) -> str:
+    return str(task_of(packed))
+
+
+# Members stay in their group for many generations.
+_short_name: Final = lru_cache(maxsize=_CACHED_NAMES)(short_name)
+
+
+def _texts(each: Iterable[TaskId | TopicPartition]) -> frozenset[str]:
+    return frozenset(map(_text, each))
+
+
+@define
+class AssignmentDecoder:
+    """Decodes the assignments of a group. Those of its last two generations, of any member, are decoded already."""
+
+    _now: dict[tuple[bytes, bool], DecodedAssignment] = field(factory=dict)
+    _last: dict[tuple[bytes, bool], DecodedAssignment] = field(factory=dict)
+    _before: dict[tuple[bytes, bool], DecodedAssignment] = field(factory=dict)
+
+    def begin_generation(self) -> None:
+        """Forget all but the last two generations."""
+        self._now, self._last, self._before = {}, self._now, self._last
+
+    def decode(self, encoded: bytes, streams: bool) -> DecodedAssignment:
+        """Decode an assignment; its userdata only if the group runs Kafka Streams."""
+        key = encoded, streams
+        found = self._now.get(key) or self._last.get(key) or self._before.get(key)
+        if found is None:
+            seen = assignment_seen(encoded, streams)
+            active = _texts(seen.active if streams else seen.partitions)
+            found = DecodedAssignment(encoded, seen, active, _texts(seen.standbys))
+        self._now[found.encoded, streams] = found
+        return found
+
+
+def classic_generation(
+    group: str,
+    offset: int,
+    time: int,
+    value: Mapping[str, Any],
+    record_bytes: int,
+    assignments: AssignmentDecoder,
+    before: Generation | None,
+) -> Generation:
+    """Return the generation of a ``GroupMetadata`` record. What is as in the one before is not decoded again."""
+    protocol_type, protocol = valid_text(value["protocolType"]), valid_text(value["protocol"] or "")
+    known = before.members if before is not None and before.type == CLASSIC else {}
+    members: dict[str, GroupMember] = {}
+    has_userdata = protocol_type == CONSUMER_PROTOCOL
+    streams = has_userdata and protocol == PROTOCOL_NAME
+    assignments.begin_generation()
+    for record in value["members"]:
+        member_id = valid_text(record["memberId"])
+        # The bytes of another protocol type stay opaque.
+        sent, got = (record["subscription"], record["assignment"]) if has_userdata else (b"", b"")
+        decoded = DecodedMember(sent, subscription_seen(sent, streams), assignments.decode(got, streams))
+        members[member_id] = _member(member_id, record, decoded, streams, known.get(member_id))
+    joined_time = value.get("currentStateTimestamp", -1)
+    return Generation(
+        group=group,
+        number=value["generation"],
+        offset=offset,
+        time=time,
+        joined_time=joined_time if joined_time >= 0 else None,
+        protocol_type=protocol_type,
+        protocol=protocol,
+        leader=valid_text(value["leader"] or ""),
+        members=members,
+        record_bytes=record_bytes,
+    )
+
+
+def _member(
+    member_id: str, record: Mapping[str, Any], decoded: DecodedMember, streams: bool, last: GroupMember | None
+) -> GroupMember:
+    """Return a member; most of its texts are as in ``last``."""
+    _, sent, assignment = decoded
+    got, before = assignment.seen, None if last is None else last.decoded
+    client_id, host, instance_id = record["clientId"], record["clientHost"], record.get("groupInstanceId")
+    if last is not None and (last.client_id, last.host, last.instance_id) == (client_id, host, instance_id):
+        member_id, name = last.member_id, last.name
+        client_id, host, instance_id = last.client_id, last.host, last.instance_id
+    else:
+        name = valid_text(instance_id) if instance_id else _short_name(member_id)
+        client_id, host = valid_text(client_id), valid_text(host)
+        instance_id = None if instance_id is None else valid_text(instance_id)
+    if last is not None and before is not None and _is_same(sent.process_id, before.sent.process_id):
+        process_id = last.process_id
+    else:
+        process_id = None if sent.process_id is None else str(sent.process_id)
+    if last is not None and before is not None and sent.topics == before.sent.topics:
+        topics = last.topics
+    else:
+        topics = tuple(map(valid_text, sent.topics))
+    return GroupMember(
+        member_id=member_id,
+        name=name,
+        client_id=client_id,
+        host=host,
+        instance_id=instance_id,
+        session_timeout_ms=record["sessionTimeout"],
+        rebalance_timeout_ms=record.get("rebalanceTimeout", record["sessionTimeout"]),
+        process_id=process_id,
+        rack=None if sent.rack is None else valid_text(sent.rack),
+        topics=topics,
+        used_version=sent.used_version,
+        supported_version=sent.supported_version,
+        answered_version=got.used_version,
+        error_code=got.error_code or sent.error_code,
+        next_rebalance_ms=got.next_rebalance_ms,
+        rejoin_causes=tuple(rejoin_causes(sent, got)),
+        active=assignment.active,
+        standby=assignment.standby,
+        has_tasks=streams,
+        decoded=decoded,
+    )
+
+
+def _is_same(one: UUID | None, other: UUID | None) -> bool:
+    """Whether two process ids are equal: their numbers are, which is faster than to compare them."""
+    return one is other or (one is not None and other is not None and one.int == other.int)
+
+
+def _described(member: GroupMember, decoded: DecodedMember) -> DescribedGroupMember:
+    return DescribedGroupMember(
+        member_id=member.member_id,
+        group_instance_id=member.instance_id,
+        client_id=member.client_id,
+        host=member.host,
+        subscription=decoded.subscription,
+        assignment=decoded.assignment.encoded,
+    )

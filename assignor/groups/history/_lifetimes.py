@@ -1,0 +1,189 @@
+"""Members and tasks over time: intervals that begin with one generation and end with another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from attrs import define, field
+
+from assignor.groups.history._causes import Cause, Transition
+from assignor.groups.history._generation import Generation, GroupMember
+from assignor.groups.history.tables import Row
+
+PRESENT: Final = "present"
+_ENDED: Final[Mapping[str, str]] = {
+    "member-left": "left",
+    "member-timed-out": "timed-out",
+    "all-members-left": "gone",
+    "static-member-restarted": "restarted",
+}
+"""How members ended, by the cause of the first generation without them; ``gone`` otherwise."""
+
+
+_NONE: Final = frozenset[str]()
+
+
+@define
+class MemberLifetimes:
+    """The members of a group; a row is complete when the member is gone."""
+
+    group: str
+    _first: dict[str, tuple[int, int, str]] = field(factory=dict)
+    _last: Mapping[str, GroupMember] = field(factory=dict)
+    _versions: dict[str, list[Row]] = field(factory=dict)
+    """What each member has sent: one entry whenever it differs from the one before."""
+    _last_generation: int = 0
+
+    def advance(self, change: Transition, cause: Cause) -> Iterator[Row]:
+        """Yield the members that are gone, and begin those that are new."""
+        restarted = {member.member_id for member in change.restarted}
+        identities = {member.identity for member in change.restarted}
+        for member in change.gone:
+            ended = "restarted" if member.identity in identities else _ENDED.get(cause.code, "gone")
+            yield self._row(member.member_id, change.after.time, ended)
+        after = change.after
+        for member in change.new:
+            began = "restarted" if member.member_id in restarted else "joined"
+            if change.before is None and after.number > 1:
+                began = PRESENT
+            self._first[member.member_id] = (after.number, after.time, began)
+        self._last_generation = after.number
+        self._take(after)
+
+    def update(self, change: Transition) -> Iterator[Row]:
+        """Yield the members that another record of the same generation replaces: their instance id has a new owner."""
+        time = change.after.time
+        replaced = {each.instance_id for each in change.new} & {each.instance_id for each in change.gone} - {None}
+        for member in change.gone:
+            # A second process with its instance id fences it in the same way; the records do not tell them apart.
+            yield self._row(member.member_id, time, "restarted" if member.instance_id in replaced else "gone")
+        for member in change.new:
+            began = "restarted" if member.instance_id in replaced else "joined"
+            self._first[member.member_id] = (self._last_generation, time, began)
+        self._take(change.after)
+
+    def _take(self, after: Generation) -> None:
+        before, self._last = self._last, after.members
+        for name, member in after.members.items():
+            used, supported = member.used_version, member.supported_version
+            last = before.get(name)
+            if used is None or (last is not None and (last.used_version, last.supported_version) == (used, supported)):
+                continue
+            sent = {"used_version": used, "supported_version": supported}
+            known = self._versions.setdefault(name, [])
+            if not known or not sent.items() <= known[-1].items():
+                known.append({"from_generation": after.number, "from_time": after.time, **sent})
+
+    def close(self) -> Iterator[Row]:
+        """Yield the members of the last generation."""
+        for name in list(self._first):
+            yield self._row(name, None, PRESENT)
+
+    def _row(self, name: str, time: int | None, ended: str) -> Row:
+        member, (number, began_at, began) = self._last[name], self._first.pop(name)
+        return {
+            "group": self.group,
+            "member_id": name,
+            "name": member.name,
+            "client_id": member.client_id,
+            "host": member.host,
+            "instance_id": member.instance_id,
+            "process_id": member.process_id,
+            "first_generation": number,
+            "last_generation": self._last_generation,
+            "first_time": began_at,
+            "last_time": time,
+            "began": began,
+            "ended": ended,
+            "used_version": member.used_version,
+            "supported_version": member.supported_version,
+            "versions": self._versions.pop(name, []),
+            "releases": member.releases,
+            "topics": list(member.topics),
+        }
+
+
+_Interval = tuple[str, str, str]
+"""A task, a role and a member id."""
+
+
+_Begun = tuple[str, int, int]
+"""The short name of a member, and the number and the time of a generation."""
+
+
+@define
+class TaskIntervals:
+    """Who has which task; a row is complete when the interval ends."""
+
+    group: str
+    _open: dict[_Interval, _Begun] = field(factory=dict)
+    _members: Mapping[str, GroupMember] = field(factory=dict)
+    _exceptions: dict[_Interval, str] = field(factory=dict)
+    """Tasks without an owner, or with two, and the names of their owners."""
+
+    def advance(self, after: Generation) -> Iterator[Row]:
+        """Yield the intervals that end with a generation, and begin others. Most tasks stay where they are."""
+        ended, begun = _moves(self._members, after.members)
+        lost = {task for task, role, _ in ended if role == "active"}
+        exceptions = dict(sorted(self._find_exceptions(after, lost)))
+        ended += [each for each in self._exceptions if each not in exceptions]
+        begun += [each for each in exceptions.items() if each[0] not in self._exceptions]
+        self._members, self._exceptions = after.members, exceptions
+        for interval in ended:
+            yield self._row(interval, self._open.pop(interval), after.time)
+        for interval, name in begun:
+            self._open[interval] = (name, after.number, after.time)
+
+    def _find_exceptions(self, after: Generation, lost: set[str]) -> Iterator[tuple[_Interval, str]]:
+        owners = after.owners
+        lost |= {task for task, role, _ in self._exceptions if role == "unowned"}
+        for task in lost - owners.keys():
+            yield (task, "unowned", ""), ""
+        if sum(len(member.active) for member in after.members.values()) > len(owners):
+            for task, found in owners.items():
+                if len(found) > 1:
+                    names = " ".join(after.members[each].name for each in found)
+                    yield (task, "owned-twice", " ".join(found)), names
+
+    def close(self) -> Iterator[Row]:
+        """Yield the intervals of the last generation."""
+        for interval, begun in self._open.items():
+            yield self._row(interval, begun, None)
+        self._open = {}
+
+    def _row(self, interval: _Interval, begun: _Begun, until: int | None) -> Row:
+        task, role, owner = interval
+        member, generation, time = begun
+        return {
+            "group": self.group,
+            "task": task,
+            "role": role,
+            "member_id": owner,
+            "member": member,
+            "from_generation": generation,
+            "from_time": time,
+            "until_time": until,
+        }
+
+
+def _moves(
+    before: Mapping[str, GroupMember], after: Mapping[str, GroupMember]
+) -> tuple[list[_Interval], list[tuple[_Interval, str]]]:
+    """Return what members have no longer, and what they have now, with their names; always in the same order."""
+    ended: list[_Interval] = []
+    begun: list[tuple[_Interval, str]] = []
+    for member_id, member in after.items():
+        last = before.get(member_id)
+        for role, was, now in (
+            ("active", last.active if last else _NONE, member.active),
+            ("standby", last.standby if last else _NONE, member.standby),
+        ):
+            if was is not now:
+                ended += [(task, role, member_id) for task in sorted(was - now)]
+                begun += [((task, role, member_id), member.name) for task in sorted(now - was)]
+    for member_id, last in before.items():
+        if member_id not in after:
+            ended += [(task, "active", member_id) for task in sorted(last.active)]
+            ended += [(task, "standby", member_id) for task in sorted(last.standby)]
+    return ended, begun

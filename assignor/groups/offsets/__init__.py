@@ -1,0 +1,35 @@
+"""How far a group is behind: committed offsets beside end offsets, and restored state beside changelogs.
+
+``assignor.clients`` reads the offsets; what follows from them is pure.
+"""
+
+from assignor.groups.described_group import GroupOffsets
+from assignor.groups.offsets._gauges import group_gauges
+from assignor.groups.offsets._lag import (
+    PartitionLag,
+    StateLag,
+    TaskLag,
+    offset_request,
+    partition_lags,
+    state_lags,
+    task_lags,
+)
+from assignor.groups.offsets._offsets import OffsetRequest
+from assignor.groups.offsets._summary import LagSummary, check_lag, lag_json, lag_summary
+
+__all__ = [
+    "GroupOffsets",
+    "LagSummary",
+    "OffsetRequest",
+    "PartitionLag",
+    "StateLag",
+    "TaskLag",
+    "check_lag",
+    "group_gauges",
+    "lag_json",
+    "lag_summary",
+    "offset_request",
+    "partition_lags",
+    "state_lags",
+    "task_lags",
+]

@@ -1,0 +1,71 @@
+"""A group as metrics: one gauge for each number that a dashboard or an alert needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from assignor.formats.openmetrics import Gauge
+from assignor.groups._group import InspectedGroup
+from assignor.groups.offsets._lag import PartitionLag, StateLag, TaskLag
+from assignor.groups.offsets._summary import lag_summary
+
+_PREFIX: Final = "streams_assignor_group_"
+_HELP: Final[Mapping[str, str]] = {
+    "info": "Type, state and assignor of a group.",
+    "members": "Members.",
+    "problems": "Problems, as in the table.",
+    "notices": "Notices, as in the table.",
+    "lag": "Offsets behind the committed ones, of all partitions of which it is known.",
+    "unknown_lags": "Partitions with an unknown lag.",
+    "partition_committed_offset": "Committed offset.",
+    "partition_end_offset": "End offset.",
+    "partition_lag": "Offsets behind the committed one.",
+    "task_lag": "Offsets behind the committed ones, of all partitions of an active task.",
+    "state_restored_offset": "Restored offsets of a standby or warm-up replica when its member joined last.",
+    "state_end_offset": "End offsets of its changelogs.",
+    "state_lag": "What was not restored then.",
+}
+_Sample = tuple[str, Mapping[str, str], int | None]
+
+
+def group_gauges(groups: Iterable[InspectedGroup]) -> list[Gauge]:
+    """Return the metrics of groups; what is unknown is left out."""
+    found = {name: Gauge(f"{_PREFIX}{name}", text, []) for name, text in _HELP.items()}
+    for group in groups:
+        name = {"group": group.described.name}
+        for gauge, labels, value in _samples(group):
+            if value is not None:
+                found[gauge].samples.append(({**name, **labels}, value))
+    return list(found.values())
+
+
+def _samples(group: InspectedGroup) -> Iterator[_Sample]:
+    raw = group.described
+    yield "info", {"type": raw.type, "state": raw.state, "protocol": raw.protocol}, 1
+    if not raw.error:
+        yield "members", {}, len(group.members)
+    yield "problems", {}, len(group.problems)
+    yield "notices", {}, len(group.findings) - len(group.problems)
+    if lags := lag_summary(group):
+        yield "lag", {}, lags.total
+        yield "unknown_lags", {}, lags.unknown
+        for partition in lags.partitions:
+            yield from _of_partition(partition)
+        for task in lags.tasks:
+            yield "task_lag", _place(task), task.lag
+        for state in lags.state:
+            yield "state_restored_offset", _place(state), state.restored
+            yield "state_end_offset", _place(state), state.end
+            yield "state_lag", _place(state), state.lag
+
+
+def _of_partition(found: PartitionLag) -> Iterator[_Sample]:
+    labels = {"topic": found.partition.topic, "partition": str(found.partition.partition)}
+    yield "partition_committed_offset", labels, found.committed
+    yield "partition_end_offset", labels, found.end
+    yield "partition_lag", labels, found.lag
+
+
+def _place(found: TaskLag | StateLag) -> dict[str, str]:
+    return {"task": str(found.task), "member": found.member.name}

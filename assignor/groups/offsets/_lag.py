@@ -1,0 +1,206 @@
+"""The lag of partitions, tasks and replicas of state.
+
+Who reads a partition follows from the assignment. A leader's answer has one task for each partition, in the order of
+the sorted partitions (Java: ``StreamsPartitionAssignor.onAssignment``). A broker that assigns has tasks only, and the
+topology says what they read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
+
+from attrs import frozen
+
+from assignor.groups._group import InspectedGroup
+from assignor.groups.broker_assigned import DescribedSubtopology
+from assignor.groups.broker_assigned.topics import task_id
+from assignor.groups.described_group import STREAMS, GroupOffsets
+from assignor.groups.member import InspectedMember
+from assignor.groups.offsets._offsets import OffsetRequest
+from subscription_codec import TaskId, TopicPartition
+
+
+@frozen(kw_only=True)
+class PartitionLag:
+    """A partition that a group reads, or has read."""
+
+    partition: TopicPartition
+
+    task: TaskId | None
+    """None if it is unknown, or the group has no tasks."""
+
+    member: InspectedMember | None
+    """None if it is assigned to no member."""
+
+    committed: int | None
+    """None: there is no commit."""
+
+    end: int | None
+    """None: unknown."""
+
+    @property
+    def lag(self) -> int | None:
+        """How many offsets are behind the committed one; None if it is unknown.
+
+        A reset or a topic that was made again can leave a committed offset behind the end: then nothing is to be read.
+        """
+        if self.end == 0:
+            return 0
+        if self.committed is None or self.end is None:
+            return None
+        return max(0, self.end - self.committed)
+
+
+@frozen(kw_only=True)
+class TaskLag:
+    """An active task of a member."""
+
+    task: TaskId
+    member: InspectedMember
+    lag: int | None
+    """The sum of its partitions; None if one is unknown."""
+
+
+@frozen(kw_only=True)
+class StateLag:
+    """A replica of the state of a task."""
+
+    task: TaskId
+    member: InspectedMember
+    restored: int | None
+    """The sum of the restored offsets, when the member joined last; None: unknown."""
+
+    end: int | None
+    """The sum of the end offsets of its changelogs; None: unknown."""
+
+    @property
+    def lag(self) -> int | None:
+        """How many offsets the replica was behind, at most: it has restored more since it joined. None: unknown."""
+        return None if self.restored is None or self.end is None else max(0, self.end - self.restored)
+
+
+def offset_request(group: InspectedGroup) -> OffsetRequest:
+    """Return which offsets of a group are needed."""
+    topology = _topology(group)
+    owned = {partition for member in group.members for partition, _ in _owned(group, topology, member)}
+    changelogs = {
+        TopicPartition(each.name, task.partition)
+        for member in group.members
+        for task in _replicas(member)
+        if (subtopology := topology.get(_first_task(task)))
+        for each in subtopology.changelogs
+    }
+    has_replicas = any(member.assignment.standbys for member in group.members)
+    return OffsetRequest(
+        group=group.described.name,
+        coordinator=group.described.coordinator,
+        partitions=frozenset(owned | changelogs),
+        reads_changelogs=group.is_streams and has_replicas,
+    )
+
+
+def partition_lags(group: InspectedGroup) -> list[PartitionLag]:
+    """Return the partitions that are assigned or have a committed offset, sorted."""
+    offsets = group.offsets or GroupOffsets()
+    topology = _topology(group)
+    owners = {
+        partition: (task, member) for member in group.members for partition, task in _owned(group, topology, member)
+    }
+    found = []
+    for partition in sorted({*owners, *offsets.committed}):
+        task, member = owners.get(partition, (None, None))
+        committed, end = offsets.committed.get(partition), offsets.ends.get(partition)
+        found.append(PartitionLag(partition=partition, task=task, member=member, committed=committed, end=end))
+    return found
+
+
+def task_lags(partitions: Sequence[PartitionLag]) -> list[TaskLag]:
+    """Return the lag of each task, in the order of its first partition."""
+    found: dict[tuple[TaskId, str], TaskLag] = {}
+    for each in partitions:
+        if each.task is None or each.member is None:
+            continue
+        key = each.task, each.member.name
+        lag = each.lag
+        if key in found:
+            before = found[key].lag
+            lag = None if lag is None or before is None else before + lag
+        found[key] = TaskLag(task=each.task, member=each.member, lag=lag)
+    return list(found.values())
+
+
+def state_lags(group: InspectedGroup) -> list[StateLag]:
+    """Return the standby and warm-up replicas of all members, as far as their tasks are known."""
+    offsets = group.offsets or GroupOffsets()
+    topology, only = _topology(group), _only_changelogs(group, offsets)
+    found = []
+    for member in group.members:
+        raw = member.described.broker_assignment
+        restored = (raw.offset_sums if raw else member.subscription.offset_sums) or {}
+        for task in _replicas(member):
+            subtopology = topology.get(_first_task(task))
+            topics = [each.name for each in subtopology.changelogs] if subtopology else only
+            end = raw.end_offset_sums.get(task) if raw else None
+            if end is None:
+                end = _sum_of_ends(topics, task.partition, offsets)
+            position = restored.get(task, -1)
+            found.append(StateLag(task=task, member=member, restored=position if position >= 0 else None, end=end))
+    return found
+
+
+def _replicas(member: InspectedMember) -> tuple[TaskId, ...]:
+    return (*member.assignment.standbys, *member.assignment.warm_ups)
+
+
+_Topology = Mapping[TaskId, DescribedSubtopology]
+"""The subtopologies of a group of KIP-1071, by their tasks of partition 0; empty in other groups."""
+
+
+def _topology(group: InspectedGroup) -> _Topology:
+    found = group.described.broker.topology if group.described.broker else None
+    return {task_id(each.name, 0): each for each in (found.subtopologies if found else ())}
+
+
+def _first_task(task: TaskId) -> TaskId:
+    return task._replace(partition=0)
+
+
+def _owned(
+    group: InspectedGroup, topology: _Topology, member: InspectedMember
+) -> Iterator[tuple[TopicPartition, TaskId | None]]:
+    """Yield the partitions that a member reads, each with its task."""
+    found, counts = member.assignment, group.described.partition_counts
+    if group.described.type == STREAMS:
+        for task in found.active:
+            subtopology = topology.get(_first_task(task))
+            topics = subtopology.input_topics if subtopology else ()
+            yield from (
+                (TopicPartition(each, task.partition), task) for each in topics if task.partition < counts.get(each, 0)
+            )
+        return
+    tasks: Iterable[TaskId | None] = found.tasks_of_partitions
+    if len(found.tasks_of_partitions) != len(found.partitions):
+        tasks = repeat(None, len(found.partitions))
+    yield from zip(found.partitions, tasks, strict=True)
+
+
+def _only_changelogs(group: InspectedGroup, offsets: GroupOffsets) -> tuple[str, ...] | None:
+    """Return the changelogs of a classic group if one subtopology has all of its state; None otherwise.
+
+    Metadata does not say which store belongs to which subtopology.
+    """
+    with_state = {
+        _first_task(task)
+        for member in group.members
+        for task in (*_replicas(member), *(member.subscription.offset_sums or ()))
+    }
+    request = OffsetRequest(group=group.described.name, coordinator="")
+    topics = tuple(sorted({each.topic for each in offsets.ends if request.is_changelog(each.topic)}))
+    return topics if len(with_state) == 1 and topics else None
+
+
+def _sum_of_ends(topics: Sequence[str] | None, partition: int, offsets: GroupOffsets) -> int | None:
+    found = [offsets.ends.get(TopicPartition(topic, partition)) for topic in topics or ()]
+    known = [each for each in found if each is not None]
+    return sum(known) if found and len(known) == len(found) else None

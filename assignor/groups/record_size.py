@@ -1,0 +1,35 @@
+"""Size of the record that a broker stores of a group: all subscriptions and assignments in one message.
+
+Java: ``GroupMetadataValue`` in ``__consumer_offsets``. If it is larger than ``max.message.bytes`` of that topic (by
+default the broker's ``message.max.bytes``), the broker fails the SyncGroup, so the group rebalances forever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from assignor.groups.described_group import DescribedGroup, DescribedGroupMember
+
+_BATCH: Final = 61  # header of a batch of records
+_RECORD: Final = 20  # lengths, attributes, time and offset of a record, at most
+_FIXED_FIELDS: Final = 2 + 4 + 8 + 4  # version, generation, time, number of members
+_TIMEOUTS: Final = 4 + 4
+
+
+def member_record_bytes(member: DescribedGroupMember) -> int:
+    """Return the bytes that one member adds."""
+    names = (member.member_id, member.group_instance_id, member.client_id, member.host)
+    return _string_bytes(names) + _TIMEOUTS + 4 + len(member.subscription) + 4 + len(member.assignment)
+
+
+def group_record_bytes(group: DescribedGroup) -> int:
+    """Return the size in bytes, correct within a few: up to two bytes per field depend on the broker's version."""
+    leader = max((member.member_id for member in group.members), key=len, default="")
+    key = 2 + _string_bytes((group.name,))
+    head = _FIXED_FIELDS + _string_bytes((group.protocol_type, group.protocol, leader))
+    return _BATCH + _RECORD + key + head + sum(map(member_record_bytes, group.members))
+
+
+def _string_bytes(texts: Iterable[str | None]) -> int:
+    return sum(2 + len((text or "").encode("utf-8", "surrogateescape")) for text in texts)

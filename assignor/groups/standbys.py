@@ -1,0 +1,93 @@
+"""The owners of tasks and partitions, and which standbys are warm-ups.
+
+An assignment does not mark a standby as a warm-up (KIP-441), so it is inferred:
+
+1. If no member is to rejoin later, or the assignments are below version 7, no task movement is under way: all are
+   standbys.
+2. Otherwise ``num.standby.replicas`` is taken to be the smallest number of replicas of an active task with state. (A
+   task has state if a member has a replica or an offset sum of it.) If it is 0, all replicas are warm-ups. A task with
+   exactly that many has standbys only. Of a task with more, some replica is a warm-up, and it is unknown which.
+3. With client tags, some tasks may have fewer standbys than others. Rule 2 would guess, so it is unknown.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from enum import Enum
+from heapq import merge
+from itertools import groupby, repeat
+from operator import itemgetter
+from typing import Any, TypeVar
+
+from assignor.groups.member import InspectedMember, task_order
+from subscription_codec import TaskId, TopicPartition
+
+T = TypeVar("T")
+
+
+class StandbyKind(Enum):
+    """What a replica of a task is."""
+
+    STANDBY = "standby"
+    WARM_UP = "warm-up"
+    EITHER = "standby or warm-up"
+
+
+def classify_standbys(members: Sequence[InspectedMember]) -> Mapping[TaskId, StandbyKind]:
+    """Classify the replicas of each task that has any."""
+    replicas = Counter(task for member in members for task in member.assignment.standbys)
+    if not any(member.assignment.next_rebalance_ms is not None for member in members):
+        return dict.fromkeys(replicas, StandbyKind.STANDBY)
+    if any(member.subscription.client_tags for member in members):
+        return dict.fromkeys(replicas, StandbyKind.EITHER)
+    usual = min((replicas[task] for task in _active_with_state(members, replicas)), default=0)
+    if usual == 0:
+        return dict.fromkeys(replicas, StandbyKind.WARM_UP)
+    return {task: StandbyKind.STANDBY if number <= usual else StandbyKind.EITHER for task, number in replicas.items()}
+
+
+def _active_with_state(members: Sequence[InspectedMember], replicas: Iterable[TaskId]) -> set[TaskId]:
+    active = {task for member in members for task in member.assignment.active}
+    return active & {*replicas, *(task for member in members for task in member.subscription.offset_sums or ())}
+
+
+def owners_by_task(members: Iterable[InspectedMember]) -> Mapping[TaskId, tuple[str, ...]]:
+    """Return the names for people of the members with each active task."""
+    return _group_owners((member.label, member.assignment.active) for member in members)
+
+
+def tasks_with_multiple_owners(members: Iterable[InspectedMember]) -> Iterator[tuple[TaskId, list[str]]]:
+    """Yield each active task of more than one member, and its owners, in order."""
+    return _repeated([(member.name, member.assignment.active) for member in members], task_order)
+
+
+def partitions_with_multiple_owners(members: Iterable[InspectedMember]) -> Iterator[tuple[TopicPartition, list[str]]]:
+    """Yield each partition that is assigned more than once, and to whom, sorted."""
+    return _repeated([(member.name, member.assignment.partitions) for member in members], lambda partition: partition)
+
+
+def _repeated(given: Iterable[tuple[str, Iterable[T]]], order: Callable[[T], Any]) -> Iterator[tuple[T, list[str]]]:
+    """Merge sorted columns; yield what is there more than once."""
+    rows = merge(*(zip(things, repeat(name)) for name, things in given), key=lambda row: order(row[0]))
+    for thing, same in groupby(rows, key=itemgetter(0)):
+        owners = [name for _, name in same]
+        if len(owners) > 1:
+            yield thing, owners
+
+
+def _group_owners(given: Iterable[tuple[str, Iterable[T]]]) -> Mapping[T, tuple[str, ...]]:
+    found: dict[T, list[str]] = {}
+    for name, things in given:
+        for thing in things:
+            found.setdefault(thing, []).append(name)
+    return {thing: tuple(names) for thing, names in found.items()}
+
+
+def unassigned_partitions(members: Sequence[InspectedMember], partitions: Mapping[str, int]) -> list[TopicPartition]:
+    """List the partitions of subscribed topics without an owner; topics with an unknown number do not count."""
+    topics = {topic for member in members for topic in member.subscription.topics if topic in partitions}
+    missing = {TopicPartition(topic, each) for topic in topics for each in range(partitions[topic])}
+    for member in members:
+        missing.difference_update(member.assignment.partitions)
+    return sorted(missing)

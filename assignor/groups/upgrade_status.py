@@ -1,0 +1,82 @@
+"""Where the upgrade of a group stands, from the versions in its members' last subscriptions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from enum import Enum
+
+from attrs import field, frozen
+
+from assignor.groups.member import InspectedMember
+from subscription_codec import EARLIEST_PROBEABLE_VERSION
+
+
+class Stage(Enum):
+    """Progress of an upgrade."""
+
+    UNKNOWN = "no version can be read"
+    DONE = "all send the highest version that they support"
+    WAITING = "all send one version, and some support a higher one"
+    LAST_STEP = "all support a higher version than they send"
+    MIXED = "members send different versions"
+    BEFORE_PROBING = "all send a version below 3, which does not contain the supported version"
+
+
+@frozen(kw_only=True)
+class UpgradeStatus:
+    """The stage and the versions it follows from; ``messages.upgrade_text`` renders it."""
+
+    stage: Stage
+
+    used: Mapping[int, int] = field(factory=dict, hash=False)
+    """Number of members by the version that they send, ascending."""
+
+    common: int | None = None
+    """The highest version that all members are known to support; None if no version can be read."""
+
+    waiting_for: tuple[str, ...] = ()
+    """Names of the members that support only `common` while others support more."""
+
+    waiting_labels: tuple[str, ...] = ()
+    """Their names for people."""
+
+    pinned: bool = False
+    """Whether all members that send a version below 3 certainly have ``upgrade.from`` set."""
+
+    unreadable: int = 0
+    """Number of members without a readable version."""
+
+
+def upgrade_status(members: Sequence[InspectedMember]) -> UpgradeStatus:
+    """Judge the versions of all members."""
+    used = {member.name: version for member in members if (version := member.subscription.used_version) is not None}
+    if not used:
+        return UpgradeStatus(stage=Stage.UNKNOWN, unreadable=len(members))
+    readable = [member for member in members if member.name in used]
+    supported = {member.name: member.subscription.readable_version or 0 for member in readable}
+    common, best = min(supported.values()), max(supported.values())
+    lowest = [member for member in readable if supported[member.name] == common] if common < best else []
+    return UpgradeStatus(
+        stage=_stage({*used.values()}, common, best),
+        used=dict(sorted(Counter(used.values()).items())),
+        common=common,
+        waiting_for=tuple(member.name for member in lowest),
+        waiting_labels=tuple(member.label for member in lowest),
+        pinned=all(
+            member.subscription.candidate_releases.certainly_pinned
+            for member in readable
+            if used[member.name] < EARLIEST_PROBEABLE_VERSION
+        ),
+        unreadable=len(members) - len(readable),
+    )
+
+
+def _stage(used: set[int], common: int, best: int) -> Stage:
+    if len(used) > 1:
+        return Stage.MIXED
+    if best < EARLIEST_PROBEABLE_VERSION:
+        return Stage.BEFORE_PROBING
+    if min(used) < common:
+        return Stage.LAST_STEP
+    return Stage.WAITING if common < best else Stage.DONE

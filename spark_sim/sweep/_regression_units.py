@@ -1,0 +1,77 @@
+"""Searches for Kafka's known bugs as work units: one for each bug in affected and in fixed releases."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from attrs import frozen
+
+from spark_sim.regressions.mutants import mutants_registered
+from spark_sim.regressions.regression_search import (
+    MAX_STEPS,
+    RegressionKey,
+    RegressionResult,
+    RegressionSearch,
+    regression_searches,
+    run_search,
+)
+from spark_sim.search.records import SCHEDULES, RecordKey, RecordSchema, stored
+from spark_sim.sweep.traces import Trace
+from spark_sim.sweep.work_units import COST_OF_A_TASK, WorkUnit
+
+
+@frozen
+class RegressionUnit(WorkUnit):
+    """Searches for one bug. Releases that Kafka never had (mutants) are registered only meanwhile."""
+
+    result_type = RegressionResult
+
+    search: RegressionSearch
+    steps: int = MAX_STEPS
+
+    @property
+    def cell(self) -> RegressionKey:
+        """The search by names."""
+        return self.search.key
+
+    @property
+    def key(self) -> str:
+        """A short name."""
+        return "".join(each if each.isalnum() or each in ".-" else "-" for each in str(self.cell))
+
+    @property
+    def cost(self) -> float:
+        """The estimated work: each search takes seconds, so it is a task of its own."""
+        return COST_OF_A_TASK
+
+    def result(self) -> RegressionResult:
+        """Search for the bug."""
+        with mutants_registered():
+            return run_search(self.search, steps=self.steps)
+
+    def trace(self, example: str) -> Trace[Any]:
+        """Return the trace of a counterexample."""
+        with mutants_registered():
+            return super().trace(example)
+
+
+def regression_units(*, every: bool = False, steps: int = MAX_STEPS) -> list[RegressionUnit]:
+    """Return the searches for all bugs, in one affected and one fixed pair each, or in ``every`` pair."""
+    with mutants_registered():
+        return [RegressionUnit(search, steps) for search in regression_searches(every=every)]
+
+
+REGRESSION_RECORD: Final[RecordSchema[RegressionResult]] = RecordSchema(
+    (
+        RecordKey("bug", get=lambda result: result.cell.bug),
+        RecordKey("course", get=lambda result: list(result.cell.instances)),
+        RecordKey("affected", get=lambda result: result.cell.affected),
+        RecordKey("found"),
+        stored("said", "message"),
+        RecordKey("example", get=lambda result: result.example or ""),
+        *SCHEDULES,
+        stored("states"),
+        stored("confirmed"),
+    )
+)
+"""``history.json``."""

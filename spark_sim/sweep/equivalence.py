@@ -1,0 +1,63 @@
+"""Equivalence classes of upgrades: each class is explored once, and its result holds for all its upgrades.
+
+Upgrades of one class differ only in the names of their releases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from functools import cache
+
+from attrs import evolve
+
+from spark_sim.packed import OperatorDeviation, UpgradeCell
+from spark_sim.packed.equivalence import NOT_STARTED, equivalence_class
+from spark_sim.search.cell_result import UpgradeResult
+from spark_sim.sweep.operator_deviations import DEVIATIONS_BY_NAME, possible_deviations
+from upgrade.plans import Upgrade
+
+
+def representatives(upgrades: Iterable[Upgrade]) -> dict[Hashable, Upgrade]:
+    """Return the last upgrade of each class, which is the one between the newest releases."""
+    return {upgrade_class(upgrade): upgrade for upgrade in upgrades}
+
+
+@cache
+def upgrade_class(upgrade: Upgrade) -> Hashable:
+    """Return the class of an upgrade: all that decides what can happen in it.
+
+    Upgrades with and without ``upgrade.from`` are kept apart, because the scenarios of one have no place for the value
+    of the other.
+    """
+    behaviour = equivalence_class(UpgradeCell(upgrade))
+    return upgrade if behaviour == NOT_STARTED else (upgrade.upgrade_from is None, behaviour)
+
+
+@cache
+def deviation_class(upgrade: Upgrade, deviation: OperatorDeviation) -> Hashable:
+    """Return the class of an upgrade whose operator deviates from the plan."""
+    return deviation, upgrade.upgrade_from is None, equivalence_class(UpgradeCell(upgrade, deviation=deviation))
+
+
+def merge_results(upgrades: Iterable[Upgrade], results: Iterable[UpgradeResult]) -> list[UpgradeResult]:
+    """Return one result for each upgrade, merged from the results of its class; an empty one if there are none."""
+    by_class: dict[Hashable, UpgradeResult] = {}
+    deviations: dict[Hashable, UpgradeResult] = {}
+    for each in results:
+        if each.deviations:
+            deviations |= {deviation_class(each.upgrade, DEVIATIONS_BY_NAME[name]): each for name in each.deviations}
+            continue
+        key = upgrade_class(each.upgrade)
+        by_class[key] = by_class[key].merge(each) if key in by_class else each
+    wanted = ((upgrade, upgrade_class(upgrade)) for upgrade in upgrades)
+    plain = (
+        by_class[key].for_upgrade(upgrade) if key in by_class else UpgradeResult(upgrade) for upgrade, key in wanted
+    )
+    return [_with_deviations(each, deviations) for each in plain]
+
+
+def _with_deviations(result: UpgradeResult, by_class: dict[Hashable, UpgradeResult]) -> UpgradeResult:
+    upgrade = result.upgrade
+    classes = [deviation_class(upgrade, each) for each in possible_deviations(upgrade)] if by_class else []
+    found = [by_class[each].for_upgrade(upgrade).deviations for each in classes if each in by_class]
+    return evolve(result, deviations={name: each for column in found for name, each in column.items()})

@@ -1,0 +1,31 @@
+"""Shows the searches for Kafka's known bugs in a terminal: a line for each search, and the judgement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+from spark_sim.regressions.regression_search import RegressionResult
+from spark_sim.sweep.report.console import print_dim
+from spark_sim.sweep.report.judgement import Judgement, replay_line
+
+
+def judge(results: Sequence[RegressionResult]) -> Judgement:
+    """Judge the searches: each bug is found exactly where Kafka has it."""
+    unexpected = [each.title for each in results if not each.as_expected]
+    verdict = (
+        f"not as expected: {', '.join(unexpected)}" if unexpected else "every bug found where it was, and nowhere else"
+    )
+    return Judgement(not unexpected, f"{len(results)} searches; {verdict}")
+
+
+def print_results(console: Console, results: Sequence[RegressionResult], _max_examples: int) -> None:
+    """Print what each search found, with its example."""
+    for each in results:
+        style = "green" if each.as_expected else "bold red"
+        found = each.message or "nothing, in every schedule"
+        console.print(Text.assemble((f"{each.title}: ", "bold"), (found, style)), soft_wrap=True)
+        if each.example:
+            print_dim(console, [replay_line(each.example)])

@@ -1,0 +1,34 @@
+"""Prints judgements and traces on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Set
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from spark_sim.sweep.report.judgement import Judgement
+
+
+def print_judgement(console: Console, judgement: Judgement) -> None:
+    """Print the last line of a report."""
+    style = "bold green" if judgement.good else "bold red"
+    console.print(judgement.text, markup=False, soft_wrap=True, style=style)
+
+
+def print_dim(console: Console, lines: Iterable[str]) -> None:
+    """Print details."""
+    for line in lines:
+        console.print(line, markup=False, soft_wrap=True, style="dim")
+
+
+def print_trace(
+    console: Console, steps: Iterable[Any], styles: Mapping[str, str], hidden: Set[str] = frozenset()
+) -> None:
+    """Print the steps of a trace without the ``hidden`` kinds of events; ``styles`` by kind of event."""
+    for step in steps:
+        console.print(Text.assemble((step.step, "bold"), (f"  {step.meaning}", "dim")), soft_wrap=True)
+        for event in (each for each in step.events if each.kind not in hidden):
+            console.print(Text(f"  {event}", styles.get(event.kind, "")), soft_wrap=True)
+        console.print()

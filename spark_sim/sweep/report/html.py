@@ -1,0 +1,240 @@
+"""The page of a sweep: one file of HTML that needs no network, light however many releases there are.
+
+The page is a template with data, drawn by its own script. Upgrades of one equivalence class have the same results
+except for the names of releases, so each result is stored once, with placeholders for the names, and cells refer to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from attrs import asdict
+
+from spark_sim.advice.upgrade_guide import GuideEntry, Pair, derive_guide, guide_differences, path_text
+from spark_sim.model.events import GroupEvent
+from spark_sim.model.scenario import Scenario, ScenarioError
+from spark_sim.search.cell_result import SAFE_IF, UpgradeResult
+from spark_sim.search.release_roles import ROLES, Recast
+from spark_sim.search.schedules import upgrade_schedules
+from spark_sim.sweep.equivalence import upgrade_class
+from spark_sim.sweep.operator_deviations import DEVIATION_DESCRIPTIONS
+from spark_sim.sweep.report._terminal import PLANS, MatrixGrid, judge
+from spark_sim.sweep.report._trace_view import MemberTrace, group_by_generation
+from spark_sim.sweep.report.judgement import format_count
+from spark_sim.sweep.report.pages import page_template
+from spark_sim.sweep.traces import TraceStep, group_steps, recast_rows, trace, trace_rows
+from upgrade.planner import documented_hops
+from upgrade.plans import Upgrade
+
+Stories = Mapping[str, Sequence[Mapping[str, Any]]]
+MAX_TRACED_RESULTS: Final = 400
+"""With more results, only counterexamples have a trace."""
+
+
+StoredTraces = Iterable[tuple[Upgrade, str, Sequence[Mapping[str, Any]]]]
+"""The upgrade, the scenario and the trace of counterexamples, as the tables have them."""
+
+
+def render_html(results: Sequence[UpgradeResult], traces: StoredTraces = ()) -> str:
+    """Return the page: heat map, guide, and for each cell its plans with the traces of their examples."""
+    return page_template("spark_sim.sweep.report").render(
+        judgement=judge(results),
+        size="large" if grid_is_large(results) else "small",
+        results=len(results),
+        runs=list(runs_by_class(results).values()),
+        schedules=format_count(sum(result.schedules or 0 for result in results)),
+        data=page_data(results, traces),
+    )
+
+
+def grid_is_large(results: Sequence[UpgradeResult]) -> bool:
+    """Whether the matrix leaves no room beside it on most screens."""
+    return MatrixGrid(results).is_too_large
+
+
+def runs_by_class(results: Sequence[UpgradeResult]) -> dict[Hashable, int]:
+    """Return the runs of each equivalence class: its upgrades share them."""
+    return {upgrade_class(result.upgrade): result.runs for result in results}
+
+
+def page_data(results: Sequence[UpgradeResult], traces: StoredTraces = ()) -> dict[str, Any]:
+    """Return the data of the script, as plain values.
+
+    Args:
+        results: One result for each cell.
+        traces: Traces of counterexamples; what is missing is simulated again.
+    """
+    stored = dict(_stored_stories(traces))
+    grid, entries = MatrixGrid(results), derive_guide(results)
+    verdicts, stories, ways = _Interned(), _Interned(), _Interned()
+    traces_all = len(results) <= MAX_TRACED_RESULTS
+    differing = {(each.origin, each.target): each for each in guide_differences(entries)}
+    cells = []
+    for (origin, target), cell in grid.items():
+        pair = (cell[0].upgrade.origin, cell[0].upgrade.target)
+        plans = [
+            [
+                verdicts.index_of(_verdict_json(result, stories, stored, traces_all=traces_all)),
+                result.upgrade.upgrade_from,
+                int(result.upgrade.is_documented),
+            ]
+            for result in cell
+        ]
+        difference = differing.get(pair)
+        recast = Recast(cell[0].upgrade, ROLES)
+        way = _path_json(entries[pair], recast) | {
+            "documented": _guide_text(pair, entries[pair], recast),
+            "reason": difference.reason.value if difference and difference.reason else None,
+        }
+        cells.append([grid.down.index(origin), grid.across.index(target), ways.index_of(way), plans])
+    return {
+        "down": [[line, grid.releases[0][line].name] for line in grid.down],
+        "across": [[line, grid.releases[1][line].name] for line in grid.across],
+        "notes": grid.notes,
+        "plans": {plan.value: asdict(words) for plan, words in PLANS.items()},
+        "verdicts": verdicts.values,
+        "stories": stories.values,
+        "ways": ways.values,
+        "cells": cells,
+    }
+
+
+class _Interned:
+    """Stores the value of each key once."""
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+        self._indexes: dict[str, int] = {}
+
+    def index_of(self, value: Any) -> int:
+        """Return the place of a value."""
+        return self.index_of_key(repr(value), lambda: value)
+
+    def index_of_key(self, key: str, make: Callable[[], Any]) -> int:
+        """Return the place of the value for a key; ``make`` is called only the first time."""
+        if key not in self._indexes:
+            self._indexes[key] = len(self.values)
+            self.values.append(make())
+        return self._indexes[key]
+
+
+def _path_json(entry: GuideEntry, recast: Recast) -> dict[str, Any]:
+    by_metadata = entry.by_metadata
+    return {
+        "sign": entry.sign,
+        "verdict": entry.verdict,
+        "conditions": entry.conditions,
+        "text": path_text(recast.hops(entry.way)),
+        "if_met": path_text(recast.hops(entry.if_met)) if entry.if_met else None,
+        "by_metadata": path_text(recast.hops(hop.upgrade for hop in by_metadata.hops)) if by_metadata else None,
+        "via": [hop.target.name for hop in entry.way[:-1]],
+        "unseen": [each.value for each in entry.unseen_obstacles],
+    }
+
+
+def _guide_text(pair: Pair, entry: GuideEntry, recast: Recast) -> str | None:
+    """Return the way of Kafka's guides if it is another one."""
+    documented = documented_hops(*pair)
+    return None if path_text(documented) == path_text(entry.way) else path_text(recast.hops(documented))
+
+
+def _stored_stories(traces: StoredTraces) -> Iterator[tuple[str, Sequence[Mapping[str, Any]]]]:
+    for upgrade, line, rows in traces:
+        scenario = Scenario.parse(line)
+        shown = Recast(upgrade, ROLES).scenario(scenario)
+        yield f"{shown} {_trace_key(upgrade)}", recast_rows(rows, scenario, shown)
+
+
+def _story(key: str, scenario: Scenario, shown: Scenario, stored: Stories) -> list[dict[str, Any]]:
+    """Return a trace, as it is stored, or simulated if it is not; it is empty if the members cannot play it."""
+    if key in stored:
+        return _trace_json(group_steps(stored[key]))
+    try:
+        steps = trace(scenario).steps
+    except ScenarioError:  # the verdict says so already
+        return []
+    return _trace_json(group_steps(recast_rows(trace_rows(steps), scenario, shown)))
+
+
+def _verdict_json(result: UpgradeResult, stories: _Interned, stored: Stories, *, traces_all: bool) -> dict[str, Any]:
+    """Return what the page shows of one plan, with roles instead of releases."""
+    upgrade = result.upgrade
+    recast = Recast(upgrade, ROLES)
+    story = None
+    if line := result.example or (str(next(upgrade_schedules(upgrade, "ABC"))) if traces_all else ""):
+        scenario = Scenario.parse(line)
+        shown = recast.scenario(scenario)
+        key = f"{shown} {_trace_key(upgrade)}"
+        story = stories.index_of_key(key, lambda: _story(key, scenario, shown, stored))
+    return {
+        "plan": upgrade.plan.value,
+        "verdict": result.verdict,
+        "conditions": result.conditions if result.verdict == SAFE_IF else (),
+        "runs": result.runs,
+        "violations": result.violations,
+        "max_rebalances": result.max_rebalances,
+        "probes": result.probes,
+        "states": result.states,
+        "transitions": result.transitions,
+        "property": result.violated,
+        "schedules": format_count(result.schedules),
+        "message": result.message or "",
+        "scenario": recast.line(line),
+        "story": story,
+        "bad": not result.holds and bool(result.example),
+        "variants": [
+            {
+                "words": DEVIATION_DESCRIPTIONS[name],
+                "safe": each.holds,
+                "schedules": format_count(each.schedules),
+                "message": f"{each.violated}: {each.message}" if each.violated else "",
+                "scenario": recast.line(each.example or ""),
+            }
+            for name, each in result.deviations.items()
+        ],
+    }
+
+
+def _trace_key(upgrade: Upgrade) -> tuple[object, ...]:
+    """Return what a trace depends on beside its scenario: the behaviour of the releases, without their names."""
+    value = upgrade.upgrade_from
+    return tuple(
+        (
+            each.supported_version,
+            each.rule_set,
+            each.rebalance_protocols,
+            each.leaves_on_close,
+            each.task_assignor,
+            each.pinned_version(value),
+            each.rebalance_protocol(value),
+            each.behaviour.task_columns,
+        )
+        for each in (upgrade.origin, upgrade.target)
+    )
+
+
+_DEFAULTS: Final = asdict(MemberTrace())
+
+
+def _trace_json(steps: Iterable[TraceStep[GroupEvent]]) -> list[dict[str, Any]]:
+    """Return a trace as plain values."""
+    return [
+        {
+            "step": c.step,
+            "meaning": c.meaning,
+            "generations": [_generation_json(each) for each in group_by_generation(c.events)],
+        }
+        for c in steps
+    ]
+
+
+def _generation_json(generation: Any) -> dict[str, Any]:
+    """Return a generation without default values."""
+    plain = asdict(generation)
+    plain["parts"] = {name: _without_defaults(part) for name, part in plain["parts"].items()}
+    return plain
+
+
+def _without_defaults(part: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in part.items() if value != _DEFAULTS[key]}

@@ -1,0 +1,72 @@
+"""Shows in a terminal how far a sweep is."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn
+from rich.progress import Progress as Bar
+
+from spark_sim.sweep.sweep import Progress
+
+SECONDS_BETWEEN_LINES: Final = 5
+
+
+@contextmanager
+def show_progress(console: Console, draw: Callable[..., RenderableType | None]) -> Iterator[Callable[[Progress], None]]:
+    """Show how far a sweep is: a bar and the results so far on a terminal, and now and then a line elsewhere.
+
+    Args:
+        console: Where to print.
+        draw: Draws the results so far; None if there is nothing to draw.
+    """
+    if not console.is_terminal:
+        yield _line_printer(console)
+        return
+    ascii_only = bool(console.options.ascii_only)
+    columns = (SpinnerColumn(), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
+    bar = Bar(*columns, console=console, auto_refresh=False)
+    task = bar.add_task("units; starting", total=None)
+    with Live(bar, console=console, transient=True) as live:
+
+        def show(progress: Progress) -> None:
+            bar.update(
+                task,
+                completed=progress.committed_units,
+                total=progress.units,
+                description=_progress_text(progress),
+            )
+            drawing = draw(progress, ascii_only=ascii_only)
+            live.update(bar if drawing is None else Group(drawing, bar))
+
+        yield show
+
+
+def _line_printer(console: Console) -> Callable[[Progress], None]:
+    """Print a line every few seconds."""
+    next_line = 0.0
+
+    def show(progress: Progress) -> None:
+        nonlocal next_line
+        if time.monotonic() >= next_line:
+            next_line = time.monotonic() + SECONDS_BETWEEN_LINES
+            count = f"{progress.committed_units} of {progress.units}"
+            console.print(f"{count} {_progress_text(progress)}", soft_wrap=True)
+
+    return show
+
+
+def _progress_text(progress: Progress) -> str:
+    """Return ``units, 12,345 runs, about 1:20 left``."""
+    runs = f", {progress.runs:,} runs" if progress.runs else ""
+    left = f", about {_minutes(progress.seconds_left)} left" if progress.seconds_left else ""
+    return f"units{runs}{left}"
+
+
+def _minutes(seconds: float) -> str:
+    return f"{round(seconds) // 60}:{round(seconds) % 60:02}"

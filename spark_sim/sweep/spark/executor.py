@@ -1,0 +1,376 @@
+"""Work units on Spark: each batch is one job that appends rows to the table of units, in any storage and format.
+
+A task of the job computes some units with ``mapInArrow``. Nothing but DataFrames is used, so it also runs over Spark
+Connect. Spark commits a batch when its job ends, and reschedules the tasks of a lost executor.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
+
+from attrs import evolve, frozen
+
+from spark_sim.sweep.spark.paths import folder_uri, to_read
+from spark_sim.sweep.spark.session import error_line, interrupt_without_cancelling, spark_errors, spark_session
+from spark_sim.sweep.tables.engine import SweepEngine, TableStore
+from spark_sim.sweep.tables.parquet import VERIFY_IN_SPARK
+from spark_sim.sweep.tables.publishing import ResultFolderError
+from spark_sim.sweep.tables.rows import KindRows, Row, TablesError
+from spark_sim.sweep.tables.schema import RUNS, TABLES, UNITS, UPGRADES, Table
+from spark_sim.sweep.worker import Log, UnitTask, row_chunks
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+FILE_FORMATS: Final = frozenset({"avro", "json", "orc", "parquet"})
+_PART: Final = r"/part-[^/]+$"
+MAX_CONCURRENT_JOBS: Final = 8
+"""Batches that run at the same time: a few more than needed, because the first are small while executors register."""
+MAX_LOOKING_SHARE: Final = 0.01
+"""The share of a thread's time in which it looks for other drivers."""
+
+
+@contextmanager
+def spark_engine(
+    master: str, out: str, storage_format: str, log: Log, settings: Mapping[str, str]
+) -> Iterator[SparkEngine]:
+    """Start Spark with settings of the user, or use the active session.
+
+    Raises:
+        JavaNotFound, SparkNotStarted: Spark cannot be started.
+        ResultFolderError: Spark cannot read or write ``out``.
+    """
+    with spark_session(master, log, settings) as spark, engine_of(spark, out, storage_format) as engine:
+        yield engine
+
+
+@contextmanager
+def engine_of(spark: SparkSession, out: str, storage_format: str) -> Iterator[SparkEngine]:
+    """Use a session, whose settings and other jobs stay as they are.
+
+    Raises:
+        ResultFolderError: Spark cannot read or write ``out``.
+    """
+    try:
+        with interrupt_without_cancelling(), ThreadPoolExecutor(MAX_CONCURRENT_JOBS) as threads:
+            yield SparkEngine(spark, out, storage_format, threads)
+    except spark_errors() as error:
+        raise ResultFolderError(f"Spark cannot use {out}: {error_line(str(error))}") from error
+
+
+@frozen(order=True)
+class Driver:
+    """A driver that writes to tables; of two that do so at the same time, the one that began first goes on."""
+
+    begun: int
+    """In milliseconds since 1970."""
+    identity: str
+
+    @classmethod
+    def new(cls) -> Driver:
+        """Return a driver that begins now."""
+        return cls(_now(), uuid4().hex)
+
+    def batch(self, submitted: int) -> str:
+        """Name a batch by the time of its submission, by which such names are ordered."""
+        return f"b{submitted:013d}-{self.begun:013d}-{self.identity}"
+
+    @classmethod
+    def of_batch(cls, name: str) -> Driver | None:
+        """Return the driver that submitted a batch; None if the name is of another kind.
+
+        >>> Driver.of_batch("b1795409944416-1795409944000-ab12").begun, Driver.of_batch("b12")
+        (1795409944000, None)
+        """
+        submitted, _, driver = name.partition("-")
+        begun, _, identity = driver.partition("-")
+        return cls(int(begun), identity) if submitted and begun.isdecimal() and identity else None
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000
+
+
+@frozen
+class SparkTables(TableStore):
+    """Tables under a URI."""
+
+    spark: SparkSession
+    out: str
+    storage_format: str
+
+    def frame(self, table: Table, part: str = "", *, opens_files: bool = True) -> DataFrame | None:
+        """Return a table, or a part of its folder; None if it does not exist.
+
+        Unless ``opens_files``, the columns are those of the schema, which a file may lack.
+
+        Raises:
+            TablesError: What is stored there is another table.
+        """
+        from pyspark.errors import AnalysisException
+
+        try:
+            reader = self.spark.read if opens_files else self.spark.read.schema(table.ddl())
+            reader = reader.options(**VERIFY_IN_SPARK)
+            found = reader.format(self.storage_format).load(to_read(f"{self.out}/{table.name}{part}"))
+            names = found.columns  # over Spark Connect only this asks the server
+        except AnalysisException as error:
+            if error.getCondition() in {"PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA"}:
+                return None
+            raise TablesError(f"{self.out}/{table.name} cannot be read: {str(error).splitlines()[0]}") from None
+        if lacking := [each.name for each in table.columns if each.name not in names]:
+            raise TablesError(f"{self.out}/{table.name} lacks the column {lacking[0]}: it is no table of a sweep")
+        return found
+
+    def units(self, columns: Sequence[str], keys: Collection[str]) -> Iterator[Row]:
+        """Yield committed units."""
+        names = [*dict.fromkeys(["unit_key", *columns])]
+        if keys and (found := self.frame(UNITS)) is not None:
+            wanted = self._create([{"unit_key": key} for key in keys], {"unit_key": "string"})
+            found = found.select(names).dropDuplicates(["unit_key"]).join(wanted, "unit_key", "left_semi")
+            yield from _rows(found)
+
+    def create_log(self) -> None:
+        """Create the table of units, if its format has a log: two batches cannot create it at the same time."""
+        from pyspark.sql.functions import lit
+
+        if self.storage_format not in FILE_FORMATS and self.frame(UNITS) is None:
+            empty = self.spark.createDataFrame([], UNITS.ddl()).withColumn("batch", lit(""))
+            empty.write.partitionBy("batch").mode("append").format(self.storage_format).save(f"{self.out}/{UNITS.name}")
+
+    def append(self, rows: DataFrame, batch: str) -> None:
+        """Commit rows of units as one batch.
+
+        Files of two batches never share a folder, because Hadoop's committer of the first would remove the unfinished
+        files of the second; formats with a log of their own append to one table.
+        """
+        from pyspark.sql.functions import lit
+
+        units = f"{self.out}/{UNITS.name}"
+        if self.storage_format in FILE_FORMATS:
+            rows.write.format(self.storage_format).save(f"{units}/batch={batch}")
+        else:
+            table = rows.withColumn("batch", lit(batch)).write.partitionBy("batch").mode("append")
+            table.format(self.storage_format).save(units)
+
+    def batch(self, name: str) -> list[tuple[str, str]]:
+        """Return the key and the result of each unit of a batch that was just committed."""
+        if self.storage_format in FILE_FORMATS:  # listing the folders of all batches would take longer with each batch
+            found = self.frame(UNITS, f"/batch={name}", opens_files=False)
+        elif (found := self.frame(UNITS)) is not None:
+            found = found.where(found["batch"] == name)
+        rows = [] if found is None else found.select("unit_key", "result").collect()
+        return [(row["unit_key"], row["result"]) for row in rows]
+
+    def refuse_earlier_driver(self, driver: Driver) -> None:
+        """Refuse to go on beside a driver that began earlier.
+
+        Raises:
+            TablesError: After ``driver`` began, one that had begun before it submitted batches. Those that a killed
+                driver left running were submitted before.
+        """
+        if (found := self.frame(UNITS)) is None:
+            return
+        column = found["batch"]
+        of_others = (column > f"b{driver.begun:013d}") & ~column.endswith(f"-{driver.identity}")
+        names = [row["batch"] for row in found.where(of_others).select(column).distinct().collect()]
+        others = {Driver.of_batch(name) for name in names} - {None, driver}
+        if older := sorted(each for each in others if each is not None and each < driver):
+            begun = datetime.fromtimestamp(older[0].begun // 1000, UTC).isoformat(" ").removesuffix("+00:00")
+            raise TablesError(
+                f"another sweep, begun at {begun} UTC, is writing to {self.out}: "
+                "run the same command again when it has ended, or take another --out"
+            )
+
+    def sweeps(self) -> dict[str, str]:
+        """Return the sweeps of committed units."""
+        found = self.frame(UNITS)
+        rows = [] if found is None else found.select("sweep_id", "sweep").distinct().collect()
+        return {row["sweep_id"]: row["sweep"] for row in rows}
+
+    def within(self, folder: Path) -> SparkTables | None:
+        """Return the tables in a local folder."""
+        return evolve(self, out=folder_uri(folder)) if self.storage_format in FILE_FORMATS else None
+
+    def write(self, rows: KindRows, units: TableStore) -> None:
+        """Replace the tables."""
+        assert isinstance(units, SparkTables)
+        self._clear(UPGRADES)
+        for name, table in TABLES.items():
+            self._save(units._runs(rows) if table is RUNS else self._of_rows(table, rows.tables[name]), table)
+
+    def _runs(self, rows: KindRows) -> DataFrame:
+        """Join the runs of units, each once, to their kinds."""
+        pairs = [{"unit_key": key, "kind_id": kind_id} for key, kind_id in rows.units]
+        kinds = self._create(pairs, {"unit_key": "string", "kind_id": "string"})
+        found = self.frame(UNITS)
+        if found is None:
+            return self._of_rows(RUNS, [])
+        units = found.select("unit_key", "runs").dropDuplicates(["unit_key"])
+        return units.join(kinds, "unit_key").selectExpr("kind_id", "inline(runs)")
+
+    def _save(self, frame: DataFrame, table: Table) -> None:
+        frame.write.mode("overwrite").format(self.storage_format).save(f"{self.out}/{table.name}")
+
+    def _of_rows(self, table: Table, rows: list[Row]) -> DataFrame:
+        import pyarrow as pa
+
+        rows_of_table: Any = pa.Table.from_pylist(rows, table.arrow())
+        return self.spark.createDataFrame(rows_of_table, table.ddl())
+
+    def _create(self, rows: list[Row], types: Mapping[str, str]) -> DataFrame:
+        import pyarrow as pa
+
+        return self.spark.createDataFrame(
+            pa.Table.from_pylist(rows, pa.schema([(name, pa.string()) for name in types]))
+        )
+
+    def read(self, table: str) -> list[Row]:
+        """Return the rows of a table."""
+        found = self.frame(TABLES[table])
+        return [] if found is None else list(_rows(found))
+
+    def count(self, table: str) -> int:
+        """Count the rows of a table."""
+        found = self.frame(TABLES[table])
+        return 0 if found is None else found.count()
+
+    def prepare(self, *, fresh: bool) -> None:
+        """Refuse what is no table of a sweep; empty the tables that are there, if ``fresh``."""
+        tables = [UPGRADES, UNITS, *(table for table in TABLES.values() if table is not UPGRADES)]
+        for table in tables:
+            self._require_own_files(table)
+        for table in [table for table in tables if self.frame(table) is not None]:
+            if fresh:
+                self._clear(table)
+
+    def _require_own_files(self, table: Table) -> None:
+        """Refuse files below the folder of a table that Spark did not write: replacing the table would remove them.
+
+        Names that begin with a dot or an underscore do not show in any list of Spark.
+        """
+        if self.storage_format not in FILE_FORMATS:
+            return
+        files = self.spark.read.format("binaryFile").option("recursiveFileLookup", "true")
+        try:
+            names = files.load(to_read(f"{self.out}/{table.name}")).select("path")
+            foreign = names.where(~names["path"].rlike(_PART)).limit(1).collect()
+        except spark_errors() as error:
+            if "PATH_NOT_FOUND" in str(error):
+                return
+            raise
+        if foreign:
+            raise TablesError(f"{foreign[0]['path']} is no part of a table of a sweep: take another --out")
+
+    def _clear(self, table: Table) -> None:
+        if (found := self.frame(table)) is not None:
+            self._save(self._empty(found), table)
+
+    @staticmethod
+    def _empty(found: DataFrame) -> DataFrame:
+        return found.sparkSession.createDataFrame([], found.schema)
+
+
+def _rows(frame: DataFrame) -> Iterator[Row]:
+    for batch in frame.toArrow().to_batches():
+        yield from batch.to_pylist()
+
+
+class SparkEngine(SweepEngine):
+    """Computes batches as Spark jobs. They have a tag, by which they are cancelled, and a description."""
+
+    one_task_per_batch = False
+
+    def __init__(self, spark: SparkSession, out: str, storage_format: str, threads: ThreadPoolExecutor) -> None:
+        self.store: SparkTables = SparkTables(spark, out, storage_format)
+        self.pool = threads
+        self.compute = self._compute
+        self._spark = spark
+        self._tag = f"streams-assignor-{uuid4().hex}"
+        self._cores = 0
+        self._driver = Driver.new()
+        self._creating = Lock()
+        self._submitted = 0
+        self._next_look = 0.0
+
+    def cores(self) -> int:
+        """Return the cores that are registered now; over Spark Connect those of the first time."""
+        if (context := _context(self._spark)) is not None:
+            return int(context.defaultParallelism)
+        if not self._cores:
+            from pyspark.sql.functions import count_distinct, spark_partition_id
+
+            partitions = self._spark.range(10_000).select(spark_partition_id().alias("partition"))
+            self._cores = int(partitions.agg(count_distinct("partition")).collect()[0][0])
+        return self._cores
+
+    def cancel(self) -> None:
+        """Cancel the jobs of this sweep and no others."""
+        self.pool.shutdown(wait=False, cancel_futures=True)
+        with suppress(Exception):  # a Spark that does not answer has nothing left to cancel
+            self._spark.interruptTag(self._tag)
+
+    def _compute(self, tasks: Sequence[UnitTask]) -> list[tuple[str, str]]:
+        """Compute a batch: one Spark task for each task."""
+        batch, units = self._new_batch(), sum(len(task.units) for task in tasks)
+        self._spark.addTag(self._tag)  # tag and description belong to this thread
+        if (context := _context(self._spark)) is not None:
+            context.setJobDescription(f"streams-assignor sweep: {units} units, batch {batch}")
+        rows = self._spark.range(0, len(tasks), 1, len(tasks)).mapInArrow(_row_batches(tuple(tasks)), UNITS.ddl())
+        with self._creating:
+            self.store.create_log()
+        self.store.append(rows, batch)
+        found = self.store.batch(batch)
+        self._look_for_earlier_driver()
+        if len(found) < units:
+            raise TablesError(
+                f"{len(found)} of {units} units of a batch are in {self.store.out}: take an --out "
+                "that driver and workers share, such as the URI of a storage that all of them reach"
+            )
+        return found
+
+    def _new_batch(self) -> str:
+        """Name a batch. Two that are submitted in the same millisecond have different names."""
+        with self._creating:
+            self._submitted = max(_now(), self._submitted + 1)
+            return self._driver.batch(self._submitted)
+
+    def refuse_earlier_driver(self) -> None:
+        """Refuse to go on beside a driver that began earlier."""
+        self.store.refuse_earlier_driver(self._driver)
+
+    def _look_for_earlier_driver(self) -> None:
+        """Look now and then: all batches are listed, which takes longer with each of them."""
+        began = time.monotonic()
+        if began >= self._next_look:
+            self.refuse_earlier_driver()
+            self._next_look = time.monotonic() + (time.monotonic() - began) / MAX_LOOKING_SHARE
+
+
+def _row_batches(tasks: tuple[UnitTask, ...]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Return the function of ``mapInArrow``: from numbers of tasks to the rows of their units."""
+
+    def compute(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow
+
+        schema = UNITS.arrow()
+        for batch in numbers:
+            for number in batch.column(0).to_pylist():
+                for rows in row_chunks(tasks[number]):
+                    yield pyarrow.RecordBatch.from_pylist(rows, schema=schema)
+
+    return compute
+
+
+def _context(spark: Any) -> Any:
+    """Return the context of a session; None over Spark Connect, which has none."""
+    return getattr(spark, "sparkContext", None)

@@ -1,0 +1,345 @@
+"""Starts Spark with settings for a sweep: few tasks, each a second or more of plain Python, and few rows.
+
+Each setting has a measured reason; none changes a result. Sessions of others are used as they are.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import re
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+import threading
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+from urllib.request import getproxies
+
+from spark_sim.sweep.spark.java import JavaRuntime, find_java
+from spark_sim.sweep.work_units import OUR_PACKAGES, code_digest
+from spark_sim.sweep.worker import Log
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LOOPBACK: Final = "127.0.0.1"
+SHIPPED_PACKAGES: Final = (*OUR_PACKAGES, "attr", "attrs")
+"""What a worker on another machine needs beside Python, PySpark and PyArrow: our five packages and attrs."""
+REMOTE: Final = "sc://"
+"""The scheme of Spark Connect servers."""
+_PORT: Final = 15002
+"""Of a Spark Connect server whose address has none."""
+_CONNECT_SECONDS: Final = 30
+
+LIGHT_JVM: Final = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+SETTINGS: Final = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    # The JVM only moves rows: no compiler threads and no parallel collector that would compete with the Python workers.
+    "spark.driver.extraJavaOptions": LIGHT_JVM,
+    "spark.executor.extraJavaOptions": LIGHT_JVM,
+    # A fresh worker for every task would multiply the time.
+    "spark.python.worker.reuse": "true",
+    # The default, 15 s, is too short for a worker that imports this package on a machine with much other work.
+    "spark.python.authenticate.socketTimeout": "10m",
+    # 5 ms a task instead of 24 ms over TCP.
+    "spark.python.unix.domain.socket.enabled": "true",
+    # To compile a query of some rows takes longer than to interpret it.
+    "spark.sql.codegen.wholeStage": "false",
+    # The tables are small: a shuffle to 200 partitions would be 200 tasks.
+    "spark.sql.shuffle.partitions": "4",
+}
+"""Of sessions on ``local`` masters; a cluster has the settings of its site."""
+LOOPBACK_SETTINGS: Final = {
+    # Without these the driver looks up its own host name, which fails on a machine without network.
+    "spark.driver.host": LOOPBACK,
+    "spark.driver.bindAddress": LOOPBACK,
+}
+
+
+class SparkNotStarted(Exception):
+    """Spark cannot be started; the message ends with Spark's own error."""
+
+
+def is_local(master: str) -> bool:
+    """Return whether driver and workers are processes of this machine.
+
+    >>> is_local("local[2]"), is_local("spark://example:7077")
+    (True, False)
+    """
+    return master.split("[")[0] in {"local", "local-cluster"}
+
+
+def is_this_machine(master: str) -> bool:
+    """Return whether everything runs on this machine, also as a cluster.
+
+    >>> is_this_machine("local[2]"), is_this_machine("spark://127.0.0.1:7077"), is_this_machine("spark://example:7077")
+    (True, True, False)
+    """
+    return is_local(master) or urlsplit(master).hostname in {LOOPBACK, "localhost", "::1"}
+
+
+def describe(java: JavaRuntime, master: str) -> str:
+    """Return a line that names what runs the sweep."""
+    import pyspark
+
+    return f"Spark {pyspark.__version__} on {master}, {java}"
+
+
+@contextmanager
+def spark_session(master: str, log: Log, settings: Mapping[str, str] = MappingProxyType({})) -> Iterator[SparkSession]:
+    """Open a session on any Spark master, and close it; an active session is used as it is, and stays open.
+
+    The JVM and the workers print into a file instead of the terminal.
+
+    Args:
+        master: A Spark master, or the ``sc://`` address of a Spark Connect server, which needs no Java here.
+        log: Prints what runs the sweep.
+        settings: Of the user, for a session that is opened.
+
+    Raises:
+        JavaNotFound: There is no Java to start Spark on.
+        SparkNotStarted: Quotes the last error of that file.
+    """
+    from pyspark.sql import SparkSession
+
+    running = SparkSession.getActiveSession()
+    with tempfile.TemporaryDirectory(prefix="streams-assignor-spark-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        if running is not None:
+            if settings:
+                raise SparkNotStarted(f"the active session has its own settings: set {', '.join(settings)} there")
+            log(f"Spark {running.version}, the active session")
+            ship_packages(running)
+            yield running
+            return
+        if master.startswith(REMOTE):
+            with _remote_session(master, settings) as session:
+                log(f"Spark {session.version} on {master}")
+                ship_packages(session)
+                yield session
+            return
+        java = find_java()
+        log(describe(java, master))
+        with _environment(_variables(master, java)):
+            session, stack = _start(master, folder, settings)
+        with stack:
+            ship_packages(session)
+            yield session
+
+
+@contextmanager
+def _remote_session(address: str, settings: Mapping[str, str]) -> Iterator[SparkSession]:
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    _require_listener(address)
+    builder: Any = SparkSession.builder
+    try:
+        session = builder.remote(address).create()
+        session.version  # noqa: B018  # asks the server
+    except PySparkException as error:
+        raise SparkNotStarted(f"no Spark Connect server answers at {address}: {str(error).splitlines()[0]}") from error
+    try:
+        for name, value in settings.items():
+            try:
+                session.conf.set(name, value)
+            except PySparkException as error:
+                why = str(error).splitlines()[0]
+                raise SparkNotStarted(f"the server at {address} does not take {name}: {why}") from error
+        yield session
+    finally:
+        session.stop()
+
+
+def _require_listener(address: str) -> None:
+    """Refuse an address where nothing listens: PySpark would repeat its first request for ten minutes."""
+    try:
+        place = urlsplit(address)
+        if not getproxies():
+            socket.create_connection((place.hostname or LOOPBACK, place.port or _PORT), _CONNECT_SECONDS).close()
+    except (OSError, ValueError) as error:
+        raise SparkNotStarted(f"no Spark Connect server answers at {address}: {error}") from None
+
+
+def _start(master: str, folder: Path, own: Mapping[str, str]) -> tuple[SparkSession, ExitStack]:
+    """Start the JVM explicitly, because only then its output can be redirected; also return what stops it."""
+    from py4j.protocol import Py4JError
+    from pyspark import SparkConf, SparkContext
+    from pyspark.errors import PySparkException
+    from pyspark.java_gateway import launch_gateway
+    from pyspark.sql import SparkSession
+
+    settings = {"spark.master": master, **_settings(master, folder), **own}
+    conf = SparkConf(loadDefaults=False).setAll([*settings.items()])
+    log = folder / "spark.log"
+    _silence_py4j()
+    with ExitStack() as stack:
+        try:
+            with log.open("wb") as stream, _defer_sigint():
+                launch: Any = launch_gateway  # PySpark has no types here
+                gateway = launch(conf, {"stdout": stream, "stderr": stream})
+                stack.callback(_stop_gateway, gateway)
+            with _keep_sigint_handler():
+                context = SparkContext(gateway=gateway, conf=conf)
+            stack.callback(context.stop)
+            session = SparkSession(context)  # fails if no master answered: then Spark has stopped its context by itself
+        except (PySparkException, Py4JError) as error:
+            raise SparkNotStarted(f"Spark did not start on {master}: {_last_error_line(log) or error}") from error
+        return session, stack.pop_all()
+
+
+def _stop_gateway(gateway: Any) -> None:
+    from pyspark import SparkContext
+
+    gateway.shutdown()
+    gateway.proc.stdin.close()  # the JVM exits at the end of its input
+    gateway.proc.wait()
+    SparkContext._gateway = SparkContext._jvm = None  # otherwise PySpark would use the JVM that is gone
+
+
+def _silence_py4j() -> None:
+    """Suppress the tracebacks that Py4J logs at Ctrl-C, some of them with the root logger."""
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    logging.getLogger().addFilter(_is_foreign_record)
+
+
+def _is_foreign_record(record: logging.LogRecord) -> bool:
+    return record.module not in {"java_gateway", "clientserver"}
+
+
+def _settings(master: str, folder: Path) -> dict[str, str]:
+    settings = {"spark.app.name": "streams-assignor sweep"}
+    if is_this_machine(master):
+        settings |= LOOPBACK_SETTINGS | {"spark.local.dir": str(folder)}
+    if is_local(master):
+        # Where these packages are, whether installed or a checkout: the workers do not see the driver's sys.path.
+        settings |= SETTINGS | {"spark.executorEnv.PYTHONPATH": str(Path(__file__).parents[3])}
+    return settings
+
+
+def _variables(master: str, java: JavaRuntime) -> dict[str, str]:
+    variables = {"JAVA_HOME": str(java.home)}
+    if is_this_machine(master):
+        variables |= {"PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON", sys.executable), "SPARK_LOCAL_IP": LOOPBACK}
+    return variables
+
+
+@contextmanager
+def _environment(variables: dict[str, str]) -> Iterator[None]:
+    """Set environment variables meanwhile: PySpark reads some settings only from there."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def spark_errors() -> tuple[type[Exception], ...]:
+    """Return what PySpark raises, with and without Spark Connect."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    return PySparkException, Py4JError
+
+
+@contextmanager
+def interrupt_without_cancelling() -> Iterator[None]:
+    """Let Ctrl-C raise KeyboardInterrupt meanwhile: the handler of PySpark also cancels all jobs of the session."""
+    before = signal.getsignal(signal.SIGINT)
+    of_pyspark = getattr(before, "__module__", "").startswith("pyspark.")
+    if not of_pyspark or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _keep_sigint_handler() -> Iterator[None]:
+    """Restore the SIGINT handler: PySpark installs its own one, and never removes it."""
+    is_main = threading.current_thread() is threading.main_thread()
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if is_main:
+            signal.signal(signal.SIGINT, before)
+
+
+def ship_packages(session: SparkSession) -> None:
+    """Send our packages to the workers of a session, unless they are processes of this machine and this driver."""
+    if getattr(session, "sparkContext", None) is None or not is_local(session.conf.get("spark.master", "") or ""):
+        session.addArtifacts(str(_archive()), pyfile=True)
+
+
+@cache
+def _archive() -> Path:
+    """Put ``SHIPPED_PACKAGES`` into one zip file, which executors that start later still ask this process for."""
+    folder = Path(tempfile.mkdtemp(prefix="streams-assignor-packages-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    archive = folder / f"streams-assignor-{code_digest()}.zip"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
+        for package in SHIPPED_PACKAGES:
+            found = find_spec(package)
+            if found is not None and found.origin is not None:
+                root = Path(found.origin).parent
+                for source in sorted(root.rglob("*.py")):
+                    # Without the times of files: a server accepts the same file twice, but no other one of its name.
+                    packed.writestr(zipfile.ZipInfo(str(source.relative_to(root.parent))), source.read_bytes())
+    return archive
+
+
+def _last_error_line(log: Path) -> str:
+    return error_line(log.read_text(encoding="utf-8", errors="replace"))
+
+
+def error_line(text: str) -> str:
+    r"""Return the last line of a text that names an error, without lines of stack traces.
+
+    >>> error_line("An error occurred\n: java.io.IOException: no\n\tat org.example.NoError(x.java:1)\n\t... 3 more")
+    'java.io.IOException: no'
+    """
+    lines = (line.strip().removeprefix(": ").removeprefix("Caused by: ") for line in text.splitlines())
+    errors = [line for line in lines if re.search(r"Exception|Error|error:", line) and not line.startswith("at ")]
+    return errors[-1] if errors else ""
+
+
+def failure_reason(error: object) -> str:
+    """Return the line of an error that says most: the one that names an error, or else the first one."""
+    return error_line(str(error)) or next(iter(str(error).splitlines()), repr(error))
+
+
+@contextmanager
+def _defer_sigint() -> Iterator[None]:
+    """Defer SIGINT: a JVM that is abandoned while it starts never exits."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    received: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: received.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if received:
+            raise KeyboardInterrupt

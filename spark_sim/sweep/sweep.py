@@ -1,0 +1,364 @@
+"""Computes the work units of a sweep, on Spark or in local processes, and makes its tables and exports.
+
+How it works.
+
+1. The units that the table ``units`` does not have are cut into tasks of about three seconds. A unit's key has the
+   digest of the computing code and of everything the unit is given, so results of other code are never taken over.
+2. Tasks go to the engine in batches. A batch is committed as a whole; two are in flight, so that the last tasks of one
+   leave no core idle. The costliest tasks come first, so that no straggler is left at the end.
+3. The other tables are made of the rows of the units, each unit once, and the exports of the tables.
+
+A failing run is a row, a failing exploration is a result. Only what is outside of them (no Java, a full disk, a lost
+worker) ends a sweep early. The same sweep yields the same tables, whatever the engine, the workers and the kills.
+PySpark is imported only when a sweep runs on it, so that reading results needs neither Spark nor Java.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+from urllib.parse import unquote, urlsplit
+
+from attrs import frozen
+
+from spark_sim.search.cell_result import CellResult
+from spark_sim.sweep._local import local_engine
+from spark_sim.sweep.folder import EXPORTS, PARQUET, REPORT, open_folder
+from spark_sim.sweep.spark.executor import spark_engine
+from spark_sim.sweep.spark.paths import folder_uri
+from spark_sim.sweep.spark.session import failure_reason
+from spark_sim.sweep.suites import (
+    FinishedSweep,
+    Suite,
+    counterexample_of,
+    finished_sweep,
+    read_store,
+    table_rows,
+)
+from spark_sim.sweep.tables.engine import SweepEngine, TableStore
+from spark_sim.sweep.tables.publishing import OpenFolder, ResultFolderError
+from spark_sim.sweep.tables.rows import TablesError
+from spark_sim.sweep.tables.schema import TABLES
+from spark_sim.sweep.work_units import WorkUnit, cut_into_tasks, digest_of, unit_key
+from spark_sim.sweep.worker import Log, UnitTask
+from upgrade.input_values import parse_json
+
+PROCESSES: Final = "processes"
+"""Instead of a Spark master: a pool of processes on this machine, without Spark and Java."""
+NO_SETTINGS: Final[Mapping[str, str]] = MappingProxyType({})
+TASKS_PER_CORE: Final = 2
+"""Tasks of a batch for each core, at first: a commit costs Spark a third of a second, so batches grow."""
+MOST_TASKS_PER_CORE: Final = 16
+MAX_BATCH_SHARE: Final = 1 / 4
+"""A batch that has grown has at most this share of the finished tasks: a killed driver loses two batches at most."""
+BATCHES_IN_FLIGHT: Final = 2
+"""Batches that are computed at the same time."""
+TICK_SECONDS: Final = 0.2
+MAX_REPORT_SHARE: Final = 0.05
+"""Of the time: what progress may take, as drawing thousands of cells takes longer than a batch of small units."""
+
+
+Page = Callable[[FinishedSweep], str]
+
+
+class SweepError(Exception):
+    """A sweep that could not go on. The committed units remain."""
+
+
+@frozen
+class Progress:
+    """How far a sweep is. Results are made when they are asked for, because the cells may be thousands."""
+
+    suite: Suite
+    units: int
+    seconds_left: float | None
+    """None until the first unit is finished."""
+    committed_units: int
+    """The number of finished units."""
+    runs: int
+    """The number of finished runs of simulated members."""
+    _work: _Work
+
+    @property
+    def results(self) -> list[Any]:
+        """One result for each cell, as far as it is known."""
+        return self.suite.expand(self._work.committed.values())
+
+    @property
+    def unfinished(self) -> frozenset[Any]:
+        """The cells whose results may still change."""
+        return self.suite.unfinished(unit for _, unit in self._work.pending)
+
+
+def _ignore(_: object) -> None:
+    pass
+
+
+def local_folder(out: str | Path) -> Path | None:
+    """Return the local folder of a path or URI; None if it is elsewhere.
+
+    >>> local_folder("file:///tmp/x"), local_folder("s3a://bucket/x"), local_folder("hdfs:/x")
+    (PosixPath('/tmp/x'), None, None)
+    """
+    if isinstance(out, Path) or not re.match(r"[A-Za-z][\w+.-]+:/", out):
+        return Path(out)
+    parts = urlsplit(out)
+    return Path(unquote(parts.path)) if parts.scheme == "file" else None
+
+
+def run_sweep(
+    suite: Suite,
+    out: str | Path,
+    *,
+    master: str = PROCESSES,
+    storage_format: str = PARQUET,
+    settings: Mapping[str, str] = NO_SETTINGS,
+    fresh: bool = False,
+    page: Page | None = None,
+    on_progress: Callable[[Progress], None] = _ignore,
+    log: Log = _ignore,
+) -> FinishedSweep:
+    """Run a sweep, or resume one. New results replace those in a local folder as a whole or not at all.
+
+    Args:
+        suite: What is swept.
+        out: The folder, or for Spark the URI, of the tables; after an error or a kill the same call resumes there. A
+            local folder also gets the exports.
+        master: ``PROCESSES``, any Spark master, or the ``sc://`` address of a Spark Connect server.
+        storage_format: The format of the tables, as Spark's DataFrame writer knows it.
+        settings: Settings of Spark, such as the address of a storage.
+        fresh: Remove the results of an earlier sweep first.
+        page: Returns the page for the browser, which is an export, too.
+        on_progress: Called several times a second, less often if that would take a twentieth of the time.
+        log: Called with lines for the user.
+
+    Returns:
+        The results, read from the tables.
+
+    Raises:
+        ResultFolderError: The folder cannot be used.
+        SweepError: A worker failed.
+        JavaNotFound, SparkNotStarted: Spark cannot be started.
+    """
+    folder = local_folder(out)
+    if master == PROCESSES and (folder is None or storage_format != PARQUET):
+        raise ResultFolderError(f"--master {PROCESSES} writes Parquet into a folder of this machine, got {out}")
+    with ExitStack() as stack:
+        opened = None
+        if folder is not None:
+            opened = stack.enter_context(open_folder(folder, fresh=fresh, storage_format=storage_format))
+        engine = stack.enter_context(_engine(master, out, folder, storage_format, log, settings))
+        return sweep_with(engine, suite, opened, str(out), fresh=fresh, page=page, on_progress=on_progress, log=log)
+
+
+def read_with_spark(
+    out: str,
+    *,
+    master: str,
+    storage_format: str = PARQUET,
+    settings: Mapping[str, str] = NO_SETTINGS,
+    log: Log = _ignore,
+) -> FinishedSweep:
+    """Read the results of a finished sweep from any storage and format.
+
+    Raises:
+        ResultFolderError: There is no finished sweep, or it cannot be read.
+        JavaNotFound, SparkNotStarted: Spark cannot be started.
+    """
+    with _engine(master, out, local_folder(out), storage_format, log, settings) as engine:
+        return read_store(engine.store, out)
+
+
+@contextmanager
+def _engine(
+    master: str, out: str | Path, folder: Path | None, storage_format: str, log: Log, settings: Mapping[str, str]
+) -> Iterator[SweepEngine]:
+    if master != PROCESSES:
+        uri = str(out).rstrip("/") if folder is None else folder_uri(folder)
+        with spark_engine(master, uri, storage_format, log, settings) as engine:
+            yield engine
+    elif folder is not None:
+        with local_engine(folder) as local:
+            log(f"{local.cores()} processes of this machine, without Spark")
+            yield local
+
+
+def sweep_with(
+    engine: SweepEngine,
+    suite: Suite,
+    folder: OpenFolder | None,
+    out: str,
+    *,
+    fresh: bool = False,
+    page: Page | None = None,
+    on_progress: Callable[[Progress], None] = _ignore,
+    log: Log = _ignore,
+) -> FinishedSweep:
+    """Run a sweep with an engine; ``folder`` gets the exports."""
+    try:
+        engine.store.prepare(fresh=fresh)
+        work = _Work(suite, {unit_key(unit): unit for unit in suite.units})
+        _require_own_tables(engine, work, out)
+        work.commit((row["unit_key"], row["result"]) for row in engine.store.units(["result"], work.units))
+        if work.pending:
+            if work.committed:
+                log(f"resuming {out}: {len(work.committed)} of {len(work.units)} units are finished")
+            _run_tasks(engine, work, on_progress)
+            engine.refuse_earlier_driver()
+        return _write_tables(engine.store, work) if folder is None else _publish(engine.store, work, folder, page)
+    except TablesError as error:
+        raise ResultFolderError(str(error)) from error
+
+
+class _Work:
+    """The units of a sweep by key, and the results of those that are committed."""
+
+    def __init__(self, suite: Suite, units: dict[str, WorkUnit]) -> None:
+        self.suite, self.units = suite, units
+        self.committed: dict[str, CellResult] = {}
+        self.sweep_id = digest_of([suite.description])
+        self.runs = 0
+
+    @property
+    def pending(self) -> list[tuple[str, WorkUnit]]:
+        """The units that are not committed."""
+        return [each for each in self.units.items() if each[0] not in self.committed]
+
+    def commit(self, results: Iterable[tuple[str, str]]) -> None:
+        """Take over results as they are stored."""
+        for key, text in results:
+            unit = self.units[key]
+            try:
+                found = unit.result_type.from_plain(unit.cell, parse_json(text))
+            except (ValueError, TypeError, LookupError, AttributeError) as error:
+                why = f"{error}; --fresh begins anew"
+                raise ResultFolderError(f"the table of units is damaged at {key}: {why}") from None
+            self.committed[key] = found
+            self.runs += found.runs
+
+    def tasks(self) -> list[tuple[float, UnitTask]]:
+        """Cut the pending units into tasks, each with its cost, the costliest last."""
+        cut = cut_into_tasks(self.pending, lambda each: each[1].cost)
+        tasks = [UnitTask(self.sweep_id, self.suite.description, units) for units in cut]
+        return sorted(((task.cost, task) for task in tasks), key=lambda each: each[0])
+
+
+def _require_own_tables(engine: SweepEngine, work: _Work, out: str) -> None:
+    """Refuse tables of another sweep, as this one would replace them."""
+    others = engine.store.sweeps()
+    if others and work.sweep_id not in others:
+        theirs, ours = _description(next(iter(others.values())), out), json.loads(work.suite.description)
+        names = [name for name in ours if theirs.get(name) != ours[name]] or ["sweep"]
+        what = ", ".join(f"{name} {theirs.get(name)} and not {ours[name]}" for name in names)
+        raise ResultFolderError(
+            f"{out} holds another sweep ({what}): take another --out, or --fresh to throw that one away"
+        )
+
+
+def _description(text: str, out: str) -> dict[str, Any]:
+    try:
+        return dict(parse_json(text))
+    except (ValueError, TypeError) as error:
+        raise ResultFolderError(f"the table of units in {out} is damaged: {error}; --fresh begins anew") from None
+
+
+def _run_tasks(engine: SweepEngine, work: _Work, on_progress: Callable[[Progress], None]) -> None:
+    """Compute the pending units. What is done each time a batch is finished does not grow with their number."""
+    begun, next_report, done_cost, finished = time.monotonic(), 0.0, 0.0, 0
+    costliest_last = work.tasks()
+    in_flight: dict[Future[list[tuple[str, str]]], list[float]] = {}
+    try:
+        while costliest_last or in_flight:
+            batch_size = tasks_per_batch(engine.cores(), finished)
+            while costliest_last and sum(map(len, in_flight.values())) < BATCHES_IN_FLIGHT * batch_size:
+                count = min(len(costliest_last), 1 if engine.one_task_per_batch else batch_size)
+                batch = [costliest_last.pop() for _ in range(count)]
+                future = engine.pool.submit(engine.compute, [task for _, task in batch])
+                in_flight[future] = [cost for cost, _ in batch]
+            done, _ = wait(in_flight, TICK_SECONDS, FIRST_COMPLETED)
+            for future in done:
+                work.commit(_result(future))
+                costs = in_flight.pop(future)
+                done_cost, finished = done_cost + sum(costs), finished + len(costs)
+            if (now := time.monotonic()) >= next_report or not (costliest_last or in_flight):
+                left = [cost for costs in in_flight.values() for cost in costs]
+                left += (cost for cost, _ in costliest_last)
+                expected = seconds_left(done_cost, left, engine.cores(), now - begun)
+                on_progress(Progress(work.suite, len(work.units), expected, len(work.committed), work.runs, work))
+                next_report = now + (time.monotonic() - now) / MAX_REPORT_SHARE
+    except BaseException:  # an error or Ctrl-C, which may come between `submit` and the entry in `in_flight`
+        engine.cancel()
+        while not all(batch.done() for batch in in_flight):  # a batch that was just submitted was no Spark job yet
+            time.sleep(TICK_SECONDS)
+            engine.cancel()
+        raise
+
+
+def tasks_per_batch(cores: int, finished: int) -> int:
+    """Return the tasks of the next batch, given the number of finished tasks.
+
+    >>> [tasks_per_batch(2, finished) for finished in (0, 16, 40, 1_000)]
+    [4, 4, 10, 32]
+    """
+    return max(TASKS_PER_CORE * cores, min(MOST_TASKS_PER_CORE * cores, int(finished * MAX_BATCH_SHARE)))
+
+
+def _result(future: Future[list[tuple[str, str]]]) -> list[tuple[str, str]]:
+    """Return the result of a batch. Failing runs are rows, so an exception means a lost worker or a full disk."""
+    try:
+        return future.result()
+    except TablesError:
+        raise
+    except Exception as error:
+        raise SweepError(f"a worker failed: {failure_reason(error)}") from error
+
+
+def seconds_left(done_cost: float, left_costs: Iterable[float], cores: int, seconds: float) -> float | None:
+    """Estimate the remaining seconds; None if nothing is done.
+
+    The costliest tasks are running, and are taken as half done.
+
+    >>> seconds_left(3, [3, 3, 3, 3, 3], cores=2, seconds=10)  # one and two halves took ten seconds, and four are left
+    20.0
+    """
+    if not done_cost:
+        return None
+    costliest = sorted(left_costs, reverse=True)
+    begun = sum(costliest[:cores]) / 2
+    return (sum(costliest) - begun) * seconds / (done_cost + begun)
+
+
+def _publish(store: TableStore, work: _Work, folder: OpenFolder, page: Page | None) -> FinishedSweep:
+    """Make tables and exports, and put them into a local folder as a whole.
+
+    Tables of a format with a log stay where they are: Spark replaces each.
+    """
+    is_movable = store.within(folder.path) is not None
+    with folder.replace((*TABLES, *EXPORTS.names) if is_movable else EXPORTS.names) as new:
+        finished = _write_tables(store, work, store.within(new))
+        for name, text in _exports(work.suite, finished, page):
+            (new / name).write_text(text, encoding="utf-8")
+    return finished
+
+
+def _exports(suite: Suite, finished: FinishedSweep, page: Page | None) -> Iterator[tuple[str, str]]:
+    for name, text_of in suite.files.items():
+        yield name, text_of(finished.results)
+    if page:
+        yield REPORT, page(finished)
+
+
+def _write_tables(store: TableStore, work: _Work, target: TableStore | None = None) -> FinishedSweep:
+    """Make the tables of the units, and read the results from them."""
+    violating = [key for key, each in work.committed.items() if counterexample_of(each)]
+    traces = {row["unit_key"]: row["trace"] for row in store.units(["trace"], violating)}
+    target = target or store
+    target.write(table_rows(work.suite, work.units, work.committed, traces), store)
+    return finished_sweep(target)

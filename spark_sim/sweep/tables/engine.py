@@ -1,0 +1,70 @@
+"""What stores the tables of a sweep and computes its work units: local processes with Arrow, or Spark."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import Executor
+from pathlib import Path
+
+from spark_sim.sweep.tables.rows import KindRows, Row
+from spark_sim.sweep.worker import UnitTask
+
+
+class TableStore(ABC):
+    """Stores tables. A unit is committed with all its rows or not at all; committing it twice changes nothing."""
+
+    @abstractmethod
+    def units(self, columns: Sequence[str], keys: Collection[str]) -> Iterator[Row]:
+        """Yield these columns of each committed unit with one of the keys, once for each unit."""
+
+    @abstractmethod
+    def sweeps(self) -> dict[str, str]:
+        """Return ``sweep`` by ``sweep_id`` of all committed units."""
+
+    @abstractmethod
+    def within(self, folder: Path) -> TableStore | None:
+        """Return the tables in a local folder; None if they cannot be moved from there, as a format has a log."""
+
+    @abstractmethod
+    def write(self, rows: KindRows, units: TableStore) -> None:
+        """Replace all tables but ``units``, of which there are others; ``upgrades`` is written last: it is finished."""
+
+    @abstractmethod
+    def read(self, table: str) -> list[Row]:
+        """Return all rows of a table; none if it does not exist."""
+
+    @abstractmethod
+    def count(self, table: str) -> int:
+        """Return the number of rows of a table."""
+
+    @abstractmethod
+    def prepare(self, *, fresh: bool) -> None:
+        """Prepare for a sweep, which will replace the tables; ``fresh``: empty all of them.
+
+        Raises:
+            TablesError: Something else is stored there.
+        """
+
+
+class SweepEngine(ABC):
+    """Computes batches of tasks and commits them to its store."""
+
+    store: TableStore
+    pool: Executor
+    """Runs ``compute``."""
+    compute: Callable[[Sequence[UnitTask]], list[tuple[str, str]]]
+    """Computes a batch and commits it; returns the key and the result of each unit, as JSON."""
+    one_task_per_batch: bool
+
+    @abstractmethod
+    def cores(self) -> int:
+        """Return the cores that are available now: those of a cluster arrive one after the other."""
+
+    @abstractmethod
+    def refuse_earlier_driver(self) -> None:
+        """Raise ``TablesError`` if a driver that began earlier writes to the store."""
+
+    @abstractmethod
+    def cancel(self) -> None:
+        """Make all running batches fail soon."""

@@ -1,0 +1,203 @@
+"""``plan --to-protocol``: the three forms of the output, the options, and the look at a live group."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from assignor.cli._plan import plan
+from assignor.cli.planning._preflight import observed_group
+from assignor.groups import Assigned, BrokerAssignment, DescribedGroup, DescribedGroupMember, NoSuchGroup
+from assignor.groups.describe.kafka_python import group_lookup
+from subscription_codec import TaskId
+from upgrade.cluster.client import feature_client
+from upgrade.cluster.client.errors import Unreachable
+from upgrade.cluster.features.rpc import FeatureMetadata, Listener
+
+TOPOLOGIES = Path(__file__).parents[2] / "upgrade" / "topologies"
+ASSERTED = "static-members,pattern-subscriptions,named-topologies,warm-ups"
+STREAMS = ("4.3", "4.3", "--to-protocol", "streams")
+CLASSIC = ("4.3", "4.3", "--to-protocol", "classic")
+EMPTY = DescribedGroup(name="billing", state="Empty", protocol_type="consumer")
+LIVE = ("--group", "billing", "--bootstrap-servers", "h:1")
+
+
+def run(*arguments):
+    return CliRunner().invoke(plan, [str(each) for each in arguments])
+
+
+def plain(*arguments):
+    return json.loads(run(*arguments, "--json").output)
+
+
+@pytest.fixture(name="cluster")
+def fixture_cluster(monkeypatch):
+    """A cluster that answers what a test puts into it."""
+    shown = {"group": EMPTY, "level": 1}
+
+    def describe(_client):
+        finalized = {"streams.version": shown["level"]} if shown["level"] else {}
+        return {1: FeatureMetadata(Listener.BROKER, 1, {"metadata.version": (7, 30)}, finalized)}
+
+    def group(_lookup, _name):
+        if isinstance(shown["group"], Exception):
+            raise shown["group"]
+        return shown["group"]
+
+    monkeypatch.setattr(feature_client.FeatureClient, "describe_nodes", describe)
+    monkeypatch.setattr(group_lookup.GroupLookup, "group", group)
+    return shown
+
+
+@pytest.fixture(name="settings")
+def fixture_settings(tmp_path):
+    path = tmp_path / "members.properties"
+    path.write_text("application.id=orders\nbootstrap.servers=h:9\nnum.standby.replicas=1\nsession.timeout.ms=9000\n")
+    return path
+
+
+def test_the_first_line_has_the_verdict():
+    known = ("--without", ASSERTED, "--broker-release", "4.3")
+
+    assert (
+        "4.3.1 to 4.3.1, classic to streams protocol: safe-if: offline: stop everything, then start everything, "
+        "if these hold: streams-version"
+    ) == run(*STREAMS, *known).output.splitlines()[0]
+    assert (
+        "2.8.2 to 4.3.1, classic to streams protocol: unsafe: rolling upgrade first, then offline: stop everything, "
+        "then start everything; blocked by kafka-20254"
+    ) == run("2.8", *STREAMS[1:], "--broker-release", "4.2.0").output.splitlines()[0]
+    assert run(*CLASSIC).output.startswith("4.3.1 to 4.3.1, streams to classic protocol: safe: offline")
+
+
+@pytest.mark.parametrize(("broker", "status"), [("4.2.0", 1), ("4.2.1", 0)])
+def test_the_exit_status_is_1_if_something_blocks(broker, status):
+    assert status == run(*STREAMS, "--broker-release", broker).exit_code
+
+
+def test_commands_have_the_names_and_values_of_the_members(settings):
+    text = run(*STREAMS, "--config", settings).output
+
+    assert (
+        "   $ kafka-configs --bootstrap-server h:9 --alter --entity-type groups --entity-name orders --add-config "
+        "streams.num.standby.replicas=1,streams.session.timeout.ms=45000"
+    ) in text.splitlines()
+    assert "note: session.timeout.ms=9000 is outside" in text
+
+
+def test_the_text_names_what_survives_and_the_hazards():
+    text = run("4.2", "4.3", *STREAMS[2:]).output
+
+    assert "- committed offsets: yes: " in text
+    assert "- warm-up tasks: no: " in text
+    assert "hazards beyond the metadata:" in text
+
+
+def test_a_topology_answers_two_requirements():
+    found = plain(*STREAMS, "--topology", TOPOLOGIES / "plain-4.3.1.txt")
+
+    assert {"pattern-subscriptions": "met"}.items() <= {
+        each["name"]: each["status"] for each in found["requirements"]
+    }.items()
+
+
+@pytest.mark.usefixtures("cluster")
+def test_the_runbook_has_boxes_for_requirements_and_commands():
+    text = run(*STREAMS, *LIVE, "--broker-release", "4.3", "-o", "markdown").output
+
+    assert text.startswith("# Upgrade from 4.3.1 to 4.3.1, classic to streams protocol\n")
+    assert "- [x] every broker is of 4.2 or later" in text
+    assert "- [ ] open: the application has no static members, or clients and brokers are of 4.4 or later; " in text
+    assert "The live group:\n\n- ok: broker 1: features of 4.3" in text
+    assert "  - run: `streams-assignor group billing --bootstrap-servers h:1 --wait empty`" in text
+    assert "## What survives\n\n- committed offsets: yes: " in text
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_live_group_is_checked():
+    found = plain(*STREAMS, *LIVE, "--without", ASSERTED)
+
+    assert ("safe", ["ok"]) == (found["verdict"], sorted({each["level"] for each in found["preflight"]}))
+    assert "- ok: the group is empty: it can change now" in run(*STREAMS, *LIVE).output
+
+
+def test_a_live_group_of_another_type_blocks(cluster):
+    cluster["group"] = DescribedGroup(name="billing", state="Stable", type="share")
+    done = run(*STREAMS, *LIVE)
+
+    assert (1, True) == (done.exit_code, done.output.splitlines()[0].endswith("blocked by group-type"))
+    assert ["group-type"] == plain(*STREAMS, *LIVE)["conditions"]
+
+
+def test_what_the_cluster_shows_also_judges_the_requirements(cluster):
+    cluster["level"] = 0
+    member = DescribedGroupMember(member_id="m", group_instance_id="one")
+    cluster["group"] = DescribedGroup(name="billing", state="PreparingRebalance", members=(member,))
+    found = plain(*STREAMS, *LIVE)
+
+    assert ["streams.version", "static-members", "streams-version"] == found["conditions"]
+
+
+def test_a_group_that_is_not_there_is_a_warning(cluster):
+    cluster["group"] = NoSuchGroup("no group 'billing'")
+
+    assert "- warning: there is no group billing" in run(*STREAMS, *LIVE).output
+
+
+def test_a_cluster_that_does_not_answer_is_an_error(cluster):
+    cluster["group"] = Unreachable("h:1: no answer")
+    done = run(*STREAMS, *LIVE)
+
+    assert (1, "Error: h:1: no answer\n") == (done.exit_code, done.stderr)
+
+
+def test_without_kafka_python_there_is_no_look(monkeypatch):
+    monkeypatch.setitem(sys.modules, "assignor.groups.describe.kafka_python.group_lookup", None)
+
+    assert "--group needs kafka-python" in run(*STREAMS, *LIVE).stderr
+
+
+@pytest.mark.usefixtures("cluster")
+def test_servers_come_from_the_settings_of_the_members(settings, tmp_path):
+    config = tmp_path / "client.properties"
+    config.write_text("client.id=plan\n")
+    found = plain(*STREAMS, "--group", "billing", "--config", settings, "--command-config", config)
+
+    assert f"--bootstrap-server h:9 --command-config {config} --alter" in found["steps"][0]["commands"][0]
+
+
+def test_warm_ups_of_streams_groups_are_not_standbys():
+    assigned = BrokerAssignment(current=Assigned(standby=(TaskId(0, 0),), warm_up=(TaskId(0, 1),)))
+    member = DescribedGroupMember(member_id="m", broker_assignment=assigned)
+    found = observed_group(DescribedGroup(name="g", state="Stable", type="streams", members=(member,)))
+
+    assert (1, 1, 1) == (found.members, found.standbys, found.warm_ups)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("4.3", "4.3", "--broker-release", "4.3"), "need --to-protocol"),
+        (("4.2", "4.3", "--group", "g"), "need --to-protocol"),
+        ((*STREAMS, "--brokers"), "--to-protocol excludes"),
+        ((*STREAMS, "--members", "3"), "--to-protocol excludes"),
+        ((*STREAMS, "--group", "g"), "expected --bootstrap-servers"),
+        ((*STREAMS, "--without", "regex"), "unknown feature 'regex'"),
+        ((*STREAMS, "--broker-release", "9"), "unknown release '9'"),
+        (("2.8", "3.9", *STREAMS[2:]), "needs a TO of Kafka Streams 4.2 or later"),
+        ((*STREAMS, "--topology", __file__), "expected the text of Topology#describe()"),
+    ],
+)
+def test_wrong_usage_is_one_line(arguments, message):
+    done = run(*arguments)
+
+    assert (2, True) == (done.exit_code, message in done.stderr)
+
+
+def test_a_topology_that_is_no_text_is_refused(tmp_path):
+    file = tmp_path / "topology.txt"
+    file.write_bytes(b"\xff")
+
+    assert "cannot read" in run(*STREAMS, "--topology", file).stderr

@@ -1,0 +1,47 @@
+"""A plan in a terminal: lines that fit, and commands that can be copied."""
+
+import os
+import pty
+import subprocess
+import sys
+from contextlib import suppress
+
+import pytest
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+
+
+def output_in_terminal(*arguments, columns):
+    here, there = pty.openpty()
+    command = [sys.executable, "-m", "assignor.cli.main", "plan", *arguments]
+    with subprocess.Popen(command, stdout=there, env={**os.environ, "COLUMNS": str(columns)}) as process:
+        os.close(there)
+        output = b""
+        with suppress(OSError):  # Linux reports the end of a terminal as an error
+            while some := os.read(here, 4096):
+                output += some
+    os.close(here)
+    assert 0 == process.returncode
+    return output.decode().replace("\r\n", "\n").splitlines()
+
+
+def test_lines_fit_the_terminal_and_continue_below_their_text():
+    lines = output_in_terminal("2.8", "4.3", columns=70)
+
+    assert max(map(len, lines)) <= 70
+    step = lines.index('1. bounce every member to 4.3.1 with upgrade.from="2.8", one by one')
+    assert lines[step + 1].startswith("   why:        with it foreign-key joins")
+    assert lines[step + 1].endswith(" ...")
+    assert lines[step + 3].startswith("   way back:   lossy: to 2.8.2 until upgrade.from is removed,")
+    assert any(line.startswith("         ") for line in lines[-3:])
+
+
+def test_wide_terminals_get_lines_of_readable_length():
+    assert max(map(len, output_in_terminal("2.8", "4.3", columns=300))) <= 120
+
+
+def test_a_pipe_gets_one_line_for_each_statement():
+    command = [sys.executable, "-m", "assignor.cli.main", "plan", "2.8", "4.3"]
+    piped = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+    assert max(map(len, piped.splitlines())) > 120

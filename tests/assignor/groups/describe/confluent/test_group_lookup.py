@@ -1,0 +1,119 @@
+"""Groups as confluent-kafka describes them; tests/lab/integration/test_group_view.py has real ones."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from assignor.groups import NoSuchGroup, finding_text, inspect_group
+from assignor.groups.describe.confluent import group_lookup
+from assignor.groups.describe.confluent.group_lookup import GroupLookup, librdkafka_config
+from assignor.groups.offsets import OffsetRequest
+from subscription_codec import TopicPartition
+from upgrade.cluster.client._oauth import ClientCredentials
+from upgrade.cluster.client.errors import Unreachable
+
+DENIED = group_lookup.KafkaError.TOPIC_AUTHORIZATION_FAILED
+BROKER = SimpleNamespace(host="a", port=1, id=1)
+
+
+def described(name, state="Dead"):
+    """As ``list_groups`` describes a group; one that is not classic is dead, without a type."""
+    return SimpleNamespace(id=name, error=None, state=state, protocol_type="", protocol="", broker=BROKER, members=[])
+
+
+class Done(SimpleNamespace):
+    """A future of the library: it has a result, or raises an error."""
+
+    def result(self, _seconds):
+        if self.error:
+            raise group_lookup.KafkaException(group_lookup.KafkaError(self.error))
+        return self.value
+
+
+def of(value, error=None):
+    return Done(value=value, error=error)
+
+
+class Admin:
+    """A cluster in which ``orders`` has committed 4 of 10 records of ``a-0``; the end of ``b-0`` is refused."""
+
+    def list_consumer_group_offsets(self, asked, **_):
+        (group,) = asked
+        found = [SimpleNamespace(topic=name, partition=0, offset=4, error=None) for name in "ab"]
+        unset = SimpleNamespace(topic="c", partition=0, offset=-1001, error=None)
+        group.topic_partitions = [*found, unset]
+        return {"": of(group, None if group.group_id == "orders" else DENIED)}
+
+    def list_offsets(self, asked, **_):
+        return {each: of(SimpleNamespace(offset=10), DENIED if each.topic == "b" else None) for each in asked}
+
+    def list_consumer_groups(self, **_):
+        return SimpleNamespace(result=lambda _: SimpleNamespace(valid=[], errors=[]))
+
+    def list_topics(self, **_):
+        return SimpleNamespace(topics={"orders-s-changelog": SimpleNamespace(partitions={0: None}, error=None)})
+
+    def describe_configs(self, *_, **_seconds):
+        raise group_lookup.KafkaException
+
+
+@pytest.fixture(name="lookup")
+def fixture_lookup(monkeypatch):
+    """A cluster with one group of KIP-1071."""
+    groups = [described("orders")]
+    monkeypatch.setattr(GroupLookup, "_admin", lambda _: Admin())
+    monkeypatch.setattr(
+        group_lookup._private_api,
+        "list_groups",
+        lambda _, *name, **_seconds: [each for each in groups if not name or each.id in name],
+    )
+    return GroupLookup("a:1")
+
+
+def test_a_group_of_a_type_that_it_does_not_show_is_not_dead(lookup):
+    """It was "Dead" in `group --all`, and did not exist for `group NAME`."""
+    (listed,) = lookup.groups().groups
+
+    assert listed == lookup.group("orders")
+    assert ("unknown", "") == (listed.type, listed.state)
+    assert [
+        "not described: confluent-kafka shows neither type nor members of this group, as of those of type streams "
+        "(KIP-1071) and share (KIP-932); kafka-python does"
+    ] == [finding_text(each) for each in inspect_group(listed).findings]
+
+
+def test_a_group_that_no_broker_lists_does_not_exist(lookup):
+    with pytest.raises(NoSuchGroup):
+        lookup.group("order")
+
+
+def test_offsets_that_are_missing_have_a_reason(lookup):
+    lines = []
+    known, refused = (
+        OffsetRequest(group="orders", coordinator="", reads_changelogs=True),
+        OffsetRequest(group="other", coordinator=""),
+    )
+
+    found = lookup.offsets([known, refused], lines.append)
+
+    a, b, changelog = (TopicPartition(name, 0) for name in ("a", "b", "orders-s-changelog"))
+    assert ({a: 4, b: 4}, {a: 10, changelog: 10}) == (found["orders"].committed, found["orders"].ends)
+    assert ["end offset of b: Broker: Topic authorization failed"] == [*found["orders"].failures]
+    assert "committed offsets: Broker: Topic authorization failed" == found["other"].failures[0]
+    assert ["committed offsets: 2 groups", "end offsets: 3 partitions"] == lines
+    assert {} == lookup.offsets([])
+
+
+def test_client_credentials_are_those_of_librdkafka():
+    found = librdkafka_config({"oauth": ClientCredentials("https://a/token", "me", "secret", "kafka")})
+
+    assert "oidc" == found["sasl.oauthbearer.method"]
+    assert ("https://a/token", "me", "secret", "kafka") == tuple(
+        found[f"sasl.oauthbearer.{name}"] for name in ("token.endpoint.url", "client.id", "client.secret", "scope")
+    )
+    assert "sasl.oauthbearer.scope" not in librdkafka_config({"oauth": ClientCredentials("https://a", "me", "secret")})
+
+
+def test_a_mechanism_that_librdkafka_lacks_is_an_error():
+    with pytest.raises(Unreachable, match="librdkafka does not have the SASL mechanism AWS_MSK_IAM"):
+        librdkafka_config({"sasl_mechanism": "AWS_MSK_IAM"})

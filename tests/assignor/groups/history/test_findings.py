@@ -1,0 +1,279 @@
+"""A state that lasts is a finding, and so is a pattern of rebalances; what a rebalance ends soon is none."""
+
+import re
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+from attrs import evolve
+
+from assignor.groups.history import _findings
+from assignor.groups.history._findings import LASTING_MS, MESSAGES
+from tests.assignor.groups.history.histories import (
+    ALL,
+    DAY,
+    HOUR,
+    MINUTE,
+    NOW,
+    Played,
+    alone,
+    commit,
+    generation,
+    member,
+    pair,
+)
+
+PATTERNS = {"rebalance-storm", "endless-probing", "endless-warm-up", "flapping", "offset-moved-back"}
+
+
+def found(*members, code, lasted):
+    """The finding of a state that lasted, and none if it lasted a millisecond less."""
+
+    def codes(after):
+        return Played(generation(1, *members), generation(2, at=after)).codes
+
+    assert code in codes(lasted)
+    assert lasted == 0 or code not in codes(lasted - 1)
+    return True
+
+
+def test_members_without_a_task():
+    assert found(alone(), member("B"), code="idle-members", lasted=HOUR)
+
+
+def test_a_member_with_many_more_tasks_than_the_others():
+    many = " ".join(f"0_{number}" for number in range(9))
+    others = [member(name, active=f"1_{number}") for number, name in enumerate("BCD")]
+
+    assert found(member("A", active=many), *others, code="imbalance", lasted=HOUR)
+
+
+def test_members_of_several_releases():
+    assert found(
+        member("A", used=9, supported=11, active="0_0"),
+        member("B", used=9, supported=9, active="0_1"),
+        code="mixed-releases",
+        lasted=DAY,
+    )
+
+
+def test_a_forgotten_upgrade_from():
+    assert found(*pair(used=2), code="upgrade-from", lasted=DAY)
+
+
+def test_an_error_code():
+    assert found(alone(error=2), code="error-code", lasted=MINUTE)
+
+
+def test_a_member_whose_end_point_the_leader_has_not_found():
+    lost = alone(end_point="http://h:1", hosts=[("http://h", 1)])
+    assert found(lost, code="end-point-missing", lasted=MINUTE)
+
+
+def test_a_member_with_partitions_of_another_topology():
+    assert found(alone(topics=("clicks",)), code="not-subscribed", lasted=MINUTE)
+
+
+def test_two_members_of_one_process_id():
+    process = UUID(int=5)
+    first, second = (evolve(each, host=host) for each, host in zip(pair(process=process), "ab", strict=True))
+
+    assert found(first, second, code="same-process", lasted=MINUTE)
+
+
+def test_bytes_that_cannot_be_read():
+    assert found(evolve(alone(), subscription=b"\0\1\2"), code="unreadable", lasted=MINUTE)
+
+
+def test_a_task_with_two_owners():
+    assert found(member("A", active=ALL), member("B", active="0_1"), code="owned-twice", lasted=MINUTE)
+
+
+def test_a_member_that_cannot_read_its_assignment():
+    assert found(member("A", 3, 3, answered=4, active=ALL), code="cannot-read", lasted=MINUTE)
+
+
+def test_a_member_that_cannot_probe():
+    members = member("A", 2, envelope=0, active="0_0"), member("B", active="0_1")
+
+    assert found(*members, code="cannot-probe", lasted=MINUTE)
+
+
+def test_a_group_that_stays_below_its_version():
+    assert found(member("A", 4, 11, active=ALL), code="could-speak-more", lasted=HOUR)
+
+
+def test_eager_and_cooperative_members():
+    eager, cooperative = member("A", 4, 4, envelope=0, active="0_0"), member("B", 4, 11, owned="0_1", active="0_1")
+
+    assert found(eager, cooperative, code="mixed-protocols", lasted=MINUTE)
+
+
+def test_a_member_without_an_assignment():
+    assert found(alone(), evolve(member("B"), assignment=b""), code="no-assignment", lasted=5 * MINUTE)
+
+
+def test_a_standby_task_that_is_not_active():
+    assert found(member("A", active="0_0", standby="0_7"), code="without-owner", lasted=5 * MINUTE)
+
+
+@pytest.mark.parametrize(("number", "expected"), [(28, "large"), (40, "too-large")])
+def test_a_group_near_the_limit_of_the_broker(number, expected):
+    long = [evolve(member(f"m{each}", active=f"0_{each}"), client_id="x" * 30_000) for each in range(number)]
+
+    assert expected in Played(generation(1, *long), generation(2)).codes
+
+
+def test_a_large_record_of_a_short_generation_just_after_a_check():
+    long = [evolve(member(f"m{each}", active=f"0_{each}"), client_id="x" * 30_000) for each in range(28)]
+    generations = generation(1, *pair()), generation(2, *long, at=1_000), generation(3, *pair(), at=2_000)
+
+    assert "large" in Played(*generations, generation(4, *pair(), at=HOUR)).codes
+
+
+def test_a_state_that_lasts_until_the_last_record_has_no_end():
+    played = Played(generation(1, alone(), member("B")), commit(0, at=2 * HOUR))
+    (row,) = played.rows["findings"]
+
+    assert (row["code"], row["from_time"], row["until_time"], row["members"]) == (
+        "idle-members",
+        NOW,
+        None,
+        ["42000000"],
+    )
+
+
+def test_a_state_goes_on_over_rebalances():
+    members = alone(), member("B")
+    played = Played(*(generation(1 + each, *members, at=each * HOUR // 2) for each in range(4)))
+
+    assert [(row["from_time"], row["generation"]) for row in played.rows["findings"]] == [(NOW, 1)]
+
+
+def test_without_timestamps_nothing_lasts_and_nothing_storms():
+    """Records of format 0 have no timestamps."""
+    records = [generation(1 + each, alone(), member("B"), at=-NOW - 1) for each in range(40)]
+
+    assert Played(*records, commit(0, at=HOUR)).codes == []
+
+
+def test_without_timestamps_no_member_flaps():
+    assert "flapping" not in Played(*timeouts(3, -NOW - 1, 0)).codes
+
+
+def rounds(number, step, *members):
+    return [generation(1 + each, *members, at=each * step) for each in range(number)]
+
+
+def test_twenty_rebalances_within_ten_minutes_are_one_storm():
+    assert Played(*rounds(19, 1000, alone())).codes == []
+    played = Played(*rounds(40, 1000, alone()))
+
+    assert played.codes == ["rebalance-storm"]
+    assert "most frequent cause is leader-rejoined (19)" in played.rows["findings"][0]["text"]
+
+
+def test_rebalances_that_are_far_apart_are_no_storm():
+    assert Played(*rounds(40, 5 * MINUTE, alone())).codes == []
+
+
+def test_a_second_storm_is_a_second_finding():
+    later = [generation(100 + each, alone(), at=HOUR + each * 1000) for each in range(20)]
+
+    assert Played(*rounds(20, 1000, alone()), *later).codes == ["rebalance-storm"] * 2
+
+
+def test_ten_rebalances_by_probing_members_are_endless():
+    probing = member("A", used=11, answered=8, active=ALL)
+
+    assert Played(*rounds(11, MINUTE, probing)).codes.count("endless-probing") == 1
+
+
+def test_ten_rebalances_for_warm_ups_are_endless():
+    records = [
+        generation(1 + each, alone(next_ms=NOW + (each + 1) * 10 * MINUTE), at=each * 10 * MINUTE + 500)
+        for each in range(12)
+    ]
+
+    assert Played(*records).codes == ["endless-warm-up"]
+
+
+def test_ten_rebalances_by_the_leader_are_not_endless():
+    assert Played(*rounds(12, 5 * MINUTE, alone())).codes == []
+
+
+def timeouts(number, start, step):
+    first, second = pair()
+    for each in range(number):
+        yield generation(2 * each + 1, first, second, at=start + each * step)
+        yield generation(2 * each + 2, member("A", active=ALL), at=start + each * step + bool(step) * 20_000)
+
+
+@pytest.mark.parametrize(("step", "codes"), [(HOUR, ["flapping"]), (DAY, [])])
+def test_a_client_that_times_out_three_times_a_day_flaps(step, codes):
+    assert [code for code in Played(*timeouts(3, 0, step)).codes if code == "flapping"] == codes
+
+
+@pytest.mark.parametrize(("others", "codes"), [(49, ["flapping"]), (50, [])])
+def test_the_timeouts_of_fifty_clients_are_remembered(others, codes):
+    """A process that starts may have a new client id each time: a group would need memory for all of them."""
+    first, _ = pair()
+    names = ["B", "B", *(f"C{number}" for number in range(others)), "B"]
+    records = [
+        record
+        for at, name in enumerate(names)
+        for record in (
+            generation(2 * at + 1, first, member(name, active="0_1", owned="0_1", had="0_1"), at=at * 10 * MINUTE),
+            generation(2 * at + 2, member("A", active=ALL), at=at * 10 * MINUTE + 20_000),
+        )
+    ]
+
+    assert [code for code in Played(*records).codes if code == "flapping"] == codes
+
+
+@pytest.mark.parametrize(
+    ("code", "first", "second"),
+    [
+        ("owned-twice", {"active": "0_0"}, {"active": "0_0 0_1"}),
+        ("without-owner", {"active": "0_0", "standby": "0_2"}, {"active": "0_1"}),
+        ("same-process", {"process": UUID(int=7), "host": "/h"}, {"process": UUID(int=7), "host": "/g"}),
+    ],
+)
+def test_members_with_the_facts_of_a_healthy_generation_are_inspected_if_their_tasks_or_hosts_differ(
+    code, first, second
+):
+    healthy = generation(1, *pair())
+    found = generation(
+        2, member("A", **{"active": "0_0", **first}), member("B", **{"active": "0_1", **second}), at=HOUR
+    )
+
+    assert Played(healthy, generation(2, *pair(), at=HOUR), generation(3, *pair(), at=2 * HOUR)).codes == []
+    assert code in Played(healthy, found, generation(3, *pair(), at=2 * HOUR)).codes
+
+
+def test_the_facts_of_healthy_generations_that_are_remembered_are_limited(monkeypatch):
+    monkeypatch.setattr(_findings, "_MOST_FACTS", 1)
+    monkeypatch.setattr(_findings, "_WITHOUT_STATES", remembered := set())
+
+    for envelope in (1, 2, 3):
+        assert (
+            Played(generation(1, *pair(envelope=envelope)), generation(2, *pair(envelope=envelope), at=HOUR)).codes
+            == []
+        )
+        assert len(remembered) == 1
+
+
+def test_a_healthy_hour_has_no_findings():
+    records = [generation(1, alone()), generation(2, *pair(), at=10_000)]
+    commits = [commit(each % 2, 100 + each, at=20_000 + each * 30_000) for each in range(120)]
+
+    assert Played(*records, *commits).codes == []
+
+
+def test_the_patterns_are_tested_here():
+    source = Path(__file__).read_text(encoding="utf-8")
+    history = Path(__file__).with_name("test_history.py").read_text(encoding="utf-8")
+
+    assert all(code in source or code in history for code in PATTERNS)
+    assert PATTERNS == set(MESSAGES) - set(LASTING_MS)
+    assert {*re.findall('code="([a-z-]+)"', source), "large", "too-large"} == set(LASTING_MS)

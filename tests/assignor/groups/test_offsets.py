@@ -1,0 +1,241 @@
+"""Lags of partitions, tasks and replicas of state, from the offsets that brokers have returned."""
+
+import pytest
+from attrs import evolve
+
+from assignor.groups import (
+    BrokerGroup,
+    DescribedSubtopology,
+    DescribedTopology,
+    InternalTopic,
+    finding_text,
+    inspect_group,
+)
+from assignor.groups.described_group import GroupOffsets
+from assignor.groups.offsets import (
+    check_lag,
+    group_gauges,
+    lag_json,
+    lag_summary,
+    offset_request,
+    partition_lags,
+    state_lags,
+    task_lags,
+)
+from subscription_codec import TaskId, TopicPartition
+from tests.assignor.groups.described_groups import assigned, broker_assigned, group, member, of_range
+
+
+def at(**offsets):
+    """Offsets by partition: ``orders_0=5`` is orders-0."""
+    pairs = ((name.rpartition("_"), offset) for name, offset in offsets.items())
+    return {TopicPartition(topic.replace("__", "-"), int(number)): offset for (topic, _, number), offset in pairs}
+
+
+def seen(*members, committed=(), ends=(), failures=(), **facts):
+    offsets = GroupOffsets(committed=at(**dict(committed)), ends=at(**dict(ends)), failures=tuple(failures))
+    return evolve(inspect_group(group(*members, **facts)), offsets=offsets)
+
+
+def lags(found):
+    return [(str(each.partition), each.task and str(each.task), each.lag) for each in partition_lags(found)]
+
+
+@pytest.mark.parametrize(
+    ("committed", "end", "lag"),
+    [
+        (40, 100, 60),
+        (100, 100, 0),
+        (None, 100, None),  # what it reads first depends on auto.offset.reset
+        (None, 0, 0),
+        (40, None, None),
+        (40, 10, 0),  # the topic was made again
+    ],
+)
+def test_a_lag_is_what_is_behind_the_committed_offset(committed, end, lag):
+    given = {
+        name: {"orders_0": value} for name, value in (("committed", committed), ("ends", end)) if value is not None
+    }
+
+    assert [("orders-0", "0_0", lag)] == lags(seen(member("a", active="0_0"), **given))
+
+
+def test_tasks_are_those_of_the_sorted_partitions():
+    """As ``StreamsPartitionAssignor.onAssignment`` reads them: a task of two topics is there twice."""
+    (one,) = seen(member("a", active="1_0 0_1")).members
+    two = evolve(one, assignment=evolve(one.assignment, partitions=(TopicPartition("a", 0), TopicPartition("b", 0))))
+    found = evolve(seen(committed={"a_0": 1, "b_0": 1, "c_0": 2}, ends={"a_0": 4, "b_0": 5, "c_0": 2}), members=(two,))
+
+    assert [("a-0", "1_0", 3), ("b-0", "0_1", 4), ("c-0", None, 0)] == lags(found)
+    assert [("1_0", 3), ("0_1", 4)] == [(str(each.task), each.lag) for each in task_lags(partition_lags(found))]
+
+
+def test_the_lag_of_a_task_is_the_sum_of_its_partitions_if_all_are_known():
+    (one,) = seen(member("a", active="0_0 0_0")).members
+    parts = tuple(TopicPartition(topic, 0) for topic in "ab")
+    both = (evolve(one, assignment=evolve(one.assignment, partitions=parts)),)
+    known = evolve(seen(committed={"a_0": 1, "b_0": 1}, ends={"a_0": 4, "b_0": 5}), members=both)
+    unknown = evolve(seen(committed={"a_0": 1}, ends={"a_0": 4, "b_0": 5}), members=both)
+    reverse = evolve(seen(committed={"b_0": 1}, ends={"a_0": 4, "b_0": 5}), members=both)
+
+    assert [[7], [None], [None]] == [
+        [each.lag for each in task_lags(partition_lags(found))] for found in (known, unknown, reverse)
+    ]
+
+
+def test_partitions_of_plain_consumers_have_no_task():
+    found = seen(
+        of_range("a", (0, 1)), protocol="range", committed={"orders_0": 1}, ends={"orders_0": 3, "orders_1": 9}
+    )
+
+    assert [("orders-0", None, 2), ("orders-1", None, None)] == lags(found)
+    assert [] == task_lags(partition_lags(found))
+
+
+TOPOLOGY = DescribedTopology(
+    subtopologies=(
+        DescribedSubtopology(
+            name="0", source_topics=("orders", "small"), changelogs=(InternalTopic(name="app-s-changelog"),)
+        ),
+        DescribedSubtopology(name="1", repartition_sources=(InternalTopic(name="app-r"),)),
+    )
+)
+STREAMS = {
+    "type": "streams",
+    "protocol": "",
+    "partition_counts": {"orders": 2, "small": 1, "app-r": 2},
+}
+
+
+def streams(*members, topology=TOPOLOGY, **facts):
+    return seen(*members, **STREAMS, broker=BrokerGroup(epoch=1, assignment_epoch=1, topology=topology), **facts)
+
+
+def test_tasks_of_a_streams_group_read_what_the_topology_says():
+    """A subtopology with topics of different sizes has tasks that do not read all of them."""
+    found = streams(broker_assigned("a", assigned(active="0_0 0_1 1_1 7_0")))
+
+    assert [("app-r-1", "1_1"), ("orders-0", "0_0"), ("orders-1", "0_1"), ("small-0", "0_0")] == [
+        (partition, task) for partition, task, _ in lags(found)
+    ]
+    assert [] == lags(streams(broker_assigned("a", assigned(active="0_0")), topology=None))
+
+
+def test_replicas_of_a_streams_group_are_beside_the_changelogs_of_its_topology():
+    replica = broker_assigned("a", assigned(standby="0_0", warm_up="0_1 7_0"), offset_sums={TaskId(0, 0): 40})
+    found = streams(replica, ends={"app__s__changelog_0": 100})
+
+    asked = offset_request(found)
+    assert {"app-s-changelog"} == {each.topic for each in asked.partitions}
+    assert not asked.reads_changelogs
+    assert [("0_0", 40, 100, 60), ("0_1", None, None, None), ("7_0", None, None, None)] == states(found)
+
+
+def test_end_offsets_that_the_broker_stores_come_first():
+    stored = broker_assigned(
+        "a", assigned(standby="0_0"), offset_sums={TaskId(0, 0): 40}, end_offset_sums={TaskId(0, 0): 41}
+    )
+
+    assert [("0_0", 40, 41, 1)] == states(streams(stored, ends={"app__s__changelog_0": 100}))
+
+
+def states(found):
+    return [(str(each.task), each.restored, each.end, each.lag) for each in state_lags(found)]
+
+
+ENDS = {"app__a__changelog_1": 100, "app__b__changelog_1": 10, "other__changelog_1": 5}
+
+
+@pytest.mark.parametrize(
+    ("replica", "ends", "state"),
+    [
+        (member("a", standby="0_1", sums={"0_1": 90}), ENDS, ("0_1", 90, 110, 20)),
+        (member("a", standby="0_1", sums={"0_1": -3}), ENDS, ("0_1", None, 110, None)),
+        (member("a", 6, 6, standby="0_1", envelope=1), ENDS, ("0_1", None, 110, None)),
+        (member("a", standby="0_1", sums={"0_1": 90}), {}, ("0_1", 90, None, None)),
+        # Which store is in which subtopology is not in metadata.
+        (member("a", standby="0_1", sums={"0_1": 90, "1_0": 7}), ENDS, ("0_1", 90, None, None)),
+        (member("a", standby="0_0", sums={"0_0": 90}), ENDS, ("0_0", 90, None, None)),
+    ],
+)
+def test_replicas_of_a_classic_group_are_beside_its_changelogs_if_one_subtopology_has_all(replica, ends, state):
+    found = seen(replica, ends=ends)
+
+    assert [state] == states(found)
+    assert offset_request(found).reads_changelogs
+    assert not offset_request(seen(member("a", active="0_0"))).reads_changelogs
+
+
+def test_offsets_that_were_not_read_have_no_lag():
+    found = inspect_group(group(member("a", active="0_0")))
+
+    assert (None, None) == (lag_summary(found), lag_json(found))
+    assert found == check_lag(found, 0)
+    assert [None] == [each.lag for each in partition_lags(found)]
+    assert [] == state_lags(found)
+    assert [] == [each for each in group_gauges([found]) if each.samples and "lag" in each.name]
+
+
+@pytest.mark.parametrize(
+    ("committed", "ends", "short", "text"),
+    [
+        ({}, {}, "?", "0 in 2 partitions, at most 0 in one; unknown of 2 partitions"),
+        ({"orders_0": 1}, {"orders_0": 9}, "≥ 8", "8 in 2 partitions, at most 8 in one; unknown of 1 partition"),
+        ({"orders_0": 1}, {"orders_0": 9, "orders_1": 0}, "8", "8 in 2 partitions, at most 8 in one"),
+    ],
+)
+def test_a_sum_says_what_is_not_in_it(committed, ends, short, text):
+    found = lag_summary(seen(member("a", active="0_0 0_1"), committed=committed, ends=ends))
+
+    assert (short, text) == (found.sum_text, found.text)
+
+
+def test_the_json_has_partitions_tasks_and_state():
+    replica = member("b", standby="0_0", sums={"0_0": 3})
+    found = seen(
+        member("a", active="0_0"),
+        replica,
+        committed={"orders_0": 1, "old_0": 1},
+        ends={"orders_0": 9, "app__s__changelog_0": 4},
+    )
+
+    shown = lag_json(found)
+    assert (8, 8, 1) == (shown["total"], shown["most"], shown["unknown"])
+    assert [
+        {"topic": "old", "partition": 0, "task": None, "member": None, "committed": 1, "end": None, "lag": None},
+        {"topic": "orders", "partition": 0, "task": "0_0", "member": "61000000", "committed": 1, "end": 9, "lag": 8},
+    ] == shown["partitions"]
+    assert [{"task": "0_0", "member": "61000000", "lag": 8}] == shown["tasks"]
+    assert [{"task": "0_0", "member": "62000000", "restored": 3, "end": 4, "lag": 1}] == shown["state"]
+    samples = {gauge.name: gauge.samples for gauge in group_gauges([found])}
+    assert [({"group": "app", "task": "0_0", "member": "62000000"}, 1)] == samples["streams_assignor_group_state_lag"]
+    assert 1 == len(samples["streams_assignor_group_partition_lag"])
+
+
+def test_a_limit_names_the_largest_lags_first():
+    found = seen(
+        member("a", active="0_0 0_1 0_2"),
+        committed={"orders_0": 1, "orders_1": 1},
+        ends={"orders_0": 5, "orders_1": 9, "orders_2": 9},
+    )
+
+    assert [
+        "2 partitions with a lag above 3: orders-1 (8) and orders-0 (4)",
+        "the lag of 1 partition is unknown (there is no commit): orders-2",
+    ] == [finding_text(each) for each in check_lag(found, 3).problems]
+    assert [("61000000",), ("61000000",)] == [each.members for each in check_lag(found, 3).problems]
+
+
+def test_a_limit_that_is_kept_is_no_problem():
+    above = seen(member("a", active="0_0"), committed={"orders_0": 1}, ends={"orders_0": 5})
+
+    assert above == check_lag(above, 4)
+    assert ["lag"] == [each.code for each in check_lag(above, 3).problems]
+
+
+def test_a_group_that_is_not_described_has_no_number_of_members():
+    hidden = inspect_group(group(error="hidden"))
+
+    assert {"info", "problems", "notices"} == {
+        gauge.name.removeprefix("streams_assignor_group_") for gauge in group_gauges([hidden]) if gauge.samples
+    }

@@ -1,0 +1,169 @@
+"""Exploration against Stateright and SPIN: the same cell, the same properties, equal counts, one core each.
+
+    python tests/lab/bench/bench_explore.py [ROUNDS]
+
+The models are in ``peers/``; Stateright needs cargo, SPIN needs spin and gcc (what is not there is left out). A line is
+the median of ROUNDS (default 5) alternating rounds. Seconds are those of the CPU, user and system, as the machine may
+have others to serve; for the peers of their whole process. ``up to names``: members that are alike are one; Stateright
+does it with a sorted state, breadth first or with its own symmetry reduction (depth first). ``names``: SPIN cannot.
+How many states and transitions there are with names follows from ours: each state stands for all orders of its
+members; no program is run above a million states. A model that counts anything else ends the bench.
+
+``numba, without tables`` is the compiled loop alone: the rest of ``numba`` is Python that asks the rules and fills
+tables, once for a cell, whatever its size.
+"""
+
+import json
+import os
+import re
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from importlib.util import find_spec
+from itertools import pairwise
+from math import factorial, prod
+from pathlib import Path
+
+from spark_sim.packed import FaultBudget, UpgradeCell
+from spark_sim.packed.bfs import bfs
+from spark_sim.packed.encoding import Encoding
+from spark_sim.search.model import LABEL_UNIT
+from upgrade.plans import Plan, Upgrade
+from upgrade.releases import release_named
+
+PEERS = Path(__file__).parent / "peers"
+UPGRADE = Upgrade(release_named("2.0.1"), release_named("2.1.1"), Plan.ONE_BOUNCE)
+SIZES = [(2, 1, 1), (3, 0, 0), (3, 1, 1), (4, 0, 0), (4, 1, 1), (5, 0, 0)]
+MOST_NAMED = 1_000_000
+CANONICAL, NAMED = "up to names", "names"
+
+
+def cell_of(size):
+    """The cell of a number of members, crashes and late members."""
+    members, crashes, rebalance_timeouts = size
+    return UpgradeCell(UPGRADE, members, FaultBudget(crashes, rebalance_timeouts))
+
+
+def named(graph):
+    """The number of states and transitions with named members."""
+    multiplicities = [
+        factorial(len(parts)) // prod(map(factorial, Counter(parts).values())) for parts in graph.process_states[1:]
+    ]
+    moves = [sum(label % LABEL_UNIT for label in graph.labels[a:b]) for a, b in pairwise(graph.edge_offsets[1:])]
+    return sum(multiplicities), sum(each * move for each, move in zip(multiplicities, moves, strict=True))
+
+
+def explored(size, how=bfs):
+    """States, transitions and CPU seconds of our own search."""
+    cell = cell_of(size)
+    begun = time.process_time()
+    graph = how(Encoding(cell))
+    return graph.state_count, graph.transition_count, time.process_time() - begun
+
+
+def in_kernel(size, fast):
+    """The same for the compiled loop alone, without the Python that fills its tables and writes the graph."""
+    expand, took = fast.kernel.expand, []
+
+    def clocked(*given):
+        begun = time.process_time()
+        missing = expand(*given)
+        took.append(time.process_time() - begun)
+        return missing
+
+    fast.kernel.expand = clocked
+    try:
+        states, transitions, _ = explored(size, fast.bfs)
+    finally:
+        fast.kernel.expand = expand
+    return states, transitions, sum(took)
+
+
+def timed(*command, cwd=None):
+    """What a command prints, and the CPU seconds that it took."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    printed = subprocess.run([*map(str, command)], check=True, cwd=cwd, capture_output=True, text=True).stdout
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return printed, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def built_stateright():
+    """Build the Cargo project; return its program."""
+    folder = PEERS / "stateright"
+    subprocess.run(["cargo", "build", "--quiet", "--release", "--locked"], check=True, cwd=folder)
+    return Path(os.environ.get("CARGO_TARGET_DIR", folder / "target")) / "release" / "bounces"
+
+
+def stateright(program, how, size):
+    """States, transitions and CPU seconds of Stateright."""
+    printed, took = timed(program, how, *size)
+    found = json.loads(printed)
+    assert found["well"], "what the others hold does not hold here"
+    return found["states"], found["transitions"], took
+
+
+def built_spin(folder, size):
+    """Make and compile SPIN's verifier for a cell."""
+    here = Path(folder, "-".join(map(str, size)))
+    here.mkdir()
+    defined = [f"-D{name}={value}" for name, value in zip(("N", "CRASHES", "LATES"), size, strict=True)]
+    timed("spin", *defined, "-a", PEERS / "spin" / "bounces.pml", cwd=here)
+    timed("gcc", "-O2", "-w", "-DSAFETY", "-DNOREDUCE", "-DNOFAIR", "-DMEMLIM=8192", "-o", "pan", "pan.c", cwd=here)
+    return here
+
+
+def spin(here, size):
+    """States, transitions and CPU seconds of SPIN, without what its model has more of (see there)."""
+    printed, took = timed("./pan", "-c0", "-m1000000", "-w22", cwd=here)
+    stored, transitions = (int(re.search(rf"(\d+) {what}", printed)[1]) for what in ("states, stored", "transitions"))
+    return stored - 2, transitions - size[0] - 1, took
+
+
+def contestants(size, program, folder):
+    """Yield the name, the kind of counts and the run of each."""
+    yield "plain Python", CANONICAL, lambda: explored(size)
+    if find_spec("numba"):
+        from spark_sim.packed.compiled import bfs as fast
+
+        fast.bfs(Encoding(cell_of(SIZES[0])))  # compiles
+        yield "numba", CANONICAL, lambda: explored(size, fast.bfs)
+        yield "numba, without tables", CANONICAL, lambda: in_kernel(size, fast)
+    if program:
+        yield "Stateright, breadth first", CANONICAL, lambda: stateright(program, "canonical", size)
+        yield "Stateright, symmetry", CANONICAL, lambda: stateright(program, "symmetry", size)
+        yield "Stateright, breadth first", NAMED, lambda: stateright(program, "raw", size)
+    if shutil.which("spin") and shutil.which("gcc"):
+        here = built_spin(folder, size)
+        yield "SPIN", NAMED, lambda: spin(here, size)
+
+
+def main(rounds=5):
+    program = built_stateright() if shutil.which("cargo") else None
+    print(f"{rounds} rounds; {os.cpu_count()} cores, load {os.getloadavg()[0]:.0f} at the beginning")
+    print(f"{'members, crashes, late':<25}{'':<27}{'':<13}{'states':>10}{'transitions':>13}{'CPU s':>9}{'M/s':>8}")
+    with tempfile.TemporaryDirectory() as folder:
+        for size in SIZES:
+            graph = bfs(Encoding(cell_of(size)))
+            counts = {CANONICAL: (graph.state_count, graph.transition_count), NAMED: named(graph)}
+            runs = [each for each in contestants(size, program, folder) if counts[each[1]][0] <= MOST_NAMED]
+            took = {each[:2]: [] for each in runs}
+            for _ in range(rounds):
+                for name, kind, run in runs:
+                    states, transitions, seconds = run()
+                    assert (states, transitions) == counts[kind], f"{name}: {states}, {transitions}, not {counts[kind]}"
+                    took[name, kind].append(seconds)
+            for (name, kind), all_seconds in took.items():
+                seconds, (states, transitions) = statistics.median(all_seconds), counts[kind]
+                rate = transitions / seconds / 1e6
+                what = f"{', '.join(map(str, size)):<25}{name:<27}{kind:<13}"
+                print(f"{what}{states:>10,}{transitions:>13,}{seconds:>9.3f}{rate:>8.2f}", flush=True)
+    print(f"load {os.getloadavg()[0]:.0f} at the end")
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))

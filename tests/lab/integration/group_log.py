@@ -1,0 +1,208 @@
+"""Every generation of a group, as stored in ``__consumer_offsets``: its leader, and what each member sent and received.
+
+Kafka: ``GroupMetadataKey`` and ``GroupMetadataValue.json``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from confluent_kafka import Consumer, KafkaError, TopicPartition
+
+from assignor.groups.member import RejoinCause, assignment_seen, rejoin_causes, subscription_seen
+from subscription_codec import (
+    EARLIEST_PROBEABLE_VERSION,
+    LATEST_SUPPORTED_VERSION,
+    decode_assignment,
+    decode_subscription,
+)
+from subscription_codec.consumer_protocol import decode_consumer_assignment, decode_consumer_subscription
+from subscription_codec.wire.text import Utf8
+from subscription_codec.wire.types import INT_32, INT_64, Array, NullableBytes, Reader, Struct
+
+_TOPIC = "__consumer_offsets"
+_GROUP_KEY = 2  # 0 and 1 are keys of committed offsets
+_SECONDS = 60  # on a quiet machine it takes none
+_NAME, _OPTIONAL_NAME = Utf8(2), Utf8(2, nullable=True)
+_VERSION = 3  # since 2.3, and what 4.x writes
+
+
+class StoredMember(NamedTuple):
+    """A member in a generation, its messages whole."""
+
+    member_id: str
+    group_instance_id: str | None
+    client_id: str
+    client_host: str
+    rebalance_timeout_ms: int
+    session_timeout_ms: int
+    subscription: bytes
+    assignment: bytes
+
+    @property
+    def name(self) -> str:
+        """What ``client.id`` its process was given; Kafka Streams adds the thread."""
+        return self.client_id.partition("-StreamThread")[0]
+
+    @property
+    def envelope(self) -> int:
+        """The version of the consumer protocol that it speaks."""
+        return decode_consumer_subscription(self.subscription).version
+
+    @property
+    def sent(self) -> str:
+        """Version and supported version of its subscription, such as 3/4."""
+        return _versions(decode_consumer_subscription(self.subscription).user_data)
+
+    @property
+    def got(self) -> str:
+        """Those of its assignment; "" while its leader has not answered."""
+        return _versions(decode_consumer_assignment(self.assignment).user_data) if self.assignment else ""
+
+    @property
+    def rejoin_causes(self) -> tuple[RejoinCause, ...]:
+        """Why it rejoins as soon as it has this assignment."""
+        sent, got = subscription_seen(self.subscription, streams=True), assignment_seen(self.assignment, streams=True)
+        return tuple(rejoin_causes(sent, got))
+
+    @property
+    def standbys(self) -> set[str]:
+        """The names of its standby tasks; none while its leader has not answered."""
+        if not self.assignment:
+            return set()
+        userdata = decode_consumer_assignment(self.assignment).user_data
+        return {str(standby.task) for standby in decode_assignment(_as_supported_version(userdata)).standby_tasks}
+
+    @property
+    def active(self) -> set[str]:
+        """The names of its active tasks; none while its leader has not answered."""
+        if not self.assignment:
+            return set()
+        userdata = decode_consumer_assignment(self.assignment).user_data
+        return set(map(str, decode_assignment(_as_supported_version(userdata)).active_tasks))
+
+    @property
+    def sums(self) -> dict[str, int]:
+        """The offset sums that it sent to its leader, by the names of tasks; from version 7 on."""
+        userdata = decode_consumer_subscription(self.subscription).user_data
+        return {
+            str(task): known for task, known in decode_subscription(_as_supported_version(userdata)).task_offset_sums
+        }
+
+
+class Generation(NamedTuple):
+    """One record of the group; without a leader there are no members."""
+
+    protocol_type: str
+    number: int
+    protocol: str | None
+    leader: str | None
+    changed_ms: int
+    members: tuple[StoredMember, ...]
+
+    @property
+    def leading(self) -> str:
+        """The name of the leader's process."""
+        return next((seat.name for seat in self.members if seat.member_id == self.leader), "")
+
+    @property
+    def answered(self) -> bool:
+        """Whether the leader has answered all members."""
+        return all(seat.assignment for seat in self.members)
+
+    def standbys(self) -> dict[str, set[str]]:
+        """The standby tasks of each process."""
+        found: dict[str, set[str]] = {seat.name: set() for seat in self.members}
+        for seat in self.members:
+            found[seat.name] |= seat.standbys
+        return found
+
+    def owner(self, task: str) -> str:
+        """The name of the process that has been given an active task; "" while none has."""
+        return next((seat.name for seat in self.members if task in seat.active), "")
+
+    def sum_of(self, name: str, task: str) -> int | None:
+        """The offset sum that a process has reported for a task."""
+        return max(
+            (sums[task] for seat in self.members if seat.name == name and task in (sums := seat.sums)), default=None
+        )
+
+
+_STORED_MEMBER = Struct(
+    "Seat",
+    StoredMember,
+    member_id=_NAME,
+    group_instance_id=_OPTIONAL_NAME,
+    client_id=_NAME,
+    client_host=_NAME,
+    rebalance_timeout_ms=INT_32,
+    session_timeout_ms=INT_32,
+    subscription=NullableBytes(),
+    assignment=NullableBytes(),
+)
+_GENERATION = Struct(
+    "Generation",
+    Generation,
+    protocol_type=_NAME,
+    number=INT_32,
+    protocol=_OPTIONAL_NAME,
+    leader=_OPTIONAL_NAME,
+    changed_ms=INT_64,
+    seats=Array(_STORED_MEMBER),
+)
+
+
+def generations(brokers: str, group: str) -> list[Generation]:
+    """All generations of a group that have members, oldest first."""
+    return [each for _, each in timed_generations(brokers, group)]
+
+
+def timed_generations(brokers: str, group: str) -> list[tuple[float, Generation]]:
+    """Likewise, each with the time when it was stored, in seconds since 1970."""
+    return [(stored, each) for stored, each in _records(brokers, group) if each.members]
+
+
+def _records(brokers: str, group: str) -> Iterator[tuple[float, Generation]]:
+    settings = {"group.id": "group-log", "enable.auto.commit": False, "enable.partition.eof": True}
+    reader = Consumer({"bootstrap.servers": brokers, **settings})
+    try:
+        for number in reader.list_topics(_TOPIC, timeout=_SECONDS).topics[_TOPIC].partitions:
+            at, end = reader.get_watermark_offsets(TopicPartition(_TOPIC, number), timeout=_SECONDS)
+            reader.assign([TopicPartition(_TOPIC, number, at)])
+            while at < end:
+                message = reader.poll(_SECONDS)
+                assert message, f"nothing came from {_TOPIC}-{number} at {at}"
+                if message.error() and message.error().code() == KafkaError._PARTITION_EOF:
+                    break  # the last records are markers of transactions
+                assert not message.error(), message.error()
+                at = message.offset() + 1
+                if message.value() and _group_of(message.key()) == group:
+                    yield message.timestamp()[1] / 1000, _generation(message.value())
+    finally:
+        reader.close()
+
+
+def _versions(userdata: bytes) -> str:
+    """The bytes after them: they may be of a version that is unknown here."""
+    reader = Reader(userdata)
+    used = reader.read_integer(4)
+    return f"{used}/{reader.read_integer(4)}" if used >= EARLIEST_PROBEABLE_VERSION else str(used)
+
+
+def _as_supported_version(userdata: bytes) -> bytes:
+    """Read what is newer as what is known: what comes next looks like it, in these tests."""
+    used = min(LATEST_SUPPORTED_VERSION, Reader(userdata).read_integer(4))
+    return used.to_bytes(4, "big") + userdata[4:]
+
+
+def _group_of(key: bytes) -> str | None:
+    reader = Reader(key)
+    return _NAME.read(reader) if reader.read_integer(2) == _GROUP_KEY else None
+
+
+def _generation(value: bytes) -> Generation:
+    reader = Reader(value)
+    version = reader.read_integer(2)
+    assert version == _VERSION, f"GroupMetadataValue version {version}"
+    return _GENERATION.read(reader)

@@ -1,0 +1,101 @@
+"""Sweeps and audits that are killed at many moments: the same command ends with the bytes of an undisturbed run.
+
+    pytest -m exhaustive tests/spark_sim/sweep/test_killed_runs.py -s
+
+21 kills in the middle of the work; test_faults_of_writing.py has one at every system call that changes the results.
+"""
+
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from spark_sim.audit.job import RESULTS
+from spark_sim.sweep.tables.schema import TABLES
+from tests.spark_sim.sweep import drivers
+
+pytestmark = [pytest.mark.exhaustive, pytest.mark.slow, pytest.mark.timeout(7200)]
+
+SWEEP = (*drivers.SMALL, "--master", "processes")
+SWEEP_KILLS = range(1, 28, 2)
+"""So many units are committed, at least, when a sweep is killed."""
+AUDIT_KILLS = range(7)
+"""So many partitions are finished when an audit is killed."""
+SEGMENTS = sorted((Path(__file__).parents[1] / "audit").glob("*segments/__consumer_offsets-*"))
+KILLED_AUDIT = """
+import os, signal, sys
+from pathlib import Path
+from spark_sim.audit import partition_audit
+from spark_sim.audit.job import run_audit
+from spark_sim.audit.partition_audit import AuditFilter
+from spark_sim.audit.sources import segments_source
+
+def on_partition(done, _):
+    if done == int(sys.argv[3]):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+if __name__ == "__main__":
+    if sys.argv[3] == "0":
+        partition_audit.parquet_writer = lambda *_: on_partition(0, 0)
+    processes = 1 if sys.argv[3] == "0" else 2
+    kept = AuditFilter(finds_bounces=True)
+    run_audit(segments_source(sys.argv[1]), Path(sys.argv[2]), kept, processes=processes, on_partition=on_partition)
+"""
+
+
+def content(folder, names):
+    """The bytes of each file of the results."""
+    return {
+        str(each.relative_to(folder)): each.read_bytes()
+        for name in names
+        for each in [folder / name, *(folder / name).rglob("*")]
+        if each.is_file()
+    }
+
+
+def test_a_killed_sweep_resumes_to_identical_bytes(tmp_path):
+    names = (*drivers.EXPORTS, "report.html")
+    drivers.run("sweep", *SWEEP, "--out", tmp_path / "undisturbed")
+    expected, rows = content(tmp_path / "undisturbed", names), tables(tmp_path / "undisturbed")
+    for units in SWEEP_KILLS:
+        out = tmp_path / str(units)
+        drivers.run("sweep", *SWEEP, "--out", out, environment={drivers.KILL_AT: str(units)}, status=-signal.SIGKILL)
+        printed = drivers.run("sweep", *SWEEP, "--out", out)
+
+        assert f"of {drivers.UNITS} units are finished" in printed
+        assert content(out, names) == expected, units
+        assert tables(out) == rows, units
+        shutil.rmtree(out)
+    print(f"{len(SWEEP_KILLS)} killed sweeps resumed to identical bytes")
+
+
+def tables(folder):
+    """The rows of the tables of a sweep; which file has which row depends on where it was killed."""
+    import pyarrow.parquet as pq
+
+    return {name: sorted(map(repr, pq.read_table(folder / name).to_pylist())) for name in TABLES}
+
+
+def test_a_killed_audit_that_is_repeated_has_identical_bytes(tmp_path):
+    segments = tmp_path / "segments"
+    for number in range(AUDIT_KILLS.stop):
+        shutil.copytree(SEGMENTS[number % len(SEGMENTS)], segments / f"__consumer_offsets-{number}")
+    command = ("audit", "--segments", segments, "--conform", "--processes", "2", "--out")
+    drivers.run(*command, tmp_path / "undisturbed")
+    expected = content(tmp_path / "undisturbed", RESULTS.names)
+    shutil.copytree(tmp_path / "undisturbed", tmp_path / "out")
+    for partitions in AUDIT_KILLS:
+        arguments = [str(segments), str(tmp_path / "out"), str(partitions)]
+        killed = subprocess.run([sys.executable, "-c", KILLED_AUDIT, *arguments], cwd=drivers.ROOT)
+        assert killed.returncode == -signal.SIGKILL, partitions
+        assert content(tmp_path / "out", RESULTS.names) == expected, "the earlier audit is as it was"
+        if partitions % 2:
+            (tmp_path / "out" / RESULTS.names[-1]).unlink()  # as a killed publication leaves it
+        drivers.run(*command, tmp_path / "out")
+
+        assert content(tmp_path / "out", RESULTS.names) == expected, partitions
+        assert not [each for each in (tmp_path / "out").iterdir() if each.name.startswith(".")], partitions
+    print(f"{len(AUDIT_KILLS)} killed audits repeated with identical bytes")

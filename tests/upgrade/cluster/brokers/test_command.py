@@ -1,0 +1,111 @@
+"""``streams-assignor plan --brokers``."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from assignor.cli.main import cli
+
+
+def run(*arguments):
+    return CliRunner().invoke(cli, ("plan", *arguments))
+
+
+def test_it_prints_the_steps_with_their_way_back_and_their_source():
+    result = run("--brokers", "2.0.1", "2.8.2")
+
+    assert 0 == result.exit_code
+    assert result.output.startswith("brokers with ZooKeeper, 2.0.1 to 2.8.2: 2 rolls\n\n1. set inter.broker")
+    assert (
+        "   way back:   open: bounce every broker to 2.0.1 again\n   source:     upgrade notes of 2.8" in result.output
+    )
+    assert result.output.splitlines()[-3].startswith("note: ")
+    assert result.output.splitlines()[-1].startswith(
+        "checked: protocol versions, feature levels, ZooKeeper and KRaft, what each step raises, Kafka's upgrade notes "
+        "after 2.0.1 up to 2.8.2 (3 facts for operators), "
+    )
+
+
+def test_a_name_that_says_kraft_needs_no_mode():
+    result = run("--brokers", "3.7.x.kraft", "4.1.x.kraft")
+
+    assert result.output.startswith("brokers in KRaft mode, 3.7 to 4.1: 1 roll\n")
+    assert "note: Amazon's build of Kafka 3.7, whose own changes are not known; the first release" in result.output
+
+
+def test_a_patch_level_that_is_not_known_has_the_bugs_of_the_first_release_of_its_line():
+    result = run("--brokers", "3.4", "3.6.9", "--zookeeper")
+
+    assert "note: 3.6.9 is not in the table of this version; the first release of the line counts\n" in result.output
+    assert "KAFKA-15653" in result.output
+    assert "KAFKA-15653" not in run("--brokers", "3.4", "3.6.2", "--zookeeper").output
+
+
+def test_a_number_of_confluent_platform_is_refused_even_with_assume():
+    result = run("--brokers", "7.6", "8.0", "--assume", "4.3", "--kraft")
+
+    assert (2, True) == (result.exit_code, "for Confluent Platform write cp-7.6 (Kafka 3.6)" in result.output)
+
+
+def test_one_roll_is_one():
+    assert run("--brokers", "4.2", "4.3").output.startswith("brokers in KRaft mode, 4.2 to 4.3: 1 roll\n")
+
+
+@pytest.mark.parametrize("as_json", [(), ("--json",)])
+def test_without_a_way_the_exit_status_is_1(as_json):
+    result = run("--brokers", "4.3", "4.2", *as_json)
+
+    assert 1 == result.exit_code
+    assert "4.3-IV0 changed the records" in result.output
+    assert ("no way" in result.output) is not bool(as_json)
+
+
+@pytest.mark.parametrize(("mode", "steps"), [("--zookeeper", 6), ("--kraft", 2)])
+def test_it_asks_for_the_mode_of_a_release_that_has_both(mode, steps):
+    found = json.loads(run("--brokers", "3.9", "4.3", mode, "--json").output)
+
+    assert (mode.removeprefix("--"), steps) == (found["mode"], len(found["steps"]))
+
+
+def test_the_level_in_use_shortens_the_way():
+    assert 0 == run("--brokers", "4.3", "4.2", "--level", "4.2").exit_code
+
+
+def test_s6_it_prints_the_path_of_the_draft():
+    found = json.loads(run("--brokers", "0.10.2", "0.11.0", "--persistent", "--json").output)
+    keys = ("inter.broker.protocol.version", "persistent.metadata.version", "log.message.format.version")
+
+    assert [("0.10.2", "0.10.2", "0.10.2"), ("0.11.0", "0.10.2", "0.10.2"), ("0.11.0", "0.11.0", "0.10.2")] == [
+        tuple(step["settings"][key] for key in keys) for step in found["steps"][:3]
+    ]
+    assert ["open", "open", "closed", "closed"] == [step["way_back"]["verdict"] for step in found["steps"]]
+    assert "not adopted" in found["warnings"][0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (("--brokers", "2.9", "4.3"), "unknown release of brokers '2.9'; known are 0.8.2 to "),
+        (("--brokers", "2.8", "4.3", "--level", "x"), "Version x is not a valid version"),
+        (("--brokers", "3.9", "4.3"), "say which"),
+        (("--brokers", "2.8", "4.3", "--offline"), "--offline is for a Streams group"),
+        (("1.1", "2.0", "--kraft"), "need --brokers"),
+        (("1.1", "2.0", "--level", "2.0"), "need --brokers"),
+        (("2.7", "2.8", "--persistent"), "need --brokers"),
+        (("--brokers", "2.7", "2.8", "--persistent", "--level", "2.7"), "the draft has its own path"),
+        (("--brokers", "2.8", "2.7", "--persistent"), "there is nothing to raise"),
+    ],
+)
+def test_a_wrong_argument_gives_one_error_line(arguments, error):
+    result = run(*arguments)
+
+    assert 2 == result.exit_code
+    assert error in result.output
+    assert "Traceback" not in result.output
+
+
+def test_the_plan_of_a_group_names_its_bridge_release():
+    assert run("2.3.1", "4.3.1").output.startswith(
+        "2.3.1 to 4.3.1: safe for the metadata: three rolling bounces, through 3.9.2; "
+    )

@@ -1,0 +1,152 @@
+"""Warnings from Kafka's upgrade notes, and known bad releases of brokers: one row per fact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from attrs import frozen
+
+from upgrade.cluster.brokers.protocol_versions import BrokerRelease, MetadataMode
+
+
+@frozen
+class UpgradeNote:
+    """A fact about upgrades from a release below ``since`` to that release or a later one, in one of ``modes``."""
+
+    since: tuple[int, ...]
+    text: str
+    source: str
+    modes: tuple[MetadataMode, ...] = (MetadataMode.ZOOKEEPER, MetadataMode.KRAFT)
+
+
+_ZOOKEEPER: Final = (MetadataMode.ZOOKEEPER,)
+
+UPGRADE_NOTES: Final = (
+    UpgradeNote(
+        (2, 0),
+        "prefixed ACLs, if you add any, are ignored by older brokers after a downgrade",
+        "upgrade notes of 2.0",
+        _ZOOKEEPER,
+    ),
+    UpgradeNote(
+        (2, 1),
+        "once inter.broker.protocol.version is 2.1 or later, offsets and groups are stored in schemas that brokers "
+        "before 2.1 cannot read: no way back to those",
+        "upgrade notes of 2.1",
+        _ZOOKEEPER,
+    ),
+    UpgradeNote(
+        (2, 4),
+        "the ZooKeeper of 2.4 (3.5) does not start on a data directory of 3.4 that has no snapshot; see ZOOKEEPER-3056",
+        "upgrade notes of 2.4",
+        _ZOOKEEPER,
+    ),
+    UpgradeNote(
+        (2, 8),
+        "a downgrade below protocol 2.8 may lose the ids of topics in ZooKeeper, and new topics get none",
+        "upgrade notes of 2.8",
+        _ZOOKEEPER,
+    ),
+    UpgradeNote(
+        (3, 0),
+        "with inter.broker.protocol.version 3.0 or later, log.message.format.version is taken to be 3.0 and the "
+        "configured value is ignored; clear it (and message.format.version of topics) at the same time",
+        "upgrade notes of 3.0",
+        _ZOOKEEPER,
+    ),
+    UpgradeNote(
+        (3, 8),
+        "bring ZooKeeper itself to 3.8.3 or later before the brokers",
+        "upgrade notes of 3.8 and 3.9",
+        _ZOOKEEPER,
+    ),
+    UpgradeNote(
+        (4, 0),
+        "clients (also Streams and Connect) must be of 2.1 or later before the brokers are of 4.0, and brokers need "
+        "Java 17",
+        "upgrade notes of 4.0, KIP-896",
+    ),
+    UpgradeNote(
+        (4, 0),
+        "once consumer groups use the protocol of KIP-848, which finalising 4.0 turns on, no way back below 3.4.1",
+        "upgrade notes of 4.0",
+    ),
+    UpgradeNote(
+        (4, 4),
+        "brokers older than the kafka-storage tool that formatted a directory cannot use it, if the tool is of 4.4 or "
+        "later: format new nodes with the oldest release of the cluster",
+        "upgrade notes of 4.4",
+        (MetadataMode.KRAFT,),
+    ),
+)
+
+
+@frozen
+class BadRelease:
+    """A bug of the brokers from ``since`` to before ``fixed``, which a roll to such a release can meet."""
+
+    since: tuple[int, ...]
+    fixed: tuple[int, ...]
+    text: str
+    source: str
+    modes: tuple[MetadataMode, ...] = (MetadataMode.ZOOKEEPER, MetadataMode.KRAFT)
+
+
+BAD_RELEASES: Final = (
+    BadRelease(
+        (3, 5),
+        (3, 5, 2),
+        "while brokers are bounced, a leader can get an empty list of in-sync replicas from the controller, and the "
+        "partition becomes unavailable",
+        "KAFKA-15353, upgrade notes of 3.5",
+    ),
+    BadRelease(
+        (3, 6),
+        (3, 6, 1),
+        "produce requests of transactions can fail with NullPointerException, because verification shares a buffer "
+        "between threads",
+        "KAFKA-15653",
+    ),
+    BadRelease(
+        (3, 7),
+        (3, 7, 1),
+        "while metadata.version is below 3.7-IV2, a reassignment of partitions makes nodes fail with "
+        "UnwritableMetadataException",
+        "KAFKA-16583",
+        (MetadataMode.KRAFT,),
+    ),
+    BadRelease(
+        (4, 2),
+        (4, 2, 1),
+        "a group that changes from the classic to the streams protocol can make its partition of __consumer_offsets "
+        "impossible to load",
+        "KAFKA-20254, upgrade notes of 4.2",
+    ),
+)
+"""A line, and a patch level that is not known, counts as the first release, which is the worst of it."""
+
+
+def bad_releases(rolls: Iterable[BrokerRelease], mode: MetadataMode) -> Iterator[str]:
+    """Yield the known bugs of the releases to which brokers are bounced, each with the release that has the fix."""
+    for release in rolls:
+        for bug in BAD_RELEASES:
+            if bug.since <= release.known_number < bug.fixed and mode in bug.modes:
+                fixed = ".".join(map(str, bug.fixed))
+                yield f"{release}: {bug.text}; take {fixed} or later ({bug.source})"
+
+
+def upgrade_notes(origin: BrokerRelease, target: BrokerRelease, mode: MetadataMode) -> Iterator[str]:
+    """Yield the facts about the upgrade from ``origin`` to ``target``, each with its source."""
+    for note in UPGRADE_NOTES:
+        if origin.number < note.since <= target.number and mode in note.modes:
+            yield f"{note.text} ({note.source})"
+
+
+def notes_read(origin: BrokerRelease, target: BrokerRelease, mode: MetadataMode) -> str:
+    """Say which upgrade notes were read between two releases, in either direction, and how many facts they have."""
+    older, newer = sorted((origin, target), key=lambda release: release.number)
+    facts = [note for note in UPGRADE_NOTES if older.number < note.since <= newer.number and mode in note.modes]
+    number = f"{len(facts) or 'no'} {'fact' if len(facts) == 1 else 'facts'} for operators"
+    bugs = sum(mode in bug.modes for bug in BAD_RELEASES)
+    return f"Kafka's upgrade notes after {older} up to {newer} ({number}), {bugs} known bugs of brokers"

@@ -1,0 +1,184 @@
+"""The upgrade advice for operators of brokers: the rolls in their order, each with its way back.
+
+A cluster with ZooKeeper is rolled twice: first the release, with the protocol pinned, then the protocol. A cluster in
+KRaft mode is rolled once, and then its metadata.version is raised (KIP-778). Brokers of 4.0 and later have no
+ZooKeeper, so such a cluster is upgraded to a bridge release (3.9), migrated to KRaft there, and upgraded again.
+
+Every step names its source. ``tests/lab/integration/test_broker_upgrade.py`` runs the steps with real brokers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from attrs import evolve
+
+from upgrade.cluster.brokers import _kraft, _zookeeper
+from upgrade.cluster.brokers._upgrade_notes import bad_releases, notes_read, upgrade_notes
+from upgrade.cluster.brokers._zookeeper_migration import migration_steps
+from upgrade.cluster.brokers.drafts.persistent_metadata_version import persistent_metadata_rolls
+from upgrade.cluster.brokers.protocol_versions import (
+    OLDEST_KRAFT,
+    BrokerRelease,
+    MetadataMode,
+    ProtocolVersion,
+    broker_release,
+)
+from upgrade.cluster.brokers.steps import BrokerAdvice, BrokerStep, DowngradePath, DowngradeVerdict, NoUpgradePath
+from upgrade.errors import UpgradeError
+
+BRIDGE_RELEASE: Final = broker_release("3.9.2")
+"""The bridge release: the newest release with both modes. It supports every level of KRaft.
+
+"Clusters in ZooKeeper mode have to be migrated to KRaft mode before they can be upgraded to 4.0.x", and "for clusters
+in KRaft mode with versions older than 3.3.x, we recommend upgrading to 3.9.x before" (upgrade notes of 4.0).
+"""
+_STRAIGHT_TO_4: Final = (3, 3)
+
+
+def advise_brokers(
+    origin: BrokerRelease, target: BrokerRelease, mode: MetadataMode | None = None, level: ProtocolVersion | None = None
+) -> BrokerAdvice:
+    """Return the steps that take a cluster from one release to another, up or down.
+
+    Args:
+        origin: The release that every broker runs now.
+        target: The release to reach.
+        mode: The mode that the cluster runs in now; required if ``origin`` has both.
+        level: Its inter.broker.protocol.version or metadata.version now; None: the newest of ``origin``.
+
+    Returns:
+        The advice; without steps if there is no way.
+
+    Raises:
+        UpgradeError: The mode is missing, or ``origin`` cannot have this mode or level, or nothing would change.
+
+    >>> advice = advise_brokers(broker_release("2.0"), broker_release("2.8"))
+    >>> [step.settings["inter.broker.protocol.version"] for step in advice.steps]
+    ['2.0', '2.8']
+    """
+    mode = _resolve_mode(origin, mode)
+    level = level or origin.newest
+    _check_request(origin, target, mode, level)
+    up = origin.number <= target.number
+    try:
+        steps = tuple(
+            _upgrade_steps(origin, target, mode, level) if up else _downgrade_steps(origin, target, mode, level)
+        )
+    except NoUpgradePath as reason:
+        why = (str(reason), *origin.reading, *target.reading)
+        read = notes_read(origin, target, mode)
+        return BrokerAdvice(origin.name, target.name, mode, (), why, _assumptions(origin, target), read)
+    assumed = _assumptions(origin, target)
+    concerned = {step.release for step in steps} if origin.assumed_like else {target.name} if assumed else set()
+    steps = tuple(
+        evolve(step, source=f"none ({' and '.join(assumed)})") if step.release in concerned else step for step in steps
+    )
+    ends = {each.name: each for each in (origin, target)}  # one that is assumed is not in the table
+    rolled = dict.fromkeys(step.release for step in steps if step.rolls)
+    rolls = [ends[name] if name in ends else broker_release(name) for name in rolled]
+    notes = (
+        *dict.fromkeys((*origin.reading, *target.reading)),
+        *upgrade_notes(origin, target, mode),
+        *bad_releases(rolls, mode),
+    )
+    return BrokerAdvice(origin.name, target.name, mode, steps, notes, assumed, notes_read(origin, target, mode))
+
+
+def _assumptions(*releases: BrokerRelease) -> tuple[str, ...]:
+    return tuple(f"{each} is assumed to behave like {each.assumed_like}" for each in releases if each.assumed_like)
+
+
+def advise_persistent_metadata(origin: BrokerRelease, target: BrokerRelease) -> BrokerAdvice:
+    """Return the path of the draft "persistent.metadata.version", which no release of Kafka has.
+
+    Args:
+        origin: The release that every broker runs now.
+        target: A newer release.
+
+    Raises:
+        UpgradeError: ``target`` has nothing to raise.
+    """
+    steps = tuple(
+        BrokerStep(
+            do=f"{roll.do}: set {_assignments(roll.settings)} on every broker, and bounce them, one by one",
+            why=roll.why,
+            if_skipped=roll.if_skipped,
+            release=target.name,
+            settings=roll.settings,
+            way_back=_way_back(origin, can_downgrade=roll.can_downgrade),
+            source="persistent.metadata.version (a draft)",
+        )
+        for roll in persistent_metadata_rolls(origin, target)
+    )
+    return BrokerAdvice(origin.name, target.name, MetadataMode.ZOOKEEPER, steps, (_NOT_ADOPTED,))
+
+
+_NOT_ADOPTED: Final = (
+    "no release of Kafka has persistent.metadata.version: the draft was not adopted; metadata.version took its place"
+)
+
+
+def _assignments(settings: Mapping[str, str]) -> str:
+    return ", ".join(f"{key}={value}" for key, value in settings.items())
+
+
+def _way_back(origin: BrokerRelease, *, can_downgrade: bool) -> DowngradePath:
+    if can_downgrade:
+        return DowngradePath(DowngradeVerdict.OPEN, f"set the values of {origin}, and bounce every broker to it")
+    return DowngradePath(DowngradeVerdict.CLOSED, f"stored metadata has schemas that {origin} cannot read")
+
+
+def _resolve_mode(origin: BrokerRelease, mode: MetadataMode | None) -> MetadataMode:
+    if mode is None and len(origin.modes) > 1:
+        raise UpgradeError(f"{origin} runs with ZooKeeper or in KRaft mode, and the way differs: say which")
+    if mode and mode not in origin.modes:
+        has = {MetadataMode.ZOOKEEPER: "no ZooKeeper mode", MetadataMode.KRAFT: "no KRaft mode that can be upgraded"}
+        raise UpgradeError(f"{origin} has {has[mode]}")
+    return mode or origin.modes[0]
+
+
+def _check_request(origin: BrokerRelease, target: BrokerRelease, mode: MetadataMode, level: ProtocolVersion) -> None:
+    oldest = origin.oldest if mode is MetadataMode.ZOOKEEPER else max(origin.oldest, OLDEST_KRAFT)
+    if not oldest <= level <= origin.newest:
+        raise UpgradeError(f"a cluster of {origin} can be at {oldest} to {origin.newest}, not at {level}")
+    if target.number < origin.number and mode not in target.modes:
+        raise UpgradeError(f"{target} has no KRaft mode to go back to")
+    if origin.number == target.number and level == origin.newest:
+        raise UpgradeError(f"{origin} is already {target}: nothing to do")
+
+
+def _upgrade_steps(
+    origin: BrokerRelease, target: BrokerRelease, mode: MetadataMode, level: ProtocolVersion
+) -> Iterator[BrokerStep]:
+    if mode in target.modes:
+        yield from (
+            _kraft_upgrade_steps(origin, target, level)
+            if mode is MetadataMode.KRAFT
+            else _zookeeper.upgrade_steps(origin, target, level)
+        )
+        return
+    bridge = origin if origin.line == BRIDGE_RELEASE.line else BRIDGE_RELEASE
+    yield from _zookeeper.upgrade_steps(origin, bridge, level)
+    yield from migration_steps(bridge)
+    yield from _kraft.upgrade_steps(bridge, target, bridge.newest)
+
+
+def _kraft_upgrade_steps(origin: BrokerRelease, target: BrokerRelease, level: ProtocolVersion) -> Iterator[BrokerStep]:
+    if level < target.oldest:
+        before = BRIDGE_RELEASE if origin.number < _STRAIGHT_TO_4 else origin
+        yield from _kraft.upgrade_steps(origin, before, level)
+        yield _kraft.snapshot_step(before, target)
+        origin, level = before, before.newest
+    yield from _kraft.upgrade_steps(origin, target, level)
+
+
+def _downgrade_steps(
+    origin: BrokerRelease, target: BrokerRelease, mode: MetadataMode, level: ProtocolVersion
+) -> Iterator[BrokerStep]:
+    return (
+        _kraft.downgrade_steps(origin, target, level)
+        if mode is MetadataMode.KRAFT
+        else _zookeeper.downgrade_steps(origin, target, level)
+    )
