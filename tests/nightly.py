@@ -1,7 +1,7 @@
 """Everything that the gate leaves out: ``tox -e nightly``, or parts of it: ``tox -e nightly -- peers chaos``.
 
 The parts are independent: one that fails does not stop the others. What came of each replaces its row in a JSON file.
-With ``--out docs/reference/nightly.json`` and then ``python docs/tables.py`` it is the table of the verification page.
+With ``--out tests/nightly.json`` and then ``python docs/tables.py`` it is the table of the verification page.
 Nothing is run a second time. Exit status 1 if a part failed.
 """
 

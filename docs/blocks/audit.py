@@ -9,7 +9,7 @@ from typing import Final
 
 from assignor.groups.history._causes import CAUSES
 from assignor.groups.history._findings import LASTING_MS
-from blocks.markdown import DOCS, NOT_THERE, table
+from blocks.markdown import NOT_THERE, ROOT, table
 from spark_sim.audit._schema import TABLES
 from spark_sim.audit.conformance import CONFORMANCE
 
@@ -34,7 +34,7 @@ def _duration(ms: int) -> str:
 
 def accuracy() -> str:
     """Show right, wrong and unknown causes, as ``tests.lab.integration.rebalance_causes`` stored them."""
-    brokers = json.loads((DOCS / "reference" / "audit-causes.json").read_text(encoding="utf-8"))
+    brokers = json.loads((ROOT / "tests/lab/integration/rebalance_causes.json").read_text(encoding="utf-8"))
     rows = []
     for cause in CAUSES:
         found = [broker.get(cause, {}) for broker in brokers.values()]

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-DOCS: Final = Path(__file__).parents[1]
+ROOT: Final = Path(__file__).parents[2]
+DOCS: Final = ROOT / "docs"
 NOT_THERE: Final = "–"
 
 

@@ -6,12 +6,12 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from blocks.markdown import DOCS, table
+from blocks.markdown import ROOT, table
 
 
 def parts() -> str:
     """List the parts, with their counts."""
-    rows = json.loads((DOCS / "reference" / "nightly.json").read_text(encoding="utf-8"))
+    rows = json.loads((ROOT / "tests/nightly.json").read_text(encoding="utf-8"))
     return table(
         (
             "part",

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from blocks.markdown import DOCS, table
+from blocks.markdown import ROOT, table
 
 
 class Requirement(NamedTuple):
@@ -173,7 +173,7 @@ class NamedTest(NamedTuple):
     file: str
 
 
-def named_tests(root: Path = DOCS.parent) -> Iterator[NamedTest]:
+def named_tests(root: Path = ROOT) -> Iterator[NamedTest]:
     """Yield the tests that state a row, once for each row."""
     for given in map(root.joinpath, TESTS):
         for path in sorted(given.rglob("test_*.py")) if given.is_dir() else [given]:

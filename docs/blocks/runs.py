@@ -10,7 +10,7 @@ from functools import partial
 from itertools import groupby
 from typing import Any, Final
 
-from blocks.markdown import DOCS, NOT_THERE, table
+from blocks.markdown import DOCS, NOT_THERE, ROOT, table
 from spark_sim.regressions.known_bugs import BUGS, SearchMethod
 from spark_sim.sweep.report import _guide_tables
 
@@ -143,7 +143,7 @@ def kafka_unit_test_controls() -> str:
 
 
 def _kafka_unit_tests() -> dict[str, Any]:
-    kept: dict[str, Any] = json.loads((DOCS / "reference" / "kafka-unit-tests.json").read_text(encoding="utf-8"))
+    kept: dict[str, Any] = json.loads((ROOT / "tests/lab/kafka_unit_tests/results.json").read_text(encoding="utf-8"))
     return kept
 
 
@@ -160,7 +160,7 @@ def takeovers() -> str:
 
 def _runs() -> list[dict[str, Any]]:
     """Return what the runs beside Java have left."""
-    return list(json.loads((DOCS / "reference" / "java-peers.json").read_text(encoding="utf-8")).values())
+    return list(json.loads((ROOT / "tests/lab/integration/every_release.json").read_text(encoding="utf-8")).values())
 
 
 def _sent(found: Mapping[str, Any], name: str) -> str:
@@ -260,7 +260,7 @@ def _search_extent(each: Mapping[str, Any], by: SearchMethod) -> str:
 
 def mutants() -> str:
     """Count the mutants of each package by what became of them, as ``tests.lab.mutation`` stored them."""
-    runs = json.loads((DOCS / "reference" / "mutants.json").read_text(encoding="utf-8"))
+    runs = json.loads((ROOT / "tests/lab/mutation/results.json").read_text(encoding="utf-8"))
     kinds = ("killed", "equivalent", "survived")
     rows = [
         (

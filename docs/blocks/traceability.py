@@ -11,9 +11,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from blocks.markdown import DOCS, table
+from blocks.markdown import ROOT, table
 
-_ROOT: Final = DOCS.parent
 _PACKAGES: Final = ("subscription_codec", "probing", "upgrade", "assignor", "spark_sim")
 _MOST_FILES: Final = 4
 _NO_TEST: Final = "**no test names it**"
@@ -206,7 +205,7 @@ def _test_link(name: str, files: Mapping[str, str]) -> str:
 
 def java_methods() -> str:
     """List the Java methods that docstrings cite, with the test files that verify the code that cites them."""
-    kept = json.loads((DOCS / "reference" / "kafka-unit-tests.json").read_text(encoding="utf-8"))
+    kept = json.loads((ROOT / "tests/lab/kafka_unit_tests/results.json").read_text(encoding="utf-8"))
     judged = {".".join(method.split(".")[-2:]) for methods in kept["bridges"].values() for method in methods}
     by_method: dict[str, list[_Citation]] = {}
     for citation in _citations():
@@ -225,8 +224,8 @@ def java_methods() -> str:
 
 def _citations() -> Iterator[_Citation]:
     for package in _PACKAGES:
-        for path in sorted((_ROOT / package).rglob("*.py")):
-            module = path.relative_to(_ROOT).with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__")
+        for path in sorted((ROOT / package).rglob("*.py")):
+            module = path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__")
             for owner, text in _docstrings(ast.parse(path.read_text(encoding="utf-8"))):
                 for java_class, method in _java_methods_in(text):
                     yield _Citation(java_class, method, module, owner)
@@ -290,7 +289,7 @@ def _files_that_use(names: Iterable[str]) -> list[str]:
 @cache
 def _public_names(module: str) -> list[str]:
     """Return the functions and classes that a module defines for others."""
-    path = _ROOT / f"{module.replace('.', '/')}.py"
+    path = ROOT / f"{module.replace('.', '/')}.py"
     source = (path if path.exists() else path.with_suffix("") / "__init__.py").read_text(encoding="utf-8")
     return re.findall(r"^(?:def|class) ([A-Za-z]\w*)", source, re.MULTILINE) or [module.rpartition(".")[2]]
 
@@ -299,8 +298,8 @@ def _public_names(module: str) -> list[str]:
 def _test_functions() -> dict[str, dict[str, str]]:
     """Return the source of each test by file and name."""
     found: dict[str, dict[str, str]] = {}
-    for path in sorted((_ROOT / "tests").rglob("test_*.py")):
-        name = path.relative_to(_ROOT).as_posix()
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        name = path.relative_to(ROOT).as_posix()
         if name in _ABOUT_ALL_FILES:
             continue
         text = path.read_text(encoding="utf-8")

@@ -1,7 +1,7 @@
 """A picture of how the time to assign tasks grows, to 5000 clients with 100000 tasks, beside n log n.
 
     pip install 'matplotlib>=3.9,<4'
-    python -m tests.lab.bench.plot_growth docs/reference/assignors-growth.svg
+    python -m tests.lab.bench.plot_growth tests/lab/bench/assignors-growth.svg
 
 n is the number of tasks and members together; there are ten members, in five clients, for each hundred tasks. Cold and
 warm are those of `bench_assignors`, each the median of some runs (one for the largest). The dotted lines are n log n

@@ -1,7 +1,7 @@
 """Resident memory while a ``StreamsConsumer`` reads ten million records and commits after each one.
 
     pip install 'matplotlib>=3.9,<4'
-    python -m tests.lab.bench.plot_memory docs/reference/confluent-memory.svg [--broker ADDRESS] [--millions 10]
+    python -m tests.lab.bench.plot_memory tests/lab/bench/confluent-memory.svg [--broker ADDRESS] [--millions 10]
 
 Without an address it starts a broker of its own. The topic has a million records of 100 bytes in six partitions; the
 consumer seeks back to their beginning after the last one. Prints the growth in MB per million records: the slope of the

@@ -1,7 +1,7 @@
 """Our adapters and plain consumers beside each other, under the same network cuts: whose memory grows?
 
     python -m tests.lab.chaos.control FOLDER [--minutes 10] [--fault node-kill]
-    python -m tests.lab.chaos.plot_resources FOLDER/resources.csv docs/explanation/chaos-control.svg
+    python -m tests.lab.chaos.plot_resources FOLDER/resources.csv tests/lab/chaos/chaos-control.svg
 
 Four groups of two members read the same topic: kafka-python and aiokafka with our assignor, and with their own. One
 member of each group loses its network for longer than the session, then the other one; or the brokers are killed in

@@ -1,7 +1,7 @@
 """Memory, threads and descriptors of the workers of a run: a figure, and the trend of each life.
 
     pip install 'matplotlib>=3.9,<4'
-    python -m tests.lab.chaos.plot_resources FOLDER/resources.csv docs/explanation/chaos-resources.svg
+    python -m tests.lab.chaos.plot_resources FOLDER/resources.csv tests/lab/chaos/chaos-resources.svg
 
 ``python -m tests.lab.chaos --keep`` leaves the file. Exit status 1 if a life gains more than ``resources`` allows.
 """

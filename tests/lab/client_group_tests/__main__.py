@@ -3,7 +3,7 @@
     python -m tests.lab.client_group_tests --list               the libraries, and where their tests come from
     python -m tests.lab.client_group_tests                      controls, ours and canaries of all libraries
     python -m tests.lab.client_group_tests kafka-python         of one
-    python -m tests.lab.client_group_tests --write              also writes docs/reference/client-group-tests.json
+    python -m tests.lab.client_group_tests --write              also writes tests/lab/client_group_tests/results.json
 
 Needs Java 17 and Maven for a broker. After ``--write``: ``python docs/tables.py``.
 """

@@ -12,7 +12,7 @@ from tests.lab.client_group_tests.runner import TestResult, run
 from tests.lab.client_group_tests.suites import Library
 from tests.lab.integration.clusters import OLDER
 
-RECORDED: Final = Path(__file__).parents[3] / "docs" / "reference" / "client-group-tests.json"
+RECORDED: Final = Path(__file__).with_name("results.json")
 
 
 @frozen

@@ -1,7 +1,7 @@
 """Our members beside real Kafka Streams of every release: each line of the table is a scenario that was played.
 
 ``python -m tests.lab.integration.every_release --write`` plays them all (an hour) and keeps what came of each in
-docs/reference/java-peers.json, from which docs/tables.py makes the tables; names or parts of names play only those.
+``every_release.json``, from which docs/tables.py makes the tables; names or parts of names play only those.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tests.lab.integration.peers import RECORDS
 from tests.lab.integration.topologies import RACKS, STANDBYS
 from upgrade import OURS, release_named
 
-RESULTS = Path(__file__).parents[3] / "docs" / "reference" / "java-peers.json"
+RESULTS = Path(__file__).with_name("every_release.json")
 RELEASES = (
     *("0.10.0.1", "0.10.1.1", "0.10.2.2", "0.11.0.3", "1.0.2", "1.1.1", "2.0.1", "2.1.1", "2.2.2", "2.3.1"),
     *("2.4.1", "2.5.1", "2.6.3", "2.7.2", "2.8.2", "3.0.2", "3.1.2", "3.2.3", "3.3.2", "3.4.1"),

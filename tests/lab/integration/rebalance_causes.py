@@ -2,7 +2,7 @@
 
 ``python -m tests.lab.integration.rebalance_causes --write`` plays the scenarios on a real broker, all groups at a time
 (five minutes), audits the broker's segments, and stores the number of right, wrong and unknown causes in
-docs/reference/audit-causes.json, of which docs/tables.py makes a table.
+tests/lab/integration/rebalance_causes.json, of which docs/tables.py makes a table.
 
 The truth of a generation is what the logs say (``rebalance_truth``); the audit sees nothing of them.
 """
@@ -35,7 +35,7 @@ from tests.lab.integration.peers import Group, Member
 from tests.lab.integration.rebalance_truth import Played, compare
 from tests.lab.integration.topologies import PARTITIONS
 
-RESULTS: Final = Path(__file__).parents[3] / "docs" / "reference" / "audit-causes.json"
+RESULTS: Final = Path(__file__).with_name("rebalance_causes.json")
 _LOGGERS: Final = ("org.apache.kafka.streams.processor.internals", "org.apache.kafka.clients.consumer.internals")
 _LOG: Final = "-Dorg.slf4j.simpleLogger"
 _JAVA_OPTIONS: Final = " ".join(

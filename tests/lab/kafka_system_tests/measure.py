@@ -14,7 +14,7 @@ from tests.lab.kafka_system_tests.cases import CASES, Case
 from tests.lab.kafka_system_tests.processors import SystemTestFailed
 from tests.lab.kafka_system_tests.system import System
 
-RECORDED: Final = Path(__file__).parents[3] / "docs" / "reference" / "kafka-system-tests.json"
+RECORDED: Final = Path(__file__).with_name("results.json")
 JAVA, PYTHON = SIDES = ("java", "python")
 
 

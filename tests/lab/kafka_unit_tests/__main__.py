@@ -3,7 +3,7 @@
     python -m tests.lab.kafka_unit_tests                  bridges, canaries and the quick controls: about three minutes
     python -m tests.lab.kafka_unit_tests --controls       all controls: about fifteen minutes
     python -m tests.lab.kafka_unit_tests --bridge leader  one bridge, its canary and its controls
-    python -m tests.lab.kafka_unit_tests --write          also writes docs/reference/kafka-unit-tests.json
+    python -m tests.lab.kafka_unit_tests --write          also writes tests/lab/kafka_unit_tests/results.json
 
 Needs Java 17 and Maven. After ``--write``: ``python docs/tables.py``.
 """

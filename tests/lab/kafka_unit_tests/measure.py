@@ -8,10 +8,10 @@ from typing import Any, Final, Self
 
 from attrs import asdict, fields, frozen
 
-from tests.lab.kafka_unit_tests.runner import ROOT, TestResult, checksums, run
+from tests.lab.kafka_unit_tests.runner import TestResult, checksums, run
 from tests.lab.kafka_unit_tests.suites import BRIDGES, RELEASES, SLOW_CONTROLS, Bridge, listed, suites_of, test_class
 
-RECORDED: Final = ROOT / "docs" / "reference" / "kafka-unit-tests.json"
+RECORDED: Final = Path(__file__).with_name("results.json")
 
 
 @frozen

@@ -3,7 +3,7 @@
     python -m tests.lab.mutation                                300 mutants of each package: less than three hours
     python -m tests.lab.mutation --package probing --sample 40  the first 40 of the package's list
     python -m tests.lab.mutation --again                        what survived before, for example after more tests
-    python -m tests.lab.mutation --write                        also writes docs/reference/mutants.json
+    python -m tests.lab.mutation --write                        also writes tests/lab/mutation/results.json
 
 The list of a package is all its mutants, shuffled with the seed. Results are kept in `mutants/`: a second run goes on
 where the first one ended. After ``--write``: ``python docs/tables.py``. Needs the libraries of `tox -e mutants`.

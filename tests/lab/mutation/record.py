@@ -22,7 +22,7 @@ SAMPLE: Final = 300
 """How many mutants of each package run if nothing else is said."""
 REQUIRED: Final = 0.95
 ROOT: Final = Path(__file__).parents[3]
-RECORDED: Final = ROOT / "docs" / "reference" / "mutants.json"
+RECORDED: Final = Path(__file__).with_name("results.json")
 _EQUIVALENT: Final = Path(__file__).with_name("equivalent.json")
 
 
