@@ -22,7 +22,7 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "tests" / "README.
 
 # An older name of an option, accepted in the module that defines it, and on pages.
 STORED_TEXTS = {
-    '"--lates"': ("assignor/cli/_sweep.py",),
+    '"--lates"': ("assignor/cli/sweep.py",),
 }
 
 

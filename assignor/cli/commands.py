@@ -12,59 +12,59 @@ _RUN: Final = "Run real members"
 
 COMMANDS: Final = {
     "plan": LazyCommand(
-        "assignor.cli._plan:plan",
+        "assignor.cli.plan.command:plan",
         "The steps of a safe upgrade from one release to another.",
         _PLAN,
         "1,000 members and 10,000 tasks, of which 20 and 200 are played; five members are explored. A file has at most "
         "16 MiB, and each of --topologies 2,500 sub-topologies.",
     ),
     "release": LazyCommand(
-        "assignor.cli._release:release",
+        "assignor.cli.release:release",
         "What is known about one release.",
         _PLAN,
         "none; it reads neither file nor network.",
     ),
     "group": LazyCommand(
-        "assignor.cli._group:group",
+        "assignor.cli.group.command:group",
         "A live group: versions, tasks, upgrade status, findings.",
         _INSPECT,
         "a call to the cluster takes at most 10 seconds, an answer has at most 100 MiB, --command-config 16 MiB. Time "
         "and memory grow with the members; 300,000 take about half a minute.",
     ),
     "userdata": LazyCommand(
-        "assignor.cli._userdata:userdata",
+        "assignor.cli.userdata:userdata",
         "Decode, encode and explain rebalance metadata.",
         _INSPECT,
         "a line of standard input has at most 16 MiB, a line of a file and a capture 256 MiB.",
     ),
     "assign": LazyCommand(
-        "assignor.cli._assign:assign",
+        "assignor.cli.assign:assign",
         "Assign tasks offline, with the assignors of any release.",
         _SIMULATE,
         "a line has at most 16 MiB. Lines are independent: memory is that of one group.",
     ),
     "bounce": LazyCommand(
-        "assignor.cli._bounce:bounce",
+        "assignor.cli.bounce:bounce",
         "A live rolling bounce (rolling restart) of real member processes.",
         _RUN,
         "each member is a process. A group that is not stable within a minute ends it with status 1.",
         shows_itself=True,
     ),
     "member": LazyCommand(
-        "assignor.cli._member:member",
+        "assignor.cli.member:member",
         "A small real member of a group, printing JSON events.",
         _RUN,
         "none of its own; it runs until it is stopped.",
         shows_itself=True,
     ),
     "features": LazyCommand(
-        "assignor.cli.features.commands:features",
+        "assignor.cli.features.command:features",
         "Show, raise and lower the feature versions of a cluster.",
         _BROKERS,
         "a call takes at most --timeout seconds, --command-config has at most 16 MiB.",
     ),
     "audit": LazyCommand(
-        "assignor.cli._audit:audit",
+        "assignor.cli.audit.command:audit",
         "The history of every group, from __consumer_offsets.",
         _INSPECT,
         "a batch expands to at most --max-batch-bytes, a line of a dump has at most 64 MiB, and the page shows a "
@@ -72,26 +72,26 @@ COMMANDS: Final = {
         "group that is deleted takes up to 400 bytes in the main process: a million need about 650 MB.",
     ),
     "replay": LazyCommand(
-        "assignor.cli._replay:replay",
+        "assignor.cli.replay:replay",
         "One simulated scenario, explained step by step.",
         _SIMULATE,
         "10,000 partitions of a topic, 100 threads and standbys. More than 20 rebalances after one step count as "
         "endless. Time grows with the square of the members.",
     ),
     "sweep": LazyCommand(
-        "assignor.cli._sweep:sweep",
+        "assignor.cli.sweep:sweep",
         "Every way an upgrade can go, simulated on Spark.",
         _SIMULATE,
         "1,000 members; five and fewer are explored, more are sampled. A preset predicts its time and asks.",
     ),
     "report": LazyCommand(
-        "assignor.cli._report:report",
+        "assignor.cli.report:report",
         "Tables and pictures of a finished sweep.",
         _SIMULATE,
         "none of its own; the results of a sweep are in memory as a whole.",
     ),
     "conform": LazyCommand(
-        "assignor.cli._conform:conform",
+        "assignor.cli.conform:conform",
         "Compare captures of real groups with simulated members.",
         _SIMULATE,
         "a capture has at most 256 MiB. Time and memory grow with its members and generations.",

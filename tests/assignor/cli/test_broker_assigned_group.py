@@ -6,8 +6,8 @@ import pytest
 from attrs import evolve
 from rich.console import Console
 
-from assignor.cli import _group_cells, _group_tables
-from assignor.cli._group_output import MarkdownOutput, group_document
+from assignor.cli.group import _cells, _tables
+from assignor.cli.group._output import MarkdownOutput, group_document
 from assignor.groups import BrokerGroup, DescribedSubtopology, InternalTopic, inspect_group
 from subscription_codec import TaskId, TopicPartition
 from tests.assignor.groups.described_groups import (
@@ -40,7 +40,7 @@ WAITING = streams_group(
 
 def drawn(raw, width=100):
     console = Console(width=width, record=True, file=io.StringIO())
-    console.print(_group_tables.render_group(inspect_group(raw), "well"))
+    console.print(_tables.render_group(inspect_group(raw), "well"))
     return console.export_text()
 
 
@@ -127,7 +127,7 @@ def test_a_member_that_the_broker_does_not_describe_has_a_row():
     raw = streams_group(evolve(member, broker_assignment=None))
 
     assert "–" in drawn(raw)
-    assert {} == _group_cells.broker_facts(inspect_group(group()))
+    assert {} == _cells.broker_facts(inspect_group(group()))
     topologyless = evolve(raw, broker=evolve(raw.broker, topology=None))
     assert "–" in drawn(topologyless)
     assert "topology" not in drawn(evolve(topologyless, members=(member,)))
@@ -144,7 +144,7 @@ def test_a_topology_without_partition_counts_shows_no_number_of_tasks():
 def test_all_groups_show_epochs():
     console = Console(width=100, record=True, file=io.StringIO())
     looks = [evolve(WAITING, state="Assigning"), streams_group(assignment_epoch=0, state="Empty")]
-    console.print(_group_tables.render_overview([*map(inspect_group, looks)], console.width))
+    console.print(_tables.render_overview([*map(inspect_group, looks)], console.width))
     shown = console.export_text()
 
     assert "epoch 3 (assignment 2)" in shown

@@ -8,9 +8,9 @@ import pytest
 from attrs import evolve
 from click.testing import CliRunner
 
-from assignor.cli._replay import replay
-from assignor.cli._report import report
-from assignor.cli._sweep import sweep
+from assignor.cli.replay import replay
+from assignor.cli.report import report
+from assignor.cli.sweep import sweep
 from spark_sim.brokers.scenario import VERBS
 from spark_sim.sweep.suites import broker_suite
 from spark_sim.sweep.sweep import run_sweep

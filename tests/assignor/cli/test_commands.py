@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from assignor.cli._replay import replay
-from assignor.cli._report import report
-from assignor.cli._sweep import PRESET_NAMES, _upgrades, sweep
+from assignor.cli.replay import replay
+from assignor.cli.report import report
+from assignor.cli.sweep import PRESET_NAMES, _upgrades, sweep
 from spark_sim.search.cell_result import UpgradeResult
 from spark_sim.sweep.folder import open_folder
 from spark_sim.sweep.presets import PRESETS
@@ -330,7 +330,7 @@ def test_a_preset_that_cannot_ask_is_not_started(tmp_path, expensive):
 
 @pytest.mark.parametrize(("answer", "starts"), [("n", False), ("", False), ("y", True)])
 def test_a_preset_asks_on_a_terminal(tmp_path, monkeypatch, expensive, answer, starts):
-    monkeypatch.setattr("assignor.cli._sweep._can_ask", lambda: True)
+    monkeypatch.setattr("assignor.cli.sweep._can_ask", lambda: True)
     arguments = ["--preset", "five-members", "--slice", "2/100", "--out", str(tmp_path)]
     result = CliRunner().invoke(sweep, arguments, input=f"{answer}\n")
 

@@ -13,8 +13,7 @@ from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 from rich.console import Console
 
-from assignor.cli import _group as command
-from assignor.cli import _group_cells, _group_tables, _group_watch
+from assignor.cli.group import _cells, _tables, _watch, command
 from assignor.cli.main import cli
 from assignor.errors import MissingExtraError
 from assignor.groups import ClusterGroups, DescribedGroupMember, NoSuchGroup, _restart, inspect_group
@@ -79,7 +78,7 @@ def fixture_lookup(monkeypatch):
 @pytest.fixture(name="run")
 def fixture_run():
     """Runs the command itself."""
-    from assignor.cli._group import group as it
+    from assignor.cli.group.command import group as it
 
     def run(*arguments, width="100", environment=None):
         return CliRunner(env={"COLUMNS": width, "KAFKA_BOOTSTRAP_SERVERS": environment}).invoke(it, arguments)
@@ -278,9 +277,9 @@ def without_progress(found):
 
 def test_a_terminal_is_redrawn_with_the_changes_below():
     console = Console(force_terminal=True, width=80, height=40, record=True, legacy_windows=False)
-    with _group_tables.live_display(console) as draw:
-        draw(_group_tables.render_group(inspect_group(GOOD), "well"), ["one"])
-        draw(_group_tables.render_group(inspect_group(BAD), "not well"), ["two"])
+    with _tables.live_display(console) as draw:
+        draw(_tables.render_group(inspect_group(GOOD), "well"), ["one"])
+        draw(_tables.render_group(inspect_group(BAD), "not well"), ["two"])
     shown = console.export_text()
 
     assert shown.index("one") < shown.index("two")
@@ -289,9 +288,9 @@ def test_a_terminal_is_redrawn_with_the_changes_below():
 
 def test_without_a_terminal_only_the_changes_are_printed():
     console = Console(file=io.StringIO(), width=80)
-    with _group_tables.live_display(console) as draw:
-        draw(_group_tables.render_group(inspect_group(GOOD), "well"), ["one"])
-        draw(_group_tables.render_group(inspect_group(GOOD), "well"), [])
+    with _tables.live_display(console) as draw:
+        draw(_tables.render_group(inspect_group(GOOD), "well"), ["one"])
+        draw(_tables.render_group(inspect_group(GOOD), "well"), [])
 
     assert ["one"] == [line.split()[-1] for line in console.file.getvalue().splitlines()]
 
@@ -406,7 +405,7 @@ def test_a_transient_problem_that_ends_is_no_problem(run, lookup):
 
 
 def test_a_transient_problem_that_lasts_is_a_problem(run, lookup, monkeypatch):
-    monkeypatch.setattr(_group_watch, "CONFIRM_SECONDS", 0.2)
+    monkeypatch.setattr(_watch, "CONFIRM_SECONDS", 0.2)
     lookup.answers = (LAST_STEP,)
 
     done = run("app", *BROKER, "--check", "--interval", "0.1")
@@ -841,7 +840,7 @@ def test_the_logs_of_clients_are_shown_on_request(flags, shown):
     """In a process of its own: loggers are global. Secrets and control characters are not shown."""
     program = """
 import logging, sys
-from assignor.cli import _group
+from assignor.cli.group import command
 from assignor.groups import NoSuchGroup
 from assignor.cli.main import main
 from upgrade.redaction import redact
@@ -853,7 +852,7 @@ class Lookup:
         logging.getLogger("kafka.net").error("connection \\x1b lost, password %s", redact("hunter22"))
         raise NoSuchGroup("none")
 
-_group.LOOKUP_LOADERS["kafka-python"] = lambda: Lookup
+command.LOOKUP_LOADERS["kafka-python"] = lambda: Lookup
 sys.argv[1:] = ["group", "app", "--bootstrap-servers", "a:1", *sys.argv[1:]]
 main()
 """
@@ -896,7 +895,7 @@ def test_markdown_of_a_group_without_members_has_no_table(run, lookup):
 
 
 def test_a_group_of_kip_1071_without_topics_is_a_problem_if_it_lasts(run, lookup, monkeypatch):
-    monkeypatch.setattr(_group_watch, "CONFIRM_SECONDS", 0.0)
+    monkeypatch.setattr(_watch, "CONFIRM_SECONDS", 0.0)
     lookup.answers = (group(broker_assigned("a"), type="streams", protocol="", state="NotReady"),)
 
     done = run("app", *BROKER, "--check")
@@ -910,7 +909,7 @@ def test_a_group_of_kip_1071_without_topics_is_a_problem_if_it_lasts(run, lookup
 
 def drawn(raw, width=80):
     console = Console(width=width, record=True, file=io.StringIO())
-    console.print(_group_tables.render_group(inspect_group(raw), "well"))
+    console.print(_tables.render_group(inspect_group(raw), "well"))
     return console.export_text()
 
 
@@ -1004,10 +1003,10 @@ def test_a_time_outside_the_calendar_is_a_number():
 def test_lists_are_written_as_runs():
     named = TaskId(0, 1, "name")
 
-    assert "0_1–2,4 1_0 name__0_1" == _group_cells.format_tasks(
+    assert "0_1–2,4 1_0 name__0_1" == _cells.format_tasks(
         [TaskId(0, 1), TaskId(0, 2), TaskId(0, 4), TaskId(1, 0), named]
     )
-    assert "a 1, b 0–1" == _group_cells.format_partitions(
+    assert "a 1, b 0–1" == _cells.format_partitions(
         [TopicPartition("a", 1), TopicPartition("b", 0), TopicPartition("b", 1)]
     )
 

@@ -5,8 +5,8 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from assignor.cli import _plan
-from assignor.cli._plan import plan
+from assignor.cli.plan import command
+from assignor.cli.plan.command import plan
 from tests.upgrade.hazards.test_topologies import REPARTITIONED
 
 
@@ -131,8 +131,8 @@ def test_brokers_have_no_topologies(topologies):
     ],
 )
 def test_a_downgrade_with_static_members_states_what_becomes_of_them_below_the_verdict(arguments, second, monkeypatch):
-    monkeypatch.setattr(_plan, "estimate_impact", lambda *_, **__: StubImpact())
-    monkeypatch.setattr(_plan, "impact_lines", lambda _: ())
+    monkeypatch.setattr(command, "estimate_impact", lambda *_, **__: StubImpact())
+    monkeypatch.setattr(command, "impact_lines", lambda _: ())
 
     first, line = run(*arguments).output.splitlines()[:2]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from assignor.cli._plan import plan
-from assignor.cli.planning._preflight import observed_group
+from assignor.cli.plan._preflight import observed_group
+from assignor.cli.plan.command import plan
 from assignor.groups import Assigned, BrokerAssignment, DescribedGroup, DescribedGroupMember, NoSuchGroup
 from assignor.groups.describe.kafka_python import group_lookup
 from subscription_codec import TaskId

@@ -7,8 +7,8 @@ import pytest
 from attrs import evolve
 from click.testing import CliRunner
 
-from assignor.cli._plan import plan
-from assignor.cli.planning.text import View, broker_plan_lines, group_plan_lines, hazard_lines, rest_text
+from assignor.cli.plan.command import plan
+from assignor.cli.plan.text import View, broker_plan_lines, group_plan_lines, hazard_lines, rest_text
 from spark_sim.advice.patch_levels import advise_between
 from upgrade.cluster.brokers.planner import advise_brokers
 from upgrade.cluster.brokers.protocol_versions import MetadataMode, broker_release

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from assignor.cli._plan import plan
+from assignor.cli.plan.command import plan
 
 TOPOLOGIES = Path(__file__).parents[2] / "upgrade" / "topologies"
 BOTH = "foreign-key-joins,repartitioned-tables"

@@ -15,7 +15,7 @@ import pytest
 from attrs import evolve
 from rich.console import Console
 
-from assignor.cli._member import MEMBER_COMMAND
+from assignor.cli.member import MEMBER_COMMAND
 from assignor.demo import _member_process, load_generator, runner
 from assignor.demo import render as bounce_render
 from assignor.demo._member_process import EventLine, MemberProcess
@@ -388,7 +388,7 @@ def children_of_a_bounce(parent: int) -> list[int]:
     """Process ids of the members that a bounce started."""
     listing = subprocess.run(["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True, check=True).stdout
     rows = [line.split(None, 2) for line in listing.splitlines()[1:]]
-    return [int(pid) for pid, ppid, arguments in rows if int(ppid) == parent and "assignor.cli._member" in arguments]
+    return [int(pid) for pid, ppid, arguments in rows if int(ppid) == parent and "assignor.cli.member" in arguments]
 
 
 def is_running(pid: int) -> bool:

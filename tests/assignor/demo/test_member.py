@@ -13,7 +13,7 @@ import pytest
 from confluent_kafka import Producer
 from kafka.errors import InvalidRequestError
 
-from assignor.cli._member import member as member_command
+from assignor.cli.member import member as member_command
 from assignor.clients.mock_cluster import MockCluster
 from assignor.demo import member
 from assignor.demo.member_settings import MemberSettings
@@ -71,7 +71,7 @@ def a_member(
         api_version="2.3",
     )
     process = subprocess.Popen(
-        [sys.executable, "-m", "assignor.cli._member", *settings.command_line_arguments(), *arguments],
+        [sys.executable, "-m", "assignor.cli.member", *settings.command_line_arguments(), *arguments],
         stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -14,10 +14,10 @@ SECONDS = 120
 PRELOADED = [
     "assignor.groups.describe.confluent.group_lookup",
     "assignor.groups.describe.kafka_python.group_lookup",
-    "assignor.cli._group",
+    "assignor.cli.group.command",
     "spark_sim.audit._report",
     "spark_sim.audit.job",
-    "assignor.cli._audit",
+    "assignor.cli.audit.command",
     "assignor.cli.features",
 ]
 

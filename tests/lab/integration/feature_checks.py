@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 from click.testing import CliRunner
 
-from assignor.cli.features.commands import features
+from assignor.cli.features.command import features
 from tests.lab.integration.clusters import Cluster, JavaTools, ToolOutput
 from tests.lab.integration.kafka_jars import Unavailable, class_path, java
 from tests.upgrade.cluster.features.observed import Observed

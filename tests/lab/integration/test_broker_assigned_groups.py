@@ -13,7 +13,7 @@ import pytest
 from confluent_kafka import Consumer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from assignor.cli._group_output import group_document
+from assignor.cli.group._output import group_document
 from assignor.groups import NoSuchGroup, inspect_group
 from assignor.groups.describe.kafka_python.group_lookup import GroupLookup
 from tests.lab.integration.clusters import NEWEST, OLDER, Cluster

@@ -13,8 +13,8 @@ import pytest
 from click.testing import CliRunner
 from confluent_kafka import Consumer, TopicPartition
 
-from assignor.cli._group import group
-from assignor.cli.features.commands import features
+from assignor.cli.features.command import features
+from assignor.cli.group.command import group
 from assignor.groups.describe.kafka_python.group_lookup import GroupLookup
 from tests.lab.integration.clusters import ToolOutput
 from tests.lab.integration.secure_cluster import KEY_PASSWORD, PASSWORD, SecureCluster

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from assignor.cli.planning._preflight import observed_group
+from assignor.cli.plan._preflight import observed_group
 from assignor.groups.describe.kafka_python.group_lookup import GroupLookup
 from tests.lab.integration.applications import PARTITIONS, Application, settle
 from tests.lab.integration.clusters import NEWEST, Cluster

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from attrs import evolve
 
-from assignor.cli._assign import _assignment_json, _parse_input, _task_pairs
+from assignor.cli.assign import _assignment_json, _parse_input, _task_pairs
 from assignor.errors import FatalError
 from assignor.task_assignor import (
     ApplicationState,

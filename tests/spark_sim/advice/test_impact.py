@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
-from assignor.cli._plan import plan
+from assignor.cli.plan.command import plan
 from assignor.groups.member import assignment_seen, subscription_seen
 from spark_sim.advice.impact import GroupProfile, estimate_impact, workload_with
 from spark_sim.model.metrics import MeasuredSimulation
@@ -334,7 +334,7 @@ def test_a_terminal_shows_what_takes_so_long(monkeypatch):
     """It was silent for 8 to 13 seconds."""
     screen = StringIO()
     monkeypatch.setattr(
-        "assignor.cli.planning.impact.SafeConsole",
+        "assignor.cli.plan.impact.SafeConsole",
         lambda **_keywords: Console(file=screen, force_terminal=True, width=100),
     )
 

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-from assignor.cli import _audit
+from assignor.cli.audit import command as audit_command
 from assignor.cli.main import cli
 from assignor.groups.history.log_segment import SegmentReader
 from assignor.groups.history.tables import AUDIT_TABLES
@@ -540,7 +540,7 @@ def test_idle_members_are_a_reason_for_attention(tmp_path):
 def test_ctrl_c_of_follow_interrupts_no_call_of_spark():
     """KeyboardInterrupt while Spark was asked left the connection without an answer: a traceback (Py4JNetworkError)."""
     before = signal.getsignal(signal.SIGINT)
-    with _audit._set_by_interrupt() as stopped:
+    with audit_command._set_by_interrupt() as stopped:
         signal.raise_signal(signal.SIGINT)
 
         assert stopped.is_set()

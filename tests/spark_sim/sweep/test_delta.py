@@ -3,7 +3,7 @@
 import pytest
 from click.testing import CliRunner
 
-from assignor.cli._report import report
+from assignor.cli.report import report
 from spark_sim.sweep.spark.session import spark_session
 from spark_sim.sweep.suites import broker_suite
 from spark_sim.sweep.sweep import PROCESSES, run_sweep

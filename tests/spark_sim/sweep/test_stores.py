@@ -4,7 +4,7 @@ import pytest
 from attrs import evolve
 from click.testing import CliRunner
 
-from assignor.cli._report import report
+from assignor.cli.report import report
 from spark_sim.sweep.spark.session import spark_session
 from spark_sim.sweep.suites import ResultFolderError, broker_suite, upgrade_suite
 from spark_sim.sweep.sweep import PROCESSES, run_sweep

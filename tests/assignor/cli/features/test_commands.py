@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from assignor.cli.features import click_support
-from assignor.cli.features.commands import features
+from assignor.cli.features.command import features
 from upgrade.cluster.client.errors import ApiError, FeatureUpdateFailed, Unreachable
 from upgrade.cluster.features.catalog import METADATA_VERSION
 from upgrade.cluster.features.levels_of_releases import NEWEST_CATALOG

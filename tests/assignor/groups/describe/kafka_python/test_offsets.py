@@ -7,7 +7,7 @@ from types import SimpleNamespace as Answer
 import pytest
 from kafka.protocol.consumer import OffsetFetchResponse
 
-from assignor.groups.describe.kafka_python import _offsets as _group_offsets
+from assignor.groups.describe.kafka_python import _offsets
 from assignor.groups.describe.kafka_python.group_lookup import GroupLookup
 from assignor.groups.described_group import GroupOffsets
 from assignor.groups.offsets import OffsetRequest
@@ -149,7 +149,7 @@ def test_an_old_coordinator_is_asked_for_one_group_at_a_time(cluster):
 
 def test_requests_have_a_limit(cluster, monkeypatch):
     for limit in ("_GROUPS_PER_REQUEST", "_TOPICS_PER_REQUEST", "_PARTITIONS_PER_REQUEST"):
-        monkeypatch.setattr(_group_offsets, limit, 1)
+        monkeypatch.setattr(_offsets, limit, 1)
     cluster["1:1"] = Broker(1, [committed("x", a=1), committed("y", other=2)], ends={"a": 5, "other": 6})
 
     found = read(*(OffsetRequest(group=name, coordinator="1:1") for name in "xy"))
@@ -189,7 +189,7 @@ def test_what_is_missing_has_a_reason(cluster):
 
 def test_topics_that_do_not_exist_are_named_once_and_not_all(cluster, monkeypatch):
     """Such as topics that were deleted while groups have offsets of them."""
-    monkeypatch.setattr(_group_offsets, "_MOST_FAILURES", 2)
+    monkeypatch.setattr(_offsets, "_MOST_FAILURES", 2)
     cluster["1:1"] = Broker(1, [committed("app")])
     missing = frozenset(TopicPartition(topic, number) for topic in ("a", "b", "other") for number in (7, 8))
 

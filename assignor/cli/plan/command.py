@@ -15,12 +15,12 @@ import click
 from attrs import evolve
 from click.core import ParameterSource
 
-from assignor.cli._plan_hazards import compare_topology_files, static_verdict_lines, topologies_option
-from assignor.cli._plan_markdown import runbook
 from assignor.cli.params import ASSUME, Seconds, complete_release, document
-from assignor.cli.planning.impact import estimate_impact, impact_lines
-from assignor.cli.planning.streams_protocol import ProtocolOptions, ProtocolPlan, plan_protocol, protocol_options
-from assignor.cli.planning.text import DO_NOT_ROLL, View, broker_plan_lines, group_plan_lines
+from assignor.cli.plan._hazards import compare_topology_files, static_verdict_lines, topologies_option
+from assignor.cli.plan._markdown import runbook
+from assignor.cli.plan.impact import estimate_impact, impact_lines
+from assignor.cli.plan.streams_protocol import ProtocolOptions, ProtocolPlan, plan_protocol, protocol_options
+from assignor.cli.plan.text import DO_NOT_ROLL, View, broker_plan_lines, group_plan_lines
 from spark_sim.advice.patch_levels import advise_between, is_same_release
 from upgrade import Plan, Release, UpgradeError
 from upgrade.cluster.brokers.planner import advise_brokers, advise_persistent_metadata

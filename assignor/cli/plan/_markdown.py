@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from assignor.cli.planning.text import rest_text
+from assignor.cli.plan.text import rest_text
 
 _STEP_FACTS: Final = {"why": "why", "if_skipped": "if skipped", "source": "source"}
 

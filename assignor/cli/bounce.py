@@ -79,7 +79,7 @@ def bounce(
 
 
 def _run_bounce(settings: BounceSettings, output: str) -> BounceSummary:
-    from assignor.cli._member import MEMBER_COMMAND
+    from assignor.cli.member import MEMBER_COMMAND
     from assignor.clients.mock_cluster import MockClusterError
     from assignor.demo import render
     from assignor.demo.load_generator import LoadGeneratorError

@@ -10,8 +10,8 @@ import click
 from attrs import evolve, field, frozen
 
 from assignor.cli.params import BOOTSTRAP_SERVERS, COMMAND_CONFIG, cluster_settings
-from assignor.cli.planning._preflight import observe
-from assignor.cli.planning.text import View, hazard_lines, rest_text, step_lines
+from assignor.cli.plan._preflight import observe
+from assignor.cli.plan.text import View, hazard_lines, rest_text, step_lines
 from upgrade import UpgradeError
 from upgrade.cluster.client.command_config import parse_properties
 from upgrade.hazards import CheckedScope, ReadGuides, assumptions_of, scope_of

@@ -21,7 +21,7 @@ from upgrade import OURS, UpgradeError
 if TYPE_CHECKING:
     from assignor.observability.events import Event
 
-MEMBER_COMMAND: Final = (sys.executable, "-m", "assignor.cli._member")
+MEMBER_COMMAND: Final = (sys.executable, "-m", "assignor.cli.member")
 """Starts a member in a process of its own; options follow."""
 
 

@@ -15,7 +15,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from assignor.cli._group_cells import (
+from assignor.cli.group._cells import (
     broker_facts,
     epoch_cell,
     is_pending,

@@ -14,8 +14,8 @@ from typing import Any, Final, Protocol
 import click
 from attrs import evolve
 
-from assignor.cli._group_output import OUTPUTS, Output
-from assignor.cli._group_wait import (
+from assignor.cli.group._output import OUTPUTS, Output
+from assignor.cli.group._wait import (
     EMPTY_CONDITION,
     STABLE_CONDITION,
     Condition,
@@ -25,7 +25,7 @@ from assignor.cli._group_wait import (
     release_condition,
     wait_for,
 )
-from assignor.cli._group_watch import Look, ProblemClock, error_text, look_until_decided, looks
+from assignor.cli.group._watch import Look, ProblemClock, error_text, look_until_decided, looks
 from assignor.cli.params import (
     BOOTSTRAP_SERVERS,
     COMMAND_CONFIG,

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from click.core import ParameterSource
 
-from assignor.cli._audit_output import show
 from assignor.cli._exit_status import CommandFailed, WrongUsage, exit_unless, one_line_errors
+from assignor.cli.audit._output import show
 from assignor.cli.params import (
     BOOTSTRAP_SERVERS,
     COMMAND_CONFIG,

@@ -185,7 +185,7 @@ def sweep(
     with one_line_errors():
         suite = _suite(preset, brokers=brokers, faults=faults, **chosen)
         suite = _slice(suite, part) if part else suite
-    from assignor.cli._report import page_of
+    from assignor.cli.report import page_of
     from assignor.formats.console import SafeConsole
     from spark_sim.sweep.folder import REPORT
     from spark_sim.sweep.report.console import print_judgement

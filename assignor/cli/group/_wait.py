@@ -14,7 +14,7 @@ from typing import Any, Final
 import click
 from attrs import frozen
 
-from assignor.cli._group_watch import Look, error_text, looks
+from assignor.cli.group._watch import Look, error_text, looks
 from assignor.formats.text import format_seconds, join_names, printable
 from assignor.groups import (
     DescribedGroup,

@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 
 import click
 
-from assignor.cli._group_watch import ChangeTracker, Look, ProblemClock, error_text
+from assignor.cli.group._watch import ChangeTracker, Look, ProblemClock, error_text
 from assignor.formats.block_yaml import to_yaml
 from assignor.formats.openmetrics import exposition
 from assignor.formats.text import join_names, printable
@@ -99,10 +99,10 @@ class TableOutput:
         self._console.print(self._render(groups))
 
     def watch(self, results: Iterator[Look], problems: ProblemClock, nothing: str) -> None:
-        from assignor.cli import _group_tables
+        from assignor.cli.group import _tables
 
         tracker = ChangeTracker(self._everything)
-        with _group_tables.live_display(self._console) as draw:
+        with _tables.live_display(self._console) as draw:
             for found in results:
                 problems.update(found.groups)
                 news = tracker.update(found, problems.lasting)
@@ -110,11 +110,11 @@ class TableOutput:
                 draw(picture, news)
 
     def _render(self, groups: Sequence[InspectedGroup]) -> Any:
-        from assignor.cli import _group_tables
+        from assignor.cli.group import _tables
 
         if self._everything:
-            return _group_tables.render_overview(groups, self._console.width)
-        return _group_tables.render_group(groups[0], summary(groups[0]))
+            return _tables.render_overview(groups, self._console.width)
+        return _tables.render_group(groups[0], summary(groups[0]))
 
 
 # -- for tickets and run books ---------------------------------------------------------------------------------------
