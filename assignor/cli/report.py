@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assignor.cli._exit_status import CommandFailed, WrongUsage, one_line_errors
+from assignor.cli._local_path import LocalPath
 from assignor.cli._spark_options import REMOTE, SETTINGS, STORAGE_FORMAT
 from assignor.formats.progress import step
 from upgrade.redaction import hide_credentials
@@ -21,11 +22,11 @@ if TYPE_CHECKING:
 @click.command
 @click.argument("source", metavar="DIR|URI")
 @click.option(
-    "--html", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Instead of DIR/report.html."
+    "--html", type=LocalPath(dir_okay=False, path_type=Path), metavar="FILE", help="Instead of DIR/report.html."
 )
 @click.option(
     "--exports",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=LocalPath(file_okay=False, path_type=Path),
     metavar="FOLDER",
     help="Also write the files of the sweep (matrix.json, guide.json, ...) into this folder.",
 )

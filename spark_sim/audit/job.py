@@ -28,7 +28,8 @@ from spark_sim.audit.conformance import (
 from spark_sim.audit.partition_audit import AuditFilter, PartitionSummary, audit_partition
 from spark_sim.audit.sources import Source, SourceError
 from spark_sim.audit.sources.live import NO_RECORD
-from spark_sim.audit.storage import is_uri, require_own, upload
+from spark_sim.audit.storage import require_own, upload
+from spark_sim.sweep.spark.paths import is_uri
 from spark_sim.sweep.tables.parquet import parquet_writer
 from spark_sim.sweep.tables.publishing import Results, begins_with, open_results, page_titled
 from spark_sim.worker_pool import WorkerPool

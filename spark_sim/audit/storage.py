@@ -24,8 +24,12 @@ from upgrade.redaction import hide_credentials
 if TYPE_CHECKING:
     from pyarrow.fs import FileInfo, FileSystem
 
-_SCHEMES: Final = {"s3a": "s3", "s3n": "s3"}
-"""Hadoop's names of a scheme, and PyArrow's."""
+_SCHEMES: Final = {
+    **{each: each for each in ("abfs", "abfss", "file", "gcs", "gs", "hdfs", "s3", "viewfs")},
+    "s3a": "s3",
+    "s3n": "s3",
+}
+"""Schemes of storages, with PyArrow's name. PyArrow has others, such as ``mock``, which keeps nothing."""
 _REQUESTS: Final = 8
 """Files that are looked at at a time."""
 
@@ -37,26 +41,19 @@ class StorageError(ValueError):
         super().__init__(hide_credentials(message))
 
 
-def is_uri(location: str) -> bool:
-    """Whether a location is a URI and not a local path.
-
-    >>> is_uri("s3://bucket/path"), is_uri("/data/path")
-    (True, False)
-    """
-    return "://" in location
-
-
 def open_storage(uri: str) -> tuple[FileSystem, str]:
     """Return the file system of a URI, and the path in it.
 
     Raises:
-        StorageError: PyArrow knows no such file system.
+        StorageError: It is no storage that keeps files, or PyArrow cannot open it.
     """
     from pyarrow.fs import FileSystem
 
-    scheme, _, rest = uri.partition("://")
+    scheme, _, rest = uri.partition(":")
+    if scheme not in _SCHEMES:
+        raise StorageError(f"expected a path, or a URI of {', '.join(sorted(_SCHEMES))}, got {uri}")
     with _one_line(f"{uri} cannot be opened"):
-        found, path = FileSystem.from_uri(f"{_SCHEMES.get(scheme, scheme)}://{rest}")
+        found, path = FileSystem.from_uri(f"{_SCHEMES[scheme]}:{rest}")
     return found, path.rstrip("/")
 
 

@@ -16,7 +16,6 @@ PySpark is imported only when a sweep runs on it, so that reading results needs 
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -32,7 +31,7 @@ from spark_sim.search.cell_result import CellResult
 from spark_sim.sweep._local import local_engine
 from spark_sim.sweep.folder import EXPORTS, PARQUET, REPORT, open_folder
 from spark_sim.sweep.spark.executor import spark_engine
-from spark_sim.sweep.spark.paths import folder_uri
+from spark_sim.sweep.spark.paths import folder_uri, is_uri
 from spark_sim.sweep.spark.session import failure_reason
 from spark_sim.sweep.suites import (
     FinishedSweep,
@@ -107,7 +106,7 @@ def local_folder(out: str | Path) -> Path | None:
     >>> local_folder("file:///tmp/x"), local_folder("s3a://bucket/x"), local_folder("hdfs:/x")
     (PosixPath('/tmp/x'), None, None)
     """
-    if isinstance(out, Path) or not re.match(r"[A-Za-z][\w+.-]+:/", out):
+    if isinstance(out, Path) or not is_uri(out):
         return Path(out)
     parts = urlsplit(out)
     return Path(unquote(parts.path)) if parts.scheme == "file" else None

@@ -18,6 +18,7 @@ import click
 from click.core import ParameterSource
 
 from assignor.cli._exit_status import CommandFailed, WrongUsage, exit_unless, one_line_errors
+from assignor.cli._local_path import LocalPath
 from assignor.cli.audit._output import show
 from assignor.cli.params import (
     BOOTSTRAP_SERVERS,
@@ -62,18 +63,6 @@ class Moment(click.ParamType[int]):
         except ValueError:
             expected = "a time such as 2026-11-22T14:30, or milliseconds since 1970"
             self.fail(f"expected {expected}, got {quote_input(value)}", param, ctx)
-
-
-class LocalPath(click.Path):
-    """A path of this machine: a URI would become a folder with the name of its scheme."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return a ``Path``."""
-        from spark_sim.audit.storage import is_uri
-
-        if is_uri(str(value)):
-            self.fail(f"expected a path of this machine, got {value}", param, ctx)
-        return super().convert(value, param, ctx)
 
 
 _LOCAL_PATH: Final = LocalPath(path_type=Path)
@@ -180,7 +169,7 @@ def audit(
       streams-assignor audit --segments segments --no-commits --json --out audit
     """  # noqa: D301 - click reads the backspace character
     from spark_sim.audit.partition_audit import AuditFilter
-    from spark_sim.audit.storage import is_uri
+    from spark_sim.sweep.spark.paths import is_uri
 
     is_live = _is_given(context, "command_config") or _is_given(context, "bootstrap_servers")
     files = [each for each in (segments, dump, records) if each is not None]

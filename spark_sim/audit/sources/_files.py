@@ -19,7 +19,8 @@ from assignor.groups.history.log_segment import LogRecord, SegmentReader
 from assignor.groups.history.record_columns import RecordColumns
 from spark_sim.audit.sources._scanner import compiled_kernel, scan_segment
 from spark_sim.audit.sources._source import Source, SourceError
-from spark_sim.audit.storage import is_uri, list_files, local_copy
+from spark_sim.audit.storage import list_files, local_copy
+from spark_sim.sweep.spark.paths import is_uri
 from upgrade.redaction import hide_credentials
 
 _FOLDER: Final = re.compile(r"__consumer_offsets-(\d+)")

@@ -1,4 +1,4 @@
-"""Paths of Spark. Hadoop's ``Path`` takes a text as it is, so ``as_uri``, which escapes, names another folder."""
+"""Paths and URIs. Hadoop's ``Path`` takes a text as it is, so ``as_uri``, which escapes, names another folder."""
 
 from __future__ import annotations
 
@@ -7,6 +7,16 @@ from pathlib import Path
 from typing import Final
 
 _GLOB: Final = re.compile(r"[\\{}\[\]*?]")
+_SCHEME: Final = re.compile(r"[A-Za-z][\w+.-]+:/")
+
+
+def is_uri(location: str) -> bool:
+    """Whether a location is a URI and not a local path. Hadoop needs no second slash.
+
+    >>> is_uri("s3://bucket/path"), is_uri("hdfs:/path"), is_uri("/data/path"), is_uri("C:/data")
+    (True, True, False, False)
+    """
+    return _SCHEME.match(location) is not None
 
 
 def folder_uri(folder: Path) -> str:

@@ -484,6 +484,17 @@ def test_a_page_that_cannot_be_written_is_one_line_that_says_where_else(tmp_path
     )
 
 
+@pytest.mark.parametrize("option", ["--html", "--exports"])
+def test_the_files_of_a_report_are_of_this_machine(tmp_path, monkeypatch, option):
+    """A URI became a folder with the name of its scheme."""
+    monkeypatch.chdir(tmp_path)
+    result = run(report, tmp_path, option, "s3://bucket/page")
+
+    assert 2 == result.exit_code
+    assert f"'{option}': expected a path of this machine, got s3://bucket/page" in result.stderr
+    assert not list(tmp_path.iterdir())
+
+
 def test_report_replaces_only_files_of_its_own_and_waits_for_no_sweep(tmp_path):
     """It replaced any file with the name of a page or an export, also in the middle of a sweep."""
     out, others = tmp_path / "out", tmp_path / "others"

@@ -90,7 +90,8 @@ def test_a_uri_without_segments_is_named(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["--segments", "nothing://b/p", "--out", "x"], "nothing://b/p cannot be opened"),
+        (["--segments", "nothing://b/p", "--out", "x"], "expected a path, or a URI of abfs, "),
+        (["--segments", SEGMENTS, "--out", "hdfs://nowhere.invalid/p"], "hdfs://nowhere.invalid/p cannot be opened"),
         (
             ["--segments", SEGMENTS, "--out", SEGMENTS.as_uri()],
             "expected an empty folder or an earlier audit",
@@ -111,6 +112,18 @@ def test_a_uri_that_does_not_fit_is_one_line(arguments, expected):
     assert result.exit_code == 2
     assert expected in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("out", ["mock://x", "mock:///x", "mock:/x", "fsspec+memory://x", "hf://x", "S3://b/p"])
+def test_a_storage_that_keeps_nothing_is_refused(out, tmp_path, monkeypatch):
+    """PyArrow's own for tests took the results, and the audit ended with status 0; others gave a traceback."""
+    monkeypatch.chdir(tmp_path)
+    result = audit("--segments", SEGMENTS, "--out", out)
+
+    assert result.exit_code == 2
+    storages = "abfs, abfss, file, gcs, gs, hdfs, s3, s3a, s3n, viewfs"
+    assert result.stderr == f"Error: expected a path, or a URI of {storages}, got {out}\n"
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_dump_is_a_path_of_this_machine():
