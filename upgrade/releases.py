@@ -16,6 +16,7 @@ from upgrade.release_behaviour import (
     BOTH,
     CURRENT,
     EAGER,
+    UPGRADE_FROM,
     RebalanceProtocol,
     ReleaseBehaviour,
     TaskAssignorName,
@@ -200,7 +201,7 @@ def _kafka_releases() -> Iterator[Release]:
 
 _OURS: Final = evolve(
     CURRENT,
-    upgrade_from=behaviour_of((4, 0)).upgrade_from,
+    upgrade_from=UPGRADE_FROM,  # every release's, as they run beside any
     rebalance_protocols=BOTH,
     keeps_process_id=False,
     leaves_on_close=True,

@@ -393,3 +393,9 @@ def test_a_number_of_thousands_of_digits_is_no_release(form):
     """int() raises an error of its own for it, which ended plan, release, replay, assign and sweep."""
     with pytest.raises(UnknownRelease):
         resolve_release(form.format("1" * 5000), "4.3")
+
+
+@pytest.mark.parametrize("value", ["0.10.0", "2.3", "3.9", "4.0", "4.2", "4.3"])
+def test_our_members_accept_every_value_that_a_member_beside_them_may_have(value):
+    """4.0 and later were refused: such a configuration could not be copied from the Java application of a group."""
+    assert StartupOutcome.STARTS is OURS.startup_outcome(value).outcome
