@@ -15,6 +15,7 @@ from typing import Any, Final, NoReturn, TypeVar
 from attrs import frozen
 
 from assignor.protocol import PROTOCOL_NAME
+from subscription_codec import StreamsAssignorError
 from upgrade.input_values import InvalidInput, parse_json
 
 _T = TypeVar("_T")
@@ -22,7 +23,7 @@ _MISSING: Final = object()
 _LAST_GENERATION: Final = 2**31 - 1
 
 
-class InvalidCapture(ValueError):
+class InvalidCapture(StreamsAssignorError, ValueError):
     """A file that is not a capture; the message names the expected value, the actual value and the place."""
 
 

@@ -13,10 +13,10 @@ from uuid import UUID
 from attrs import field, frozen
 
 from assignor.task_assignors.application_state import ApplicationState, check_keys, frozen_tasks, java_uuid_order
-from subscription_codec import TaskId
+from subscription_codec import StreamsAssignorError, TaskId
 
 
-class ActiveAndStandbyError(ValueError):
+class ActiveAndStandbyError(StreamsAssignorError, ValueError):
     """A process has a task both active and as a standby (Java: ``IllegalStateException``, raised likewise)."""
 
 

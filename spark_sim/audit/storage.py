@@ -19,6 +19,7 @@ from spark_sim.sweep.tables.publishing import (
     is_draft_name,
     named,
 )
+from subscription_codec import StreamsAssignorError
 from upgrade.redaction import hide_credentials
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ _REQUESTS: Final = 8
 """Files that are looked at at a time."""
 
 
-class StorageError(ValueError):
+class StorageError(StreamsAssignorError, ValueError):
     """A storage cannot be read or written; the message names the URI, without credentials."""
 
     def __init__(self, message: str) -> None:

@@ -47,6 +47,7 @@ from spark_sim.sweep.tables.rows import TablesError
 from spark_sim.sweep.tables.schema import TABLES
 from spark_sim.sweep.work_units import WorkUnit, cut_into_tasks, digest_of, unit_key
 from spark_sim.sweep.worker import Log, UnitTask
+from subscription_codec import StreamsAssignorError
 from upgrade.input_values import parse_json
 
 PROCESSES: Final = "processes"
@@ -67,7 +68,7 @@ MAX_REPORT_SHARE: Final = 0.05
 Page = Callable[[FinishedSweep], str]
 
 
-class SweepError(Exception):
+class SweepError(StreamsAssignorError):
     """A sweep that could not go on. The committed units remain."""
 
 

@@ -16,6 +16,7 @@ from assignor.clients.kafka_python import _offset_commit
 from assignor.clients.kafka_python._broker_connection import BrokerConnection, connect_to_any, find_coordinator
 from assignor.clients.kafka_python._commit_connection import CommitConnection
 from assignor.clients.kafka_python._private_api import DescribeConfigsRequest, MetadataRequest
+from subscription_codec import StreamsAssignorError
 from subscription_codec.streams_group import HEARTBEAT, decode_message, encode_message
 from upgrade.cluster.client.connection import Deadline
 from upgrade.cluster.client.errors import ApiError, ClusterError
@@ -40,7 +41,7 @@ class CoordinatorUnavailable(KafkaConnectionError):  # type: ignore[misc]  # kaf
     """The coordinator is unknown or has not answered: the request may be repeated."""
 
 
-class HeartbeatUnsupported(Exception):
+class HeartbeatUnsupported(StreamsAssignorError):
     """The coordinator does not know the request."""
 
 

@@ -7,6 +7,8 @@ import zlib
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from subscription_codec import StreamsAssignorError
+
 MAX_BATCH_BYTES: Final = 10 * 1_048_588
 """The most bytes of an uncompressed batch that are read by default.
 
@@ -19,7 +21,7 @@ _SNAPPY_RATIO: Final = 32
 """Snappy's densest element makes 64 bytes of 3; a chunk that promises more is damaged, and is not allocated."""
 
 
-class BadCompression(ValueError):
+class BadCompression(StreamsAssignorError, ValueError):
     """The compressed bytes of a batch are damaged, or the batch is too large."""
 
 

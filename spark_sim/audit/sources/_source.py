@@ -9,9 +9,10 @@ from attrs import define, field, frozen
 
 from assignor.groups.history.log_segment import LogRecord, SegmentReader
 from assignor.groups.history.record_columns import RecordColumns
+from subscription_codec import StreamsAssignorError
 
 
-class SourceError(ValueError):
+class SourceError(StreamsAssignorError, ValueError):
     """The source cannot be read; the message names what was expected and where."""
 
 

@@ -15,9 +15,10 @@ from spark_sim.packed.encoding import Encoding
 from spark_sim.packed.tables.memo import Interner
 from spark_sim.packed.tables.transition_table import edge_label
 from spark_sim.packed.view import GROUP_FIELD_BITS, SUMMARY_MASK, GroupView, OperatorView, saturate
+from subscription_codec import StreamsAssignorError
 
 
-class TooManyProcessStatesError(ValueError):
+class TooManyProcessStatesError(StreamsAssignorError, ValueError):
     """There are more process states than a compiled state has bits for."""
 
 

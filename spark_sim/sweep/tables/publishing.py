@@ -30,6 +30,7 @@ from attrs import frozen
 
 from spark_sim.sweep.tables.parquet import is_file_of
 from spark_sim.sweep.tables.schema import Table
+from subscription_codec import StreamsAssignorError
 from upgrade.input_values import InvalidInput, parse_json, read_text
 
 _DRAFT: Final = re.compile(r"\.draft-[0-9a-f]{32}")
@@ -47,7 +48,7 @@ IsOwn = Callable[[IO[bytes]], bool]
 """Whether the content of a file is what a command writes."""
 
 
-class ResultFolderError(Exception):
+class ResultFolderError(StreamsAssignorError):
     """A folder that cannot hold, or does not hold, the results of a command; the message contains the remedy."""
 
 

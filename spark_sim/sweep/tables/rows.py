@@ -21,6 +21,7 @@ from spark_sim.sweep.broker_units import BrokerCellKey, BrokerCellResult
 from spark_sim.sweep.tables.schema import COUNTEREXAMPLES, DEVIATIONS, KINDS, UPGRADES
 from spark_sim.sweep.traces import recast_rows
 from spark_sim.sweep.work_units import digest_of
+from subscription_codec import StreamsAssignorError
 from upgrade.plans import Plan, Upgrade
 from upgrade.releases import release_named
 
@@ -35,7 +36,7 @@ _SPECIAL: Final = frozenset({"cell", "violated", "message", "example", "schedule
 """Fields of results that are no column of the same name and type."""
 
 
-class TablesError(Exception):
+class TablesError(StreamsAssignorError):
     """Tables that do not hold the results of a finished sweep; the message says what is missing."""
 
 
