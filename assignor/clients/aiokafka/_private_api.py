@@ -64,7 +64,9 @@ COORDINATOR_NAMES: Final = (
 )
 """Attributes of its coordinator, which exists only after the start: `bind` looks for them in its class."""
 
-CONNECTION_NAMES: Final = ("_reader",)
+CONNECTION_NAMES: Final = (
+    "_reader",  # an asyncio.StreamReader
+)
 """Attributes of its connections."""
 
 
