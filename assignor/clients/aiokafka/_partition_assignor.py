@@ -69,6 +69,7 @@ class StreamsPartitionAssignor(ClientAdapter):
                 f"got {strategy}"
             )
         _private_api.check_private_names(consumer)
+        _private_api.limit_memory(consumer)
         check_heartbeat(*_private_api.session_and_heartbeat_ms(consumer))
         check_login(login := _private_api.login(consumer))
         hide_secrets(login)  # in the logs of aiokafka

@@ -13,6 +13,7 @@ from functools import wraps
 from typing import Any, Final, Protocol, cast
 
 # Modules without documentation.
+from aiokafka.conn import AIOKafkaConnection
 from aiokafka.consumer.group_coordinator import GroupCoordinator
 from aiokafka.errors import IllegalStateError, KafkaError
 from aiokafka.protocol.api import RequestStruct, Response
@@ -28,12 +29,14 @@ TESTED_VERSIONS: Final = "0.13.0 to 0.14.0"
 
 PRIVATE_NAMES: Final = (
     "_auto_offset_reset",
+    "_client._get_conn",
     "_client._maybe_wait_metadata",
     "_client._sasl_mechanism",
     "_client._sasl_plain_password",
     "_client._sasl_plain_username",
     "_client._security_protocol",
     "_coordinator",
+    "_fetch_max_bytes",
     "_group_instance_id",
     "_heartbeat_interval_ms",
     "_partition_assignment_strategy",
@@ -61,11 +64,21 @@ COORDINATOR_NAMES: Final = (
 )
 """Attributes of its coordinator, which exists only after the start: `bind` looks for them in its class."""
 
+CONNECTION_NAMES: Final = (
+    "_reader",  # an asyncio.StreamReader
+)
+"""Attributes of its connections."""
+
+
+_MOST_BYTES: Final = 100 << 20
+"""Of a response, beside the records of a fetch: the limit of kafka-python."""
+
 
 def check_private_names(consumer: Any) -> None:
     """Raise ``UsageError`` if this release of aiokafka lacks one of the names: a rebalance would go wrong."""
     missing = missing_names(consumer, PRIVATE_NAMES)
     missing += [f"_coordinator.{name}" for name in COORDINATOR_NAMES if not instances_have(GroupCoordinator, name)]
+    missing += [f"connections.{name}" for name in CONNECTION_NAMES if not instances_have(AIOKafkaConnection, name)]
     if missing:
         raise unsupported_library("aiokafka", TESTED_VERSIONS, "AIOKafkaConsumer", missing)
 
@@ -102,6 +115,33 @@ def login(consumer: Any) -> dict[str, Any]:
         "sasl_plain_username": client._sasl_plain_username,
         "sasl_plain_password": client._sasl_plain_password,
     }
+
+
+def limit_memory(consumer: Any) -> None:
+    """Close a connection whose peer announces a response of more bytes than any; aiokafka reads up to 2 GB of it.
+
+    See docs/upstream/aiokafka.md. The connection to a bootstrap server, which is closed soon, has no limit.
+    """
+    connect, most = consumer._client._get_conn, _MOST_BYTES + consumer._fetch_max_bytes
+
+    @wraps(connect)
+    async def connecting(*arguments: Any, **settings: Any) -> Any:
+        connection = await connect(*arguments, **settings)
+        reader = connection and connection._reader
+        if reader is not None and "readexactly" not in vars(reader):
+            reader.readexactly = _at_most(most, reader.readexactly)
+        return connection
+
+    consumer._client._get_conn = connecting
+
+
+def _at_most(most: int, read: Callable[[int], Awaitable[bytes]]) -> Callable[[int], Awaitable[bytes]]:
+    async def reading(size: int) -> bytes:
+        if size > most:
+            raise ConnectionError(f"expected a response of at most {most:,} bytes, got one of {size:,}")
+        return await read(size)
+
+    return reading
 
 
 def generation(consumer: Any) -> MemberGeneration:

@@ -150,8 +150,7 @@ class ClassicMembership(Membership):
             raise
 
     def _new_client(self, **settings: Any) -> Any:
-        self._client = KafkaConsumer.DEFAULT_CONFIG["kafka_client"](**settings)
-        self.adapter.prepare_client(self._client)
+        self._client = self.adapter.new_client(**settings)
         if self._stopping.is_set():
             raise kafka.errors.KafkaConnectionError("closed before it reached a broker")
         return self._client

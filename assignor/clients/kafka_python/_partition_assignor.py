@@ -76,6 +76,7 @@ class StreamsPartitionAssignor(ClientAdapter, _private_api.AbstractPartitionAssi
         if self not in consumer.config["partition_assignment_strategy"]:
             raise UsageError("expected a consumer with this assignor in its partition_assignment_strategy")
         _private_api.check_private_names(consumer)
+        _private_api.read_in_parts(consumer)
         if self.assignor.topology.repartition_topics:
             if consumer.subscription():
                 raise UsageError(
@@ -196,13 +197,13 @@ class StreamsPartitionAssignor(ClientAdapter, _private_api.AbstractPartitionAssi
     # -- for a caller that uses the consumer as a member only ---------------------------------------------------------
 
     @staticmethod
-    def prepare_client(client: Any) -> None:
-        """Limit the memory of a consumer's connections; ``client`` is its ``kafka_client``."""
-        _private_api.read_in_parts(client)
+    def new_client(**settings: Any) -> Any:
+        """Return what ``kafka_client`` of a consumer does, with a limit of memory also while it bootstraps."""
+        return _private_api.new_client(**settings)
 
     @staticmethod
     def interrupt_bootstrap(client: Any) -> None:
-        """Make a consumer whose constructor waits for a broker fail; ``client`` is its ``kafka_client``."""
+        """Make a consumer whose constructor waits for a broker fail; ``client`` is its `new_client`."""
         _private_api.interrupt_bootstrap(client)
 
     def send_commit(

@@ -13,6 +13,8 @@ from functools import wraps
 from socket import SHUT_RDWR
 from typing import Any, Final, Protocol
 
+from kafka import KafkaConsumer
+
 # Modules without documentation.
 from kafka.coordinator.assignors.abstract import AbstractPartitionAssignor, RebalanceProtocol
 from kafka.errors import (
@@ -72,6 +74,7 @@ __all__ = [
     "interrupt_bootstrap",
     "is_generation_lost",
     "leave_group",
+    "new_client",
     "read_in_parts",
     "request_rejoin",
     "send_commit",
@@ -453,16 +456,28 @@ def _clear_offset_fetch_futures(coordinator: Any) -> None:
     coordinator._offset_fetch_futures.clear()
 
 
-def read_in_parts(client: Any) -> None:
-    """Give the connections that this client will make a limit of memory; ``client`` is what ``kafka_client`` returned.
+def new_client(**settings: Any) -> Any:
+    """Return what ``kafka_client`` of a consumer or admin client does, with a limit of memory for its connections.
 
     See docs/upstream/kafka-python.md.
     """
-    client._manager._build_transport = reading_in_parts(client._manager._build_transport)
+    client = KafkaConsumer.DEFAULT_CONFIG["kafka_client"](**settings)
+    _read_in_parts(client._manager)
+    return client
+
+
+def read_in_parts(consumer: Any) -> None:
+    """Limit the memory of the connections that this consumer makes from now on."""
+    _read_in_parts(consumer._coordinator._manager)
+
+
+def _read_in_parts(manager: Any) -> None:
+    if "_build_transport" not in vars(manager):
+        manager._build_transport = reading_in_parts(manager._build_transport)
 
 
 def interrupt_bootstrap(client: Any) -> None:
-    """Make the constructor of a consumer that waits for a broker raise; ``client`` is what ``kafka_client`` returned.
+    """Make the constructor of a consumer that waits for a broker raise; ``client`` is its `new_client`.
 
     ``client.close()`` would wait for the I/O thread, for ever if that is about to start.
     """

@@ -85,7 +85,9 @@ class BreakingProxy:
     def __init__(self, broker: str, broken: int | None = None, fault: str = "") -> None:
         self.asked = Counter[int]()
         """How many requests there were of each API key."""
-        self._broker, self._broken, self._fault = broker, broken, fault
+        self.broken = broken
+        """Whose answers are broken now."""
+        self._broker, self._fault = broker, fault
         self._port = int(broker.rpartition(":")[2])
         self._listener = socket.create_server((HOST.decode(), 0))
         self._own_port = self._listener.getsockname()[1]
@@ -131,7 +133,7 @@ class BreakingProxy:
                 answer = stream.read(int.from_bytes(size, "big"))
                 own = HOST + self._own_port.to_bytes(4, "big")
                 answer = answer.replace(HOST + self._port.to_bytes(4, "big"), own)
-                if keys.pop(answer[:4], None) != self._broken:
+                if keys.pop(answer[:4], None) != self.broken:
                     client.sendall(_frame(answer))
                     continue
                 sent = FAULTS[self._fault](answer)

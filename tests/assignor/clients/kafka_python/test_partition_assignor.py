@@ -662,6 +662,15 @@ def test_private_methods_do_what_their_names_say(cluster: MockCluster) -> None:
     member.close()
 
 
+def test_the_connections_of_a_bound_consumer_have_a_limit_of_memory(cluster: MockCluster) -> None:
+    """A coordinator that announced 2 GB took 1.6 GB of memory."""
+    with a_group(cluster, "streams-assignor") as members:
+        eventually(lambda: shared(members))
+        connections = members[0].consumer._coordinator._manager._conns.values()
+
+        assert {"_SocketInParts"} == {type(each.transport._sock).__name__ for each in connections}
+
+
 def test_an_admin_connects_at_its_first_use_and_knows_its_settings() -> None:
     KafkaPythonAdmin("billing", bootstrap_servers="127.0.0.1:1").close()
     with pytest.raises(UsageError, match="expected settings of KafkaAdminClient, got bootstrap_server"):
