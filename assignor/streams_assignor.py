@@ -152,18 +152,21 @@ class StreamsAssignor:
         ``partitions`` has the number of partitions of each topic that exists. Raises ``FatalError`` if they do not fit.
         """
         prepared = plan_internal_topics(self.topology, partitions, self.release.behaviour)
-        return prepared, required_offsets(self.topology, partitions, prepared.tasks)
+        return prepared, required_offsets(self.topology, partitions, prepared.task_infos)
 
     def assign(
-        self, cluster: ClusterSnapshot | Mapping[str, int], subscriptions: Mapping[str, bytes]
+        self,
+        cluster: ClusterSnapshot | Mapping[str, int],
+        subscriptions: Mapping[str, bytes],
+        plan: InternalTopicPlan | None = None,
     ) -> dict[str, bytes]:
         """Assign the tasks of the group as its leader; see ``leader.perform_assignment``.
 
-        ``cluster`` may be just the number of partitions of each topic. Raises ``FatalError`` if no member can get an
-        assignment.
+        ``cluster`` may be just the number of partitions of each topic. ``plan`` is the one of these partitions, if the
+        leader has asked for it. Raises ``FatalError`` if no member can get an assignment.
         """
         known = cluster if isinstance(cluster, ClusterSnapshot) else ClusterSnapshot(partitions=cluster)
-        answered = leader.perform_assignment(self._settings, known, subscriptions)
+        answered = leader.perform_assignment(self._settings, known, subscriptions, plan)
         self._completes = answered.completes
         self._withheld_levels = answered.withheld_levels
         return answered.assignments

@@ -51,7 +51,7 @@ from assignor.observability.events import (
 )
 from assignor.protocol import PROTOCOL_NAME
 from assignor.protocol.feature_levels import NO_LEVELS, Levels, levels_above, merge_levels
-from assignor.protocol.internal_topics import missing_sources
+from assignor.protocol.internal_topics import InternalTopicPlan, missing_sources
 from assignor.protocol.member import ReceivedAssignment
 from assignor.rebalance_listener import OffsetSums, TaskRebalanceListener, check_listener
 from assignor.task_assignor import HIGH_AVAILABILITY, TaskAssignor
@@ -76,14 +76,6 @@ class ClusterMetadata(Protocol):
 
     def partitions_for_topic(self, topic: str) -> set[int] | None:
         """Return the partition numbers of a topic; None if the client does not know it."""
-        ...
-
-
-class MemberAssignment(Protocol):
-    """What kafka-python and aiokafka pass to the assignor of each member."""
-
-    def encode(self) -> bytes:
-        """Return the bytes from SyncGroup."""
         ...
 
 
@@ -263,34 +255,34 @@ class ClientAdapter(ABC):
         )
         return encoded
 
-    def snapshot_cluster(self, known_partition_counts: Mapping[str, int]) -> ClusterSnapshot:
+    def snapshot_cluster(
+        self, known_partition_counts: Mapping[str, int]
+    ) -> tuple[ClusterSnapshot, InternalTopicPlan | None]:
         """3: look up what a leader needs; ``known_partition_counts`` are those of the topics that its client knows.
 
-        Blocks while the admin asks the cluster. ``FatalError`` if internal topics cannot be created.
+        Returns the cluster, and the plan of its internal topics if all topics are known and fit. Blocks while the admin
+        asks the cluster. ``FatalError`` if internal topics cannot be created.
         """
         now_ms = time.time_ns() // 1_000_000
+        plan = None
         if self._admin is None:
-            return ClusterSnapshot(
-                partitions=known_partition_counts,
-                topics_complete=False,
-                now_ms=now_ms,
-                feature_levels=self._observed_levels,
-                feature_levels_complete=self._features_answered,
-            )
-        with self._recording_failure():
-            return evolve(
-                snapshot_cluster(self.assignor, known_partition_counts, self._admin, now_ms),
-                feature_levels=self._observed_levels,
-                feature_levels_complete=self._features_answered,
-            )
+            cluster = ClusterSnapshot(partitions=known_partition_counts, topics_complete=False, now_ms=now_ms)
+        else:
+            with self._recording_failure():
+                cluster, plan = snapshot_cluster(self.assignor, known_partition_counts, self._admin, now_ms)
+        return evolve(
+            cluster, feature_levels=self._observed_levels, feature_levels_complete=self._features_answered
+        ), plan
 
-    def perform_assignment(self, cluster: ClusterSnapshot, subscriptions: Mapping[str, bytes]) -> dict[str, bytes]:
-        """4: return the bytes for SyncGroup, by member id."""
+    def perform_assignment(
+        self, cluster: ClusterSnapshot, subscriptions: Mapping[str, bytes], plan: InternalTopicPlan | None = None
+    ) -> dict[str, bytes]:
+        """4: return the bytes for SyncGroup, by member id; ``plan`` is the one of ``snapshot_cluster``."""
         self._is_leader = True
         self._check_sources(cluster)
         began = time.monotonic()
         with self._recording_failure():
-            answers = self.assignor.assign(cluster, subscriptions)
+            answers = self.assignor.assign(cluster, subscriptions, plan)
         self._observe(
             AssignmentComputed(
                 subscription_sizes=_sizes_by_member(subscriptions),

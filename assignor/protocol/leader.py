@@ -87,7 +87,10 @@ class GroupAssignment:
 
 
 def perform_assignment(
-    settings: LeaderSettings, cluster: ClusterSnapshot, subscriptions: Mapping[str, bytes]
+    settings: LeaderSettings,
+    cluster: ClusterSnapshot,
+    subscriptions: Mapping[str, bytes],
+    plan: InternalTopicPlan | None = None,
 ) -> GroupAssignment:
     """Assign the tasks of a group.
 
@@ -95,6 +98,7 @@ def perform_assignment(
         settings: The leader.
         cluster: Topics, offsets, racks and the time.
         subscriptions: Whole consumer-protocol subscriptions by member id.
+        plan: What ``plan_internal_topics`` has returned for this cluster; None if nothing has been planned yet.
 
     Raises:
         FatalError: Kafka's leader fails here, and no member gets an assignment. Leaders since 2.7 send most errors to
@@ -102,7 +106,7 @@ def perform_assignment(
     """
     members = group.decode_members(subscriptions, settings.supported_version)  # 1
     try:
-        return _perform_assignment(settings, cluster, members)
+        return _perform_assignment(settings, cluster, members, plan)
     except FatalError as error:
         ids = [each.member_id for each in members]
         decision = assignment_error(settings.rules.leader, settings.supported_version, ids)
@@ -112,14 +116,17 @@ def perform_assignment(
 
 
 def _perform_assignment(
-    settings: LeaderSettings, cluster: ClusterSnapshot, members: Sequence[MemberMetadata]
+    settings: LeaderSettings,
+    cluster: ClusterSnapshot,
+    members: Sequence[MemberMetadata],
+    plan: InternalTopicPlan | None,
 ) -> GroupAssignment:
     encodes_missing = settings.behaviour.encodes_missing_topics and cluster.topics_complete
     missing = encodes_missing and missing_sources(settings.topology, cluster.partitions)
     decision = _decide_versions(settings, members, {Precondition.TOPICS} if missing else set())  # 2
     if all(answer.content is AssignmentContent.ERROR for answer in decision.answers.values()):
         return _error_assignment(settings, decision)
-    plan = plan_internal_topics(  # 3
+    plan = plan or plan_internal_topics(  # 3
         settings.topology, cluster.partitions, settings.behaviour, topics_complete=cluster.topics_complete
     )
     assignable = [each for each in members if _is_assignable(each, decision)]
@@ -162,7 +169,7 @@ def _assign_to_processes(
     Without end offsets there are no lags: then ``FALLBACK_PRIOR`` stands in for the high-availability assignor.
     Raises ``FatalError`` for an invalid assignment. Java: ``createTaskAssignor``, ``assignTasksToClients``.
     """
-    processes = group.group_by_process(members, plan.tasks, end_offset_sums(settings.topology, cluster, plan.tasks))
+    processes = group.group_by_process(members, plan.tasks, end_offset_sums(cluster, plan.task_infos))
     if not processes:
         return [], {}
     state = ApplicationState(

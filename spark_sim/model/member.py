@@ -18,6 +18,7 @@ from attrs import define, field
 from assignor import ReceivedAssignment, StreamsAssignor
 from assignor.cluster import ClusterSnapshot
 from assignor.protocol.feature_levels import Levels
+from assignor.protocol.internal_topics import InternalTopicPlan
 from probing.follow_up import FollowUpReason
 from spark_sim.model.scenario import Instance
 from spark_sim.model.workload import Workload
@@ -58,12 +59,15 @@ class MemoizedAssignor(StreamsAssignor):
         )
 
     def assign(
-        self, cluster: ClusterSnapshot | Mapping[str, int], subscriptions: Mapping[str, bytes]
+        self,
+        cluster: ClusterSnapshot | Mapping[str, int],
+        subscriptions: Mapping[str, bytes],
+        plan: InternalTopicPlan | None = None,
     ) -> dict[str, bytes]:
         """See ``StreamsPartitionAssignor``."""
         compute = super().assign
-        if not isinstance(cluster, ClusterSnapshot):
-            return compute(cluster, subscriptions)
+        if plan or not isinstance(cluster, ClusterSnapshot):
+            return compute(cluster, subscriptions, plan)
         arguments = (cluster, frozenset(subscriptions.items()))
         return self._memoized(arguments, sum(map(len, subscriptions.values())), lambda: compute(cluster, subscriptions))
 

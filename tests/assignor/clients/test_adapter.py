@@ -460,7 +460,7 @@ def test_a_leader_that_cannot_create_a_topic_fails() -> None:
 
 
 def test_without_an_admin_the_snapshot_has_the_clients_topics() -> None:
-    found = Alone().snapshot_cluster({"orders": 4})
+    found, _ = Alone().snapshot_cluster({"orders": 4})
     assert (COUNTS["orders"], False) == (found.partitions["orders"], found.topics_complete)
 
 

@@ -16,7 +16,7 @@ from assignor.protocol.group import (
     group_by_process,
     owners_by_partition,
 )
-from assignor.task_assignors.application_state import LATEST_OFFSET, UNKNOWN_LAG
+from assignor.task_assignors.application_state import LATEST_OFFSET, UNKNOWN_LAG, task_infos
 from subscription_codec import (
     FutureSubscription,
     Subscription,
@@ -34,6 +34,7 @@ TOPOLOGY = Topology.of(
 )
 PARTITIONS = {"orders": 2, "counts": 2, "table": 1, "wide": 2, "clicks": 1}
 TASKS = TOPOLOGY.tasks(PARTITIONS)
+TASK_INFOS = task_infos(TOPOLOGY, TASKS)
 ENDS = {TopicPartition("counts", 0): 5, TopicPartition("counts", 1): 7, TopicPartition("table", 0): 11}
 
 
@@ -57,7 +58,7 @@ def test_members_with_one_process_id_are_one_process():
     clients = group_by_process(
         decode_members(subscriptions, 11),
         TASKS,
-        end_offset_sums(TOPOLOGY, ClusterSnapshot(partitions=PARTITIONS, end_offsets=ENDS), TASKS),
+        end_offset_sums(ClusterSnapshot(partitions=PARTITIONS, end_offsets=ENDS), TASK_INFOS),
     )
 
     first, second = clients
@@ -131,11 +132,11 @@ def test_offsets_are_required_of_changelogs_that_exist():
         source_changelogs=(TopicPartition("table", 0),),
     )
 
-    assert expected == required_offsets(TOPOLOGY, PARTITIONS, TASKS)
+    assert expected == required_offsets(TOPOLOGY, PARTITIONS, TASK_INFOS)
 
 
 def test_without_offsets_no_lag_is_known():
-    sums = end_offset_sums(TOPOLOGY, ClusterSnapshot(partitions=PARTITIONS), TASKS)
+    sums = end_offset_sums(ClusterSnapshot(partitions=PARTITIONS), TASK_INFOS)
 
     assert dict.fromkeys([task for task in TASKS if task.subtopology < 2], UNKNOWN_LAG) == sums
 
@@ -144,7 +145,7 @@ def test_a_sum_stops_where_javas_numbers_stop():
     partitions = {**PARTITIONS, "totals": 2}
     offsets = {**ENDS, TopicPartition("totals", 0): MAX_OFFSET, TopicPartition("totals", 1): 1}
 
-    sums = end_offset_sums(TOPOLOGY, ClusterSnapshot(partitions=partitions, end_offsets=offsets), TASKS)
+    sums = end_offset_sums(ClusterSnapshot(partitions=partitions, end_offsets=offsets), TASK_INFOS)
 
     assert (MAX_OFFSET, 8) == (sums[TaskId(0, 0)], sums[TaskId(0, 1)])
 
@@ -153,7 +154,7 @@ def test_a_missing_offset_is_named():
     offsets = {partition: end for partition, end in ENDS.items() if partition.topic == "counts"}
 
     with pytest.raises(FatalError, match="Could not get end offset for table-0"):
-        end_offset_sums(TOPOLOGY, ClusterSnapshot(partitions=PARTITIONS, end_offsets=offsets), TASKS)
+        end_offset_sums(ClusterSnapshot(partitions=PARTITIONS, end_offsets=offsets), TASK_INFOS)
 
 
 @pytest.mark.parametrize("version", [6, 7, 11])
