@@ -19,6 +19,7 @@ from assignor.inspect.broker_assigned import Assigned, BrokerAssignment
 from assignor.inspect.described_group import DescribedGroupMember
 from assignor.protocol import feature_levels
 from assignor.protocol.feature_levels import NO_LEVELS, Levels
+from assignor.protocol.member import hosts_of
 from subscription_codec import (
     EARLIEST_PROBEABLE_VERSION,
     FIRST_VERSION_WITH_OFFSET_SUMS,
@@ -30,14 +31,13 @@ from subscription_codec import (
     DecodeError,
     FutureAssignment,
     HostInfo,
-    HostPartitions,
     Subscription,
     TaskId,
     TopicPartition,
     decode_assignment,
     decode_subscription,
 )
-from subscription_codec.columns import HostMap, SortedPartitions, TaskIds, without_repeats
+from subscription_codec.columns import SortedPartitions, TaskIds, without_repeats
 from subscription_codec.consumer_protocol import (
     HIGHEST_SUPPORTED_VERSION,
     ConsumerAssignment,
@@ -475,13 +475,9 @@ def _assignment_userdata(envelope: ConsumerAssignment) -> dict[str, Any]:
         "standbys": in_order(standby.task for standby in answer.standby_tasks),
         "error_code": answer.error_code,
         "next_rebalance_ms": None if answer.next_rebalance_ms == NO_FOLLOW_UP else answer.next_rebalance_ms,
-        "hosts": _hosts(answer.partitions_by_host),
+        "hosts": hosts_of(answer.partitions_by_host),
         "levels": feature_levels.decode_levels(answer.trailing) if answer.trailing else NO_LEVELS,
     }
-
-
-def _hosts(served: Sequence[HostPartitions]) -> Sequence[HostInfo]:
-    return served.hosts if isinstance(served, HostMap) else tuple(host for host, _ in served)
 
 
 def in_order(tasks: Iterable[TaskId]) -> tuple[TaskId, ...]:

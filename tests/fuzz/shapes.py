@@ -89,7 +89,7 @@ SUBSCRIPTIONS: Final[dict[str, Shape]] = {
         PLAIN, rest=rows(size, lambda each: text(b"\xff") + int32(1, each + 999)), version=1
     ),
     "owned partitions of one long topic": lambda size: subscription(
-        PLAIN, rest=int32(1) + text(bytes(size // 10)) + rows(size * 9 // 10, lambda each: int32(each)), version=1
+        PLAIN, rest=int32(1) + text(bytes(min(size // 10, 32_767))) + rows(size * 9 // 10, lambda each: int32(each)), version=1
     ),
     "owned partitions of one topic": lambda size: subscription(
         PLAIN, rest=int32(1) + text(b"orders") + rows(size, lambda each: int32(each + 999)), version=1
