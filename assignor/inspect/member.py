@@ -17,8 +17,6 @@ from attrs import evolve, field, frozen
 from assignor.inspect._release_detection import CandidateReleases, common_rebalance_protocol, find_candidates
 from assignor.inspect.broker_assigned import Assigned, BrokerAssignment
 from assignor.inspect.described_group import DescribedGroupMember
-from assignor.protocol import feature_levels
-from assignor.protocol.feature_levels import NO_LEVELS, Levels
 from assignor.protocol.member import hosts_of
 from subscription_codec import (
     EARLIEST_PROBEABLE_VERSION,
@@ -48,6 +46,7 @@ from subscription_codec.consumer_protocol import (
 )
 from upgrade import ConfigException
 from upgrade.config_types import parse_end_point
+from upgrade.features.model.carried_levels import NO_LEVELS, Levels, decode_levels
 from upgrade.releases import NEWEST, Release
 
 _UUID: Final = re.compile(r"([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -159,7 +158,7 @@ class SubscriptionSeen:
     @cached_property
     def levels(self) -> Levels:
         """Its levels of features."""
-        return feature_levels.decode_levels(self.userdata.trailing) if self.userdata else NO_LEVELS
+        return decode_levels(self.userdata.trailing) if self.userdata else NO_LEVELS
 
     @property
     def has_trailing_bytes(self) -> bool:
@@ -476,7 +475,7 @@ def _assignment_userdata(envelope: ConsumerAssignment) -> dict[str, Any]:
         "error_code": answer.error_code,
         "next_rebalance_ms": None if answer.next_rebalance_ms == NO_FOLLOW_UP else answer.next_rebalance_ms,
         "hosts": hosts_of(answer.partitions_by_host),
-        "levels": feature_levels.decode_levels(answer.trailing) if answer.trailing else NO_LEVELS,
+        "levels": decode_levels(answer.trailing) if answer.trailing else NO_LEVELS,
     }
 
 

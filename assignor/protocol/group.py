@@ -53,7 +53,7 @@ class MemberMetadata(MemberVersions):
     rack_id: str | None = None
     error_code: int = 0
     trailing: bytes = b""
-    """The bytes after the last field, which may carry feature levels (``feature_levels.decode_levels``)."""
+    """The bytes after the last field, for an ``assignor.extension``."""
 
     @property
     def owned_partitions(self) -> Iterator[TopicPartition]:

@@ -15,16 +15,6 @@ from uuid import UUID
 from attrs import evolve, field, frozen
 
 from assignor.errors import PARTITION_COUNT_MISMATCH, FatalError
-from assignor.protocol.feature_levels import (
-    NO_LEVELS,
-    Levels,
-    decode_levels,
-    encode_levels,
-    levels_above,
-    limit_levels,
-    merge_levels,
-    select_levels,
-)
 from assignor.protocol.group import task_order
 from assignor.task_assignors.application_state import EMPTY
 from probing import Action, AssignmentReceived, MemberVersion, ProbingError, RejoinMode
@@ -89,8 +79,8 @@ class ReceivedAssignment:
     """When the member rejoins, if it does so later (milliseconds since 1970)."""
     dropped: bool = False
     """Whether the member has taken nothing but the version."""
-    feature_levels: Levels = NO_LEVELS
-    """The highest levels that the member believes, of the features that it watches."""
+    trailing: bytes = b""
+    """The bytes after the last field, for an ``assignor.extension``."""
 
     @cached_property
     def hosts(self) -> Mapping[HostInfo, PartitionSet]:
@@ -131,12 +121,6 @@ class Member:
     """The number of its subscriptions so far."""
     error_code: int = 0
     """Sent in the next subscription."""
-    watches: frozenset[str] = frozenset()
-    """The features whose levels it remembers and carries."""
-    feature_levels: Levels = field(default=NO_LEVELS, hash=False)
-    """The highest level seen of each watched feature; it never falls (KIP-584)."""
-    unconfirmed_levels: Levels = field(default=NO_LEVELS, hash=False)
-    """The levels of the last assignment that it does not believe before the cluster confirms them."""
 
     # -- joining -------------------------------------------------------------------------------------------------
 
@@ -145,6 +129,7 @@ class Member:
         topics: Iterable[str],
         offset_sums: Mapping[TaskId, int] | None = None,
         owned_partitions: Iterable[TopicPartition] | None = None,
+        trailing: bytes = b"",
     ) -> bytes:
         """Encode the whole consumer-protocol subscription for the next JoinGroup.
 
@@ -153,6 +138,7 @@ class Member:
             offset_sums: The offset sums of stateful tasks on disk. Tasks that it runs need none. None: the offsets of
                 all ``stored`` tasks are unknown.
             owned_partitions: The partitions that it owns; None for those of the last assignment.
+            trailing: The bytes after the last field, of an ``assignor.extension``.
 
         Raises:
             FatalError: The version cannot be sent, or a value does not fit its field.
@@ -165,7 +151,7 @@ class Member:
                 rack_id=self.rack_id,
                 version=self.behaviour.consumer_protocol_version,
             )
-            userdata = self._userdata(self.version.version_to_send(), offset_sums)
+            userdata = self._userdata(self.version.version_to_send(), offset_sums)._replace(trailing=trailing)
             return encode_member_userdata(envelope, userdata, as_release=self.as_release)
         except ProbingError as error:
             raise FatalError(str(error.args[0]), error.java_exception) from error
@@ -185,7 +171,6 @@ class Member:
             unique_field=_signed_byte(self.join_count + 1),
             error_code=self.error_code,
             client_tags=tuple(ClientTag(key, value) for key, value in sorted(self.client_tags.items())),
-            trailing=encode_levels(self.feature_levels),
             **(
                 self._as_offset_sums(offset_sums)
                 if used >= FIRST_VERSION_WITH_OFFSET_SUMS
@@ -225,14 +210,10 @@ class Member:
 
     # -- assignment ------------------------------------------------------------------------------------------
 
-    def on_assignment(
-        self, encoded: bytes, *, completes: bool = False, confirmed_levels: Levels | None = None
-    ) -> tuple[Member, ReceivedAssignment]:
+    def on_assignment(self, encoded: bytes, *, completes: bool = False) -> tuple[Member, ReceivedAssignment]:
         """Decode and apply a whole consumer-protocol assignment. Return the next member and the assignment.
 
-        ``completes``: see ``AssignmentReceived``. ``confirmed_levels`` are those that the cluster has answered: higher
-        ones are not believed before ``confirm_levels``; None believes all. Raises ``FatalError`` where Kafka's member
-        fails.
+        ``completes``: see ``AssignmentReceived``. Raises ``FatalError`` where Kafka's member fails.
         """
         envelope, assignment = _decode_assignment(encoded, self.version.supported_version)
         code = assignment.error_code
@@ -243,9 +224,6 @@ class Member:
             raise FatalError(str(error.args[0]), error.java_exception) from error
         if not _FATAL_ACTIONS.isdisjoint(actions):
             raise FatalError(f"the leader sent error code {code}", AssignorError(code).name)
-        carried = select_levels(self.watches, decode_levels(assignment.trailing)) if self.watches else NO_LEVELS
-        believed = carried if confirmed_levels is None else limit_levels(carried, confirmed_levels)
-        levels = self._merge_levels(believed)
         served = assignment.partitions_by_host
         next_one = self._next_rebalance(hosts_of(served), assignment.next_rebalance_ms, Action.REJOIN in actions)
         taken = Action.ACCEPT in actions
@@ -262,38 +240,22 @@ class Member:
             rejoin=self.version.rules.rejoin_mode if next_one.at_ms == IMMEDIATELY else None,
             rejoin_at_ms=next_one.at_ms if IMMEDIATELY < next_one.at_ms < NO_FOLLOW_UP else None,
             dropped=not taken,
-            feature_levels=levels,
+            trailing=assignment.trailing,
         )
-        return self._after_assignment(received, version, levels_above(carried, levels)), received
+        return self._after_assignment(received, version), received
 
-    def _after_assignment(self, received: ReceivedAssignment, version: MemberVersion, unconfirmed: Levels) -> Member:
-        levels = received.feature_levels
+    def _after_assignment(self, received: ReceivedAssignment, version: MemberVersion) -> Member:
         if received.dropped:
-            return evolve(self, version=version, feature_levels=levels, unconfirmed_levels=unconfirmed)
+            return evolve(self, version=version)
         tasks, standbys = received.active, received.standby
         held = (task for task in chain(tasks, standbys) if task.subtopology in self.stateful_subtopologies)
         return evolve(
             self,
             version=version,
-            feature_levels=levels,
-            unconfirmed_levels=unconfirmed,
             previous_active=frozenset(tasks),
             stored=self.stored.union(held),
             owned_partitions=frozenset(received.partitions),
         )
-
-    def _merge_levels(self, levels: Levels) -> Levels:
-        """Merge levels into its own: "shall not downgrade (...) once they upgrade" (KIP-584)."""
-        return merge_levels(self.feature_levels, select_levels(self.watches, levels))
-
-    def confirm_levels(self, finalized: Levels) -> Member:
-        """Return the member as it is once the cluster has answered: it believes unconfirmed levels up to these."""
-        levels = merge_levels(self.feature_levels, limit_levels(self.unconfirmed_levels, finalized))
-        return evolve(self, feature_levels=levels, unconfirmed_levels=levels_above(self.unconfirmed_levels, levels))
-
-    def needs_rejoin_for(self, finalized: Levels) -> bool:
-        """Whether these finalized levels are news for the group, so that the member should rejoin."""
-        return self._merge_levels(finalized) != self.feature_levels
 
     def _next_rebalance(self, hosts: Sequence[HostInfo], encoded_ms: int, version_changed: bool) -> FollowUp:
         """Decide whether and when another rebalance is needed.

@@ -15,6 +15,7 @@ from subscription_codec.consumer_protocol import (
 )
 from tests.fuzz import checks, corpus, groups, limits, shapes
 from tests.matrix import with_matrix
+from upgrade.features.model.carried_levels import CarriedLevels
 
 pytestmark = [pytest.mark.chance, pytest.mark.slow]
 
@@ -55,7 +56,7 @@ def test_mutated_codec_inputs_raise_documented_errors_only(block: int) -> None:
 
 def led(encoded: bytes) -> dict[str, bytes]:
     """Return the answers of a leader that watches features, with this subscription of another member."""
-    leader = StreamsAssignor(limits.TOPOLOGY, watches=limits.WATCHES, process_id=UUID(int=5))
+    leader = StreamsAssignor(limits.TOPOLOGY, extension=CarriedLevels(limits.WATCHES), process_id=UUID(int=5))
     return leader.assign(limits.CLUSTER, {"a": leader.subscription(), "b": encoded})
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from assignor import StreamsAssignor, Subtopology, Topology
 from assignor.protocol import PROTOCOL_NAME
+from assignor.protocol.member import ReceivedAssignment
 from subscription_codec import (
     Assignment,
     HostInfo,
@@ -80,3 +81,12 @@ def test_the_last_entry_of_a_host_counts(version):
 
     assert {HERE: {B0}, THERE: {A1, B0}} == found.hosts
     assert ({HERE: {A0}, THERE: {A1, B0}} if version > 5 else {}) == found.standby_hosts
+
+
+def test_the_defaults_of_an_assignment_are_empty():
+    found = ReceivedAssignment(version=11, supported_version=11)
+
+    assert [{}, {}, {}, {}] == [found.active, found.standby, found.hosts, found.standby_hosts]
+    assert (None, None, None, False, b"") == (
+        found.follow_up, found.rejoin, found.rejoin_at_ms, found.dropped, found.trailing,
+    )  # fmt: skip
