@@ -10,6 +10,7 @@ from assignor.protocol.internal_topics import plan_internal_topics
 from assignor.protocol.leader import LeaderSettings, perform_assignment
 from assignor.task_assignors.high_availability import HighAvailabilityTaskAssignor
 from assignor.task_assignors.task_assignment import KafkaStreamsAssignment, TaskAssignment
+from probing.model import AssignorError
 from probing.rules import BY_NAME
 from subscription_codec import (
     IMMEDIATELY,
@@ -86,12 +87,11 @@ def test_2_all_members_get_the_lowest_used_version_and_the_lowest_supported_one(
     assert {(8, 9)} == {(answer.version, answer.supported_version) for answer in answers.values()}
 
 
-def test_2_a_group_that_has_reached_one_version_completes_an_upgrade():
-    settings = settings_of(release_named("2.4.1"))
-    subscriptions = {name: joined(at, 5, 5) for at, name in enumerate("ab", 1)}
+def test_2_an_upgrade_completes_once_all_members_support_the_version_of_the_leader():
+    ready = {"a": joined(1, 10, 11), "b": joined(2, 10, 11)}
 
-    assert perform_assignment(settings, CLUSTER, subscriptions).completes
-    assert not perform_assignment(settings, CLUSTER, {**subscriptions, "c": joined(3, 5, 4)}).completes
+    assert perform_assignment(settings_of(), CLUSTER, ready).completes
+    assert not perform_assignment(settings_of(), CLUSTER, {**ready, "c": joined(3, 10, 10)}).completes
 
 
 def test_2_a_request_to_shut_down_is_sent_to_all_members_without_tasks():
@@ -100,22 +100,29 @@ def test_2_a_request_to_shut_down_is_sent_to_all_members_without_tasks():
     assert [((), 4)] * 2 == [(answer.active_tasks, answer.error_code) for answer in answers.values()]
 
 
-@pytest.mark.parametrize(("complete", "code", "tasks"), [(True, 1, []), (False, 0, [])])
-def test_2_a_missing_source_topic_is_an_error_once_all_topics_are_known(complete, code, tasks):
+@pytest.mark.parametrize(("complete", "code"), [(True, 1), (False, 0)])
+def test_2_a_missing_source_topic_is_an_error_once_all_topics_are_known(complete, code):
     cluster = ClusterSnapshot(partitions={}, topics_complete=complete)
     answer = answers_to({"a": joined()}, cluster=cluster)["a"]
 
-    assert (code, tasks) == (answer.error_code, [*answer.active_tasks])
+    assert (code, ()) == (answer.error_code, answer.active_tasks)
 
 
-def test_2_versions_that_no_member_can_send_end_the_leader():
-    with pytest.raises(FatalError) as failure:
-        answers_to(
-            {"a": joined(), "b": joined(2, version=1, supported=-1)},
-            settings_of(release_named("2.0.1"), supported_version=0),
-        )
-
-    assert failure.value.kafka_exception
+@pytest.mark.parametrize(
+    ("release", "members", "error"),
+    [
+        ("1.1.1", {"a": joined(1, 3, 3), "b": joined(2, 2, 3)}, "TaskAssignmentException: .* version=3"),
+        (
+            "2.0.1",
+            {"a": joined(1, 4, 4), "b": joined(2, 2, 3)},
+            "IllegalStateException: a member sent a version above 3",
+        ),
+        ("3.9.2", {"a": joined(1, 11, 10)}, "IllegalArgumentException: a member sent version 11 and claims to support"),
+    ],
+)
+def test_2_versions_that_do_not_fit_together_end_the_leader(release, members, error):
+    with pytest.raises(FatalError, match=error):
+        answers_to(members, settings_of(release_named(release)))
 
 
 # -- 3: plan the internal topics -----------------------------------------------------------------------------------
@@ -146,7 +153,7 @@ class Wrong:
     """An assignor of the application that assigns a task twice."""
 
     def assign(self, state):
-        return TaskAssignment(KafkaStreamsAssignment(each, active=[T0]) for each in state.clients)
+        return TaskAssignment({each: KafkaStreamsAssignment(each, active=[T0]) for each in state.clients})
 
 
 def test_4_an_invalid_assignment_ends_the_leader():
@@ -253,9 +260,20 @@ def test_7_the_merged_bytes_of_all_members_follow_the_last_field():
     assert {b""} == {each.trailing for each in answers_to(subscriptions).values()}
 
 
-def test_7_an_answer_that_no_layout_can_write_ends_the_leader():
-    long_name = Topology.of(Subtopology(sources=["x" * 40_000]))
-    cluster = ClusterSnapshot(partitions={"x" * 40_000: 1})
+TOO_LONG = "x" * 70_000
 
-    with pytest.raises(FatalError, match="cannot write an assignment: "):
-        answers_to({"a": joined()}, settings_of(topology=long_name), cluster)
+
+def test_7_an_answer_that_no_layout_can_write_ends_a_leader_before_2_7():
+    settings = settings_of(release_named("2.5.1"), topology=Topology.of(Subtopology(sources=[TOO_LONG])))
+
+    with pytest.raises(FatalError, match="TaskAssignmentException: cannot write an assignment: "):
+        answers_to({"a": joined(1, 6, 6)}, settings, ClusterSnapshot(partitions={TOO_LONG: 1}))
+
+
+def test_7_later_leaders_send_an_error_code_to_all_members_instead():
+    settings = settings_of(topology=Topology.of(Subtopology(sources=[TOO_LONG])))
+    answers = answers_to({"a": joined(1), "b": joined(2)}, settings, ClusterSnapshot(partitions={TOO_LONG: 1}))
+
+    assert [((), AssignorError.ASSIGNMENT_ERROR)] * 2 == [
+        (answer.active_tasks, answer.error_code) for answer in answers.values()
+    ]
