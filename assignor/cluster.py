@@ -1,4 +1,4 @@
-"""The leader's view of the cluster: partition counts, end offsets, racks of replicas, feature levels and the time.
+"""The leader's view of the cluster: partition counts, end offsets, racks of replicas and the time.
 
 A value, an argument of every assignment: nothing in the pure part looks any of it up.
 """
@@ -11,7 +11,6 @@ from typing import Final
 
 from attrs import field, frozen
 
-from assignor.protocol.feature_levels import NO_LEVELS, Levels, check_levels
 from subscription_codec import TopicPartition
 
 NO_RACKS: Final[Mapping[TopicPartition, Collection[str | None]]] = MappingProxyType({})
@@ -19,7 +18,7 @@ NO_RACKS: Final[Mapping[TopicPartition, Collection[str | None]]] = MappingProxyT
 
 @frozen(kw_only=True)
 class ClusterSnapshot:
-    """The cluster as a leader knows it. Raises ``ValueError`` for feature levels that Kafka cannot have."""
+    """The cluster as a leader knows it."""
 
     partitions: Mapping[str, int] = field(hash=False)
     """The number of partitions of each topic that exists."""
@@ -34,8 +33,3 @@ class ClusterSnapshot:
     """The racks of the replicas of each partition; None for a broker without a rack."""
     now_ms: int = 0
     """The time, in milliseconds since 1970."""
-    feature_levels: Levels = field(default=NO_LEVELS, converter=check_levels, hash=False)
-    """The finalized levels of features, as far as this leader has seen them."""
-    feature_levels_complete: bool = False
-    """Whether the cluster has answered: then a leader passes on no higher level, whatever members carry. The answer may
-    be that of a stale broker, so ask all brokers about the levels that it withholds."""

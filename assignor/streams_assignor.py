@@ -15,9 +15,9 @@ from attrs import evolve
 from assignor.cluster import ClusterSnapshot
 from assignor.config import AssignmentConfigs
 from assignor.errors import UsageError
+from assignor.extension import Extension
 from assignor.protocol import PROTOCOL_NAME, leader
 from assignor.protocol.end_offsets import RequiredOffsets, required_offsets
-from assignor.protocol.feature_levels import NO_LEVELS, Levels, check_feature_names
 from assignor.protocol.internal_topics import InternalTopicPlan, plan_internal_topics
 from assignor.protocol.member import Member, ReceivedAssignment
 from assignor.task_assignor import TaskAssignor
@@ -43,12 +43,12 @@ class StreamsAssignor:
         task_assignor: Assigns tasks to processes if this member leads: one of the application's, or one of
             ``task_assignor.BUILT_IN``. None: sticky for our own release, else the default of the release.
         cooperative: False for consumers that know only the eager protocol, whatever the configuration says.
-        watches: Names of features. The leader sends their finalized levels to all members that watch them (KIP-584; no
-            release of Kafka does).
+        extension: Uses the bytes after the last field of userdata, such as ``CarriedLevels`` of
+            ``upgrade.cluster.features.carried_levels``. No release of Kafka has one.
 
     Raises:
         UsageError: ``topology`` is none.
-        ConfigException: ``config`` or ``watches`` do not suit the release.
+        ConfigException: ``config`` or ``extension`` do not suit the release.
     """
 
     name = PROTOCOL_NAME
@@ -63,16 +63,19 @@ class StreamsAssignor:
         stored: Iterable[TaskId] = (),
         task_assignor: TaskAssignor | None = None,
         cooperative: bool = True,
-        watches: Iterable[str] = (),
+        extension: Extension | None = None,
     ) -> None:
         check_topology(topology)
         config = as_streams_config(config)
         rules = BY_NAME[release.rule_set]
         version = MemberVersion.initial(rules.member, release.supported_version, config.pinned_version(release))
         config.end_point(release)  # raises what a member of that release raises
-        process_id, watched = process_id or uuid4(), _check_watches(release, watches)
+        if extension is not None and release.kafka_name:
+            raise ConfigException(f"expected no extension, as Kafka Streams {release} has none, got {extension!r}")
+        process_id = process_id or uuid4()
         self.topology: Final = topology
         self.release: Final = release
+        self._extension = extension
         self._settings: Final = leader.LeaderSettings(
             rules=rules,
             supported_version=release.supported_version,
@@ -82,7 +85,6 @@ class StreamsAssignor:
             behaviour=release.behaviour,
             task_assignor=task_assignor or _default_task_assignor(release),
             as_release=release.kafka_name,
-            watches=watched,
         )
         self._member = Member(
             process_id=process_id,
@@ -97,10 +99,8 @@ class StreamsAssignor:
             rack_id=config.client_rack or None,
             as_release=release.kafka_name,
             stored=frozenset(stored),
-            watches=watched,
         )
         self._completes = False
-        self._withheld_levels: Levels = NO_LEVELS
 
     @property
     def used_version(self) -> int:
@@ -114,13 +114,8 @@ class StreamsAssignor:
 
     @property
     def member(self) -> Member:
-        """The member as a value: the whole state of this object."""
+        """The member as a value: the whole state of this object, but for its extension."""
         return self._member
-
-    @property
-    def withheld_levels(self) -> Levels:
-        """The levels that members carried at the last ``assign`` and it did not pass on, as no broker has them."""
-        return self._withheld_levels
 
     @property
     def needs_replica_racks(self) -> bool:
@@ -141,7 +136,10 @@ class StreamsAssignor:
         cannot send (KAFKA-8649).
         """
         encoded = self._member.encode_subscription(
-            self.topology.source_topics if topics is None else topics, offset_sums, owned_partitions
+            self.topology.source_topics if topics is None else topics,
+            offset_sums,
+            owned_partitions,
+            self._extension.trailing() if self._extension else b"",
         )
         self._member = self._member.after_join()
         return encoded
@@ -152,47 +150,36 @@ class StreamsAssignor:
         ``partitions`` has the number of partitions of each topic that exists. Raises ``FatalError`` if they do not fit.
         """
         prepared = plan_internal_topics(self.topology, partitions, self.release.behaviour)
-        return prepared, required_offsets(self.topology, partitions, prepared.tasks)
+        return prepared, required_offsets(self.topology, partitions, prepared.task_infos)
 
     def assign(
-        self, cluster: ClusterSnapshot | Mapping[str, int], subscriptions: Mapping[str, bytes]
+        self,
+        cluster: ClusterSnapshot | Mapping[str, int],
+        subscriptions: Mapping[str, bytes],
+        plan: InternalTopicPlan | None = None,
     ) -> dict[str, bytes]:
         """Assign the tasks of the group as its leader; see ``leader.perform_assignment``.
 
-        ``cluster`` may be just the number of partitions of each topic. Raises ``FatalError`` if no member can get an
-        assignment.
+        ``cluster`` may be just the number of partitions of each topic. ``plan`` is the one of these partitions, if the
+        leader has asked for it. Raises ``FatalError`` if no member can get an assignment.
         """
         known = cluster if isinstance(cluster, ClusterSnapshot) else ClusterSnapshot(partitions=cluster)
-        answered = leader.perform_assignment(self._settings, known, subscriptions)
+        merge = self._extension.merge if self._extension else leader.send_nothing
+        answered = leader.perform_assignment(self._settings, known, subscriptions, plan, merge)
         self._completes = answered.completes
-        self._withheld_levels = answered.withheld_levels
         return answered.assignments
 
-    def on_assignment(self, assignment: bytes, *, confirmed_levels: Levels | None = None) -> ReceivedAssignment:
-        """Decode and apply the bytes from SyncGroup. Raises ``FatalError`` and changes nothing if they are invalid.
-
-        ``confirmed_levels``: see ``Member.on_assignment``.
-        """
+    def on_assignment(self, assignment: bytes) -> ReceivedAssignment:
+        """Decode and apply the bytes from SyncGroup. Raises ``FatalError`` and changes nothing if they are invalid."""
         completes, self._completes = self._completes, False
-        self._member, received = self._member.on_assignment(
-            assignment, completes=completes, confirmed_levels=confirmed_levels
-        )
+        self._member, received = self._member.on_assignment(assignment, completes=completes)
+        if self._extension:
+            self._extension.on_assignment(received.trailing)
         return received
-
-    def confirm_levels(self, finalized: Levels) -> None:
-        """Believe the levels of the last assignment up to these levels, which the cluster has answered."""
-        self._member = self._member.confirm_levels(finalized)
 
     def on_partitions_lost(self) -> None:
         """Forget the tasks: the group has rebalanced without this member (Java: ``onPartitionsLost``)."""
         self._member = self._member.after_partitions_lost()
-
-    def needs_rejoin_for(self, levels: Levels) -> bool:
-        """Whether a leader has to rejoin because of these finalized levels of the cluster.
-
-        They then go into the next ``assign`` as ``ClusterSnapshot.feature_levels``.
-        """
-        return self._member.needs_rejoin_for(levels)
 
     def restore(self, member: Member) -> None:
         """Continue in the state of a member, as a simulation does whose history began before its records.
@@ -213,15 +200,6 @@ def check_topology(topology: object) -> None:
         raise UsageError(
             f"expected a Topology, got a {type(topology).__name__}: use Topology.of(Subtopology(sources=[...]), ...)"
         )
-
-
-def _check_watches(release: Release, watches: Iterable[str]) -> frozenset[str]:
-    found = check_feature_names(watches)
-    if found and release.kafka_name:
-        raise ConfigException(
-            f"expected no features to watch, as Kafka Streams {release} carries none, got {sorted(found)}"
-        )
-    return found
 
 
 def _default_task_assignor(release: Release) -> TaskAssignor:

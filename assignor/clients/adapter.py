@@ -21,21 +21,21 @@ import logging
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar, Final, Protocol
 from uuid import UUID
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 import probing
 from assignor import streams_assignor
 from assignor.clients._listener_notifier import ListenerNotifier
 from assignor.clients._session import Session, excessive_doubt, fenced
-from assignor.clients.feature_watch import POLL_SECONDS, FeatureSource, FeatureWatch
 from assignor.clients.leader_lookup import Admin, snapshot_cluster
 from assignor.cluster import ClusterSnapshot
 from assignor.errors import FatalError, UsageError
+from assignor.extension import ClientExtension
 from assignor.observability import event_log
 from assignor.observability.events import (
     AssignmentComputed,
@@ -50,8 +50,7 @@ from assignor.observability.events import (
     combine_observers,
 )
 from assignor.protocol import PROTOCOL_NAME
-from assignor.protocol.feature_levels import NO_LEVELS, Levels, levels_above, merge_levels
-from assignor.protocol.internal_topics import missing_sources
+from assignor.protocol.internal_topics import InternalTopicPlan, missing_sources
 from assignor.protocol.member import ReceivedAssignment
 from assignor.rebalance_listener import OffsetSums, TaskRebalanceListener, check_listener
 from assignor.task_assignor import HIGH_AVAILABILITY, TaskAssignor
@@ -79,14 +78,6 @@ class ClusterMetadata(Protocol):
         ...
 
 
-class MemberAssignment(Protocol):
-    """What kafka-python and aiokafka pass to the assignor of each member."""
-
-    def encode(self) -> bytes:
-        """Return the bytes from SyncGroup."""
-        ...
-
-
 class ClientAdapter(ABC):
     """The Streams assignor of one consumer; the subclasses attach it to one client library each.
 
@@ -99,15 +90,12 @@ class ClientAdapter(ABC):
         task_assignor: places the tasks if this member leads. Without it: by lag (KIP-441) if there is an `admin`,
             otherwise sticky.
         admin: with it a leader creates missing internal topics and looks up end offsets, committed offsets and racks.
-        watches: names of features whose finalised levels the group carries (KIP-584).
-        features: the source that a leader polls for these levels. A member with it believes no level that this source
-            has not answered; without it, a member believes and a leader passes on what other members carry.
-        features_every_seconds: time between two polls of `features`.
-        on_levels: called with the levels of the watched features when they have risen, before the listener is called.
+        extension: what the group carries beside Kafka's fields, such as ``FeatureLevels`` of
+            ``upgrade.cluster.client.feature_levels``. Each member needs one of its own.
         observer: receives every event of ``assignor.observability.events``; the logger ``assignor`` does in any case.
 
     Raises:
-        UsageError: for an argument of the wrong type, and for `features` without `watches`.
+        UsageError: for an argument of the wrong type.
         ConfigException: for a configuration that Kafka or the release refuses.
 
     A subclass implements ``rejoin``, ``leave_and_join`` and ``call_later``. They are called on any thread and must not
@@ -130,13 +118,12 @@ class ClientAdapter(ABC):
         listener: TaskRebalanceListener | None = None,
         task_assignor: TaskAssignor | None = None,
         admin: Admin | None = None,
-        watches: Iterable[str] = (),
-        features: FeatureSource | None = None,
-        features_every_seconds: float = POLL_SECONDS,
-        on_levels: Callable[[Levels], None] | None = None,
+        extension: ClientExtension | None = None,
         observer: Observer | None = None,
     ) -> None:
         config = as_streams_config(config)
+        if extension is not None and not isinstance(extension, ClientExtension):
+            raise UsageError(f"expected an extension, such as FeatureLevels([...]), got a {type(extension).__name__}")
         self.assignor = streams_assignor.StreamsAssignor(
             topology,
             config,
@@ -144,15 +131,8 @@ class ClientAdapter(ABC):
             release=release,
             task_assignor=task_assignor or (HIGH_AVAILABILITY if admin and release is OURS else None),
             cooperative=self.cooperative,
-            watches=watches,
+            extension=extension,
         )
-        if features and not self.assignor.member.watches:
-            raise UsageError("expected names of features to watch beside the features to ask, got none")
-        if features and not isinstance(features, FeatureSource):
-            raise UsageError(
-                f"expected features with the methods describe and describe_newest, such as a FeatureClient, got "
-                f"{type(features).__name__}"
-            )
         self.consumer: Any = None
         self.received_assignment: ReceivedAssignment | None = None
         """The last assignment of this member."""
@@ -171,29 +151,16 @@ class ClientAdapter(ABC):
         self._notifier = ListenerNotifier(check_listener(listener), self._observe)
         self._join_reason: JoinReason | FollowUpReason = JoinReason.FIRST_JOIN
         self._next_join_reason: JoinReason | FollowUpReason | None = JoinReason.FIRST_JOIN
-        self._rejoins = self._feature_rejoins = self._handovers = RejoinHistory()
+        self._rejoins = self._extension_rejoins = self._handovers = RejoinHistory()
         self._handed_over_at = -math.inf
         self._rejoins_now = False
         self._offset_sums: OffsetSums = None
         self._admin = admin
-        self._on_levels = on_levels
-        self._announced_levels: Levels = NO_LEVELS
-        self._observed_levels: Levels = NO_LEVELS
-        self._doubted_levels: Levels = NO_LEVELS
-        self._features_answered = False
-        self._is_leader = self._polls_as_leader = False
+        self._is_leader = False
         self._missing_sources: tuple[str, ...] = ()
-        self._feature_watch = (
-            FeatureWatch(
-                features,
-                self._on_levels_observed,
-                self.call_later,
-                features_every_seconds,
-                in_doubt=lambda: bool(self._levels_in_doubt()),
-            )
-            if features
-            else None
-        )
+        self._extension = extension
+        if extension is not None:
+            extension.attach(self.call_later, self._rejoin_for_extension)
         self._prepare()
 
     def _prepare(self) -> None:  # noqa: B027  # optional
@@ -263,34 +230,29 @@ class ClientAdapter(ABC):
         )
         return encoded
 
-    def snapshot_cluster(self, known_partition_counts: Mapping[str, int]) -> ClusterSnapshot:
+    def snapshot_cluster(
+        self, known_partition_counts: Mapping[str, int]
+    ) -> tuple[ClusterSnapshot, InternalTopicPlan | None]:
         """3: look up what a leader needs; ``known_partition_counts`` are those of the topics that its client knows.
 
-        Blocks while the admin asks the cluster. ``FatalError`` if internal topics cannot be created.
+        Returns the cluster, and the plan of its internal topics if all topics are known and fit. Blocks while the admin
+        asks the cluster. ``FatalError`` if internal topics cannot be created.
         """
         now_ms = time.time_ns() // 1_000_000
         if self._admin is None:
-            return ClusterSnapshot(
-                partitions=known_partition_counts,
-                topics_complete=False,
-                now_ms=now_ms,
-                feature_levels=self._observed_levels,
-                feature_levels_complete=self._features_answered,
-            )
+            return ClusterSnapshot(partitions=known_partition_counts, topics_complete=False, now_ms=now_ms), None
         with self._recording_failure():
-            return evolve(
-                snapshot_cluster(self.assignor, known_partition_counts, self._admin, now_ms),
-                feature_levels=self._observed_levels,
-                feature_levels_complete=self._features_answered,
-            )
+            return snapshot_cluster(self.assignor, known_partition_counts, self._admin, now_ms)
 
-    def perform_assignment(self, cluster: ClusterSnapshot, subscriptions: Mapping[str, bytes]) -> dict[str, bytes]:
-        """4: return the bytes for SyncGroup, by member id."""
+    def perform_assignment(
+        self, cluster: ClusterSnapshot, subscriptions: Mapping[str, bytes], plan: InternalTopicPlan | None = None
+    ) -> dict[str, bytes]:
+        """4: return the bytes for SyncGroup, by member id; ``plan`` is the one of ``snapshot_cluster``."""
         self._is_leader = True
         self._check_sources(cluster)
         began = time.monotonic()
         with self._recording_failure():
-            answers = self.assignor.assign(cluster, subscriptions)
+            answers = self.assignor.assign(cluster, subscriptions, plan)
         self._observe(
             AssignmentComputed(
                 subscription_sizes=_sizes_by_member(subscriptions),
@@ -320,9 +282,7 @@ class ClientAdapter(ABC):
         """5: decode the assignment of this member, and plan the next rebalance if it asks for one."""
         self.generation = generation
         with self._recording_failure():
-            self.received_assignment = self._pending_assignment = received = self.assignor.on_assignment(
-                assignment, confirmed_levels=self._observed_levels if self._feature_watch else None
-            )
+            self.received_assignment = self._pending_assignment = received = self.assignor.on_assignment(assignment)
         self._observe(
             AssignmentReceived(
                 reason=self._join_reason,
@@ -339,8 +299,8 @@ class ClientAdapter(ABC):
             )
         )
         self._schedule_follow_up(received)
-        self._update_feature_watch()
-        self._announce_levels()
+        if self._extension is not None:
+            self._extension.on_joined(leads=self._is_leader)
         return received
 
     def on_unsubscribed_topics(self, topics: Iterable[str], generation: MemberGeneration) -> None:
@@ -374,8 +334,8 @@ class ClientAdapter(ABC):
 
     async def on_close(self, *, lost: bool = False) -> None:
         """The consumer leaves the group for good, or the group has removed it (``lost``)."""
-        if self._feature_watch:
-            self._feature_watch.stop()
+        if self._extension is not None:
+            self._extension.close()
         self._closed = True
         lost = lost or self.fenced
         self._observe(MemberClosed(lost))
@@ -477,61 +437,16 @@ class ClientAdapter(ABC):
         else:
             self.rejoin()
 
-    def _update_feature_watch(self) -> None:
-        """Poll features while leading or while a level is in doubt; immediately if one is missing or newly in doubt.
-
-        KIP-584 has only the leader poll: a follower asks once for each level that rises, unless a member lies.
-        """
-        member, self._polls_as_leader = self.assignor.member, self._is_leader
-        before, self._doubted_levels = self._doubted_levels, self._levels_in_doubt()
-        if self._feature_watch:
-            if levels_above(self._doubted_levels, before):
-                self._feature_watch.stop()  # it may have planned the next poll for later
-            if self._is_leader or self._doubted_levels:
-                missing = member.watches - member.feature_levels.keys()
-                self._feature_watch.start(immediately=bool(missing or self._doubted_levels))
-            else:
-                self._feature_watch.stop()
-
-    def _levels_in_doubt(self) -> Levels:
-        """Return the levels that members of the group carry above what the cluster has answered."""
-        withheld = self.assignor.withheld_levels if self._polls_as_leader else NO_LEVELS
-        return levels_above(merge_levels(withheld, self.assignor.member.unconfirmed_levels), self._observed_levels)
-
-    def _on_levels_observed(self, levels: Levels) -> None:
-        """Store finalised levels, and apply them on the client's thread. Not called on that thread."""
-        self._observed_levels = merge_levels(self._observed_levels, levels)
-        self._features_answered = True
-        self.call_later(0.0, self._apply_observed_levels)  # on that thread no assignment arrives in between
-
-    def _apply_observed_levels(self) -> None:
-        """Believe the levels that are confirmed now; a leader rejoins if the group does not carry all."""
-        if self._closed:
-            return
-        self.assignor.confirm_levels(self._observed_levels)
-        if self._polls_as_leader and self.assignor.needs_rejoin_for(self._observed_levels):
-            self._rejoin_for_features()
-        elif self._feature_watch and not self._polls_as_leader and not self.assignor.member.unconfirmed_levels:
-            self._feature_watch.stop()
-        self._announce_levels()
-
-    def _rejoin_for_features(self) -> None:
-        """Rejoin so that the group carries the observed levels; later if it has not carried them before."""
-        levels = self._observed_levels
-        self._feature_rejoins = self._feature_rejoins.after(JoinReason.FEATURES, tuple(sorted(levels.items())))
-        wait = self._delay(self._feature_rejoins, JoinReason.FEATURES)
+    def _rejoin_for_extension(self, content: Hashable, is_due: Callable[[], bool]) -> None:
+        """Rejoin so that the group carries the content; later if it has not carried it before."""
+        self._extension_rejoins = self._extension_rejoins.after(JoinReason.FEATURES, content)
+        wait = self._delay(self._extension_rejoins, JoinReason.FEATURES)
 
         def due() -> None:
-            if self._observed_levels == levels and self._polls_as_leader and not self._closed:
+            if is_due() and not self._closed:
                 self._request_rejoin(JoinReason.FEATURES)
 
         self.call_later(wait, due) if wait else due()
-
-    def _announce_levels(self) -> None:
-        levels = self.assignor.member.feature_levels
-        if self._on_levels and levels != self._announced_levels:
-            self._on_levels(levels)
-            self._announced_levels = levels
 
     @contextmanager
     def _recording_failure(self) -> Iterator[None]:

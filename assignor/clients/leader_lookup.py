@@ -12,7 +12,7 @@ from typing import Protocol
 
 from assignor.cluster import ClusterSnapshot
 from assignor.errors import FatalError, StreamsAssignorError
-from assignor.protocol.internal_topics import TopicAdmin, create_internal_topics
+from assignor.protocol.internal_topics import InternalTopicPlan, TopicAdmin, create_internal_topics
 from assignor.streams_assignor import StreamsAssignor
 from subscription_codec import TopicPartition
 from upgrade.redaction import hide
@@ -52,10 +52,11 @@ class Admin(TopicAdmin, Protocol):
 
 def snapshot_cluster(
     assignor: StreamsAssignor, known_partition_counts: Mapping[str, int], admin: Admin, now_ms: int
-) -> ClusterSnapshot:
-    """Return the cluster as the leader sees it; ``known_partition_counts`` are those that the consumer knows.
+) -> tuple[ClusterSnapshot, InternalTopicPlan | None]:
+    """Return the cluster as the leader sees it, and the plan of its internal topics if there is one.
 
-    The consumer may know only some: kafka-python joins a group before it has looked up its topics.
+    ``known_partition_counts`` are those that the consumer knows. They may be only some: kafka-python joins a group
+    before it has looked up its topics.
     """
     topology = assignor.topology
     try:
@@ -65,21 +66,20 @@ def snapshot_cluster(
         }
     except LookupFailed as failed:
         log.warning("could not look up topics (%s): the leader knows those of its consumer only", failed)
-        return ClusterSnapshot(partitions=known_partition_counts, topics_complete=False, now_ms=now_ms)
+        return ClusterSnapshot(partitions=known_partition_counts, topics_complete=False, now_ms=now_ms), None
     try:
-        topic_plan, required = assignor.plan_internal_topics(partitions)
+        plan, required = assignor.plan_internal_topics(partitions)
     except FatalError:
         # The assignment raises it again, and encodes the answers for it.
-        return ClusterSnapshot(partitions=partitions, now_ms=now_ms)
-    create_internal_topics(topic_plan, admin)
+        return ClusterSnapshot(partitions=partitions, now_ms=now_ms), None
+    create_internal_topics(plan, admin)
     try:
         offsets = {**admin.end_offsets(required.changelogs), **admin.committed_offsets(required.source_changelogs)}
     except LookupFailed as failed:
         log.warning("could not look up offsets of changelogs (%s): the leader assigns without lags", failed)
-        return ClusterSnapshot(partitions=partitions, now_ms=now_ms)
-    return ClusterSnapshot(
-        partitions=partitions, end_offsets=offsets, replica_racks=_replica_racks(assignor, admin), now_ms=now_ms
-    )
+        return ClusterSnapshot(partitions=partitions, now_ms=now_ms), plan
+    racks = _replica_racks(assignor, admin)
+    return ClusterSnapshot(partitions=partitions, end_offsets=offsets, replica_racks=racks, now_ms=now_ms), plan
 
 
 def _replica_racks(assignor: StreamsAssignor, admin: Admin) -> Mapping[TopicPartition, Collection[str | None]]:

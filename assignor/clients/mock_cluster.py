@@ -30,6 +30,7 @@ from typing import Any, Final, Self, cast
 from assignor.clients.adapter import ClientAdapter
 from assignor.cluster import ClusterSnapshot
 from assignor.errors import StreamsAssignorError
+from assignor.protocol.internal_topics import InternalTopicPlan
 
 KAFKA_PYTHON_API_VERSION: Final = (2, 3)
 _SYNC_GRACE_SECONDS: Final = 0.05
@@ -174,7 +175,7 @@ def delay_leader(streams: ClientAdapter, seconds: float = _SYNC_GRACE_SECONDS) -
     """
     original = streams.snapshot_cluster
 
-    def delayed(known_partition_counts: Mapping[str, int]) -> ClusterSnapshot:
+    def delayed(known_partition_counts: Mapping[str, int]) -> tuple[ClusterSnapshot, InternalTopicPlan | None]:
         time.sleep(seconds)  # kafka-python: the I/O thread; aiokafka: a thread of its own, not the event loop
         return original(known_partition_counts)
 

@@ -17,8 +17,7 @@ from attrs import evolve, field, frozen
 from assignor.groups._release_detection import CandidateReleases, common_rebalance_protocol, find_candidates
 from assignor.groups.broker_assigned import Assigned, BrokerAssignment
 from assignor.groups.described_group import DescribedGroupMember
-from assignor.protocol import feature_levels
-from assignor.protocol.feature_levels import NO_LEVELS, Levels
+from assignor.protocol.member import hosts_of
 from subscription_codec import (
     EARLIEST_PROBEABLE_VERSION,
     FIRST_VERSION_WITH_OFFSET_SUMS,
@@ -30,14 +29,13 @@ from subscription_codec import (
     DecodeError,
     FutureAssignment,
     HostInfo,
-    HostPartitions,
     Subscription,
     TaskId,
     TopicPartition,
     decode_assignment,
     decode_subscription,
 )
-from subscription_codec.columns import HostMap, SortedPartitions, TaskIds, without_repeats
+from subscription_codec.columns import SortedPartitions, TaskIds, without_repeats
 from subscription_codec.consumer_protocol import (
     HIGHEST_SUPPORTED_VERSION,
     ConsumerAssignment,
@@ -47,6 +45,7 @@ from subscription_codec.consumer_protocol import (
     flatten_by_topic,
 )
 from upgrade import ConfigException
+from upgrade.cluster.features.carried_levels import NO_LEVELS, Levels, decode_levels
 from upgrade.config_types import parse_end_point
 from upgrade.releases import NEWEST, Release
 
@@ -159,7 +158,7 @@ class SubscriptionSeen:
     @cached_property
     def levels(self) -> Levels:
         """Its levels of features."""
-        return feature_levels.decode_levels(self.userdata.trailing) if self.userdata else NO_LEVELS
+        return decode_levels(self.userdata.trailing) if self.userdata else NO_LEVELS
 
     @property
     def has_trailing_bytes(self) -> bool:
@@ -475,13 +474,9 @@ def _assignment_userdata(envelope: ConsumerAssignment) -> dict[str, Any]:
         "standbys": in_order(standby.task for standby in answer.standby_tasks),
         "error_code": answer.error_code,
         "next_rebalance_ms": None if answer.next_rebalance_ms == NO_FOLLOW_UP else answer.next_rebalance_ms,
-        "hosts": _hosts(answer.partitions_by_host),
-        "levels": feature_levels.decode_levels(answer.trailing) if answer.trailing else NO_LEVELS,
+        "hosts": hosts_of(answer.partitions_by_host),
+        "levels": decode_levels(answer.trailing) if answer.trailing else NO_LEVELS,
     }
-
-
-def _hosts(served: Sequence[HostPartitions]) -> Sequence[HostInfo]:
-    return served.hosts if isinstance(served, HostMap) else tuple(host for host, _ in served)
 
 
 def in_order(tasks: Iterable[TaskId]) -> tuple[TaskId, ...]:

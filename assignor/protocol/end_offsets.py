@@ -12,8 +12,8 @@ from attrs import frozen
 
 from assignor.cluster import ClusterSnapshot
 from assignor.errors import FatalError
-from assignor.task_assignors.application_state import UNKNOWN_LAG
-from assignor.topology import InputPartitionsByTask, Topology
+from assignor.task_assignors.application_state import UNKNOWN_LAG, TaskInfo
+from assignor.topology import Topology
 from subscription_codec import TaskId, TopicPartition
 
 MAX_OFFSET: Final = 2**63 - 1
@@ -31,10 +31,10 @@ class RequiredOffsets:
 
 
 def required_offsets(
-    topology: Topology, partitions: Mapping[str, int], tasks: InputPartitionsByTask
+    topology: Topology, partitions: Mapping[str, int], tasks: Mapping[TaskId, TaskInfo]
 ) -> RequiredOffsets:
     """Return the offsets that ``end_offset_sums`` needs; changelogs that do not exist yet are empty."""
-    found = {partition for task in tasks for partition in _existing_changelogs(topology, partitions, task)}
+    found = {partition for info in tasks.values() for partition in _existing_changelogs(info, partitions)}
     sources = set(topology.source_topics)
     return RequiredOffsets(
         tuple(sorted(partition for partition in found if partition.topic not in sources)),
@@ -42,25 +42,25 @@ def required_offsets(
     )
 
 
-def end_offset_sums(topology: Topology, cluster: ClusterSnapshot, tasks: InputPartitionsByTask) -> dict[TaskId, int]:
+def end_offset_sums(cluster: ClusterSnapshot, tasks: Mapping[TaskId, TaskInfo]) -> dict[TaskId, int]:
     """Sum the end offsets of the changelogs of each stateful task; ``UNKNOWN_LAG`` for all if there are no offsets.
 
     Raises ``FatalError`` (Java: ``IllegalStateException``) if one of ``required_offsets`` is missing.
     """
-    stateful = [task for task in tasks if topology.is_stateful(task)]
+    stateful = {task: info for task, info in tasks.items() if info.stateful}
     if cluster.end_offsets is None:
         return dict.fromkeys(stateful, UNKNOWN_LAG)
     try:
         return {
             task: min(
                 MAX_OFFSET,
-                sum(cluster.end_offsets[each] for each in _existing_changelogs(topology, cluster.partitions, task)),
+                sum(cluster.end_offsets[each] for each in _existing_changelogs(info, cluster.partitions)),
             )
-            for task in stateful
+            for task, info in stateful.items()
         }
     except KeyError as error:
         raise FatalError(f"Could not get end offset for {error.args[0]}", "IllegalStateException") from None
 
 
-def _existing_changelogs(topology: Topology, partitions: Mapping[str, int], task: TaskId) -> Iterator[TopicPartition]:
-    return (each for each in topology.changelog_partitions_of(task) if task.partition < partitions.get(each.topic, 0))
+def _existing_changelogs(task: TaskInfo, partitions: Mapping[str, int]) -> Iterator[TopicPartition]:
+    return (each for each in task.changelogs if each.partition < partitions.get(each.topic, 0))

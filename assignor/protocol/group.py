@@ -5,7 +5,6 @@ Java: ``ClientMetadata``, ``ClientState``.
 
 from __future__ import annotations
 
-from array import array
 from collections import ChainMap
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Final
@@ -15,8 +14,6 @@ from attrs import frozen
 
 from assignor.errors import FatalError
 from assignor.protocol._member_tasks import OTHER_PROCESS
-from assignor.protocol._offset_sums import best_sum, offset_sums, previous_tasks
-from assignor.protocol._task_sets import task_order
 from assignor.task_assignors.application_state import LATEST_OFFSET, UNKNOWN_LAG, KafkaStreamsState
 from assignor.topology import InputPartitionsByTask
 from probing import MemberVersions
@@ -31,7 +28,7 @@ from subscription_codec import (
     TaskId,
     TopicPartition,
 )
-from subscription_codec.columns import INT64, TaskIds, TaskOffsetSums, from_big_endian, pack_task_ids
+from subscription_codec.columns import TaskOffsetSums
 from subscription_codec.consumer_protocol import TopicPartitions, decode_member_userdata
 from upgrade import ConfigException
 from upgrade.config_types import parse_end_point
@@ -56,7 +53,7 @@ class MemberMetadata(MemberVersions):
     rack_id: str | None = None
     error_code: int = 0
     trailing: bytes = b""
-    """The bytes after the last field, which may carry feature levels (``feature_levels.decode_levels``)."""
+    """The bytes after the last field, for an ``assignor.extension``."""
 
     @property
     def owned_partitions(self) -> Iterator[TopicPartition]:
@@ -106,6 +103,11 @@ class Process:
         return min(unknown, key=task_order, default=None)
 
 
+def task_order(task: TaskId) -> tuple[int, int, str]:
+    """Sort key for tasks of which some may have a topology name, as a hostile member reports them."""
+    return (task.subtopology, task.partition, task.topology or "")
+
+
 def decode_members(subscriptions: Mapping[str, bytes], supported_version: int) -> list[MemberMetadata]:
     """Decode whole consumer-protocol subscriptions by member id.
 
@@ -148,14 +150,12 @@ def _decode_member(member_id: str, subscription: bytes, supported_version: int) 
 
 def _offset_sums(userdata: Subscription) -> Mapping[TaskId, int]:
     if userdata.version < FIRST_VERSION_WITH_OFFSET_SUMS:
-        standby, active = userdata.standby_tasks, userdata.prev_tasks
-        sums = array(INT64, [OFFSET_UNKNOWN]) * len(standby) + array(INT64, [LATEST_OFFSET]) * len(active)
-        packed = from_big_endian(INT64, pack_task_ids(standby) + pack_task_ids(active))  # they have no topology names
-        return offset_sums(TaskIds(packed), sums)
+        return {
+            **dict.fromkeys(userdata.standby_tasks, OFFSET_UNKNOWN),
+            **dict.fromkeys(userdata.prev_tasks, LATEST_OFFSET),
+        }
     rows = userdata.task_offset_sums
-    if isinstance(rows, TaskOffsetSums):
-        return offset_sums(TaskIds(rows.packed), rows.sums)
-    return offset_sums([task for task, _ in rows], [known for _, known in rows])
+    return rows.as_dict() if isinstance(rows, TaskOffsetSums) else dict(rows)
 
 
 def group_by_process(
@@ -186,14 +186,14 @@ def _process_of(
 ) -> Process:
     sums = _merge_offset_sums(members)
     owned = {task_of[partition] for each in members for partition in each.owned_partitions if partition in task_of}
-    active, standby = previous_tasks(sums, owned, len(task_of))
+    active = owned.union(task for task, known in sums.items() if known == LATEST_OFFSET)
     own = {task: compute_lag(known, end_offset_sums[task]) for task, known in sums.items() if task in end_offset_sums}
     state = KafkaStreamsState(
         process_id=process_id,
         num_processing_threads=len(members),
         consumer_client_ids=[each.member_id for each in members],
         previous_active_tasks=active,
-        previous_standby_tasks=standby,
+        previous_standby_tasks=sums.keys() - active,
         lags=ChainMap(own, lags_without_state),
         client_tags=members[0].client_tags,
         host_info=next((host for each in members if (host := each.host)), None),
@@ -204,12 +204,15 @@ def _process_of(
 
 
 def _merge_offset_sums(members: Sequence[MemberMetadata]) -> Mapping[TaskId, int]:
-    """Merge the offset sums of the members of a process."""
+    """Return the best offset sum of each task: ``LATEST_OFFSET`` first, then the largest."""
     if len(members) == 1:
         return members[0].offset_sums
-    tasks = [task for each in members for task in each.offset_sums]
-    sums = array(INT64, (known for each in members for _, known in each.offset_sums.items()))
-    return offset_sums(tasks, sums, best_sum)
+    merged: dict[TaskId, int] = {}
+    for each in members:
+        for task, known in each.offset_sums.items():
+            earlier = merged.get(task, known)
+            merged[task] = LATEST_OFFSET if LATEST_OFFSET in (earlier, known) else max(earlier, known)
+    return merged
 
 
 def compute_lag(offset_sum: int, end_offset_sum: int) -> int:

@@ -14,7 +14,6 @@ Java: ``RepartitionTopics``, ``CopartitionedTopicsEnforcer``, ``ChangelogTopics`
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Protocol
 
 from attrs import Factory, frozen
@@ -88,25 +87,12 @@ def plan_internal_topics(
     >>> [(topic.name, topic.partitions) for topic in plan_internal_topics(counting, {"orders": 3}).new_topics]
     [('app-counts-changelog', 3)]
     """
-    return _plan(
-        topology,
-        frozenset(partitions.items()),
-        behaviour.encodes_missing_topics and topics_complete,
-        behaviour.copartition_exception,
-    )
-
-
-@lru_cache(maxsize=4)  # nearly all rebalances have the same topics
-def _plan(
-    topology: Topology, existing: frozenset[tuple[str, int]], encodes_missing: bool, copartition_exception: str
-) -> InternalTopicPlan:
-    partitions = dict(existing)
     missing = missing_sources(topology, partitions)
-    if missing and encodes_missing:
+    if missing and topics_complete and behaviour.encodes_missing_topics:
         return InternalTopicPlan(missing_sources=missing, error_code=AssignorError.INCOMPLETE_SOURCE_TOPIC_METADATA)
     external = {topic: partitions[topic] for topic in topology.external_topics if topic in partitions}
     repartition = _enforce_copartitioning(
-        topology, external, _count_repartition_partitions(topology, external, missing), copartition_exception
+        topology, external, _count_repartition_partitions(topology, external, missing), behaviour.copartition_exception
     )
     known = external | repartition
     changelogs = topology.changelog_partitions(known)

@@ -10,7 +10,7 @@ Java: ``StreamsPartitionAssignor.assign``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Final
 from uuid import UUID
 
@@ -19,7 +19,7 @@ from attrs import field, frozen
 from assignor.cluster import ClusterSnapshot
 from assignor.config import AssignmentConfigs
 from assignor.errors import FatalError
-from assignor.protocol import feature_levels, group
+from assignor.protocol import group
 from assignor.protocol._cooperative import withhold_owned_tasks
 from assignor.protocol._member_tasks import MEMBER_TASK_ASSIGNORS, NO_PREVIOUS_TASKS, GrantedTasks, ProcessTasks
 from assignor.protocol.end_offsets import end_offset_sums
@@ -70,8 +70,6 @@ class LeaderSettings:
     task_assignor: TaskAssignor = STICKY
     as_release: str | None = None
     """The release of Kafka whose bytes it writes; None for ours."""
-    watches: frozenset[str] = frozenset()
-    """The features whose levels it passes on to the members; it ignores the levels of all others."""
 
 
 @frozen
@@ -82,12 +80,23 @@ class GroupAssignment:
     """Whole consumer-protocol assignments by member id."""
     completes: bool = False
     """Whether this assignment completes an upgrade, as in ``probing.VersionDecision``."""
-    withheld_levels: feature_levels.Levels = feature_levels.NO_LEVELS
-    """The levels that members carry and this leader does not pass on: the cluster has not answered them."""
+
+
+Merge = Callable[[Iterable[bytes]], bytes]
+"""Makes the bytes after the last field of all assignments of those of all subscriptions."""
+
+
+def send_nothing(_carried: Iterable[bytes]) -> bytes:
+    """Ignore the bytes after the last field, as Kafka does."""
+    return b""
 
 
 def perform_assignment(
-    settings: LeaderSettings, cluster: ClusterSnapshot, subscriptions: Mapping[str, bytes]
+    settings: LeaderSettings,
+    cluster: ClusterSnapshot,
+    subscriptions: Mapping[str, bytes],
+    plan: InternalTopicPlan | None = None,
+    merge: Merge = send_nothing,
 ) -> GroupAssignment:
     """Assign the tasks of a group.
 
@@ -95,6 +104,8 @@ def perform_assignment(
         settings: The leader.
         cluster: Topics, offsets, racks and the time.
         subscriptions: Whole consumer-protocol subscriptions by member id.
+        plan: What ``plan_internal_topics`` has returned for this cluster; None if nothing has been planned yet.
+        merge: Merges the bytes after the last field of the userdata (``assignor.extension``).
 
     Raises:
         FatalError: Kafka's leader fails here, and no member gets an assignment. Leaders since 2.7 send most errors to
@@ -102,7 +113,7 @@ def perform_assignment(
     """
     members = group.decode_members(subscriptions, settings.supported_version)  # 1
     try:
-        return _perform_assignment(settings, cluster, members)
+        return _perform_assignment(settings, cluster, members, plan, merge)
     except FatalError as error:
         ids = [each.member_id for each in members]
         decision = assignment_error(settings.rules.leader, settings.supported_version, ids)
@@ -112,24 +123,26 @@ def perform_assignment(
 
 
 def _perform_assignment(
-    settings: LeaderSettings, cluster: ClusterSnapshot, members: Sequence[MemberMetadata]
+    settings: LeaderSettings,
+    cluster: ClusterSnapshot,
+    members: Sequence[MemberMetadata],
+    plan: InternalTopicPlan | None,
+    merge: Merge,
 ) -> GroupAssignment:
     encodes_missing = settings.behaviour.encodes_missing_topics and cluster.topics_complete
     missing = encodes_missing and missing_sources(settings.topology, cluster.partitions)
     decision = _decide_versions(settings, members, {Precondition.TOPICS} if missing else set())  # 2
     if all(answer.content is AssignmentContent.ERROR for answer in decision.answers.values()):
         return _error_assignment(settings, decision)
-    plan = plan_internal_topics(  # 3
+    plan = plan or plan_internal_topics(  # 3
         settings.topology, cluster.partitions, settings.behaviour, topics_complete=cluster.topics_complete
     )
     assignable = [each for each in members if _is_assignable(each, decision)]
     processes, assigned = _assign_to_processes(settings, cluster, plan, assignable)  # 4
     granted = _assign_to_members(settings, processes, assigned, plan, decision, cluster.now_ms)  # 5, 6
-    known = _known_levels(settings, cluster, members)
-    levels = feature_levels.limit_levels(known, cluster.feature_levels) if cluster.feature_levels_complete else known
-    shared = _SharedMetadata.of(processes, assigned, plan.tasks, feature_levels.encode_levels(levels))
+    shared = _SharedMetadata.of(processes, assigned, plan.tasks, merge(each.trailing for each in members))
     encoded = _encode_answers(settings, decision, granted, plan.tasks, shared)  # 7
-    return GroupAssignment(encoded, decision.completes_upgrade, feature_levels.levels_above(known, levels))
+    return GroupAssignment(encoded, decision.completes_upgrade)
 
 
 def _error_assignment(settings: LeaderSettings, decision: VersionDecision) -> GroupAssignment:
@@ -162,7 +175,7 @@ def _assign_to_processes(
     Without end offsets there are no lags: then ``FALLBACK_PRIOR`` stands in for the high-availability assignor.
     Raises ``FatalError`` for an invalid assignment. Java: ``createTaskAssignor``, ``assignTasksToClients``.
     """
-    processes = group.group_by_process(members, plan.tasks, end_offset_sums(settings.topology, cluster, plan.tasks))
+    processes = group.group_by_process(members, plan.tasks, end_offset_sums(cluster, plan.task_infos))
     if not processes:
         return [], {}
     state = ApplicationState(
@@ -254,21 +267,6 @@ def _previous_tasks(members: Iterable[MemberMetadata], tasks: InputPartitionsByT
     return GrantedTasks(tuple(sorted(active)), tuple(sorted(standby)))
 
 
-def _known_levels(
-    settings: LeaderSettings, cluster: ClusterSnapshot, members: Iterable[MemberMetadata]
-) -> feature_levels.Levels:
-    """Return the highest levels of the watched features that this leader has seen or any member carries.
-
-    A carried level may come from a hostile member: none is passed on above what the cluster has answered.
-    """
-    if not settings.watches:
-        return feature_levels.NO_LEVELS
-    carried = (feature_levels.decode_levels(each.trailing) for each in members)
-    return feature_levels.merge_levels(
-        *(feature_levels.select_levels(settings.watches, levels) for levels in (cluster.feature_levels, *carried))
-    )
-
-
 @frozen
 class _SharedMetadata:
     """The part of the assignment that is equal for all members."""
@@ -278,7 +276,7 @@ class _SharedMetadata:
     standby_by_host: tuple[HostPartitions, ...] = ()
     """Likewise from standbys."""
     trailing: bytes = b""
-    """The levels of features, after the last field."""
+    """The bytes after the last field."""
 
     @classmethod
     def of(

@@ -6,7 +6,8 @@ Java: ``StreamsPartitionAssignor.subscriptionUserData``, ``onAssignment`` and ``
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from itertools import chain
 from typing import Any, Final
 from uuid import UUID
@@ -14,18 +15,7 @@ from uuid import UUID
 from attrs import evolve, field, frozen
 
 from assignor.errors import PARTITION_COUNT_MISMATCH, FatalError
-from assignor.protocol._partition_sets import PartitionSet, by_active_task, by_host, by_standby_task, partition_set
-from assignor.protocol._task_sets import SMALL, task_order, task_set
-from assignor.protocol.feature_levels import (
-    NO_LEVELS,
-    Levels,
-    decode_levels,
-    encode_levels,
-    levels_above,
-    limit_levels,
-    merge_levels,
-    select_levels,
-)
+from assignor.protocol.group import task_order
 from assignor.task_assignors.application_state import EMPTY
 from probing import Action, AssignmentReceived, MemberVersion, ProbingError, RejoinMode
 from probing.follow_up import FollowUp, FollowUpReason, schedule_follow_up
@@ -44,12 +34,13 @@ from subscription_codec import (
     EncodeError,
     FutureVersion,
     HostInfo,
+    HostPartitions,
     Subscription,
     TaskId,
     TaskOffsetSum,
     TopicPartition,
 )
-from subscription_codec.columns import TaskOffsetSums
+from subscription_codec.columns import HostMap, TaskOffsetSums
 from subscription_codec.consumer_protocol import (
     ConsumerAssignment,
     ConsumerSubscription,
@@ -60,6 +51,8 @@ from subscription_codec.consumer_protocol import (
 )
 from upgrade.config_types import parse_end_point
 from upgrade.release_behaviour import CURRENT, ReleaseBehaviour, ReportedTasks
+
+PartitionSet = frozenset[TopicPartition]
 
 
 @frozen(kw_only=True)
@@ -74,10 +67,10 @@ class ReceivedAssignment:
     partitions: Sequence[TopicPartition] = ()
     """All partitions of the active tasks, sorted."""
     standby: Mapping[TaskId, PartitionSet] = EMPTY
-    hosts: Mapping[HostInfo, PartitionSet] = EMPTY
-    """The partitions that each host of the group serves from active tasks."""
-    standby_hosts: Mapping[HostInfo, PartitionSet] = EMPTY
-    """Likewise from standbys."""
+    partitions_by_host: Sequence[HostPartitions] = ()
+    """``hosts`` as the leader has sent them."""
+    standby_partitions_by_host: Sequence[HostPartitions] = ()
+    """``standby_hosts`` as the leader has sent them."""
     follow_up: FollowUpReason | None = None
     """Why there has to be another rebalance; None if there need not be one."""
     rejoin: RejoinMode | None = None
@@ -86,8 +79,21 @@ class ReceivedAssignment:
     """When the member rejoins, if it does so later (milliseconds since 1970)."""
     dropped: bool = False
     """Whether the member has taken nothing but the version."""
-    feature_levels: Levels = NO_LEVELS
-    """The highest levels that the member believes, of the features that it watches."""
+    trailing: bytes = b""
+    """The bytes after the last field, for an ``assignor.extension``."""
+
+    @cached_property
+    def hosts(self) -> Mapping[HostInfo, PartitionSet]:
+        """The partitions that each host of the group serves from active tasks.
+
+        Made when it is asked for: it names all partitions of the group, and few members look at it.
+        """
+        return {host: frozenset(partitions) for host, partitions in self.partitions_by_host}
+
+    @cached_property
+    def standby_hosts(self) -> Mapping[HostInfo, PartitionSet]:
+        """The partitions that each host of the group serves from standbys."""
+        return {host: frozenset(partitions) for host, partitions in self.standby_partitions_by_host}
 
 
 @frozen(kw_only=True)
@@ -106,21 +112,15 @@ class Member:
     rack_id: str | None = None
     as_release: str | None = None
     """The release of Kafka whose bytes it writes; None for ours."""
-    previous_active: Set[TaskId] = frozenset()
+    previous_active: frozenset[TaskId] = frozenset()
     """The active tasks of the last assignment."""
-    stored: Set[TaskId] = frozenset()
+    stored: frozenset[TaskId] = frozenset()
     """The tasks of which it has state on disk; includes its standbys."""
-    owned_partitions: Set[TopicPartition] = frozenset()
+    owned_partitions: PartitionSet = frozenset()
     join_count: int = 0
     """The number of its subscriptions so far."""
     error_code: int = 0
     """Sent in the next subscription."""
-    watches: frozenset[str] = frozenset()
-    """The features whose levels it remembers and carries."""
-    feature_levels: Levels = field(default=NO_LEVELS, hash=False)
-    """The highest level seen of each watched feature; it never falls (KIP-584)."""
-    unconfirmed_levels: Levels = field(default=NO_LEVELS, hash=False)
-    """The levels of the last assignment that it does not believe before the cluster confirms them."""
 
     # -- joining -------------------------------------------------------------------------------------------------
 
@@ -129,6 +129,7 @@ class Member:
         topics: Iterable[str],
         offset_sums: Mapping[TaskId, int] | None = None,
         owned_partitions: Iterable[TopicPartition] | None = None,
+        trailing: bytes = b"",
     ) -> bytes:
         """Encode the whole consumer-protocol subscription for the next JoinGroup.
 
@@ -137,6 +138,7 @@ class Member:
             offset_sums: The offset sums of stateful tasks on disk. Tasks that it runs need none. None: the offsets of
                 all ``stored`` tasks are unknown.
             owned_partitions: The partitions that it owns; None for those of the last assignment.
+            trailing: The bytes after the last field, of an ``assignor.extension``.
 
         Raises:
             FatalError: The version cannot be sent, or a value does not fit its field.
@@ -149,7 +151,7 @@ class Member:
                 rack_id=self.rack_id,
                 version=self.behaviour.consumer_protocol_version,
             )
-            userdata = self._userdata(self.version.version_to_send(), offset_sums)
+            userdata = self._userdata(self.version.version_to_send(), offset_sums)._replace(trailing=trailing)
             return encode_member_userdata(envelope, userdata, as_release=self.as_release)
         except ProbingError as error:
             raise FatalError(str(error.args[0]), error.java_exception) from error
@@ -169,7 +171,6 @@ class Member:
             unique_field=_signed_byte(self.join_count + 1),
             error_code=self.error_code,
             client_tags=tuple(ClientTag(key, value) for key, value in sorted(self.client_tags.items())),
-            trailing=encode_levels(self.feature_levels),
             **(
                 self._as_offset_sums(offset_sums)
                 if used >= FIRST_VERSION_WITH_OFFSET_SUMS
@@ -209,14 +210,10 @@ class Member:
 
     # -- assignment ------------------------------------------------------------------------------------------
 
-    def on_assignment(
-        self, encoded: bytes, *, completes: bool = False, confirmed_levels: Levels | None = None
-    ) -> tuple[Member, ReceivedAssignment]:
+    def on_assignment(self, encoded: bytes, *, completes: bool = False) -> tuple[Member, ReceivedAssignment]:
         """Decode and apply a whole consumer-protocol assignment. Return the next member and the assignment.
 
-        ``completes``: see ``AssignmentReceived``. ``confirmed_levels`` are those that the cluster has answered: higher
-        ones are not believed before ``confirm_levels``; None believes all. Raises ``FatalError`` where Kafka's member
-        fails.
+        ``completes``: see ``AssignmentReceived``. Raises ``FatalError`` where Kafka's member fails.
         """
         envelope, assignment = _decode_assignment(encoded, self.version.supported_version)
         code = assignment.error_code
@@ -227,61 +224,40 @@ class Member:
             raise FatalError(str(error.args[0]), error.java_exception) from error
         if not _FATAL_ACTIONS.isdisjoint(actions):
             raise FatalError(f"the leader sent error code {code}", AssignorError(code).name)
-        carried = select_levels(self.watches, decode_levels(assignment.trailing)) if self.watches else NO_LEVELS
-        believed = carried if confirmed_levels is None else limit_levels(carried, confirmed_levels)
-        levels = self._merge_levels(believed)
-        hosts = by_host(assignment.partitions_by_host)
-        next_one = self._next_rebalance(hosts, assignment.next_rebalance_ms, Action.REJOIN in actions)
+        served = assignment.partitions_by_host
+        next_one = self._next_rebalance(hosts_of(served), assignment.next_rebalance_ms, Action.REJOIN in actions)
         taken = Action.ACCEPT in actions
         partitions = _assigned_partitions(assignment, envelope) if taken else ()
         received = ReceivedAssignment(
             version=assignment.version,
             supported_version=assignment.supported_version,
-            active=by_active_task(assignment.active_tasks, partitions) if taken else EMPTY,
+            active=_partitions_by_task(assignment.active_tasks, partitions) if taken else EMPTY,
             partitions=partitions,
-            standby=by_standby_task(assignment.standby_tasks) if taken else EMPTY,
-            hosts=hosts,
-            standby_hosts=by_host(assignment.standby_partitions_by_host),
+            standby={task: frozenset(inputs) for task, inputs in assignment.standby_tasks} if taken else EMPTY,
+            partitions_by_host=served,
+            standby_partitions_by_host=assignment.standby_partitions_by_host,
             follow_up=next_one.reason,
             rejoin=self.version.rules.rejoin_mode if next_one.at_ms == IMMEDIATELY else None,
             rejoin_at_ms=next_one.at_ms if IMMEDIATELY < next_one.at_ms < NO_FOLLOW_UP else None,
             dropped=not taken,
-            feature_levels=levels,
+            trailing=assignment.trailing,
         )
-        return self._after_assignment(received, version, levels_above(carried, levels)), received
+        return self._after_assignment(received, version), received
 
-    def _after_assignment(self, received: ReceivedAssignment, version: MemberVersion, unconfirmed: Levels) -> Member:
-        levels = received.feature_levels
+    def _after_assignment(self, received: ReceivedAssignment, version: MemberVersion) -> Member:
         if received.dropped:
-            return evolve(self, version=version, feature_levels=levels, unconfirmed_levels=unconfirmed)
+            return evolve(self, version=version)
         tasks, standbys = received.active, received.standby
         held = (task for task in chain(tasks, standbys) if task.subtopology in self.stateful_subtopologies)
         return evolve(
             self,
             version=version,
-            feature_levels=levels,
-            unconfirmed_levels=unconfirmed,
-            previous_active=tasks.keys() if len(tasks) > SMALL else frozenset(tasks),
-            stored=task_set(chain(self.stored, held), len(self.stored) + len(tasks) + len(standbys)),
-            owned_partitions=partition_set(received.partitions),
+            previous_active=frozenset(tasks),
+            stored=self.stored.union(held),
+            owned_partitions=frozenset(received.partitions),
         )
 
-    def _merge_levels(self, levels: Levels) -> Levels:
-        """Merge levels into its own: "shall not downgrade (...) once they upgrade" (KIP-584)."""
-        return merge_levels(self.feature_levels, select_levels(self.watches, levels))
-
-    def confirm_levels(self, finalized: Levels) -> Member:
-        """Return the member as it is once the cluster has answered: it believes unconfirmed levels up to these."""
-        levels = merge_levels(self.feature_levels, limit_levels(self.unconfirmed_levels, finalized))
-        return evolve(self, feature_levels=levels, unconfirmed_levels=levels_above(self.unconfirmed_levels, levels))
-
-    def needs_rejoin_for(self, finalized: Levels) -> bool:
-        """Whether these finalized levels are news for the group, so that the member should rejoin."""
-        return self._merge_levels(finalized) != self.feature_levels
-
-    def _next_rebalance(
-        self, hosts: Mapping[HostInfo, PartitionSet], encoded_ms: int, version_changed: bool
-    ) -> FollowUp:
+    def _next_rebalance(self, hosts: Sequence[HostInfo], encoded_ms: int, version_changed: bool) -> FollowUp:
         """Decide whether and when another rebalance is needed.
 
         A static member that restarts with another endpoint gets its old assignment, whose host map lacks the endpoint.
@@ -321,3 +297,16 @@ def _assigned_partitions(assignment: Assignment, envelope: ConsumerAssignment) -
         message = f"Number of assigned partitions {len(partitions)} is not equal to the number of active taskIds"
         raise FatalError(f"{message} {number}", code=PARTITION_COUNT_MISMATCH)
     return partitions
+
+
+def _partitions_by_task(tasks: Iterable[TaskId], partitions: Iterable[TopicPartition]) -> Mapping[TaskId, PartitionSet]:
+    """Match the i-th task id with the i-th partition. Java: ``getActiveTasks``."""
+    found: dict[TaskId, list[TopicPartition]] = {}
+    for task, partition in zip(tasks, partitions, strict=True):
+        found.setdefault(task, []).append(partition)
+    return {task: frozenset(inputs) for task, inputs in found.items()}
+
+
+def hosts_of(served: Sequence[HostPartitions]) -> Sequence[HostInfo]:
+    """Return the hosts of a host map without making the records of their partitions."""
+    return served.hosts if isinstance(served, HostMap) else tuple(host for host, _ in served)

@@ -5,7 +5,7 @@ Java: ``ApplicationState``, ``KafkaStreamsState``, ``TaskInfo`` of ``org.apache.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Mapping, Set
+from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Final
@@ -33,11 +33,6 @@ def java_uuid_order(process_id: UUID) -> tuple[int, int]:
 def frozen_tasks(tasks: Iterable[TaskId]) -> frozenset[TaskId]:
     """Convert tasks to a frozen set; a converter of attrs fields."""
     return frozenset(tasks)
-
-
-def _immutable_set(tasks: Iterable[TaskId]) -> Set[TaskId]:
-    """Keep a set that cannot change, which may be columns; convert others."""
-    return tasks if isinstance(tasks, Set) and isinstance(tasks, Hashable) else frozenset(tasks)
 
 
 def _sorted_names(texts: Iterable[str]) -> tuple[str, ...]:
@@ -71,9 +66,9 @@ class KafkaStreamsState:
     """The number of its members, at least 1."""
     consumer_client_ids: tuple[str, ...] = field(default=(), converter=_sorted_names)
     """Its members, sorted."""
-    previous_active_tasks: Set[TaskId] = field(default=frozenset(), converter=_immutable_set)
+    previous_active_tasks: frozenset[TaskId] = field(default=frozenset(), converter=frozen_tasks)
     """The active tasks that it reports. Another process may report them too, and a task may no longer exist."""
-    previous_standby_tasks: Set[TaskId] = field(default=frozenset(), converter=_immutable_set)
+    previous_standby_tasks: frozenset[TaskId] = field(default=frozenset(), converter=frozen_tasks)
     """The standbys that it reports, likewise."""
     lags: Mapping[TaskId, int] = EMPTY
     """The records that it would have to restore of each stateful task, ``LATEST_OFFSET`` (-2) for a task that it runs

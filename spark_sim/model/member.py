@@ -17,7 +17,7 @@ from attrs import define, field
 
 from assignor import ReceivedAssignment, StreamsAssignor
 from assignor.cluster import ClusterSnapshot
-from assignor.protocol.feature_levels import Levels
+from assignor.protocol.internal_topics import InternalTopicPlan
 from probing.follow_up import FollowUpReason
 from spark_sim.model.scenario import Instance
 from spark_sim.model.workload import Workload
@@ -58,20 +58,21 @@ class MemoizedAssignor(StreamsAssignor):
         )
 
     def assign(
-        self, cluster: ClusterSnapshot | Mapping[str, int], subscriptions: Mapping[str, bytes]
+        self,
+        cluster: ClusterSnapshot | Mapping[str, int],
+        subscriptions: Mapping[str, bytes],
+        plan: InternalTopicPlan | None = None,
     ) -> dict[str, bytes]:
         """See ``StreamsPartitionAssignor``."""
         compute = super().assign
-        if not isinstance(cluster, ClusterSnapshot):
-            return compute(cluster, subscriptions)
+        if plan or not isinstance(cluster, ClusterSnapshot):
+            return compute(cluster, subscriptions, plan)
         arguments = (cluster, frozenset(subscriptions.items()))
         return self._memoized(arguments, sum(map(len, subscriptions.values())), lambda: compute(cluster, subscriptions))
 
-    def on_assignment(self, assignment: bytes, *, confirmed_levels: Levels | None = None) -> ReceivedAssignment:
+    def on_assignment(self, assignment: bytes) -> ReceivedAssignment:
         """See ``StreamsPartitionAssignor``."""
         compute = super().on_assignment
-        if confirmed_levels is not None:
-            return compute(assignment, confirmed_levels=confirmed_levels)
         return self._memoized(assignment, len(assignment), lambda: compute(assignment))
 
     def _memoized(self, arguments: Hashable, size: int, compute: Callable[[], T]) -> T:

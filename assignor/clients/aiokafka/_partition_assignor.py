@@ -33,6 +33,7 @@ from assignor.clients.aiokafka import _private_api
 from assignor.clients.hooks import AsyncCall, run_before
 from assignor.cluster import ClusterSnapshot
 from assignor.errors import FatalError, UsageError
+from assignor.protocol.internal_topics import InternalTopicPlan
 
 DOUBT_POLL_SECONDS: Final = 0.05
 """Time between two looks at the session while ownership is in doubt."""
@@ -56,7 +57,9 @@ class StreamsPartitionAssignor(ClientAdapter):
         self._callback_lock = asyncio.Lock()
         self._fetch_context = ExitStack()
         self._cluster: ClusterSnapshot | None = None
+        self._plan: InternalTopicPlan | None = None
         self._subscriptions: Mapping[str, bytes] = {}
+        self._assignment = b""
 
     def bind(self, consumer: AIOKafkaConsumer) -> None:
         """Attach the assignor to its consumer before that starts; ``UsageError`` if it is not configured for it.
@@ -93,6 +96,7 @@ class StreamsPartitionAssignor(ClientAdapter):
                 self.consumer,
                 on_join_prepare=self._on_join_prepare,
                 on_elected_leader=self._on_elected_leader,
+                on_assigned=self._on_assigned,
                 on_join_complete=self._on_join_complete,
             )
             _private_api.hook_session(
@@ -109,12 +113,12 @@ class StreamsPartitionAssignor(ClientAdapter):
     def assign(self, cluster: ClusterMetadata, members: Mapping[str, object]) -> dict[str, bytes]:  # noqa: ARG002
         """Return the assignments of all members for SyncGroup, as their leader (step 4)."""
         assert self._cluster is not None, "_on_elected_leader runs before"
-        return self.perform_assignment(self._cluster, self._subscriptions)
+        return self.perform_assignment(self._cluster, self._subscriptions, self._plan)
 
     def on_assignment(self, assignment: _private_api.AiokafkaAssignment) -> None:
         """Take the assignment, and rejoin if version probing asks for it (step 5)."""
         self._keep_active(without_partitions=not assignment.partitions())
-        self.receive_assignment(assignment.encode(), _private_api.generation(self.consumer))
+        self.receive_assignment(self._assignment, _private_api.generation(self.consumer))
 
     # -- called by ClientAdapter, on any thread (step 7) --------------------------------------------------------------
 
@@ -156,7 +160,10 @@ class StreamsPartitionAssignor(ClientAdapter):
     async def _on_elected_leader(self, cluster: ClusterMetadata, subscriptions: Mapping[str, bytes]) -> None:
         self._subscriptions = subscriptions
         known = partition_counts(cluster, self.assignor.topology.source_topics)
-        self._cluster = await asyncio.to_thread(self.snapshot_cluster, known)
+        self._cluster, self._plan = await asyncio.to_thread(self.snapshot_cluster, known)
+
+    def _on_assigned(self, assignment: bytes) -> None:
+        self._assignment = assignment
 
     async def _on_join_complete(self) -> None:
         async with self._callback_lock:

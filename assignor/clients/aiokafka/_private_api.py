@@ -21,7 +21,7 @@ from aiokafka.protocol.group import HeartbeatRequest, JoinGroupRequest, SyncGrou
 from aiokafka.protocol.types import Int16, Int32, Schema, String
 
 from assignor.clients._library_names import instances_have, missing_names, unsupported_library
-from assignor.clients.adapter import ClusterMetadata, MemberAssignment, MemberGeneration
+from assignor.clients.adapter import ClusterMetadata, MemberGeneration
 from assignor.clients.hooks import run_before
 
 TESTED_VERSIONS: Final = "0.13.0 to 0.14.0"
@@ -83,7 +83,7 @@ def check_private_names(consumer: Any) -> None:
         raise unsupported_library("aiokafka", TESTED_VERSIONS, "AIOKafkaConsumer", missing)
 
 
-class AiokafkaAssignment(MemberAssignment, Protocol):
+class AiokafkaAssignment(Protocol):
     """An assignment as aiokafka passes it to the assignor of each member."""
 
     def partitions(self) -> list[object]:
@@ -218,12 +218,13 @@ def hook_rebalance_callbacks(
     *,
     on_join_prepare: Callable[[], Awaitable[None]],
     on_elected_leader: Callable[[ClusterMetadata, Mapping[str, bytes]], Awaitable[None]],
+    on_assigned: Callable[[bytes], None],
     on_join_complete: Callable[[], Awaitable[None]],
 ) -> None:
-    """Await three coroutines at these points of every rebalance; ``on_elected_leader`` gets all subscriptions.
+    """Call these at the points of every rebalance; ``on_elected_leader`` gets all subscriptions.
 
     The user's own listener is not called when the generation is lost or the consumer stops. An assignor is not awaited,
-    and aiokafka passes it only half of each subscription.
+    and aiokafka passes it only half of each subscription, and its assignment decoded.
 
     ``on_elected_leader`` runs when aiokafka has waited for the metadata of the group's topics: before, the leader does
     not know a topic that is new to it, and would leave out its tasks.
@@ -247,8 +248,9 @@ def hook_rebalance_callbacks(
         finally:
             elected.pop(task, None)
 
-    async def completing(*arguments: Any) -> Any:
-        result = await complete(*arguments)
+    async def completing(generation: int, member_id: str, protocol: str, assignment: bytes) -> Any:
+        on_assigned(assignment)
+        result = await complete(generation, member_id, protocol, assignment)
         await on_join_complete()
         return result
 

@@ -6,7 +6,7 @@ import logging
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from threading import RLock, get_ident
 from types import TracebackType
@@ -30,12 +30,11 @@ from assignor.clients.confluent._record_buffer import Offsets
 from assignor.clients.confluent._settings import ConsumerSettings
 from assignor.clients.confluent.streams_protocol.factory import new_streams_membership
 from assignor.clients.confluent.streams_protocol.view import StreamsGroupView
-from assignor.clients.feature_watch import POLL_SECONDS, FeatureSource
 from assignor.clients.kafka_python import KafkaPythonAdmin
 from assignor.clients.leader_lookup import Admin
 from assignor.errors import FatalError, StreamsAssignorError, UsageError
+from assignor.extension import ClientExtension
 from assignor.observability.events import Observer
-from assignor.protocol.feature_levels import Levels
 from assignor.rebalance_listener import TaskRebalanceListener, check_listener
 from assignor.streams_assignor import check_topology
 from assignor.task_assignor import TaskAssignor
@@ -64,8 +63,7 @@ class StreamsConsumer:
         listener: receives the changes of this member's tasks, on the thread that calls `poll`.
         admin: looks up offsets and creates internal topics if this member leads. True: one with the settings of this
             consumer. False: none.
-        process_id, release, task_assignor, watches, features, features_every_seconds, on_levels, observer: see
-            ``assignor.clients.adapter.ClientAdapter``.
+        process_id, release, task_assignor, extension, observer: see ``assignor.clients.adapter.ClientAdapter``.
 
     Raises:
         ConfigException: for a key or a value that is unknown or that one of the two clients cannot use.
@@ -85,10 +83,7 @@ class StreamsConsumer:
         process_id: UUID | None = None,
         release: Release = OURS,
         task_assignor: TaskAssignor | None = None,
-        watches: Iterable[str] = (),
-        features: FeatureSource | None = None,
-        features_every_seconds: float = POLL_SECONDS,
-        on_levels: Callable[[Levels], None] | None = None,
+        extension: ClientExtension | None = None,
         observer: Observer | None = None,
     ) -> None:
         check_topology(topology)
@@ -118,7 +113,7 @@ class StreamsConsumer:
         self._admin: KafkaPythonAdmin | None = None
         self._membership: Membership
         if settings.streams_protocol:
-            without_effect = {"task_assignor": task_assignor, "watches": watches, "features": features}
+            without_effect = {"task_assignor": task_assignor, "extension": extension}
             self._membership = new_streams_membership(
                 settings,
                 topology,
@@ -145,10 +140,7 @@ class StreamsConsumer:
                     listener=user_thread_listener,
                     task_assignor=task_assignor,
                     admin=self._admin if isinstance(admin, bool) else admin,
-                    watches=watches,
-                    features=features,
-                    features_every_seconds=features_every_seconds,
-                    on_levels=on_levels,
+                    extension=extension,
                     observer=observer,
                 )
 

@@ -29,7 +29,6 @@ from assignor.clients._settings_check import check_login, hide_secrets
 from assignor.clients.adapter import (
     ClientAdapter,
     ClusterMetadata,
-    MemberAssignment,
     MemberGeneration,
     partition_counts,
 )
@@ -61,6 +60,8 @@ class StreamsPartitionAssignor(ClientAdapter, _private_api.AbstractPartitionAssi
     """Whether a join is under way."""
     _asked_at = float("-inf")
     _note_closed: Callable[[], object] = staticmethod(lambda: None)
+    _subscriptions: Mapping[str, bytes] = {}
+    _assignment = b""
 
     def supported_protocols(self) -> list[_private_api.RebalanceProtocol]:
         """Return COOPERATIVE if this member keeps its partitions while it rejoins (KIP-429), otherwise EAGER."""
@@ -105,6 +106,8 @@ class StreamsPartitionAssignor(ClientAdapter, _private_api.AbstractPartitionAssi
         _private_api.hook_rebalance_callbacks(
             consumer,
             on_join_prepare=lambda: self.on_join_prepare(lost=self.is_generation_lost),
+            on_elected_leader=self._on_elected_leader,
+            on_assigned=self._on_assigned,
             on_join_complete=self.on_join_complete,
             on_unsubscribed_topics=self._on_unsubscribed_topics,
             on_close=lambda: self.on_close(lost=self.is_generation_lost),
@@ -155,16 +158,22 @@ class StreamsPartitionAssignor(ClientAdapter, _private_api.AbstractPartitionAssi
             raise UsageError("call bind(consumer) before the first poll")
         return self.subscription(topics, [TopicPartition(*partition) for partition in self.consumer.assignment() or ()])
 
+    def _on_elected_leader(self, subscriptions: Mapping[str, bytes]) -> None:
+        self._subscriptions = subscriptions
+
     def assign(self, cluster: ClusterMetadata, members: Iterable[_private_api.JoiningMember]) -> dict[str, bytes]:
         """Return the assignments of all members for SyncGroup, as their leader (steps 3 and 4)."""
-        subscriptions = {member.member_id: member.metadata.encode() for member in members}
         topics = sorted({topic for member in members for topic in member.metadata.topics})
-        return self.perform_assignment(self.snapshot_cluster(partition_counts(cluster, topics)), subscriptions)
+        known, plan = self.snapshot_cluster(partition_counts(cluster, topics))
+        return self.perform_assignment(known, self._subscriptions, plan)
 
-    def on_assignment(self, assignment: MemberAssignment, generation: int) -> None:
+    def _on_assigned(self, assignment: bytes) -> None:
+        self._assignment = assignment
+
+    def on_assignment(self, assignment: object, generation: int) -> None:  # noqa: ARG002  # decoded by kafka-python
         """Take the assignment, and rejoin if version probing asks for it (step 5)."""
         member_id = self.consumer.group_metadata().member_id
-        self.receive_assignment(assignment.encode(), MemberGeneration(generation, member_id))
+        self.receive_assignment(self._assignment, MemberGeneration(generation, member_id))
         self.joining = self.rejoins_now
 
     def _on_unsubscribed_topics(self, topics: Iterable[str], generation: int, member_id: str) -> None:

@@ -7,7 +7,7 @@ there and does not fail in a rebalance.
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from functools import wraps
 from socket import SHUT_RDWR
@@ -105,6 +105,7 @@ PRIVATE_NAMES: Final = (
     "_coordinator._on_close_prepare_async",
     "_coordinator._on_join_complete_async",
     "_coordinator._on_join_prepare_async",
+    "_coordinator._perform_assignment",
     "_coordinator._process_sync_group_response",
     "_coordinator._send_heartbeat_request",
     "_coordinator._send_offset_commit_request",
@@ -160,17 +161,14 @@ def check_private_names(consumer: Any) -> None:
         raise unsupported_library("kafka-python", TESTED_VERSIONS, "KafkaConsumer", missing)
 
 
-class _Encodable(Protocol):
+class _DecodedSubscription(Protocol):
     topics: list[str]
-
-    def encode(self) -> bytes: ...
 
 
 class JoiningMember(Protocol):
     """A member as kafka-python passes it to the assignor of the leader."""
 
-    member_id: str
-    metadata: _Encodable
+    metadata: _DecodedSubscription
 
 
 def disable_auto_topic_creation(consumer: Any) -> None:
@@ -219,14 +217,17 @@ def hook_rebalance_callbacks(
     consumer: Any,
     *,
     on_join_prepare: Callable[[], Awaitable[None]],
+    on_elected_leader: Callable[[Mapping[str, bytes]], None],
+    on_assigned: Callable[[bytes], None],
     on_join_complete: Callable[[], Awaitable[None]],
     on_unsubscribed_topics: Callable[[set[str], int, str], None],
     on_close: Callable[[], Awaitable[None]],
 ) -> None:
-    """Call three coroutines on the I/O thread at these points of every rebalance.
+    """Call functions and coroutines on the I/O thread at these points of every rebalance.
 
     A ``ConsumerRebalanceListener`` cannot do it: it would replace the one of the user, and is not called when only
-    standby tasks change.
+    standby tasks change. ``on_elected_leader`` gets the subscriptions of all members and ``on_assigned`` the assignment
+    of this one, as bytes: kafka-python passes an assignor only what it has decoded.
     """
     coordinator = consumer._coordinator
     _prepare_join_after_lost_generation(coordinator)
@@ -240,15 +241,32 @@ def hook_rebalance_callbacks(
 
     coordinator._on_join_prepare_async = run_before(preparing, coordinator._on_join_prepare_async)
     coordinator._on_join_complete_async = run_after(
-        _report_unsubscribed_topics(consumer, on_unsubscribed_topics), on_join_complete
+        _report_assignment(consumer, on_assigned, on_unsubscribed_topics), on_join_complete
     )
+    coordinator._perform_assignment = _report_subscriptions(coordinator._perform_assignment, on_elected_leader)
     coordinator._on_close_prepare_async = run_before(on_close, coordinator._on_close_prepare_async)
 
 
-def _report_unsubscribed_topics(consumer: Any, report: Callable[[set[str], int, str], None]) -> AsyncCall:
-    """Return ``_on_join_complete_async`` that reports an assignment which the consumer would refuse.
+def _report_subscriptions(
+    original: Callable[..., Any], report: Callable[[Mapping[str, bytes]], None]
+) -> Callable[..., Any]:
+    """Return ``_perform_assignment`` that reports the subscriptions before they are decoded."""
 
-    3.0.12 rejoins at once then, and again for the next one (cooperative), or raises a ``ValueError`` (eager).
+    @wraps(original)
+    def performing(leader_id: str, protocol: str, members: Any) -> Any:
+        report({each.member_id: each.metadata for each in members})
+        return original(leader_id, protocol, members)
+
+    return performing
+
+
+def _report_assignment(
+    consumer: Any, on_assigned: Callable[[bytes], None], on_unsubscribed_topics: Callable[[set[str], int, str], None]
+) -> AsyncCall:
+    """Return ``_on_join_complete_async`` that reports the bytes of the assignment, or its unsubscribed topics.
+
+    3.0.12 refuses such topics: it rejoins at once, and again for the next assignment (cooperative), or raises a
+    ``ValueError`` (eager).
     """
     original = consumer._coordinator._on_join_complete_async
 
@@ -257,8 +275,9 @@ def _report_unsubscribed_topics(consumer: Any, report: Callable[[set[str], int, 
         with suppress(DecodeError):  # kafka-python raises its own error
             assigned = {topic for topic, _ in decode_consumer_assignment(assignment).assigned_partitions}
             if unsubscribed := assigned.difference(consumer.subscription() or ()):
-                report(unsubscribed, generation, member_id)
+                on_unsubscribed_topics(unsubscribed, generation, member_id)
                 return None
+        on_assigned(assignment)
         return await original(generation, member_id, protocol, assignment)
 
     return completing

@@ -44,6 +44,7 @@ from tests.assignor.clients.recording_listener import RecordingListener
 from tests.assignor.clients.test_leader_lookup import Admin
 from tests.draws import examples
 from upgrade import StreamsConfig, release_named
+from upgrade.cluster.client.feature_levels import FeatureLevels
 
 TOPOLOGY = Topology.of(Subtopology(sources=["orders"], changelogs=["store"]), Subtopology(sources=["other"]))
 COUNTS = {"orders": 4, "other": 2, "store": 4}
@@ -427,22 +428,26 @@ def test_tasks_that_move_back_and_forth_without_end_are_handed_over_more_slowly(
 
 
 def test_a_leader_whose_group_does_not_carry_its_levels_backs_off() -> None:
-    member = Alone(watches=["finality"])
-    member._polls_as_leader = True
+    member = Alone(extension=(levels := FeatureLevels(["finality"])))
+    levels.on_joined(leads=True)
     waited = []
-    for _ in range(6):
+
+    def answered(level: int) -> None:
         member.later.clear()
-        member._observed_levels = {"finality": 2}
-        member._apply_observed_levels()
+        levels.on_answer({"finality": level})
+        member.later.pop(0)[1]()
+
+    for _ in range(6):
+        answered(2)
         waited += [seconds for seconds, _ in member.later] or [0.0]
     assert [0, 0, 0, 1, 2, 4] == waited
     assert ["rejoin"] * 3 == member.wants
 
-    member.later[-1][1]()
+    older = member.later[-1][1]
+    older()
     assert ["rejoin"] * 4 == member.wants
-    member._observed_levels = {"finality": 3}  # news: at once, and the older wait is over
-    member._apply_observed_levels()
-    member.later[-1][1]()
+    answered(3)  # news: at once, and the older wait is over
+    older()
     assert ["rejoin"] * 5 == member.wants
 
 
@@ -460,7 +465,7 @@ def test_a_leader_that_cannot_create_a_topic_fails() -> None:
 
 
 def test_without_an_admin_the_snapshot_has_the_clients_topics() -> None:
-    found = Alone().snapshot_cluster({"orders": 4})
+    found, _ = Alone().snapshot_cluster({"orders": 4})
     assert (COUNTS["orders"], False) == (found.partitions["orders"], found.topics_complete)
 
 
@@ -485,11 +490,11 @@ def test_a_probed_member_is_assigned_its_tasks_after_probing() -> None:
 
 def test_an_observer_sees_why_a_member_joins_and_what_becomes_of_it() -> None:
     events: list[Event] = []
-    member = Eager(observer=events.append, watches=["group.version"])
+    member = Eager(observer=events.append, extension=(levels := FeatureLevels(["group.version"])))
     rebalanced(member)
     at_once(member.on_join_prepare(lost=True))
     member.subscription(TOPOLOGY.source_topics)
-    member._on_levels_observed({"group.version": 1})
+    levels.on_answer({"group.version": 1})
     member.later.pop()[1]()
     rebalanced(member)
     rebalanced(member)

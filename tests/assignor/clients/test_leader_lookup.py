@@ -2,9 +2,12 @@
 
 import pytest
 
+from assignor import streams_assignor
 from assignor.clients.leader_lookup import LookupFailed, snapshot_cluster
 from assignor.cluster import ClusterSnapshot
 from assignor.errors import FatalError
+from assignor.protocol import leader
+from assignor.protocol.internal_topics import plan_internal_topics
 from assignor.streams_assignor import StreamsAssignor
 from assignor.topology import Subtopology, Topology
 from subscription_codec import TopicPartition
@@ -51,6 +54,10 @@ class Admin:
 
 
 def looked_up(admin, strategy="none", **known):
+    return looked_up_and_planned(admin, strategy, **known)[0]
+
+
+def looked_up_and_planned(admin, strategy="none", **known):
     config = StreamsConfig(rack_aware_assignment_strategy=strategy)
     core = StreamsAssignor(TOPOLOGY, config, release=release_named("3.9.2"))
     return snapshot_cluster(core, known, admin, now_ms=7)
@@ -127,3 +134,26 @@ def test_an_error_hides_a_password_that_a_broker_has_repeated(kind: type[Excepti
     redact("hunter2-of-the-lookup")
 
     assert "KafkaError: no [hidden]" in str(kind("KafkaError: no hunter2-of-the-lookup"))
+
+
+def test_a_leader_plans_the_internal_topics_once_a_rebalance(monkeypatch):
+    """It planned them twice, or looked the plan up in a cache of four groups."""
+    planned = []
+    for module in (streams_assignor, leader):
+        monkeypatch.setattr(
+            module,
+            "plan_internal_topics",
+            lambda *given, **how: planned.append(given) or plan_internal_topics(*given, **how),
+        )
+    member = StreamsAssignor(TOPOLOGY)
+    cluster, plan = snapshot_cluster(member, {}, Admin(orders=2, table=1), now_ms=7)
+
+    answers = member.assign(cluster, {"a": member.subscription()}, plan)
+
+    assert 1 == len(planned)
+    assert answers == member.assign(cluster, {"a": member.subscription()})
+
+
+def test_a_leader_has_no_plan_of_topics_that_are_unknown_or_do_not_fit():
+    assert looked_up_and_planned(Admin("partitions"), orders=2)[1] is None
+    assert looked_up_and_planned(Admin(**{"orders": 2, "table": 1, "by-customer": 5}))[1] is None

@@ -29,7 +29,6 @@ from assignor.groups.described_group import with_topic_metadata
 from assignor.groups.member import OffsetSumTotals
 from assignor.groups.standbys import StandbyKind
 from assignor.groups.upgrade_status import Stage
-from assignor.protocol import feature_levels
 from subscription_codec import LATEST_OFFSET, OFFSET_UNKNOWN, TaskId, encode_subscription
 from subscription_codec.consumer_protocol import (
     ConsumerAssignment,
@@ -39,6 +38,7 @@ from subscription_codec.consumer_protocol import (
 )
 from subscription_codec.records import FutureAssignment, FutureSubscription
 from tests.assignor.groups.described_groups import TOPIC, broker_assigned, group, member, of_range
+from upgrade.cluster.features.carried_levels import encode_levels
 
 CAPTURES = sorted((Path(__file__).parents[2] / "captures").glob("*.json"))
 
@@ -114,7 +114,7 @@ def test_without_candidates_upgrade_from_is_not_certain():
 
 
 def test_the_json_of_a_member():
-    levels = feature_levels.encode_levels({"group.version": 1})
+    levels = encode_levels({"group.version": 1})
     found = seen(
         member(
             "a",

@@ -9,15 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assignor import StreamsAssignor, Subtopology, Topology
-from assignor.cluster import ClusterSnapshot
-from assignor.protocol.feature_levels import (
-    MAGIC,
-    MAX_FEATURES,
-    MAX_LEVEL,
-    VERSION,
-    decode_levels,
-    encode_levels,
-)
 from subscription_codec import decode_assignment, decode_subscription, encode_assignment, encode_subscription
 from subscription_codec.consumer_protocol import (
     decode_consumer_assignment,
@@ -29,6 +20,15 @@ from tests.group import Group
 from tests.memory import peak_bytes
 from tests.upgrade.cluster.features.clusters import COORDINATOR, kip_584, refused, request
 from upgrade import ConfigException, StreamsConfig, release_named
+from upgrade.cluster.features.carried_levels import (
+    MAGIC,
+    MAX_FEATURES,
+    MAX_LEVEL,
+    VERSION,
+    CarriedLevels,
+    decode_levels,
+    encode_levels,
+)
 from upgrade.cluster.features.cluster import Node
 from upgrade.cluster.features.feature_cache import FinalizedFeatureCaches
 from upgrade.cluster.features.update_features import update_features
@@ -43,27 +43,48 @@ class Watching(Group):
 
     def __init__(self, *names):
         super().__init__(COUNTS, SIZES)
+        self.carried, self.seen = {}, {}
         for name in names:
             self.add(name)
 
     def add(self, name, release="streams-assignor", watches=(COORDINATOR,), **config):
         """Also restarts a member: it comes back without its memory."""
+        self.carried.pop(name, None)
+        if watches:
+            self.carried[name] = CarriedLevels(watches)
         self.members[name] = StreamsAssignor(
             self.topology,
             StreamsConfig(**config),
             process_id=UUID(int=ord(name)),
             release=release_named(release),
-            watches=watches,
+            extension=self.carried.get(name),
         )
         return self.members[name]
 
+    def evolve(self, name, release):
+        """Replace a member by one of another release, with the memory of its levels."""
+        self.members[name] = StreamsAssignor(
+            COUNTS,
+            process_id=self.members[name].member.process_id,
+            release=release_named(release),
+            extension=self.carried[name],
+        )
+
     def sees(self, **levels):
-        self.cluster = evolve(self.cluster, feature_levels=levels)
+        self.seen = levels
         return self
+
+    def answers(self, leader=None):
+        leader = leader or next(iter(self.members))
+        if leader in self.carried:
+            self.carried[leader].observed = self.seen
+        return super().answers(leader)
 
     @property
     def levels(self):
-        return {name: member.member.feature_levels.get(COORDINATOR, 0) for name, member in self.members.items()}
+        return {
+            name: self.carried[name].levels.get(COORDINATOR, 0) if name in self.carried else 0 for name in self.members
+        }
 
 
 def hear(copies, cluster, *which):
@@ -84,7 +105,7 @@ def test_g2_the_timeline():
     cluster = kip_584(*[{COORDINATOR: (1, 1)}] * 3, finalized={COORDINATOR: 1})
     copies = hear(FinalizedFeatureCaches(), cluster, 1, 2, 3)
     group = Watching("a", "b", "c")
-    leader = group.members["a"]
+    leader = group.carried["a"]
 
     def asks(broker):
         return copies.api_versions_response(cluster.brokers[broker]).finalized
@@ -113,10 +134,10 @@ def test_g4_a_raise_is_sent_to_all_members_in_one_rebalance():
     group = Watching("a", "b", "c")
     group.sees(group_coordinator=1).rebalance()
 
-    assert group.members["b"].needs_rejoin_for({COORDINATOR: 2})
+    assert group.carried["b"].needs_rejoin_for({COORDINATOR: 2})
     received = group.sees(group_coordinator=2).rebalance(leader="b")
-    assert [{COORDINATOR: 2}] * 3 == [dict(each.feature_levels) for each in received.values()]
-    assert not group.members["b"].needs_rejoin_for({COORDINATOR: 2})
+    assert [{COORDINATOR: 2}] * 3 == [each.levels for each in group.carried.values()]
+    assert not group.carried["b"].needs_rejoin_for({COORDINATOR: 2})
     assert {None} == {each.rejoin for each in received.values()}
 
 
@@ -151,7 +172,7 @@ def test_g7_a_leader_that_watches_nothing_takes_nothing_away():
     received = group.sees(group_coordinator=3).rebalance(leader="c")
 
     assert {"a": 2, "b": 2, "c": 0} == group.levels
-    assert {} == received["c"].feature_levels
+    assert {b""} == {each.trailing for each in received.values()}
 
 
 def test_g7_a_member_keeps_its_level_through_version_probing():
@@ -160,21 +181,12 @@ def test_g7_a_member_keeps_its_level_through_version_probing():
     group.add("b", "streams-assignor-3")
     group.sees(group_coordinator=2).settle()
     group.add("b", "streams-assignor-3")
-    group.members["a"] = evolved(group.members["a"], "simulated-4")
+    group.evolve("a", "simulated-4")
     group.sees(group_coordinator=1).rebalance(leader="b")
     assert {"a": 2, "b": 1} == group.levels
 
     group.settle(leader="b")
     assert {"a": 2, "b": 2} == group.levels
-
-
-def evolved(member, release):
-    """One of another release with the memory of its levels."""
-    fresh = StreamsAssignor(
-        COUNTS, process_id=member.member.process_id, release=release_named(release), watches=member.member.watches
-    )
-    fresh._member = evolve(fresh.member, feature_levels=member.member.feature_levels)
-    return fresh
 
 
 def test_g8_a_lowered_level_changes_nothing_until_all_clients_are_started_anew():
@@ -195,35 +207,23 @@ def test_a_member_carries_and_a_leader_passes_on_only_what_it_watches():
     group = Watching("a")
     group.add("b", watches=(COORDINATOR, OTHER))
     group.sees(group_coordinator=1, transaction_coordinator=1).rebalance(leader="b")
-    assert {COORDINATOR: 1} == group.members["a"].member.feature_levels
+    assert {COORDINATOR: 1} == group.carried["a"].levels
 
     group.add("c", watches=(OTHER,))
     group.sees(group_coordinator=2, transaction_coordinator=2).rebalance(leader="a")
-    assert {} == group.members["c"].member.feature_levels
-    assert {COORDINATOR: 2, OTHER: 1} == group.members["b"].member.feature_levels
+    assert {} == group.carried["c"].levels
+    assert {COORDINATOR: 2, OTHER: 1} == group.carried["b"].levels
 
 
 def test_a_leader_passes_on_no_level_above_the_answer_of_the_cluster():
     group = Watching("a", "b")
     group.sees(group_coordinator=32767).rebalance(leader="b")
     group.add("a")
-    group.cluster = evolve(group.cluster, feature_levels={COORDINATOR: 2}, feature_levels_complete=True)
-    received = group.rebalance(leader="a")
+    group.carried["a"].answered = True
+    group.sees(group_coordinator=2).rebalance(leader="a")
 
-    assert {COORDINATOR: 2} == received["a"].feature_levels
     assert {"a": 2, "b": 32767} == group.levels  # levels never fall
-    assert {COORDINATOR: 32767} == group.members["a"].withheld_levels
-
-
-def test_a_member_that_watches_nothing_does_not_read_levels(monkeypatch):
-    """1 MB of them cost each follower six seconds, watching or not."""
-    group = Watching("a")
-    group.add("b", watches=())
-    monkeypatch.setattr("assignor.protocol.member.decode_levels", lambda trailing: calls.append(trailing) or {})
-    calls = []
-    group.sees(group_coordinator=1).rebalance(leader="a")
-
-    assert 1 == len(calls)
+    assert {COORDINATOR: 32767} == group.carried["a"].withheld
 
 
 def test_more_levels_than_a_member_can_watch_are_none():
@@ -316,9 +316,7 @@ def test_g9_a_right_sum_does_not_make_sense_of_nonsense(entries):
 def test_g9_bytes_of_old_releases_behind_version_1_are_not_ours():
     """0.10.1 to 1.1 write the tail of version 2 there: an old member carries no levels, but receives them."""
     group = Watching("a")
-    group.members["a"] = StreamsAssignor(
-        COUNTS, StreamsConfig(upgrade_from="0.10.0"), process_id=UUID(int=1), watches=(COORDINATOR,)
-    )
+    group.add("a", upgrade_from="0.10.0")
     group.add("b", "1.1.1", watches=(), upgrade_from="0.10.0", application_server="b:1")
     assert b"\x00\x00\x00\x03b:1" == tail_of_subscription(group.members["b"].subscription())
     received = group.sees(group_coordinator=2).rebalance()
@@ -341,6 +339,8 @@ def twins(releases, upgrade_from):
 
 
 def answers_of(group, leader, joined):
+    if leader in group.carried:
+        group.carried[leader].observed = group.seen
     return group.members[leader].assign(group.cluster, joined)
 
 
@@ -405,12 +405,9 @@ def test_g7_no_history_lowers_a_level_and_every_member_gets_the_highest(history)
                 seen = max(0, finalized - age) if answered else 0
                 leader = sorted(group.members)[leads % len(group.members)]
                 before = group.levels
-                received = group.sees(group_coordinator=seen).settle(leader)
+                group.sees(group_coordinator=seen).settle(leader)
                 # A member whose version was unknown at first has sent all its levels at the end.
                 assert {max(seen, *before.values())} == set(group.levels.values())
-                assert group.levels == {
-                    name: each.feature_levels.get(COORDINATOR, 0) for name, each in received.items()
-                }
         assert all(known[name] <= group.levels[name] <= finalized for name in known)
         known = group.levels
 
@@ -425,24 +422,30 @@ def test_g7_no_history_lowers_a_level_and_every_member_gets_the_highest(history)
         ([""], "got ''"),
         ([1], "got 1"),
         (["ä" * 128], "each of 1 to 255 bytes"),
+        ([], "got none"),
         (map(str, range(MAX_FEATURES + 1)), "at most 64 features to watch, got 65"),
     ],
 )
 def test_it_refuses_names_that_no_feature_can_have(watches, message):
     with pytest.raises(ConfigException, match=message):
-        StreamsAssignor(COUNTS, watches=watches)
+        CarriedLevels(watches)
 
 
-def test_no_release_of_kafka_carries_levels():
-    with pytest.raises(ConfigException, match=r"Kafka Streams 3.9.2 carries none, got \['group.version'\]"):
-        StreamsAssignor(COUNTS, release=release_named("3.9.2"), watches=["group.version"])
+def test_no_release_of_kafka_has_an_extension():
+    with pytest.raises(
+        ConfigException, match=r"expected no extension, as Kafka Streams 3.9.2 has none, got CarriedLev"
+    ):
+        StreamsAssignor(COUNTS, release=release_named("3.9.2"), extension=CarriedLevels(["group.version"]))
 
 
 @pytest.mark.parametrize("level", [-1, 2**15])
 def test_it_refuses_levels_that_kafka_cannot_have(level):
     with pytest.raises(ValueError, match=f"from 0 to 32767 of the feature a, got {level}"):
-        ClusterSnapshot(partitions={}, feature_levels={"a": level})
+        CarriedLevels(["a"]).observe({"a": level})
 
 
 def test_a_feature_at_level_0_is_not_finalised():
-    assert {} == ClusterSnapshot(partitions={}, feature_levels={"a": 0}).feature_levels
+    carried = CarriedLevels(["a"])
+    carried.observe({"a": 0})
+
+    assert ({}, True) == (carried.observed, carried.answered)

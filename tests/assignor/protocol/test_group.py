@@ -16,7 +16,7 @@ from assignor.protocol.group import (
     group_by_process,
     owners_by_partition,
 )
-from assignor.task_assignors.application_state import LATEST_OFFSET, UNKNOWN_LAG
+from assignor.task_assignors.application_state import LATEST_OFFSET, UNKNOWN_LAG, task_infos
 from subscription_codec import (
     FutureSubscription,
     Subscription,
@@ -34,6 +34,8 @@ TOPOLOGY = Topology.of(
 )
 PARTITIONS = {"orders": 2, "counts": 2, "table": 1, "wide": 2, "clicks": 1}
 TASKS = TOPOLOGY.tasks(PARTITIONS)
+TASK_INFOS = task_infos(TOPOLOGY, TASKS)
+ORDERS = (TopicPartition("orders", 0), TopicPartition("orders", 1))
 ENDS = {TopicPartition("counts", 0): 5, TopicPartition("counts", 1): 7, TopicPartition("table", 0): 11}
 
 
@@ -57,7 +59,7 @@ def test_members_with_one_process_id_are_one_process():
     clients = group_by_process(
         decode_members(subscriptions, 11),
         TASKS,
-        end_offset_sums(TOPOLOGY, ClusterSnapshot(partitions=PARTITIONS, end_offsets=ENDS), TASKS),
+        end_offset_sums(ClusterSnapshot(partitions=PARTITIONS, end_offsets=ENDS), TASK_INFOS),
     )
 
     first, second = clients
@@ -131,11 +133,11 @@ def test_offsets_are_required_of_changelogs_that_exist():
         source_changelogs=(TopicPartition("table", 0),),
     )
 
-    assert expected == required_offsets(TOPOLOGY, PARTITIONS, TASKS)
+    assert expected == required_offsets(TOPOLOGY, PARTITIONS, TASK_INFOS)
 
 
 def test_without_offsets_no_lag_is_known():
-    sums = end_offset_sums(TOPOLOGY, ClusterSnapshot(partitions=PARTITIONS), TASKS)
+    sums = end_offset_sums(ClusterSnapshot(partitions=PARTITIONS), TASK_INFOS)
 
     assert dict.fromkeys([task for task in TASKS if task.subtopology < 2], UNKNOWN_LAG) == sums
 
@@ -144,7 +146,7 @@ def test_a_sum_stops_where_javas_numbers_stop():
     partitions = {**PARTITIONS, "totals": 2}
     offsets = {**ENDS, TopicPartition("totals", 0): MAX_OFFSET, TopicPartition("totals", 1): 1}
 
-    sums = end_offset_sums(TOPOLOGY, ClusterSnapshot(partitions=partitions, end_offsets=offsets), TASKS)
+    sums = end_offset_sums(ClusterSnapshot(partitions=partitions, end_offsets=offsets), TASK_INFOS)
 
     assert (MAX_OFFSET, 8) == (sums[TaskId(0, 0)], sums[TaskId(0, 1)])
 
@@ -153,7 +155,7 @@ def test_a_missing_offset_is_named():
     offsets = {partition: end for partition, end in ENDS.items() if partition.topic == "counts"}
 
     with pytest.raises(FatalError, match="Could not get end offset for table-0"):
-        end_offset_sums(TOPOLOGY, ClusterSnapshot(partitions=PARTITIONS, end_offsets=offsets), TASKS)
+        end_offset_sums(ClusterSnapshot(partitions=PARTITIONS, end_offsets=offsets), TASK_INFOS)
 
 
 @pytest.mark.parametrize("version", [6, 7, 11])
@@ -167,3 +169,59 @@ def test_a_subscription_of_any_version_has_the_offset_sums_of_its_tasks(version)
     (member,) = decode_members({"a": a_subscription(Subscription(version, version, **stated))}, 11)
 
     assert {TaskId(0, 1): LATEST_OFFSET, TaskId(0, 0): -3} == member.offset_sums
+
+
+@pytest.mark.parametrize("version", [6, 11])
+@pytest.mark.parametrize("owned", [(), ORDERS[:1], ORDERS[:2]])
+def test_a_leader_reads_tasks_that_do_not_exist(version, owned):
+    """Of tasks 0_0 and 0_1, which exist, the member ran 0_0 and has state of 0_1; it may still own both."""
+    gone = [TaskId(5, 0), *([TaskId(5, 0, "name")] if version > 6 else [])]
+    (member,) = decode_members(
+        {
+            "a": joined(
+                [(TaskId(0, 1), 4), *((task, 7) for task in gone), (TaskId(0, 0), LATEST_OFFSET)], version, owned
+            )
+        },
+        11,
+    )
+    (process,) = group_by_process([member], TASKS, {TaskId(0, 0): 6, TaskId(0, 1): 6})
+    active = {TaskId(0, 0), *(TaskId(0, each.partition) for each in owned)}
+
+    assert active == process.state.previous_active_tasks
+    assert {TaskId(0, 1), *gone} - active == process.state.previous_standby_tasks
+    assert TaskId(5, 0) == process.first_task_without_lag()
+
+
+def test_the_last_offset_sum_of_a_task_counts():
+    (member,) = decode_members({"a": joined([(TaskId(0, 0), 3), (TaskId(0, 0), LATEST_OFFSET)], 11)}, 11)
+
+    assert {TaskId(0, 0): LATEST_OFFSET} == member.offset_sums
+
+
+def test_a_task_that_is_owned_and_has_no_offset_sum_is_active():
+    members = decode_members({"a": joined([(TaskId(5, 0), 7)], 11, ORDERS[:1])}, 11)
+    (process,) = group_by_process(members, TASKS, {})
+
+    assert {TaskId(0, 0)} == process.state.previous_active_tasks
+
+
+def test_the_members_of_a_process_have_the_best_offset_sums_together():
+    sums = {"a": [5, 4, LATEST_OFFSET, 0], "b": [4, 5, 9, LATEST_OFFSET], "c": []}
+    both = {name: joined([(TaskId(0, at), each) for at, each in enumerate(given)], 11) for name, given in sums.items()}
+    (process,) = group_by_process(decode_members(both, 11), TASKS, {TaskId(0, 0): 9, TaskId(0, 1): 9})
+
+    assert {TaskId(0, 0): 4, TaskId(0, 1): 4} == dict(process.state.lags)
+    assert {TaskId(0, 2), TaskId(0, 3)} == process.state.previous_active_tasks
+    assert {TaskId(0, 0), TaskId(0, 1)} == process.state.previous_standby_tasks
+
+
+def joined(sums, version, owned=()):
+    if version < 7:
+        tasks = {
+            "prev_tasks": [task for task, known in sums if known == LATEST_OFFSET],
+            "standby_tasks": [task for task, known in sums if known != LATEST_OFFSET],
+        }
+    else:
+        tasks = {"task_offset_sums": [TaskOffsetSum(*row) for row in sums]}
+    tasks = {name: tuple(each) for name, each in tasks.items()}
+    return a_subscription(Subscription(version, version, UUID(int=1), **tasks), owned)

@@ -76,7 +76,8 @@ class Group:
 
     def assign(self) -> dict[str, bytes]:
         """Do the complete leader step: look up topics and offsets, assign, encode."""
-        return self.leader.assign(snapshot_cluster(self.leader, self.partitions, _Admin(self), 0), self.subscriptions)
+        cluster, plan = snapshot_cluster(self.leader, self.partitions, _Admin(self), 0)
+        return self.leader.assign(cluster, self.subscriptions, plan)
 
 
 @frozen

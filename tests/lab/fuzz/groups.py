@@ -20,7 +20,6 @@ from attrs import evolve
 from assignor import FatalError, StreamsAssignor, Subtopology, Topology
 from assignor.cluster import ClusterSnapshot
 from assignor.groups import DescribedGroup, DescribedGroupMember, finding_text, inspect_group
-from assignor.protocol.feature_levels import MAGIC, encode_levels
 from assignor.task_assignor import BUILT_IN
 from subscription_codec import (
     Assignment,
@@ -44,6 +43,7 @@ from subscription_codec.consumer_protocol import (
 )
 from tests.lab.fuzz import shapes
 from upgrade import StreamsConfig, release_named
+from upgrade.cluster.features.carried_levels import MAGIC, CarriedLevels, encode_levels
 
 NAMES: Final = "abc"
 HOSTILE: Final = "b"
@@ -88,8 +88,15 @@ def an_honest_member(topology: int, name: str, release: str) -> StreamsAssignor:
         StreamsConfig(application_server=f"{name}:1"),
         process_id=UUID(int=ord(name)),
         release=release_named(release),
-        watches=(WATCHED,) if ours else (),
+        extension=watching() if ours else None,
     )
+
+
+def watching() -> CarriedLevels:
+    """Return the memory of a member of which the cluster has answered level 1."""
+    carried = CarriedLevels([WATCHED])
+    carried.observed = {WATCHED: 1}
+    return carried
 
 
 @cache
@@ -104,7 +111,7 @@ def a_cluster(topology: int) -> ClusterSnapshot:
 
 def cluster_of(sizes: Mapping[str, int], end: int = 100) -> ClusterSnapshot:
     ends = {TopicPartition(topic, number): end for topic, size in sizes.items() for number in range(size)}
-    return ClusterSnapshot(partitions=sizes, end_offsets=ends, now_ms=1, feature_levels={WATCHED: 1})
+    return ClusterSnapshot(partitions=sizes, end_offsets=ends, now_ms=1)
 
 
 # -- what a hostile member sends -------------------------------------------------------------------------------------
@@ -270,7 +277,10 @@ def led_by_an_honest_member(
         except FatalError as error:
             ended.add(error.code)
             continue
-        ensure(member.member.feature_levels.get(WATCHED, 0) <= 32767, "a level that Kafka cannot have")
+        ensure(
+            not isinstance(carried := member._extension, CarriedLevels) or carried.levels.get(WATCHED, 0) <= 32767,
+            "a level that Kafka cannot have",
+        )
         ensure(len(answers[name]) < 8_000, f"an answer of {len(answers[name])} bytes")
     if release == LISTS_TASKS_WRONGLY:
         return "a leader of 2.0.1 answers"
@@ -284,7 +294,7 @@ def with_assignor(topology: int, name: str, random: Random) -> StreamsAssignor:
     assignor = BUILT_IN[random.choice(sorted(BUILT_IN))] if isinstance(BUILT_IN, Mapping) else random.choice(BUILT_IN)
     return StreamsAssignor(
         TOPOLOGIES[topology], StreamsConfig(num_standby_replicas=random.randrange(3)), process_id=UUID(int=ord(name)),
-        task_assignor=assignor, watches=(WATCHED,),
+        task_assignor=assignor, extension=watching(),
     )  # fmt: skip
 
 

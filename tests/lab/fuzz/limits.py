@@ -28,9 +28,10 @@ from assignor.protocol.member import Member
 from subscription_codec import TopicPartition
 from subscription_codec.columns import task_of
 from tests.lab.fuzz import shapes
+from upgrade.cluster.features.carried_levels import CarriedLevels
 
-MEMORY_LIMIT: Final = 16.0
-"""Bytes per byte."""
+MEMORY_LIMIT: Final = 80.0
+"""Bytes per byte: a set of one partition takes 216 bytes, for 12 on the wire."""
 TIME_LIMIT: Final = 2.5
 """time(2n) / time(n)."""
 ALLOWANCE: Final = 64 * 1024
@@ -73,14 +74,21 @@ def a_leader(members: int = 50) -> Reader:
     """Return a leader's step with the bytes of one more member."""
     group = {str(each): StreamsAssignor(TOPOLOGY, process_id=UUID(int=each + 10**6)) for each in range(members)}
     joined = {name: member.subscription() for name, member in group.items()}
-    leads = StreamsAssignor(TOPOLOGY, watches=WATCHES, process_id=UUID(int=5))
+    leads = StreamsAssignor(TOPOLOGY, extension=CarriedLevels(WATCHES), process_id=UUID(int=5))
     return lambda encoded: leads.assign(CLUSTER, {**joined, "hostile": encoded})
 
 
 def a_follower() -> Reader:
     """Return a follower's decoding of its assignment; its state does not change."""
-    member: Member = StreamsAssignor(TOPOLOGY, {"application.server": "h:1"}, watches=WATCHES).member
-    return lambda encoded: member.on_assignment(encoded)
+    member: Member = StreamsAssignor(TOPOLOGY, {"application.server": "h:1"}).member
+
+    def read(encoded: bytes) -> object:
+        after, received = member.on_assignment(encoded)
+        levels = CarriedLevels(WATCHES)
+        levels.on_assignment(received.trailing)
+        return after, received, levels
+
+    return read
 
 
 def an_inspection(field: str) -> Reader:

@@ -9,9 +9,9 @@ from typing import Final
 from uuid import UUID
 from zlib import crc32
 
-from assignor.protocol.feature_levels import MAGIC, VERSION
 from subscription_codec import Subscription, encode_subscription
 from subscription_codec.consumer_protocol import ConsumerSubscription, encode_consumer_subscription
+from upgrade.cluster.features.carried_levels import MAGIC, VERSION
 
 Shape = Callable[[int], bytes]
 SHORT: Final = "\u0100".encode()
@@ -89,7 +89,9 @@ SUBSCRIPTIONS: Final[dict[str, Shape]] = {
         PLAIN, rest=rows(size, lambda each: text(b"\xff") + int32(1, each + 999)), version=1
     ),
     "owned partitions of one long topic": lambda size: subscription(
-        PLAIN, rest=int32(1) + text(bytes(size // 10)) + rows(size * 9 // 10, lambda each: int32(each)), version=1
+        PLAIN,
+        rest=int32(1) + text(bytes(min(size // 10, 32_767))) + rows(size * 9 // 10, lambda each: int32(each)),
+        version=1,
     ),
     "owned partitions of one topic": lambda size: subscription(
         PLAIN, rest=int32(1) + text(b"orders") + rows(size, lambda each: int32(each + 999)), version=1

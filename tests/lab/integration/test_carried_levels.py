@@ -7,18 +7,18 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
 import pytest
-from attrs import evolve
 from kafka import KafkaConsumer
 
 from assignor.clients.kafka_python import StreamsPartitionAssignor
 from assignor.demo.member import EmptyStateListener
-from assignor.protocol.feature_levels import Levels
 from assignor.topology import Subtopology, Topology
 from tests.lab.integration.applications import SESSION_MS, TASKS, Application, partitions
 from tests.lab.integration.clusters import NEWEST, Cluster
 from tests.lab.integration.kafka_jars import Unavailable, class_path
 from tests.lab.integration.subprocesses import JavaMember, JavaStreams
 from upgrade.cluster.client.feature_client import FeatureClient
+from upgrade.cluster.client.feature_levels import FeatureLevels
+from upgrade.cluster.features.carried_levels import Levels
 from upgrade.cluster.features.rpc import FeatureMetadata, FeatureUpdate, Listener, UpgradeType
 
 pytestmark = [pytest.mark.broker, pytest.mark.java, pytest.mark.slow]
@@ -51,16 +51,13 @@ class Watcher:
         self.reported: list[Levels] = []
         self.processed: Counter[str] = Counter()
         self.errors: list[Exception] = []
+        self.followed = FeatureLevels([FEATURE], self.asking, every_seconds=0.5, on_levels=self.reported.append)
+        self.followed.carried.levels = {FEATURE: level} if level else {}
         self.streams = StreamsPartitionAssignor(
             Topology.of(Subtopology(sources=[application.source], changelogs=[f"{application.name}-store-changelog"])),
             listener=EmptyStateListener(lambda: self.streams.assignor.member.stored),
-            watches=[FEATURE],
-            features=self.asking,
-            features_every_seconds=0.5,
-            on_levels=self.reported.append,
+            extension=self.followed,
         )
-        if level:
-            self.streams.assignor._member = evolve(self.streams.assignor.member, feature_levels={FEATURE: level})
         self._consumer = KafkaConsumer(
             bootstrap_servers=cluster.brokers,
             group_id=application.name,
@@ -96,7 +93,7 @@ class Watcher:
 
     @property
     def level(self) -> int:
-        return self.streams.assignor.member.feature_levels.get(FEATURE, 0)
+        return self.followed.levels.get(FEATURE, 0)
 
     def was_asked(self) -> None:
         """Wait until it has asked the cluster twice more."""

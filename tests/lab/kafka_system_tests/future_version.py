@@ -14,6 +14,7 @@ from attrs import evolve
 
 from assignor.clients.adapter import ClientAdapter
 from assignor.cluster import ClusterSnapshot
+from assignor.protocol.internal_topics import InternalTopicPlan
 from subscription_codec import (
     Subscription,
     TaskId,
@@ -47,9 +48,11 @@ class FutureVersion(ClientAdapter):
     def subscription(self, topics: Iterable[str], owned: Iterable[TopicPartition] = ()) -> bytes:
         return _translated(super().subscription(topics, owned), _to_wire)
 
-    def perform_assignment(self, cluster: ClusterSnapshot, subscriptions: Mapping[str, bytes]) -> dict[str, bytes]:
+    def perform_assignment(
+        self, cluster: ClusterSnapshot, subscriptions: Mapping[str, bytes], plan: InternalTopicPlan | None = None
+    ) -> dict[str, bytes]:
         translated = {member: _translated(each, _from_wire) for member, each in subscriptions.items()}
-        return super().perform_assignment(cluster, translated)
+        return super().perform_assignment(cluster, translated, plan)
 
 
 def _translated(message: bytes, translate: Any) -> bytes:

@@ -29,7 +29,7 @@ def test_an_older_answer_is_ignored_and_no_news_makes_no_rebalance():
 
     after = group.with_answer(answer(1, 4))
 
-    assert group.members is after.members
+    assert group.levels is after.levels
     assert group.newest_answer == after.newest_answer
 
 

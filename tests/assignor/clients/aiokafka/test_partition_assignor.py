@@ -450,6 +450,7 @@ def test_a_leader_waits_for_the_metadata_of_a_new_topic() -> None:
             SimpleNamespace(_coordinator=coordinator, _client=client),
             on_join_prepare=lambda: call("prepare"),
             on_elected_leader=lambda *seen: call(seen),
+            on_assigned=calls.append,
             on_join_complete=lambda: call("complete"),
         )
         await coordinator._perform_assignment(SimpleNamespace(members=[("m", b"subscription")]))

@@ -12,6 +12,7 @@ from assignor import Subtopology, Topology
 from assignor.clients.confluent import StreamsConsumer, _security
 from assignor.clients.confluent._settings import ConsumerSettings
 from upgrade import ConfigException
+from upgrade.cluster.client.feature_levels import FeatureLevels
 
 BASE = {"bootstrap.servers": "a:1, b:2", "group.id": "billing"}
 SECRET = "hush-hush"
@@ -340,11 +341,11 @@ def test_what_the_streams_protocol_ignores_is_logged_with_what_to_set_instead(ca
         "log_level": 0,
         "error_cb": print,
     }
-    with StreamsConsumer(config, topology, watches=["metadata.version"]) as consumer:
+    with StreamsConsumer(config, topology, extension=FeatureLevels(["metadata.version"])) as consumer:
         profile = consumer.streams.member.profile  # type: ignore[union-attr]
 
     assert (
-        "ignores num.standby.replicas (set streams.num.standby.replicas of the group at the brokers), watches"
+        "ignores num.standby.replicas (set streams.num.standby.replicas of the group at the brokers), extension"
         in caplog.text
     )
     assert (("localhost", 80), "r", (("zone", "a"),)) == (profile.endpoint, profile.rack_id, profile.client_tags)

@@ -21,8 +21,10 @@ def completed(assignment: bytes, subscribed: set[str] | None) -> tuple[list[byte
     consumer = SimpleNamespace(
         _coordinator=SimpleNamespace(_on_join_complete_async=complete), subscription=lambda: subscribed
     )
-    hooked = _private_api._report_unsubscribed_topics(consumer, lambda *report: reported.append(report))
+    bytes_seen: list[bytes] = []
+    hooked = _private_api._report_assignment(consumer, bytes_seen.append, lambda *report: reported.append(report))
     asyncio.run(hooked(7, "member", "stream", assignment))
+    assert bytes_seen == seen
     return seen, reported
 
 

@@ -1,7 +1,8 @@
-"""Feature levels in userdata: every member learns the levels that the leader has seen on the cluster (KIP-584).
+"""Feature levels that a Streams group carries: every member learns what the leader has seen on the cluster (KIP-584).
 
-They follow the last field of the userdata, where no decoder of Kafka looks: no version has a field for them. A member
-without levels writes no bytes, so a group that watches no features has the same bytes as before.
+``CarriedLevels`` is the memory of one member. The levels follow the last field of the userdata, where no decoder of
+Kafka looks: no version has a field for them. A member without levels writes no bytes, so a group that watches no
+features has the same bytes as before.
 
 Layout: ``MAGIC``, a version, the size of the list (int32); for each feature its name (length in one byte, UTF-8) and
 its level (int16); the CRC-32 of everything before it. The checksum is needed because levels never fall: a level from
@@ -20,7 +21,9 @@ from types import MappingProxyType
 from typing import Any, Final
 from zlib import crc32
 
-from upgrade import ConfigException
+from attrs import define, field
+
+from upgrade.errors import ConfigException
 
 Levels = Mapping[str, int]
 NO_LEVELS: Final[Levels] = MappingProxyType({})
@@ -90,6 +93,8 @@ def check_feature_names(names: Iterable[str]) -> frozenset[str]:
             raise ConfigException(f"{expected}, got {name!r}")
     if len(found) > MAX_FEATURES:
         raise ConfigException(f"expected at most {MAX_FEATURES} features to watch, got {len(found)}")
+    if not found:
+        raise ConfigException(f"{expected}, got none")
     return found
 
 
@@ -99,6 +104,64 @@ def check_levels(finalized: Levels) -> Levels:
         if not 0 <= level <= MAX_LEVEL:
             raise ValueError(f"expected a level from 0 to {MAX_LEVEL} of the feature {name}, got {level!r}")
     return {name: level for name, level in finalized.items() if level}
+
+
+@define
+class CarriedLevels:
+    """The levels that one member remembers, carries and, as leader, passes on; an ``assignor.extension.Extension``.
+
+    Raises ``ConfigException`` for names that no feature can have.
+    """
+
+    watches: frozenset[str] = field(converter=check_feature_names)
+    """The features whose levels it remembers; it ignores all others."""
+    confirms: bool = field(default=False, kw_only=True)
+    """Whether it believes a level only once the cluster has answered it."""
+    levels: Levels = field(default=NO_LEVELS, kw_only=True)
+    """The highest level seen of each feature; it never falls (KIP-584)."""
+    unconfirmed: Levels = field(default=NO_LEVELS, init=False)
+    """The levels of the last assignment that it does not believe before the cluster confirms them."""
+    withheld: Levels = field(default=NO_LEVELS, init=False)
+    """The levels that members carried and the last ``merge`` did not pass on: the cluster has not answered them."""
+    observed: Levels = field(default=NO_LEVELS, init=False, converter=check_levels)
+    """The finalized levels of the cluster, as far as this member has seen them."""
+    answered: bool = field(default=False, init=False)
+    """Whether the cluster has answered: then ``merge`` passes on no higher level, whatever members carry. The answer
+    may be that of a stale broker, so ask all brokers about the levels that it withholds."""
+
+    def observe(self, finalized: Levels) -> None:
+        """Store what the cluster has answered; ``ValueError`` for levels that Kafka cannot have."""
+        self.observed = merge_levels(self.observed, check_levels(finalized))
+        self.answered = True
+
+    def needs_rejoin_for(self, finalized: Levels) -> bool:
+        """Whether these finalized levels are news for the group, so that its leader should rejoin."""
+        return merge_levels(self.levels, select_levels(self.watches, finalized)) != self.levels
+
+    def confirm(self) -> None:
+        """Believe the unconfirmed levels up to those that the cluster has answered."""
+        self._believe(limit_levels(self.unconfirmed, self.observed), self.unconfirmed)
+
+    def trailing(self) -> bytes:
+        """Return the levels for the next subscription."""
+        return encode_levels(self.levels)
+
+    def merge(self, carried: Iterable[bytes]) -> bytes:
+        """Return the highest levels that this leader has seen or any member carries."""
+        seen = (self.observed, *map(decode_levels, carried))
+        known = merge_levels(*(select_levels(self.watches, levels) for levels in seen))
+        passed_on = limit_levels(known, self.observed) if self.answered else known
+        self.withheld = levels_above(known, passed_on)
+        return encode_levels(passed_on)
+
+    def on_assignment(self, trailing: bytes) -> None:
+        """Believe the levels of an assignment: "shall not downgrade (...) once they upgrade" (KIP-584)."""
+        carried = select_levels(self.watches, decode_levels(trailing))
+        self._believe(limit_levels(carried, self.observed) if self.confirms else carried, carried)
+
+    def _believe(self, believed: Levels, carried: Levels) -> None:
+        self.levels = merge_levels(self.levels, believed)
+        self.unconfirmed = levels_above(carried, self.levels)
 
 
 def encode_levels(levels: Levels) -> bytes:
