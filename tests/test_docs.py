@@ -15,7 +15,6 @@ from assignor.groups.history._findings import LASTING_MS, MESSAGES
 from spark_sim.model import violations
 from spark_sim.model.scenario import VERBS
 from upgrade.releases import NEWEST
-from upgrade.streams_config import StreamsConfig
 from upgrade.upgrade_from import line_number
 
 ROOT = Path(__file__).parent.parent
@@ -121,9 +120,3 @@ def test_the_page_about_audits_has_every_cause_and_every_finding():
     page = (DOCS / "how-to" / "audit.md").read_text()
 
     assert [] == [code for code in (*CAUSES, *LASTING_MS, *MESSAGES) if f"`{code}`" not in page]
-
-
-def test_the_page_about_plugging_in_has_every_configuration_key():
-    page = (DOCS / "how-to/plugging-in.md").read_text()
-
-    assert [] == [key for each in StreamsConfig.__attrs_attrs__ if (key := f"`{each.metadata['key']}`") not in page]

@@ -1,7 +1,7 @@
-"""The types of configuration values, as fields of an attrs class with the checks of Kafka.
+"""A configuration key as a value: its type, its default, its checks, and the field of an attrs class that it gives.
 
-A field has its key in ``metadata["key"]``. Values may be text, as in a properties file: they are trimmed, numbers are
-parsed and lists are split at commas. Java: ``ConfigDef``.
+A field has its key in ``metadata["key"]``. Text is trimmed, numbers are parsed and lists are split at commas.
+Java: ``ConfigDef``.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 
-from attrs import field
+from attrs import field, frozen
 
 from upgrade.errors import ConfigException, quote_input
 
@@ -25,21 +26,64 @@ _TRIMMED: Final = "".join(map(chr, range(ord(" ") + 1)))
 _HOST_PORT: Final = re.compile(r"(?:[\w.%-]+|\[[\w:.%-]+\]):(?P<port>[0-9]{1,5})", re.ASCII)
 
 
-def number_field(key: str, default: int | None, minimum: int = 0, java_type: str = "INT") -> Any:
-    """Make a field for a number that is at least ``minimum``; ``java_type`` is its type in Kafka."""
-    return config_field(key, default, lambda _, value: validate_number(key, value, minimum, java_type), _parse_int)
+class ConfigType(enum.Enum):
+    """The type of a value. Java: ``ConfigDef.Type``."""
+
+    INT = "int"
+    LONG = "long"
+    STRING = "string"
+    LIST = "list"
+    PREFIX = "strings"
+    """All keys with a prefix: a mapping from the rest of each key to its text."""
 
 
-def text_field(key: str, default: str | None = "", check: Validator | None = None) -> Any:
-    """Make a field for a string."""
+@frozen
+class ConfigKey:
+    """One configuration. Java: ``ConfigDef.ConfigKey``."""
 
-    def check_text(_key: str, value: object) -> None:
-        if not isinstance(value, str):
-            raise invalid_value(key, value, f"Expected value to be a string, but it was a {type(value).__name__}")
-        if check is not None:
-            check(key, value)
+    name: str
+    """For a prefix, with ``*`` at the end."""
+    type: ConfigType
+    default: Any
+    documentation: str
+    """Its meaning, in Markdown."""
+    check: Validator | None = None
+    """Refuses values of the right type."""
+    minimum: int = 0
+    """The least number."""
 
-    return config_field(key, default, check_text, lambda value: trim(value) if isinstance(value, str) else value)
+    @property
+    def is_number(self) -> bool:
+        """Whether values are numbers."""
+        return self.type in (ConfigType.INT, ConfigType.LONG)
+
+    def text_field(self) -> Any:
+        """Make a field of an attrs class that may be given as text, as in a properties file."""
+        return self._field(_PARSERS[self.type], hash=self.type is not ConfigType.PREFIX)
+
+    def typed_field(self) -> Any:
+        """Make a field of an attrs class for a value that has its type."""
+        return self._field(tuple if self.type is ConfigType.LIST else None)
+
+    def validate(self, value: Any) -> None:
+        """Refuse what Kafka refuses, with ``ConfigException``; None is a value only if it is the default."""
+        if value is None and self.default is None:
+            return
+        if self.is_number:
+            validate_number(self.name, value, self.minimum, self.type.name)
+        if self.type is ConfigType.STRING and not isinstance(value, str):
+            reason = f"Expected value to be a string, but it was a {type(value).__name__}"
+            raise invalid_value(self.name, value, reason)
+        if self.check is not None:
+            self.check(self.name, value)
+
+    def _field(self, convert: Callable[[Any], Any] | None, **field_options: Any) -> Any:
+        def validate(_instance: object, _attribute: object, value: Any) -> None:
+            self.validate(value)
+
+        return field(
+            default=self.default, converter=convert, validator=validate, metadata={"key": self.name}, **field_options
+        )
 
 
 def trim(text: str) -> str:
@@ -49,32 +93,6 @@ def trim(text: str) -> str:
     'a'
     """
     return text.strip(_TRIMMED)
-
-
-def list_field(key: str, max_size: int) -> Any:
-    """Make a field for a list of at most ``max_size`` names."""
-    return config_field(key, (), lambda _, value: validate_size(key, value, max_size), _parse_list)
-
-
-def prefix_field(prefix: str, check: Validator) -> Any:
-    """Make a field for all keys with a prefix: a mapping from the rest of each key to its text."""
-
-    def copied(value: Mapping[str, object]) -> dict[str, str]:
-        return {name: str(each) for name, each in value.items()}
-
-    return config_field(f"{prefix}*", {}, check, copied, hash=False)
-
-
-def config_field(
-    key: str, default: Any, check: Validator, convert: Callable[[Any], Any] | None = None, **field_options: Any
-) -> Any:
-    """Make a field of any type; None is a value only if it is the default."""
-
-    def validate(_instance: object, _attribute: object, value: Any) -> None:
-        if value is not None or default is not None:
-            check(key, value)
-
-    return field(default=default, converter=convert, validator=validate, metadata={"key": key}, **field_options)
 
 
 def validate_number(key: str, value: object, minimum: int = 0, java_type: str = "INT") -> None:
@@ -192,7 +210,26 @@ def _parse_int(value: Any) -> Any:
         return value
 
 
+def _parse_text(value: Any) -> Any:
+    return trim(value) if isinstance(value, str) else value
+
+
 def _parse_list(value: str | Iterable[str]) -> tuple[str, ...]:
     if isinstance(value, str):
         return tuple(each.strip() for each in value.split(",")) if value.strip() else ()
     return tuple(value)
+
+
+def _parse_texts(value: Mapping[str, object]) -> dict[str, str]:
+    return {name: str(text) for name, text in value.items()}
+
+
+_PARSERS: Final[Mapping[ConfigType, Callable[[Any], Any]]] = MappingProxyType(
+    {
+        ConfigType.INT: _parse_int,
+        ConfigType.LONG: _parse_int,
+        ConfigType.STRING: _parse_text,
+        ConfigType.LIST: _parse_list,
+        ConfigType.PREFIX: _parse_texts,
+    }
+)

@@ -1,8 +1,4 @@
-"""The configuration of a member, with the names, defaults and checks of Kafka: one field per key.
-
-Java: ``StreamsConfig``; ``ConsumerConfig`` for ``client.rack`` and ``group.instance.id``; ``configure`` of
-``StreamsPartitionAssignor`` for ``application.server``.
-"""
+"""The configuration of a member, with Kafka's names, defaults and checks: one field for each of ``CONFIG_KEYS``."""
 
 from __future__ import annotations
 
@@ -12,58 +8,13 @@ from typing import Any, Final, TypedDict
 
 from attrs import frozen
 
-from upgrade.config_types import (
-    INT_MIN,
-    invalid_value,
-    list_field,
-    number_field,
-    parse_end_point,
-    prefix_field,
-    text_field,
-    validate_name,
-    validate_one_of,
-)
+from upgrade.config_keys import CONFIG_KEYS, TAG_PREFIX
+from upgrade.config_types import invalid_value, parse_end_point
 from upgrade.errors import ConfigException, quote_input
-from upgrade.release_behaviour import CURRENT, UPGRADE_FROM
 from upgrade.releases import Release
 
-RACK_AWARE_STRATEGIES: Final = ("none", *CURRENT.rack_strategies)
-MAX_TAGS: Final = 5
-MAX_TAG_KEY_LENGTH: Final = 20
-MAX_TAG_VALUE_LENGTH: Final = 30
-_TAG_PREFIX: Final = "client.tag."
 _GROUP_PROTOCOL: Final = "group.protocol"
 _CLASSIC: Final = "classic"
-
-
-def _check_end_point(_key: str, address: str) -> None:
-    """Accept what any release accepts: the release of the member is not known here."""
-    parse_end_point(address)
-
-
-def _check_strategy(key: str, value: str) -> None:
-    validate_one_of(key, value, RACK_AWARE_STRATEGIES)
-
-
-def _check_upgrade_from(key: str, value: object) -> None:
-    """Accept what any release accepts: the release of the member is not known here."""
-    validate_one_of(key, value, UPGRADE_FROM, null=True)
-
-
-def _check_tags(_key: str, tags: Mapping[str, str]) -> None:
-    if len(tags) > MAX_TAGS:
-        raise ConfigException(f"At most {MAX_TAGS} client tags can be specified using {_TAG_PREFIX} prefix.")
-    for key, value in tags.items():
-        if not key.strip():
-            raise ConfigException(f"Invalid config `{_TAG_PREFIX}` (missing client tag key).")
-        if not value.strip():
-            raise invalid_value(_TAG_PREFIX + key, "[]", "Tag value cannot be empty.")
-        if _utf16_length(key) > MAX_TAG_KEY_LENGTH:
-            raise invalid_value(_TAG_PREFIX + key, key, f"Tag key exceeds maximum length of {MAX_TAG_KEY_LENGTH}.")
-        if _utf16_length(value) > MAX_TAG_VALUE_LENGTH:
-            raise invalid_value(
-                _TAG_PREFIX + key, value, f"Tag value exceeds maximum length of {MAX_TAG_VALUE_LENGTH}."
-            )
 
 
 def _check_group_protocol(value: object) -> None:
@@ -75,11 +26,6 @@ def _check_group_protocol(value: object) -> None:
             "Expected classic, as here a client assigns. For a member of a streams group use "
             "assignor.clients.confluent.StreamsConsumer.",
         )
-
-
-def _utf16_length(text: str) -> int:
-    """Return the length of a text in Java."""
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def _unknown_keys(unknown: Sequence[str], known: Sequence[str]) -> ConfigException:
@@ -98,32 +44,28 @@ class StreamsConfig:
         ConfigException: Kafka refuses a value.
     """
 
-    acceptable_recovery_lag: int = number_field("acceptable.recovery.lag", 10_000, java_type="LONG")
-    application_server: str = text_field("application.server", check=_check_end_point)
-    client_rack: str = text_field("client.rack")
-    client_tags: Mapping[str, str] = prefix_field(_TAG_PREFIX, _check_tags)
+    acceptable_recovery_lag: int = CONFIG_KEYS["acceptable.recovery.lag"].text_field()
+    application_server: str = CONFIG_KEYS["application.server"].text_field()
+    client_rack: str = CONFIG_KEYS["client.rack"].text_field()
+    client_tags: Mapping[str, str] = CONFIG_KEYS[f"{TAG_PREFIX}*"].text_field()
     """The keys that begin with ``client.tag.``, without this prefix."""
-    group_instance_id: str | None = text_field("group.instance.id", None, validate_name)
-    max_warmup_replicas: int = number_field("max.warmup.replicas", 2, minimum=1)
-    num_standby_replicas: int = number_field("num.standby.replicas", 0)
-    probing_rebalance_interval_ms: int = number_field(
-        "probing.rebalance.interval.ms", 600_000, minimum=60_000, java_type="LONG"
-    )
-    rack_aware_assignment_non_overlap_cost: int | None = number_field(
-        "rack.aware.assignment.non_overlap_cost", None, minimum=INT_MIN
-    )
-    rack_aware_assignment_strategy: str = text_field("rack.aware.assignment.strategy", "none", _check_strategy)
-    rack_aware_assignment_tags: tuple[str, ...] = list_field("rack.aware.assignment.tags", MAX_TAGS)
-    rack_aware_assignment_traffic_cost: int | None = number_field(
-        "rack.aware.assignment.traffic_cost", None, minimum=INT_MIN
-    )
-    upgrade_from: str | None = text_field("upgrade.from", None, _check_upgrade_from)
+    group_instance_id: str | None = CONFIG_KEYS["group.instance.id"].text_field()
+    max_warmup_replicas: int = CONFIG_KEYS["max.warmup.replicas"].text_field()
+    num_standby_replicas: int = CONFIG_KEYS["num.standby.replicas"].text_field()
+    probing_rebalance_interval_ms: int = CONFIG_KEYS["probing.rebalance.interval.ms"].text_field()
+    rack_aware_assignment_non_overlap_cost: int | None = CONFIG_KEYS[
+        "rack.aware.assignment.non_overlap_cost"
+    ].text_field()
+    rack_aware_assignment_strategy: str = CONFIG_KEYS["rack.aware.assignment.strategy"].text_field()
+    rack_aware_assignment_tags: tuple[str, ...] = CONFIG_KEYS["rack.aware.assignment.tags"].text_field()
+    rack_aware_assignment_traffic_cost: int | None = CONFIG_KEYS["rack.aware.assignment.traffic_cost"].text_field()
+    upgrade_from: str | None = CONFIG_KEYS["upgrade.from"].text_field()
 
     def __attrs_post_init__(self) -> None:
         """Refuse values that contradict each other."""
         for tag in self.rack_aware_assignment_tags:
             if tag not in self.client_tags:
-                why = f"[{tag}] which doesn't have corresponding tag set via [{_TAG_PREFIX}] prefix."
+                why = f"[{tag}] which doesn't have corresponding tag set via [{TAG_PREFIX}] prefix."
                 tags = f"[{', '.join(self.rack_aware_assignment_tags)}]"
                 raise invalid_value("rack.aware.assignment.tags", tags, f"Contains invalid value {why}")
 
@@ -139,8 +81,8 @@ class StreamsConfig:
         >>> StreamsConfig.of({"client.tag.zone": "a"}).client_tags
         {'zone': 'a'}
         """
-        tags = {key.removeprefix(_TAG_PREFIX): value for key, value in settings.items() if key.startswith(_TAG_PREFIX)}
-        plain = {key: value for key, value in settings.items() if not key.startswith(_TAG_PREFIX)}
+        tags = {key.removeprefix(TAG_PREFIX): value for key, value in settings.items() if key.startswith(TAG_PREFIX)}
+        plain = {key: value for key, value in settings.items() if not key.startswith(TAG_PREFIX)}
         _check_group_protocol(plain.pop(_GROUP_PROTOCOL, _CLASSIC))
         known = {attribute.metadata["key"]: attribute.name for attribute in cls.__attrs_attrs__}
         if unknown := sorted(plain.keys() - known.keys()):
@@ -187,6 +129,7 @@ StreamsSettings = TypedDict(
 )
 """A dictionary of Kafka's dotted names, as ``StreamsConfig.of`` reads it, so that a type checker rejects a wrong name.
 
+A type checker reads literals alone, so it cannot be made of ``CONFIG_KEYS``.
 The names that begin with ``client.tag.`` are open and cannot be listed: pass those to ``StreamsConfig.of``.
 """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 import click
@@ -23,6 +23,17 @@ from assignor.task_assignors.sticky import StickyTaskAssignor
 from subscription_codec import TaskId, TopicPartition
 from upgrade import UpgradeError, number_of
 from upgrade.release_behaviour import BEHAVIOURS, CURRENT, ReleaseBehaviour, behaviour_of
+
+CONFIGURATION: Final[Mapping[str, str]] = {
+    "standbys": "num.standby.replicas",
+    "warmups": "max.warmup.replicas",
+    "acceptableLag": "acceptable.recovery.lag",
+    "tags": "rack.aware.assignment.tags",
+    "strategy": "rack.aware.assignment.strategy",
+    "trafficCost": "rack.aware.assignment.traffic_cost",
+    "nonOverlapCost": "rack.aware.assignment.non_overlap_cost",
+}
+"""The keys of a group that stand for a configuration."""
 
 
 @click.command()
@@ -132,16 +143,9 @@ def _parse_input(line: str) -> _AssignmentInput:
         raise BadLine(f"expected 'assignor' to be {', '.join(BUILT_IN)}, got {given.get('assignor')!r}")
     if not isinstance(given.get("release"), str | None):
         raise BadLine(f"expected 'release' to be text, such as \"3.9.2\", got {given['release']!r}")
-    defaults = AssignmentConfigs()
-    config = AssignmentConfigs(
-        acceptable_recovery_lag=given.get("acceptableLag", defaults.acceptable_recovery_lag),
-        max_warmup_replicas=given.get("warmups", defaults.max_warmup_replicas),
-        num_standby_replicas=given.get("standbys", defaults.num_standby_replicas),
-        rack_aware_assignment_tags=tuple(_text_in(each, "tags") for each in _field(given, "tags", list, [])),
-        rack_aware_assignment_strategy=given.get("strategy", "none"),
-        rack_aware_traffic_cost=given.get("trafficCost"),
-        rack_aware_non_overlap_cost=given.get("nonOverlapCost"),
-    )
+    for tag in _field(given, "tags", list, []):
+        _text_in(tag, "tags")
+    config = AssignmentConfigs.of_keys({key: given[name] for name, key in CONFIGURATION.items() if name in given})
     clients = [_parse_process(each) for each in _field(given, "clients", list)]
     if len({client.process_id for client in clients}) < len(clients):
         raise BadLine("two clients have the same id")

@@ -8,10 +8,12 @@ from typing import Any, Final
 
 import click
 
+from assignor.cli._assign import CONFIGURATION
 from assignor.cli.main import cli
 from assignor.observability.event_fields import EVENT_FIELDS
 from blocks.markdown import table
 from spark_sim.sweep.tables.schema import TABLES
+from upgrade.config_keys import CONFIG_KEYS, ConfigKey
 
 COMMANDS: Final = (
     *("userdata decode", "userdata explain", "assign", "plan", "release"),
@@ -54,7 +56,32 @@ def limits() -> str:
     return table(("command", "limits"), [(f"`{name}`", text[:1].upper() + text[1:]) for name, text in found.items()])
 
 
+def configuration() -> str:
+    """List the configuration keys of a member."""
+    rows = [(f"`{key.name}`", _type(key), _value(key.default), key.documentation) for key in CONFIG_KEYS.values()]
+    return table(("key", "type", "default", "meaning"), rows)
+
+
+def assign_configuration() -> str:
+    """List the keys of a group of ``assign`` that stand for a configuration."""
+    rows = [
+        (f"`{name}`", _value(CONFIG_KEYS[key].default), f"`{key}`: {CONFIG_KEYS[key].documentation}")
+        for name, key in CONFIGURATION.items()
+    ]
+    return table(("key of a group", "default", "meaning"), rows)
+
+
+def _type(key: ConfigKey) -> str:
+    return f"{key.type.value}, at least {key.minimum}" if key.is_number and key.minimum > 0 else key.type.value
+
+
+def _value(default: object) -> str:
+    return "none" if default in (None, "", (), {}, "none") else f"`{default}`"
+
+
 BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
+    "configuration of a member": configuration,
+    "configuration of assign": assign_configuration,
     "columns": lambda: "\n\n".join(each.markdown() for each in TABLES.values()),
     "events": events,
     "limits": limits,

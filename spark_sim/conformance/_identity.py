@@ -27,14 +27,14 @@ from attrs import define, evolve, field, frozen
 
 from assignor.groups.capture import Capture, GenerationRecord, InvalidCapture, MemberRecord, StartSnapshot
 from spark_sim.conformance.messages import SubscriptionMessage, UnreadableMessage, decode_subscription_message
+from upgrade.config_keys import CONFIG_KEYS, TAG_PREFIX
 from upgrade.errors import UpgradeError
 from upgrade.release_behaviour import UPGRADE_FROM
 from upgrade.releases import RELEASES, Release, release_named
 from upgrade.streams_config import StreamsConfig
 
 # The records identify static members; in a step of several instances the value may be a template.
-_KEYS: Final = frozenset(each.metadata["key"] for each in StreamsConfig.__attrs_attrs__) - {"group.instance.id"}
-_TAG: Final = "client.tag."
+_KEYS: Final = CONFIG_KEYS.keys() - {"group.instance.id"}
 _TASK_ASSIGNORS: Final = {"task.assignor.class", "internal.task.assignor.class"}
 _THREAD: Final = re.compile(r"-StreamThread-(\d+)(-consumer)?$")
 
@@ -56,7 +56,7 @@ class StartedAs:
         name, *settings = text.split(",")
         pairs = dict(setting.split("=", 1) for setting in settings if "=" in setting)
         try:
-            config = StreamsConfig.of({key: pairs[key] for key in pairs if key in _KEYS or key.startswith(_TAG)})
+            config = StreamsConfig.of({key: pairs[key] for key in pairs if key in _KEYS or key.startswith(TAG_PREFIX)})
             return cls(text, release_named(name), config, custom_task_assignor=not _TASK_ASSIGNORS.isdisjoint(pairs))
         except UpgradeError as error:
             raise InvalidCapture(f"step {text!r}: {error}") from error

@@ -1,7 +1,8 @@
 """Breadth-first search of the packed model: ``spark_sim.search.bfs`` with an expansion that adds integers.
 
-``PackedModel`` defines the transitions; what it needs several calls for, ``expand`` looks up in tables. Both find the
-same graph (``tests/spark_sim/search/test_coverage.py``).
+``PackedModel`` defines the transitions. The expansion here is the same with lookups in tables, and ``compiled`` has it
+once more for numba: all three find the same graph (``tests/spark_sim/search/test_coverage.py``,
+``tests/spark_sim/packed/test_compiled.py``).
 """
 
 from __future__ import annotations
@@ -98,79 +99,77 @@ def gc_disabled() -> Iterator[None]:
 
 def _expand_all(graph: PackedGraph, number: int, max_states: int) -> int:
     """Expand all states from a number on; see ``spark_sim.search.bfs.fill``."""
-    packed, keys, all_parts, size = graph.encoding, graph.keys, graph.process_states, len(graph.keys)
+    packed, keys, all_process_states, size = graph.encoding, graph.keys, graph.process_states, len(graph.keys)
     targets, labels, number_of = graph.targets, graph.labels.append, graph.numbers_by_key.setdefault
-    calm, calming, sights, choices = (
-        packed.join_pending_state,
-        packed.join_pending_weight,
-        TransitionTable(packed),
-        election_table(packed),
-    )
+    join_pending, join_pending_weight = packed.join_pending_state, packed.join_pending_weight
+    transitions, elections = TransitionTable(packed), election_table(packed)
     at = number - 1
     while (at := at + 1) < size <= max_states:
-        parts, key = all_parts[at], keys[at]
-        lines, special, situation = sights[key & SUMMARY_MASK]
-        for part in parts:
-            if part not in lines:
-                sights.fill(situation.view, parts)
+        process_states, key = all_process_states[at], keys[at]
+        rows, special, summary = transitions[key & SUMMARY_MASK]
+        for process_state in process_states:
+            if process_state not in rows:
+                transitions.fill(summary.view, process_states)
                 break
-        last, prepared = -1, 0
-        waiting: list[int] = []
-        for part in parts:
-            if part == last:  # Processes that are alike have one move.
+        last, prepared_key = -1, 0
+        prepared_states: list[int] = []
+        for process_state in process_states:
+            if process_state == last:  # processes in equal states have the same actions
                 continue
-            last, count = part, parts.count(part)
-            plain, others, failures = lines[part]
-            for change, label, after in plain:
-                new = key + change
-                number = number_of(new, size)
+            last, count = process_state, process_states.count(process_state)
+            simple, others, failures = rows[process_state]
+            for change, label, after in simple:
+                new_key = key + change
+                number = number_of(new_key, size)
                 if number == size:
                     size += 1
-                    keys.append(new)
-                    changed = list(parts)
-                    changed[changed.index(part)] = after
-                    changed.sort()
-                    all_parts.append(tuple(changed))
+                    keys.append(new_key)
+                    after_states = list(process_states)
+                    after_states[after_states.index(process_state)] = after
+                    after_states.sort()
+                    all_process_states.append(tuple(after_states))
                 targets.append(number)
                 labels(label + count)
             for change, label, after, prepares, elects in others:
-                if prepares and not waiting:
-                    waiting = [calm[each] for each in parts]
-                    prepared = sum([calming[each] for each in parts], key)
-                changed = list(waiting if prepares else parts)
-                changed[parts.index(part)] = after
-                changed.sort()
-                new = (prepared if prepares else key) + change
-                outcome = tuple(changed)
-                for gain, alike, chosen in choices[outcome] if elects else ((0, 1, outcome),):
-                    number = number_of(new + gain, size)
+                if prepares and not prepared_states:
+                    prepared_states = [join_pending[each] for each in process_states]
+                    prepared_key = sum([join_pending_weight[each] for each in process_states], key)
+                after_states = list(prepared_states if prepares else process_states)
+                after_states[process_states.index(process_state)] = after
+                after_states.sort()
+                new_key = (prepared_key if prepares else key) + change
+                after_action = tuple(after_states)
+                for added, multiplicity, after_election in (
+                    elections[after_action] if elects else ((0, 1, after_action),)
+                ):
+                    number = number_of(new_key + added, size)
                     if number == size:
                         size += 1
-                        keys.append(new + gain)
-                        all_parts.append(chosen)
+                        keys.append(new_key + added)
+                        all_process_states.append(after_election)
                     targets.append(number)
-                    labels(label + count * alike)
-            for move, violation in failures:
+                    labels(label + count * multiplicity)
+            for action, violation in failures:
                 targets.append(FAILED_STATE)
                 labels(count)
-                graph.violations.append(StateViolation(at, violation, move))
+                graph.violations.append(StateViolation(at, violation, action))
         if special:
-            size = _expand_special(graph, at, situation, size)
+            size = _expand_special(graph, at, summary, size)
         graph.edge_offsets.append(len(targets))
         graph.state_counts.append(size)
     return at
 
 
 def _expand_special(graph: PackedGraph, state: int, summary: StateSummary, size: int) -> int:
-    """Let the leader assign, if it is to and runs; note where the operator may go home; return how many states are."""
-    packed, parts = graph.encoding, graph.process_states[state]
-    led = packed.leader_result(parts) if summary.leader_assigns else None
-    if isinstance(led, Violation):
+    """Add the leader's transition if a leader is due, record a terminal state, and return the number of states."""
+    packed, process_states = graph.encoding, graph.process_states[state]
+    after_assignment = packed.leader_result(process_states) if summary.leader_assigns else None
+    if isinstance(after_assignment, Violation):
         graph.targets.append(FAILED_STATE)
         graph.labels.append(1)
-        graph.violations.append(StateViolation(state, led, LEAD))
-    elif led is not None:
-        after = sorted([led[part] for part in parts])
+        graph.violations.append(StateViolation(state, after_assignment, LEAD))
+    elif after_assignment is not None:
+        after = sorted([after_assignment[process_state] for process_state in process_states])
         key = packed.key(after, graph.group_fields(state) + PHASE)
         number = graph.numbers_by_key.setdefault(key, size)
         if number == size:
@@ -179,10 +178,10 @@ def _expand_special(graph: PackedGraph, state: int, summary: StateSummary, size:
             graph.process_states.append(tuple(after))
         graph.targets.append(number)
         graph.labels.append(1)
-        if packed.may_have_second_owner(parts):
+        if packed.may_have_second_owner(process_states):
             graph.second_owner_suspects.append(state)
     if summary.terminal:
         graph.terminal_states.append(state)
-        if (broken := packed.check_eventually(parts)) is not None:
-            graph.violations.append(StateViolation(state, broken))
+        if (violation := packed.check_eventually(process_states)) is not None:
+            graph.violations.append(StateViolation(state, violation))
     return size

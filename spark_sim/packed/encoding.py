@@ -103,7 +103,7 @@ class Encoding(ProcessTable):
             for course in self._sequence_numbers()
         ]
         order = [leader, *(each for each in range(len(states)) if each != leader)]
-        # All join together: alone, the leader would begin a generation of its protocol_row.
+        # All members join together; a leader that joins alone would start a generation by itself.
         for member in order:
             state = self.process_states.values[states[member]]
             states[member] = self.state_number(state._replace(status=JOIN_PENDING, leads=member == leader))
@@ -118,16 +118,19 @@ class Encoding(ProcessTable):
             assert isinstance(results, Mapping), f"a group of {self.instances[0]} alone: {results}"
             return [results[state] for state in states], group_fields + PHASE
         for member, number in enumerate(states):
-            moves = [move for move in self.action_row(view, number).actions if move.verb in {"take", "join"}]
-            if moves:
-                return self.apply(states, group_fields, member, moves[0])[:2]
-        raise AssertionError("a group that does not rest can move")
+            actions = [action for action in self.action_row(view, number).actions if action.verb in {"take", "join"}]
+            if actions:
+                return self.apply(states, group_fields, member, actions[0])[:2]
+        raise AssertionError("a group that is not quiescent has an action")
 
     def _sequence_numbers(self) -> list[int]:
         return [self.instance_sequences.index(course) for course in self.instance_sequences]
 
     def check_eventually(self, states: Sequence[int]) -> Violation | None:
-        """Return what does not hold eventually in a quiescent group whose members all run; None if all does."""
+        """Return what does not hold eventually in a quiescent group whose members all run; None if all does.
+
+        The same property as that of ``spark_sim.model.properties``, which reads it off real members.
+        """
         found = [self.process_states.values[number] for number in states]
         common = min(self.protocol_table.initial_sent_version(self.instance_of(state)) for state in found)
         for state in found:

@@ -19,7 +19,7 @@ from spark_sim.search.bfs import MAX_STATES
 from spark_sim.search.path_counting import NOT_COUNTED, PathCounts, count_paths
 from upgrade import ConfigException
 
-SECOND_OWNER_TEXT: Final = "a leader that knows nothing of members that keep tasks gives them to others"
+SECOND_OWNER_TEXT: Final = "a leader before 2.4 assigns partitions that cooperative members still own"
 
 
 MIN_COMPILED_COST: Final = 3_000_000
@@ -135,7 +135,7 @@ def _counterexamples(graph: PackedGraph, cycle_state: int | None, *, confirm: bo
         if found:
             yield found
     if cycle_state is not None:
-        text = "rebalances lead back to where they began, without anybody's doing"
+        text = "the group rebalances for ever without an operator action or a fault"
         yield Counterexample(REBALANCING_TERMINATES, text, str(scenario_to(graph, cycle_state)))
     if graph.second_owner_suspects and confirm:
         yield from _second_owner_counterexample(graph)

@@ -29,21 +29,22 @@ class NamedGroup:
     @classmethod
     def at(cls, packed: Encoding, leader: int) -> NamedGroup:
         """Return the initial group in which the member ``leader`` of the cell is named A."""
-        parts, group = packed.initial_states()[leader]
-        return cls(packed, [parts[leader], *parts[:leader], *parts[leader + 1 :]], group)
+        process_states, group = packed.initial_states()[leader]
+        return cls(packed, [process_states[leader], *process_states[:leader], *process_states[leader + 1 :]], group)
 
     def instance(self, member: int) -> Instance:
         """Return what a member runs as, or ran as last."""
-        part = self.encoding.process_states.values[self.states[member]]
-        return self.encoding.instances[self.encoding.instance_sequences[part.sequence][part.rounds_done]]
+        state = self.encoding.process_states.values[self.states[member]]
+        return self.encoding.instances[self.encoding.instance_of(state)]
 
     def apply(self, action: PackedAction, member: int | None = None) -> Iterator[Step]:
         """Take an action with this member, or with the first that can take it; return it as steps of a scenario."""
         if action.verb == "lead":
-            member = next(i for i, part in enumerate(self.states) if self.encoding.leader_instances[part] >= 0)
-            led = self.encoding.leader_result(self.states)
-            if isinstance(led, dict):
-                self.states, self.group_fields = [led[part] for part in self.states], self.group_fields + action.add
+            member = next(i for i, state in enumerate(self.states) if self.encoding.leader_instances[state] >= 0)
+            after_assignment = self.encoding.leader_result(self.states)
+            if isinstance(after_assignment, dict):
+                self.states = [after_assignment[state] for state in self.states]
+                self.group_fields += action.add
             return iter([make_step("lead", ascii_uppercase[member])])
         member = self.states.index(action.before) if member is None else member
         before = self.instance(member)
@@ -56,22 +57,22 @@ class NamedGroup:
 
     def _leader_name(self, member: int) -> str:
         """Return the name of a member that leads, with the number of its id if that is not its oldest."""
-        part = self.encoding.process_states.values[self.states[member]]
-        number = [*(orphan.leads for orphan in part.orphaned_ids), part.leads].index(True) + 1
+        state = self.encoding.process_states.values[self.states[member]]
+        number = [*(orphan.leads for orphan in state.orphaned_ids), state.leads].index(True) + 1
         return ascii_uppercase[member] + (f"#{number}" if number > 1 else "")
 
 
 def scenario_to(graph: PackedGraph, state: int, *actions: PackedAction) -> Scenario:
     """Return a shortest path to a state, and further actions, as a scenario."""
-    beginning, moves = path_to(graph, state)
-    return as_scenario(graph, beginning, [*moves, *actions])
+    initial_state, path = path_to(graph, state)
+    return as_scenario(graph, initial_state, [*path, *actions])
 
 
 def as_scenario(graph: PackedGraph, initial_state: int, actions: Iterable[PackedAction]) -> Scenario:
     """Return a schedule as a scenario, with names for its members."""
     group = NamedGroup.at(graph.encoding, graph.initial_states[initial_state][0])
     members = tuple((name, group.instance(member)) for member, name in enumerate(ascii_uppercase[: len(group.states)]))
-    steps = [each for move in actions for each in group.apply(move)]
+    steps = [each for action in actions for each in group.apply(action)]
     return Scenario(members, (make_step("hold"), *steps))
 
 

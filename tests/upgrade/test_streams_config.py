@@ -7,7 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assignor.config import AssignmentConfigs
+from probing.follow_up import MAX_WAIT_SECONDS
 from upgrade import OURS, ConfigException, StreamsConfig, StreamsSettings, as_streams_config, release_named
+from upgrade.config_keys import CONFIG_KEYS
+from upgrade.config_types import ConfigType
 from upgrade.release_behaviour import UPGRADE_FROM
 from upgrade.releases import NEWEST
 
@@ -32,6 +36,13 @@ TEXTS = [
     ("upgrade.from", None),
 ]
 
+TYPES = {
+    ConfigType.INT: int | str,
+    ConfigType.LONG: int | str,
+    ConfigType.STRING: str,
+    ConfigType.LIST: str | list[str] | tuple[str, ...],
+}
+
 
 def attribute(key):
     return key.removesuffix(".*").replace(".", "_") + "s" * key.endswith("*")
@@ -51,7 +62,14 @@ def test_an_attribute_is_named_like_its_key_and_has_kafkas_default(key, default)
 def test_there_are_no_other_keys():
     known = {key for key, *_ in [*NUMBERS, *TEXTS]}
 
-    assert known == {each.metadata["key"] for each in StreamsConfig.__attrs_attrs__}
+    assert known == CONFIG_KEYS.keys() == {each.metadata["key"] for each in attrs.fields(StreamsConfig)}
+
+
+@pytest.mark.parametrize("of_tasks", attrs.fields(AssignmentConfigs), ids=lambda each: each.name)
+def test_a_default_has_one_place_for_a_member_and_a_task_assignor(of_tasks):
+    key = of_tasks.metadata["key"]
+
+    assert CONFIG_KEYS[key].default == of_tasks.default == getattr(StreamsConfig(), attribute(key))
 
 
 @pytest.mark.parametrize(("key", "_", "least", "greatest"), NUMBERS)
@@ -248,10 +266,18 @@ def test_a_key_that_is_close_to_none_names_none():
     assert "did you mean" not in str(error.value)
 
 
-def test_the_typed_dictionary_has_the_keys_of_the_configuration():
-    keys = {attribute.metadata["key"] for attribute in attrs.fields(StreamsConfig)}
+def test_the_typed_dictionary_has_the_keys_and_types_of_the_configuration():
+    expected = {
+        key.name: TYPES[key.type] | None if key.default is None else TYPES[key.type]
+        for key in CONFIG_KEYS.values()
+        if key.type is not ConfigType.PREFIX
+    }
 
-    assert keys - {"client.tag.*"} == StreamsSettings.__annotations__.keys()
+    assert expected == StreamsSettings.__annotations__
+
+
+def test_a_rejoin_waits_at_most_kafkas_default_of_the_probing_interval():
+    assert MAX_WAIT_SECONDS * 1000 == CONFIG_KEYS["probing.rebalance.interval.ms"].default
 
 
 def test_a_dictionary_or_nothing_stands_for_a_configuration():

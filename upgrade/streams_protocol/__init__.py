@@ -11,6 +11,7 @@ from upgrade.streams_protocol._facts import (
     SURVIVALS,
     GroupConfiguration,
     Protocol,
+    replaced_settings,
 )
 from upgrade.streams_protocol._planner import Migration, MigrationStep, plan_migration
 from upgrade.streams_protocol._requirements import REQUIREMENTS, Facts, Reliance, Status, reliances_named
@@ -31,4 +32,5 @@ __all__ = [
     "Target",
     "plan_migration",
     "reliances_named",
+    "replaced_settings",
 ]

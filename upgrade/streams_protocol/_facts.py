@@ -12,6 +12,8 @@ from typing import Final
 
 from attrs import frozen
 
+from upgrade.config_keys import TAG_PREFIX
+
 
 class Protocol(enum.Enum):
     """A value of ``group.protocol`` in Kafka Streams."""
@@ -171,7 +173,7 @@ IGNORED_SETTINGS: Final = (
     IgnoredSetting("acceptable.recovery.lag", _NO_WARM_UPS),
     IgnoredSetting("probing.rebalance.interval.ms", _NO_WARM_UPS),
     IgnoredSetting("rack.aware.assignment.", _NO_RACKS),
-    IgnoredSetting("client.tag.", _NO_RACKS),
+    IgnoredSetting(TAG_PREFIX, _NO_RACKS),
     IgnoredSetting("task.assignor.class", "the brokers assign, with their own assignor"),
     IgnoredSetting("upgrade.from", "the protocol sends no metadata between members"),
 )

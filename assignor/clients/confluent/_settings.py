@@ -11,17 +11,16 @@ from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any, Final
 
-import attrs
 from attrs import frozen
 from kafka import KafkaConsumer
 
 from assignor.clients._settings_check import check_heartbeat, check_login, hide_secrets, unknown_settings
 from assignor.clients.confluent import _security
 from upgrade import ConfigException, StreamsConfig
+from upgrade.config_keys import CONFIG_KEYS, TAG_PREFIX
+from upgrade.streams_protocol import IGNORED_SETTINGS, replaced_settings
 
-_TAG: Final = "client.tag."
 _MAIN_CONSUMER: Final = "main.consumer."  # as in Kafka Streams: settings of the member alone
-_STREAMS_KEYS: Final = frozenset(attribute.metadata["key"] for attribute in attrs.fields(StreamsConfig))
 
 
 def _server_list(value: str) -> list[str]:
@@ -66,19 +65,8 @@ STREAMS_PROTOCOL: Final = "streams"
 _PROTOCOLS: Final = ("classic", STREAMS_PROTOCOL)
 
 _IGNORED_BY_STREAMS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "num.standby.replicas": "streams.num.standby.replicas",
-        "session.timeout.ms": "streams.session.timeout.ms",
-        "heartbeat.interval.ms": "streams.heartbeat.interval.ms",
-        "max.warmup.replicas": "",
-        "acceptable.recovery.lag": "",
-        "probing.rebalance.interval.ms": "",
-        "rack.aware.assignment.strategy": "",
-        "rack.aware.assignment.tags": "",
-        "rack.aware.assignment.non_overlap_cost": "",
-        "rack.aware.assignment.traffic_cost": "",
-        "upgrade.from": "",
-    }
+    {key: row.name for key, row in replaced_settings(None).items()}
+    | {key: "" for key in CONFIG_KEYS if any(setting.concerns(key) for setting in IGNORED_SETTINGS)}
 )
 """Keys that have no effect in the streams protocol, with the configuration of the group that takes their place."""
 
@@ -156,7 +144,7 @@ class ConsumerSettings:
                 "Streams rebalance protocol does not support static membership. "
                 "Please set group.protocol=classic or remove group.instance.id from the configuration."
             )
-        streams = {key: value for key, value in config.items() if key in _STREAMS_KEYS or key.startswith(_TAG)}
+        streams = {key: value for key, value in config.items() if key in CONFIG_KEYS or key.startswith(TAG_PREFIX)}
         kept = {"client.rack"}  # the fetcher reads from the broker nearby
         secured = _security.member_security(config)
         member = hide_secrets({**secured, **_member(config)})
@@ -236,7 +224,7 @@ def _check_dictionary(config: object) -> None:
 
 def closest_keys(config: Mapping[str, Any]) -> str:
     """Return a hint for keys that look like misspelt keys of this module; empty if there are none."""
-    known = [*_STREAMS_KEYS, *_MEMBER_KEYS, *_CONSUMER_KEYS]
+    known = [*CONFIG_KEYS, *_MEMBER_KEYS, *_CONSUMER_KEYS]
     hints = (
         f"did you mean {close} instead of {key}?"
         for key in sorted(config.keys() - known)

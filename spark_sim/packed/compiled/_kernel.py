@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from numba import njit
 
-from spark_sim.packed import view
+from spark_sim.packed.view import saturate
 
 (
     DONE,
@@ -55,7 +55,7 @@ _HASH_MULTIPLIER_2: Final = -4658895280553007687
 
 # Without reference counting: nothing is allocated here, and it took more than half of the time.
 OPTIONS: Final[dict[str, Any]] = {"cache": True, "_nrt": False}
-_saturate: Any = njit(view.saturate)
+_saturate: Any = njit(saturate)
 
 
 class KernelTables(NamedTuple):
@@ -136,57 +136,57 @@ def rehash(old, slots):  # type: ignore[no-untyped-def]
 
 
 @njit(**OPTIONS)
-def _insert_sorted(others, fewer, part, group):  # type: ignore[no-untyped-def]
+def _insert_sorted(others, fewer, state, group):  # type: ignore[no-untyped-def]
     """Return the words of a state with these sorted process states and one more."""
     low, high, place = 0, group << _PROCESS_STATE_BITS, 0
     for each in range(fewer):
-        later = 1 if others[each] > part else 0
+        later = 1 if others[each] > state else 0
         place += 1 - later
         if each + later < _LOW_PROCESS_STATES:
             low |= others[each] << (_PROCESS_STATE_BITS * (each + later))
         else:
             high |= others[each]
     if place < _LOW_PROCESS_STATES:
-        low |= part << (_PROCESS_STATE_BITS * place)
+        low |= state << (_PROCESS_STATE_BITS * place)
     else:
-        high |= part
+        high |= state
     return low, high
 
 
 @njit(**OPTIONS)
-def _remove_once(parts, members, part, rest):  # type: ignore[no-untyped-def]
+def _remove_once(states, members, state, rest):  # type: ignore[no-untyped-def]
     """Write all process states but this one, once."""
     skipped = 0
     for each in range(members - 1):
-        if parts[each] == part:
+        if states[each] == state:
             skipped = 1
-        rest[each] = parts[each + skipped]
+        rest[each] = states[each + skipped]
 
 
 @njit(**OPTIONS)
-def sort(parts, members):  # type: ignore[no-untyped-def]
+def sort(states, members):  # type: ignore[no-untyped-def]
     """Sort process state numbers in place."""
     for place in range(1, members):
-        part, hole = parts[place], place
-        while hole and parts[hole - 1] > part:
-            parts[hole] = parts[hole - 1]
+        state, hole = states[place], place
+        while hole and states[hole - 1] > state:
+            states[hole] = states[hole - 1]
             hole -= 1
-        parts[hole] = part
+        states[hole] = state
 
 
 @njit(**OPTIONS)
-def pack(parts, members, group):  # type: ignore[no-untyped-def]
+def pack(states, members, group):  # type: ignore[no-untyped-def]
     """Return the words of a state; sorts its process states in place."""
-    sort(parts, members)
-    return _insert_sorted(parts, members - 1, parts[members - 1], group)
+    sort(states, members)
+    return _insert_sorted(states, members - 1, states[members - 1], group)
 
 
 @njit(**OPTIONS)
-def unpack(low, high, members, parts):  # type: ignore[no-untyped-def]
+def unpack(low, high, members, states):  # type: ignore[no-untyped-def]
     """Write the process states of a state and return its group fields."""
     for place in range(members):
         word = low >> (_PROCESS_STATE_BITS * place) if place < _LOW_PROCESS_STATES else high
-        parts[place] = word & MAX_PROCESS_STATES
+        states[place] = word & MAX_PROCESS_STATES
     return high >> _PROCESS_STATE_BITS
 
 
@@ -204,59 +204,59 @@ def _add_edge(arrays, made, low, high, label):  # type: ignore[no-untyped-def]
 
 
 @njit(**OPTIONS)
-def _add_failure(arrays, made, at, move, label):  # type: ignore[no-untyped-def]
-    death = arrays.counts[FAILURE_COUNT]
-    arrays.failures[death, 0] = at
-    arrays.failures[death, 1] = move
-    arrays.counts[FAILURE_COUNT] = death + 1
+def _add_failure(arrays, made, at, action, label):  # type: ignore[no-untyped-def]
+    failure = arrays.counts[FAILURE_COUNT]
+    arrays.failures[failure, 0] = at
+    arrays.failures[failure, 1] = action
+    arrays.counts[FAILURE_COUNT] = failure + 1
     _add_edge(arrays, made, 0, -1, label)
 
 
 @njit(**OPTIONS)
-def _add_elections(arrays, tables, members, made, part, group, label):  # type: ignore[no-untyped-def]
+def _add_elections(arrays, tables, members, made, state, group, label):  # type: ignore[no-untyped-def]
     """Add the elections of each of ``_OTHERS`` and this state; return what is missing and the transition count."""
     electors, rest = arrays.scratch[_ELECTORS], arrays.scratch[_REST]
     for each in range(members - 1):
         electors[each] = arrays.scratch[_OTHERS, each]
-    electors[members - 1] = part
+    electors[members - 1] = state
     sort(electors, members)
     each = 0
     while each < members:
-        part, alike = electors[each], 1
-        while each + alike < members and electors[each + alike] == part:
-            alike += 1
-        entry, end = tables.process_states[part, ELECTIONS_BEGIN], tables.process_states[part, ELECTIONS_END]
+        state, multiplicity = electors[each], 1
+        while each + multiplicity < members and electors[each + multiplicity] == state:
+            multiplicity += 1
+        entry, end = tables.process_states[state, ELECTIONS_BEGIN], tables.process_states[state, ELECTIONS_END]
         if entry < 0:
-            _set_missing(arrays, part, 0)
+            _set_missing(arrays, state, 0)
             return MISSING_ELECTIONS, made
-        _remove_once(electors, members, part, rest)
+        _remove_once(electors, members, state, rest)
         while entry < end:
             low, high = _insert_sorted(rest, members - 1, tables.elections[entry], group)
-            _add_edge(arrays, made, low, high, label + alike - 1)
+            _add_edge(arrays, made, low, high, label + multiplicity - 1)
             made += 1
             entry += 1
-        each += alike
+        each += multiplicity
     return DONE, made
 
 
 @njit(**OPTIONS)
 def _add_lead(arrays, tables, members, made, at, group):  # type: ignore[no-untyped-def]
     """Add the leader's assignment, if it runs; return what is missing and the transition count."""
-    parts, after = arrays.scratch[_STATES], arrays.scratch[_REST]
+    states, after = arrays.scratch[_STATES], arrays.scratch[_REST]
     leader, subscriptions = -1, 0
     for place in range(members):
-        leader = max(leader, tables.process_states[parts[place], LEADER_INSTANCE])
-        subscriptions |= tables.process_states[parts[place], SUBSCRIPTIONS]
+        leader = max(leader, tables.process_states[states[place], LEADER_INSTANCE])
+        subscriptions |= tables.process_states[states[place], SUBSCRIPTIONS]
     if leader < 0:
         return DONE, made
-    answers = number_of(subscriptions, leader, tables.leader_slots, 0)
-    if not answers:
+    result_row = number_of(subscriptions, leader, tables.leader_slots, 0)
+    if not result_row:
         _set_missing(arrays, subscriptions, leader)
         return MISSING_LEADER_ENTRY, made
     for place in range(members):
-        after[place] = tables.leader_results[answers, parts[place]]
+        after[place] = tables.leader_results[result_row, states[place]]
         if after[place] == UNKNOWN:
-            _set_missing(arrays, answers, parts[place])
+            _set_missing(arrays, result_row, states[place])
             return MISSING_LEADER_RESULT, made
     if after[0] == LEADER_FAILS:
         _add_failure(arrays, made, at, -1, 1)
@@ -271,54 +271,62 @@ def _add_lead(arrays, tables, members, made, at, group):  # type: ignore[no-unty
 @njit(**OPTIONS)
 def _expand_state(arrays, tables, members, made, at, phase):  # type: ignore[no-untyped-def]
     """Add every transition of a state; return what is missing and the transition count."""
-    parts, calmed, others = arrays.scratch[_STATES], arrays.scratch[_JOIN_PENDING_STATES], arrays.scratch[_OTHERS]
-    group = unpack(arrays.words[at, 0], arrays.words[at, 1], members, parts)
+    states, join_pending, others = (
+        arrays.scratch[_STATES],
+        arrays.scratch[_JOIN_PENDING_STATES],
+        arrays.scratch[_OTHERS],
+    )
+    group = unpack(arrays.words[at, 0], arrays.words[at, 1], members, states)
     tally = 0
     for place in range(members):
-        tally += tables.process_states[parts[place], TALLY]
-    look = number_of(_saturate(tally), group, tables.slots, 0)
-    if not look:
+        tally += tables.process_states[states[place], TALLY]
+    view = number_of(_saturate(tally), group, tables.slots, 0)
+    if not view:
         _set_missing(arrays, tally, group)
         return MISSING_VIEW, made
-    own_view, done_view, flags = (
-        tables.views[look, PROTOCOL_VIEW],
-        tables.views[look, OPERATOR_VIEW],
-        tables.views[look, FLAGS],
+    protocol_view, operator_view, flags = (
+        tables.views[view, PROTOCOL_VIEW],
+        tables.views[view, OPERATOR_VIEW],
+        tables.views[view, FLAGS],
     )
     for place in range(members):
         if (
-            tables.protocol_rows[own_view, parts[place]] == UNKNOWN
-            or tables.operator_rows[done_view, parts[place]] == UNKNOWN
+            tables.protocol_rows[protocol_view, states[place]] == UNKNOWN
+            or tables.operator_rows[operator_view, states[place]] == UNKNOWN
         ):
-            _set_missing(arrays, look, 0)
+            _set_missing(arrays, view, 0)
             return MISSING_TRANSITIONS, made
-        calmed[place] = tables.process_states[parts[place], JOIN_PENDING]
-    sort(calmed, members)
+        join_pending[place] = tables.process_states[states[place], JOIN_PENDING]
+    sort(join_pending, members)
     place = 0
     while place < members:
-        part, alike, calm = parts[place], 1, -1
-        while place + alike < members and parts[place + alike] == part:
-            alike += 1
-        own, done, bounds = tables.protocol_rows[own_view, part], tables.operator_rows[done_view, part], tables.bounds
+        state, multiplicity, prepares = states[place], 1, -1
+        while place + multiplicity < members and states[place + multiplicity] == state:
+            multiplicity += 1
+        protocol_row, operator_row, bounds = (
+            tables.protocol_rows[protocol_view, state],
+            tables.operator_rows[operator_view, state],
+            tables.bounds,
+        )
         # Operator actions stand between the simple protocol actions and the others.
         for begin, end in (
-            (bounds[own, FIRST_ACTION], bounds[own, FIRST_SPECIAL_ACTION]),
-            (bounds[done, FIRST_ACTION], bounds[done, FIRST_SPECIAL_ACTION]),
-            (bounds[own, FIRST_SPECIAL_ACTION], bounds[own + 1, FIRST_ACTION]),
+            (bounds[protocol_row, FIRST_ACTION], bounds[protocol_row, FIRST_SPECIAL_ACTION]),
+            (bounds[operator_row, FIRST_ACTION], bounds[operator_row, FIRST_SPECIAL_ACTION]),
+            (bounds[protocol_row, FIRST_SPECIAL_ACTION], bounds[protocol_row + 1, FIRST_ACTION]),
         ):
-            for move in range(begin, end):
-                kind, label = tables.actions[move, KIND], tables.actions[move, LABEL] + alike
-                after, added = tables.actions[move, AFTER], group + tables.actions[move, ADD]
+            for action in range(begin, end):
+                kind, label = tables.actions[action, KIND], tables.actions[action, LABEL] + multiplicity
+                after, added = tables.actions[action, AFTER], group + tables.actions[action, ADD]
                 if kind == FAILS:
-                    _add_failure(arrays, made, at, move, label)
+                    _add_failure(arrays, made, at, action, label)
                     made += 1
                     continue
-                if calm != kind & PREPARES_REBALANCE:
-                    calm = kind & PREPARES_REBALANCE
-                    if calm:
-                        _remove_once(calmed, members, tables.process_states[part, JOIN_PENDING], others)
+                if prepares != kind & PREPARES_REBALANCE:
+                    prepares = kind & PREPARES_REBALANCE
+                    if prepares:
+                        _remove_once(join_pending, members, tables.process_states[state, JOIN_PENDING], others)
                     else:
-                        _remove_once(parts, members, part, others)
+                        _remove_once(states, members, state, others)
                 if kind < ELECTION:
                     low, high = _insert_sorted(others, members - 1, after, added)
                     _add_edge(arrays, made, low, high, label)
@@ -327,7 +335,7 @@ def _expand_state(arrays, tables, members, made, at, phase):  # type: ignore[no-
                     missing, made = _add_elections(arrays, tables, members, made, after, added, label)
                     if missing:
                         return missing, made
-        place += alike
+        place += multiplicity
     if flags & LEADER_ASSIGNS:
         missing, made = _add_lead(arrays, tables, members, made, at, group + phase)
         if missing:

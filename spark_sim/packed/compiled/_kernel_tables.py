@@ -49,12 +49,12 @@ class KernelTableBuilder:
         self.tables = KernelTables(**self._arrays)
         self._add_process_states()
 
-    def fill(self, missing: int, key: int, other_key: int, parts: Sequence[int]) -> None:
+    def fill(self, missing: int, key: int, other_key: int, process_states: Sequence[int]) -> None:
         """Add the entry that the kernel misses for a state with these process states."""
         if missing == _kernel.MISSING_VIEW:
             self._add_view(key, other_key)
         elif missing == _kernel.MISSING_TRANSITIONS:
-            self._add_rows(key, parts)
+            self._add_rows(key, process_states)
         elif missing == _kernel.MISSING_ELECTIONS:
             self._add_elections(key)
         elif missing == _kernel.MISSING_LEADER_ENTRY:
@@ -109,70 +109,70 @@ class KernelTableBuilder:
         self._reserve("leader_results", 1, known)
 
     def _add_view(self, tallies: int, group: int) -> None:
-        situation = self.encoding.summary_of((tallies << GROUP_FIELD_BITS) + group)
-        own, done = self._protocol_views.of(situation.view.group), self._operator_views.of(situation.view.operator)
+        summary = self.encoding.summary_of((tallies << GROUP_FIELD_BITS) + group)
+        protocol, operator = self._protocol_views.of(summary.view.group), self._operator_views.of(summary.view.operator)
         self._view_count += 1
         self._add_slot("slots", saturate(tallies), group, self._view_count)
-        flags = _kernel.LEADER_ASSIGNS * situation.leader_assigns + _kernel.TERMINAL * situation.terminal
-        self._reserve("views", self._view_count + 1)[self._view_count] = own, done, flags
-        self._reserve("protocol_rows", own + 1, self._state_count)
-        self._reserve("operator_rows", done + 1, self._state_count)
+        flags = _kernel.LEADER_ASSIGNS * summary.leader_assigns + _kernel.TERMINAL * summary.terminal
+        self._reserve("views", self._view_count + 1)[self._view_count] = protocol, operator, flags
+        self._reserve("protocol_rows", protocol + 1, self._state_count)
+        self._reserve("operator_rows", operator + 1, self._state_count)
 
-    def _add_rows(self, sight: int, parts: Sequence[int]) -> None:
-        own, done, _ = self._arrays["views"][sight].tolist()
+    def _add_rows(self, view: int, process_states: Sequence[int]) -> None:
+        protocol, operator, _ = self._arrays["views"][view].tolist()
         halves = (
-            (self._arrays["protocol_rows"], own, self._protocol_views.values[own]),
-            (self._arrays["operator_rows"], done, self._operator_views.values[done]),
+            (self._arrays["protocol_rows"], protocol, self._protocol_views.values[protocol]),
+            (self._arrays["operator_rows"], operator, self._operator_views.values[operator]),
         )
-        for part in dict.fromkeys(parts):
-            for rows, number, view in halves:
-                if rows[number, part] == UNKNOWN:
-                    rows[number, part] = self._add_row(self.encoding.half_rows[view, part])
+        for process_state in dict.fromkeys(process_states):
+            for rows, number, half in halves:
+                if rows[number, process_state] == UNKNOWN:
+                    rows[number, process_state] = self._add_row(self.encoding.half_rows[half, process_state])
 
     def _add_row(self, row: ActionRow) -> int:
         """Add a row and return its number."""
         if not any(row):
             return _kernel.NO_ACTIONS
         added = [
-            (move.after, move.add, _kernel.PREPARES_REBALANCE * move.prepares_rebalance, edge_label(move))
-            for move in row.actions
+            (action.after, action.add, _kernel.PREPARES_REBALANCE * action.prepares_rebalance, edge_label(action))
+            for action in row.actions
         ]
-        plain = [kind for *_, kind, _ in added].count(_kernel.SIMPLE)
-        for move in row.elections:
-            kind = _kernel.ELECTION + _kernel.PREPARES_REBALANCE * move.prepares_rebalance
-            added.append((move.after, move.add, kind, edge_label(move)))
-        for move, violation in row.failures:
+        simple = [kind for *_, kind, _ in added].count(_kernel.SIMPLE)
+        for action in row.elections:
+            kind = _kernel.ELECTION + _kernel.PREPARES_REBALANCE * action.prepares_rebalance
+            added.append((action.after, action.add, kind, edge_label(action)))
+        for action, violation in row.failures:
             self.failures[len(self.actions) + len(added)] = violation
-            added.append((move.after, 0, _kernel.FAILS, 0))
+            added.append((action.after, 0, _kernel.FAILS, 0))
         begin, end = len(self.actions), len(self.actions) + len(added)
-        self.actions.extend([*row.actions, *row.elections, *(move for move, _ in row.failures)])
+        self.actions.extend([*row.actions, *row.elections, *(action for action, _ in row.failures)])
         self._reserve("actions", end)[begin:end] = added
         number = self._row_count
-        self._reserve("bounds", number + 2)[number : number + 2] = (begin, begin + plain), (end, end)
+        self._reserve("bounds", number + 2)[number : number + 2] = (begin, begin + simple), (end, end)
         self._row_count += 1
         return number
 
-    def _add_elections(self, part: int) -> None:
+    def _add_elections(self, process_state: int) -> None:
         begin = len(self.elections)
-        self.elections.extend((part, chosen) for _, chosen in self.encoding.elections[part])
+        self.elections.extend((process_state, chosen) for _, chosen in self.encoding.elections[process_state])
         end = len(self.elections)
         self._reserve("elections", end)[begin:end] = [chosen for _, chosen in self.elections[begin:]]
-        self._arrays["process_states"][part, _kernel.ELECTIONS_BEGIN :] = begin, end
+        self._arrays["process_states"][process_state, _kernel.ELECTIONS_BEGIN :] = begin, end
 
     def _add_leader_entry(self, subscriptions: int, leader: int) -> None:
         answers = self.encoding.leader_table[leader, subscriptions]
         number = len(self._leader_results)
         self._leader_results.append(answers)
         self._add_slot("leader_slots", subscriptions, leader, number)
-        led = self._reserve("leader_results", number + 1, self._state_count)
+        results = self._reserve("leader_results", number + 1, self._state_count)
         if isinstance(answers, Violation):
-            led[number] = _kernel.LEADER_FAILS
+            results[number] = _kernel.LEADER_FAILS
 
-    def _add_leader_result(self, answers: int, part: int) -> None:
-        led = self._leader_results[answers]
-        if isinstance(led, Violation):  # The array has got wider since.
+    def _add_leader_result(self, answers: int, process_state: int) -> None:
+        results = self._leader_results[answers]
+        if isinstance(results, Violation):  # The array has got wider since.
             self._arrays["leader_results"][answers] = _kernel.LEADER_FAILS
             return
-        after = led[part]
+        after = results[process_state]
         self._add_process_states()
-        self._arrays["leader_results"][answers, part] = after
+        self._arrays["leader_results"][answers, process_state] = after

@@ -34,14 +34,14 @@ def bfs(encoding: Encoding, max_states: int = MAX_STATES) -> PackedGraph:
     members: int = encoding.cell.members
     if members > _kernel.MAX_MEMBERS:
         return plain.bfs(encoding, max_states=max_states)
-    found, beginnings = _initial_arrays(encoding)
+    arrays, initial_states = _initial_arrays(encoding)
     with gc_disabled():
         try:
-            lookups = KernelTableBuilder(encoding)  # knows the parts of the beginnings
-            found = _expand_all(found, lookups, members, max_states)
+            tables = KernelTableBuilder(encoding)  # knows the process states of the initial states
+            arrays = _expand_all(arrays, tables, members, max_states)
         except TooManyProcessStatesError:
             return plain.bfs(encoding, max_states=max_states)
-        return _state_graph(lookups, found, beginnings)
+        return _state_graph(tables, arrays, initial_states)
 
 
 def _expand_all(arrays: SearchArrays, tables: KernelTableBuilder, members: int, max_states: int) -> SearchArrays:
@@ -56,7 +56,7 @@ def _expand_all(arrays: SearchArrays, tables: KernelTableBuilder, members: int, 
 
 
 def _allocate(states: int, edges: int) -> SearchArrays:
-    made = _kernel.BATCH + _kernel.SLACK
+    room = _kernel.BATCH + _kernel.SLACK
     return SearchArrays(
         counts=np.zeros(_kernel.MISSING_KEY + 2, np.int64),
         slots=np.zeros(4 * states, np.int64),
@@ -68,7 +68,7 @@ def _allocate(states: int, edges: int) -> SearchArrays:
         failures=np.zeros((states, 2), np.int32),
         terminal_states=np.zeros(states, np.int32),
         lead_states=np.zeros(states, np.int32),
-        pending=np.zeros((made, 2), np.int64),
+        pending=np.zeros((room, 2), np.int64),
         scratch=np.zeros((len(_kernel.SCRATCH), _kernel.MAX_MEMBERS), np.int64),
     )
 
@@ -86,17 +86,17 @@ def _grow(arrays: SearchArrays) -> SearchArrays:
 
 
 def _initial_arrays(encoding: Encoding) -> tuple[SearchArrays, dict[int, list[int]]]:
-    found = _allocate(_INITIAL_CAPACITY, 8 * _INITIAL_CAPACITY)
+    arrays = _allocate(_INITIAL_CAPACITY, 8 * _INITIAL_CAPACITY)
     size = 1
-    beginnings: dict[int, list[int]] = {}
-    for leader, (parts, group) in enumerate(encoding.initial_states()):
-        words = _kernel.pack(np.array(parts), len(parts), group)
-        number = int(_kernel.number_of(*words, found.slots, size))
-        found.words[number] = words
+    initial_states: dict[int, list[int]] = {}
+    for leader, (process_states, group) in enumerate(encoding.initial_states()):
+        words = _kernel.pack(np.array(process_states), len(process_states), group)
+        number = int(_kernel.number_of(*words, arrays.slots, size))
+        arrays.words[number] = words
         size += number == size
-        beginnings.setdefault(number, []).append(leader)
-    found.counts[_kernel.NEXT_STATE], found.counts[_kernel.STATE_COUNT], found.state_counts[0] = 1, size, size
-    return found, beginnings
+        initial_states.setdefault(number, []).append(leader)
+    arrays.counts[_kernel.NEXT_STATE], arrays.counts[_kernel.STATE_COUNT], arrays.state_counts[0] = 1, size, size
+    return arrays, initial_states
 
 
 class _LazyColumn(Sequence[Any]):
@@ -135,14 +135,22 @@ def _state_graph(tables: KernelTableBuilder, arrays: SearchArrays, initial_state
     edges, expanded, size = arrays.counts[[_kernel.EDGE_COUNT, _kernel.NEXT_STATE, _kernel.STATE_COUNT]].tolist()
     buffer = np.zeros(_kernel.MAX_MEMBERS, np.int64)
 
-    def parts(at: int) -> tuple[int, ...]:
+    def process_states(at: int) -> tuple[int, ...]:
         _kernel.unpack(*arrays.words[at].tolist(), members, buffer)
         return tuple(buffer[:members].tolist()) if at else ()
 
     def key(at: int) -> int:
-        return packed.key(parts(at), int(_kernel.unpack(*arrays.words[at].tolist(), members, buffer))) if at else -1
+        return (
+            packed.key(process_states(at), int(_kernel.unpack(*arrays.words[at].tolist(), members, buffer)))
+            if at
+            else -1
+        )
 
-    columns: Any = {"process_states": _LazyColumn(size, parts), "keys": _LazyColumn(size, key), "numbers_by_key": {}}
+    columns: Any = {
+        "process_states": _LazyColumn(size, process_states),
+        "keys": _LazyColumn(size, key),
+        "numbers_by_key": {},
+    }
     graph = _CompiledGraph(
         PackedModel(packed),
         **columns,
@@ -167,9 +175,9 @@ def _array(kind: str, column: Any) -> array[int]:
 def _check_states(graph: PackedGraph, tables: KernelTableBuilder, arrays: SearchArrays) -> None:
     """Add the violations, in the order of their states, and the suspected second owners."""
     packed = tables.encoding
-    for at, move in arrays.failures[: int(arrays.counts[_kernel.FAILURE_COUNT])].tolist():
-        if move >= 0:
-            graph.violations.append(StateViolation(at, tables.failures[move], tables.actions[move]))
+    for at, action in arrays.failures[: int(arrays.counts[_kernel.FAILURE_COUNT])].tolist():
+        if action >= 0:
+            graph.violations.append(StateViolation(at, tables.failures[action], tables.actions[action]))
         elif isinstance(failure := packed.leader_result(graph.process_states[at]), Violation):
             graph.violations.append(StateViolation(at, failure, LEAD))
     check_eventually, is_suspect = (
@@ -181,5 +189,5 @@ def _check_states(graph: PackedGraph, tables: KernelTableBuilder, arrays: Search
             graph.violations.append(StateViolation(at, violation))
     graph.violations.sort(key=lambda each: each.state)
     if packed.checks_single_owner:
-        leads = arrays.lead_states[: int(arrays.counts[_kernel.LEAD_COUNT])].tolist()
-        graph.second_owner_suspects += [at for at in leads if is_suspect(graph.process_states[at])]
+        lead_states = arrays.lead_states[: int(arrays.counts[_kernel.LEAD_COUNT])].tolist()
+        graph.second_owner_suspects += [at for at in lead_states if is_suspect(graph.process_states[at])]

@@ -19,12 +19,12 @@ OPERATOR_VERBS: Final = frozenset({"stop", "start"})
 FAULT_VERBS: Final = frozenset({"crash", "late", "spurious join"})
 
 
-def edge_label(move: PackedAction) -> int:
+def edge_label(action: PackedAction) -> int:
     """Return the label of an action without its multiplicity."""
     return (
-        GENERATION * move.begins_generation
-        + OPERATOR_ACTION * (move.verb in OPERATOR_VERBS)
-        + FAULT_ACTION * (move.verb in FAULT_VERBS)
+        GENERATION * action.begins_generation
+        + OPERATOR_ACTION * (action.verb in OPERATOR_VERBS)
+        + FAULT_ACTION * (action.verb in FAULT_VERBS)
     )
 
 
@@ -38,21 +38,21 @@ class TransitionRow(NamedTuple):
     failures: list[tuple[PackedAction, Violation]]
 
     @classmethod
-    def of(cls, packed: Encoding, view: View, part: int) -> TransitionRow:
+    def of(cls, packed: Encoding, view: View, process_state: int) -> TransitionRow:
         """Return the row of a process state."""
-        row = packed.action_row(view, part)
-        plain = [
-            (packed.key_delta(move), edge_label(move), move.after)
-            for move in row.actions
-            if not move.prepares_rebalance
+        row = packed.action_row(view, process_state)
+        simple = [
+            (packed.key_delta(action), edge_label(action), action.after)
+            for action in row.actions
+            if not action.prepares_rebalance
         ]
-        others = [
-            (packed.key_delta(move), edge_label(move), move.after, move.prepares_rebalance, elects)
-            for moves, elects in ((row.actions, False), (row.elections, True))
-            for move in moves
-            if elects or move.prepares_rebalance
+        special = [
+            (packed.key_delta(action), edge_label(action), action.after, action.prepares_rebalance, elects)
+            for actions, elects in ((row.actions, False), (row.elections, True))
+            for action in actions
+            if elects or action.prepares_rebalance
         ]
-        return cls(plain, others, row.failures)
+        return cls(simple, special, row.failures)
 
 
 Election = tuple[int, int, tuple[int, ...]]
@@ -62,13 +62,13 @@ Election = tuple[int, int, tuple[int, ...]]
 def election_table(packed: Encoding) -> Memo[tuple[int, ...], list[Election]]:
     """Return a table of sorted process states => the elections among them."""
 
-    def elections(parts: tuple[int, ...]) -> list[Election]:
+    def elections(process_states: tuple[int, ...]) -> list[Election]:
         found = []
-        for part in dict.fromkeys(parts):
-            for gain, elected in packed.elections[part]:
-                chosen = list(parts)
-                chosen[chosen.index(part)] = elected
-                found.append((gain, parts.count(part), tuple(sorted(chosen))))
+        for process_state in dict.fromkeys(process_states):
+            for added, elected in packed.elections[process_state]:
+                after_election = list(process_states)
+                after_election[after_election.index(process_state)] = elected
+                found.append((added, process_states.count(process_state), tuple(sorted(after_election))))
         return found
 
     return Memo(elections)
@@ -79,7 +79,7 @@ class ViewEntry(NamedTuple):
 
     rows: dict[int, TransitionRow]
     special: bool
-    situation: StateSummary
+    summary: StateSummary
 
 
 class TransitionTable(Memo[int, ViewEntry]):
@@ -88,16 +88,16 @@ class TransitionTable(Memo[int, ViewEntry]):
     def __init__(self, packed: Encoding) -> None:
         super().__init__(self._entry)
         self._packed: Final = packed
-        self._lines: Final[dict[View, dict[int, TransitionRow]]] = {}
+        self._rows: Final[dict[View, dict[int, TransitionRow]]] = {}
 
-    def _entry(self, look: int) -> ViewEntry:
-        situation = self._packed.summary_of(look)
-        lines = self._lines.setdefault(situation.view, {})
-        return ViewEntry(lines, situation.leader_assigns or situation.terminal, situation)
+    def _entry(self, summary_bits: int) -> ViewEntry:
+        summary = self._packed.summary_of(summary_bits)
+        rows = self._rows.setdefault(summary.view, {})
+        return ViewEntry(rows, summary.leader_assigns or summary.terminal, summary)
 
-    def fill(self, view: View, parts: Iterable[int]) -> None:
+    def fill(self, view: View, process_states: Iterable[int]) -> None:
         """Compute the missing rows of these process states."""
-        lines = self._lines[view]
-        for part in parts:
-            if part not in lines:
-                lines[part] = TransitionRow.of(self._packed, view, part)
+        rows = self._rows[view]
+        for process_state in process_states:
+            if process_state not in rows:
+                rows[process_state] = TransitionRow.of(self._packed, view, process_state)
