@@ -222,7 +222,7 @@ def test_g4_a_leader_rejoins_until_the_group_carries_the_levels() -> None:
     assert [1, 2, 2, 2, 2, 3] == rejoins
 
 
-def test_a_rejoin_is_due_while_the_leader_has_heard_nothing_newer() -> None:
+def test_a_rejoin_is_due_while_the_leader_has_received_nothing_newer() -> None:
     leader = Member()
     leader.leads()
     leader.receives(2)
