@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import click
 
-from assignor.cli._assign import CONFIGURATION
+from assignor.cli.assign import CONFIGURATION
 from assignor.cli.main import cli
 from assignor.observability.event_fields import EVENT_FIELDS
 from blocks.markdown import table

@@ -22,6 +22,7 @@ from kafka.errors import (
     FencedInstanceIdError,
     KafkaConnectionError,
     KafkaError,
+    KafkaProtocolError,
     RebalanceInProgressError,
 )
 from kafka.net.connection import KafkaConnection
@@ -37,6 +38,7 @@ from assignor.clients.kafka_python import _offset_commit
 from assignor.clients.kafka_python._commit_queue import CommitQueue
 from subscription_codec import DecodeError
 from subscription_codec.consumer_protocol import decode_consumer_assignment
+from upgrade.cluster.client.answer_check import check_answer
 from upgrade.cluster.client.connection import reading_in_parts
 
 try:
@@ -106,6 +108,7 @@ PRIVATE_NAMES: Final = (
     "_coordinator._on_join_complete_async",
     "_coordinator._on_join_prepare_async",
     "_coordinator._perform_assignment",
+    "_coordinator._process_join_group_response",
     "_coordinator._process_sync_group_response",
     "_coordinator._send_heartbeat_request",
     "_coordinator._send_offset_commit_request",
@@ -272,11 +275,14 @@ def _report_assignment(
 
     @wraps(original)
     async def completing(generation: int, member_id: str, protocol: str, assignment: bytes) -> Any:
-        with suppress(DecodeError):  # kafka-python raises its own error
+        try:
             assigned = {topic for topic, _ in decode_consumer_assignment(assignment).assigned_partitions}
-            if unsubscribed := assigned.difference(consumer.subscription() or ()):
-                on_unsubscribed_topics(unsubscribed, generation, member_id)
-                return None
+        except DecodeError:  # kafka-python raises its own error from one poll, and later ones would wait for ever
+            request_rejoin(consumer)
+            return await original(generation, member_id, protocol, assignment)
+        if unsubscribed := assigned.difference(consumer.subscription() or ()):
+            on_unsubscribed_topics(unsubscribed, generation, member_id)
+            return None
         on_assigned(assignment)
         return await original(generation, member_id, protocol, assignment)
 
@@ -368,7 +374,8 @@ def hook_session(
     """
     coordinator = consumer._coordinator
     send_heartbeat, reset = coordinator._send_heartbeat_request, coordinator.reset_generation
-    process_sync, handle_commit = coordinator._process_sync_group_response, coordinator._handle_offset_commit_response
+    process_sync = _without_null(coordinator._process_sync_group_response)
+    handle_commit = coordinator._handle_offset_commit_response
     join = coordinator._do_join_and_sync_async
     clock_ahead = 0.0  # of `now` before the time of kafka-python, which stands still while the machine sleeps
 
@@ -408,10 +415,25 @@ def hook_session(
         reset(*arguments, **settings)
 
     coordinator.reset_generation = resetting
+    coordinator._process_join_group_response = _without_null(coordinator._process_join_group_response)
     coordinator._process_sync_group_response = processing_sync
     coordinator._send_heartbeat_request = _reporting_fence(sending_heartbeat, on_fenced)
     coordinator._handle_offset_commit_response = committed
     coordinator._do_join_and_sync_async = _reporting_fence(joining, on_fenced)
+
+
+def _without_null(process: Callable[..., Any]) -> Callable[..., Any]:
+    """Refuse a response with null where the schema has a value: a member sends a member id of null for ever."""
+
+    @wraps(process)
+    def processing(response: Any, *arguments: Any, **settings: Any) -> Any:
+        try:
+            check_answer(response)
+        except ValueError as error:
+            raise KafkaProtocolError(str(error)) from None
+        return process(response, *arguments, **settings)
+
+    return processing
 
 
 def _reporting_fence(original: AsyncCall, on_fenced: Callable[[], None]) -> AsyncCall:
