@@ -271,6 +271,14 @@ def test_a_failed_levels_callback_is_called_again() -> None:
     assert [{FEATURE: 2}] * 2 == calls
 
 
+def test_two_members_cannot_share_it() -> None:
+    """Each would take the other's leadership for its own."""
+    member = Member()
+
+    with pytest.raises(ConfigException, match="of its own for each member"):
+        member.extension.attach(lambda *_: None, lambda *_: None)
+
+
 def test_features_need_names_to_watch() -> None:
     with pytest.raises(ConfigException, match=r"names of features to watch, .* got none"):
         FeatureLevels([], Features())
