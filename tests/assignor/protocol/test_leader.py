@@ -193,10 +193,12 @@ def test_5_a_stateful_task_goes_to_the_member_that_has_its_state():
 
 
 def test_5_leaders_of_2_4_and_2_5_leave_each_task_with_the_member_that_owns_it():
-    owners = {"a": joined(1, 5, 5, owned=[ORDERS[0], ORDERS[3]]), "b": joined(1, 5, 5, owned=[ORDERS[1], ORDERS[2]])}
+    """In every process, although it could also deal them out in turn."""
+    owns = {"a": (1, 3), "b": (1, 0), "c": (2, 2), "d": (2, 1)}
+    group = {name: joined(process, 5, 5, owned=[ORDERS[number]]) for name, (process, number) in owns.items()}
     settings = settings_of(release_named("2.4.1"))
 
-    assert {"a": [T0, T3], "b": [T1, T2]} == active(answers_to(owners, settings))
+    assert {"a": [T3], "b": [T0], "c": [T2], "d": [T1]} == active(answers_to(group, settings))
     assert {"a": [T0, T2], "b": [T1, T3]} == active(answers_to({name: joined(1, 5, 5) for name in "ab"}, settings))
 
 
