@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from typing import Protocol, runtime_checkable
 
+from assignor.errors import UsageError
 
+
+@runtime_checkable
 class Extension(Protocol):
     """The extension of one member. Any member of the group can write any bytes: no method fails because of them."""
 
@@ -49,3 +52,11 @@ class ClientExtension(Extension, Protocol):
     def close(self) -> None:
         """The membership has ended."""
         ...
+
+
+def check_extension(extension: object, *, for_client: bool = False) -> None:
+    """Raise ``UsageError`` for anything but an extension or None."""
+    needed, example = (ClientExtension, "FeatureLevels") if for_client else (Extension, "CarriedLevels")
+    if extension is not None and (isinstance(extension, type) or not isinstance(extension, needed)):
+        got = f"the class {extension.__name__}" if isinstance(extension, type) else f"a {type(extension).__name__}"
+        raise UsageError(f"expected an extension, such as {example}([...]), got {got}")

@@ -15,7 +15,7 @@ from attrs import evolve
 from assignor.cluster import ClusterSnapshot
 from assignor.config import AssignmentConfigs
 from assignor.errors import UsageError
-from assignor.extension import Extension
+from assignor.extension import Extension, check_extension
 from assignor.protocol import PROTOCOL_NAME, leader
 from assignor.protocol.end_offsets import RequiredOffsets, required_offsets
 from assignor.protocol.internal_topics import InternalTopicPlan, plan_internal_topics
@@ -47,7 +47,7 @@ class StreamsAssignor:
             ``upgrade.cluster.features.carried_levels``. No release of Kafka has one.
 
     Raises:
-        UsageError: ``topology`` is none.
+        UsageError: ``topology`` or ``extension`` is none.
         ConfigException: ``config`` or ``extension`` do not suit the release.
     """
 
@@ -66,6 +66,7 @@ class StreamsAssignor:
         extension: Extension | None = None,
     ) -> None:
         check_topology(topology)
+        check_extension(extension)
         config = as_streams_config(config)
         rules = BY_NAME[release.rule_set]
         version = MemberVersion.initial(rules.member, release.supported_version, config.pinned_version(release))

@@ -34,8 +34,8 @@ from assignor.clients._listener_notifier import ListenerNotifier
 from assignor.clients._session import Session, excessive_doubt, fenced
 from assignor.clients.leader_lookup import Admin, snapshot_cluster
 from assignor.cluster import ClusterSnapshot
-from assignor.errors import FatalError, UsageError
-from assignor.extension import ClientExtension
+from assignor.errors import FatalError
+from assignor.extension import ClientExtension, check_extension
 from assignor.observability import event_log
 from assignor.observability.events import (
     AssignmentComputed,
@@ -122,8 +122,7 @@ class ClientAdapter(ABC):
         observer: Observer | None = None,
     ) -> None:
         config = as_streams_config(config)
-        if extension is not None and not isinstance(extension, ClientExtension):
-            raise UsageError(f"expected an extension, such as FeatureLevels([...]), got a {type(extension).__name__}")
+        check_extension(extension, for_client=True)
         self.assignor = streams_assignor.StreamsAssignor(
             topology,
             config,

@@ -8,7 +8,8 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assignor import StreamsAssignor, Subtopology, Topology
+from assignor import StreamsAssignor, Subtopology, Topology, UsageError
+from assignor.extension import check_extension
 from subscription_codec import decode_assignment, decode_subscription, encode_assignment, encode_subscription
 from subscription_codec.consumer_protocol import (
     decode_consumer_assignment,
@@ -429,6 +430,15 @@ def test_g7_no_history_lowers_a_level_and_every_member_gets_the_highest(history)
 def test_it_refuses_names_that_no_feature_can_have(watches, message):
     with pytest.raises(ConfigException, match=message):
         CarriedLevels(watches)
+
+
+def test_an_extension_of_another_kind_is_refused():
+    with pytest.raises(UsageError, match=r"expected an extension, such as CarriedLevels\(\[...\]\), got a list"):
+        StreamsAssignor(COUNTS, extension=["group.version"])
+    with pytest.raises(UsageError, match=r"such as FeatureLevels\(\[...\]\), got a CarriedLevels"):
+        check_extension(CarriedLevels(["group.version"]), for_client=True)
+    with pytest.raises(UsageError, match="got the class CarriedLevels"):
+        StreamsAssignor(COUNTS, extension=CarriedLevels)
 
 
 def test_no_release_of_kafka_has_an_extension():

@@ -192,6 +192,14 @@ def test_a_leader_reads_tasks_that_do_not_exist(version, owned):
     assert TaskId(5, 0) == process.first_task_without_lag()
 
 
+def test_a_process_is_in_the_rack_of_its_first_member():
+    racks = {"b": "r2", "a": "r1", "c": None}
+    members = {name: a_subscription(Subscription(11, 11, UUID(int=1)), rack_id=rack) for name, rack in racks.items()}
+    (process,) = group_by_process(decode_members(members, 11), TASKS, {})
+
+    assert ("r1", ("r1", "r2", None)) == (process.state.rack_id, process.state.member_rack_ids)
+
+
 def test_the_last_offset_sum_of_a_task_counts():
     (member,) = decode_members({"a": joined([(TaskId(0, 0), 3), (TaskId(0, 0), LATEST_OFFSET)], 11)}, 11)
 

@@ -6,12 +6,13 @@ import pytest
 from attrs import evolve
 
 from assignor import ClusterSnapshot, FatalError, Subtopology, Topology
+from assignor.config import AssignmentConfigs
 from assignor.protocol.internal_topics import plan_internal_topics
 from assignor.protocol.leader import LeaderSettings, perform_assignment
 from assignor.task_assignors.high_availability import HighAvailabilityTaskAssignor
 from assignor.task_assignors.task_assignment import KafkaStreamsAssignment, TaskAssignment
 from probing.model import AssignorError
-from probing.rules import BY_NAME
+from probing.rules import BY_NAME, KIP_268
 from subscription_codec import (
     IMMEDIATELY,
     LATEST_OFFSET,
@@ -191,6 +192,16 @@ def test_5_a_stateful_task_goes_to_the_member_that_has_its_state():
     assert [T3] == active(answers)["a"]
 
 
+def test_5_leaders_of_2_4_and_2_5_leave_each_task_with_the_member_that_owns_it():
+    """In every process, although it could also deal them out in turn."""
+    owns = {"a": (1, 3), "b": (1, 0), "c": (2, 2), "d": (2, 1)}
+    group = {name: joined(process, 5, 5, owned=[ORDERS[number]]) for name, (process, number) in owns.items()}
+    settings = settings_of(release_named("2.4.1"))
+
+    assert {"a": [T3], "b": [T0], "c": [T2], "d": [T1]} == active(answers_to(group, settings))
+    assert {"a": [T0, T2], "b": [T1, T3]} == active(answers_to({name: joined(1, 5, 5) for name in "ab"}, settings))
+
+
 def test_5_leaders_from_2_6_to_3_0_end_for_a_reported_task_without_a_lag():
     gone = joined(2, version=8, supported=8, task_offset_sums=(TaskOffsetSum(TaskId(7, 0), 1),))
     settings = settings_of(release_named("2.8.2"))
@@ -223,6 +234,14 @@ def test_6_a_task_is_not_granted_before_its_owner_has_revoked_it():
     assert [NO_FOLLOW_UP, IMMEDIATELY] == [answer.next_rebalance_ms for answer in answers.values()]
 
 
+def test_6_a_leader_before_2_4_withholds_nothing():
+    answers = answers_to(
+        {"a": joined(1, 4, 4, owned=ORDERS), "b": joined(2, 4, 4)}, settings_of(release_named("2.3.1"))
+    )
+
+    assert [2, 2] == [len(set(answer.active_tasks)) for answer in answers.values()]
+
+
 def test_6_a_claim_on_a_partition_that_no_task_reads_withholds_nothing():
     answers = answers_to({"a": joined(1, owned=[TopicPartition("gone", 0)]), "b": joined(2)})
 
@@ -251,6 +270,16 @@ def test_7_every_answer_names_the_hosts_of_the_group():
             host,
             {each.partition for each in partitions},
         )
+
+
+def test_7_an_answer_without_tasks_names_no_hosts():
+    """KIP-268: a member whose version is not known gets an empty assignment."""
+    settings = settings_of(rules=KIP_268, supported_version=10, configs=AssignmentConfigs(num_standby_replicas=1))
+    known = {name: joined(at, 10, 10, user_end_point=f"{name}:1") for at, name in enumerate("ab", 1)}
+    answers = answers_to({**known, "new": joined(3)}, settings)
+
+    assert [True, True, False] == [bool(each.partitions_by_host) for each in answers.values()]
+    assert [True, True, False] == [bool(each.standby_partitions_by_host) for each in answers.values()]
 
 
 def test_7_the_merged_bytes_of_all_members_follow_the_last_field():

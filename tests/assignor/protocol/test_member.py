@@ -21,6 +21,7 @@ from subscription_codec.consumer_protocol import (
     encode_consumer_assignment,
     group_by_topic,
 )
+from upgrade import release_named
 
 TOPOLOGY = Topology.of(Subtopology(sources=["orders"], changelogs=["counts"]))
 
@@ -63,6 +64,15 @@ def test_the_partitions_of_an_active_task_are_those_at_its_places():
         member.stored,
         member.owned_partitions,
     )
+
+
+def test_a_dropped_assignment_has_no_tasks():
+    """A member of 2.3.1 takes nothing but the version of a leader that does not know its own."""
+    member = StreamsAssignor(TOPOLOGY, release=release_named("2.3.1"))
+    userdata = encode_assignment(Assignment(3, 3, active_tasks=(T0,), standby_tasks=(StandbyTask(T1, ()),)))
+    found = member.on_assignment(encode_consumer_assignment(ConsumerAssignment(group_by_topic([A0]), userdata)))
+
+    assert (True, {}, {}, ()) == (found.dropped, found.active, found.standby, found.partitions)
 
 
 def test_the_last_entry_of_a_standby_task_counts():

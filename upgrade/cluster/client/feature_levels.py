@@ -119,7 +119,7 @@ class FeatureLevels:
         self._every_seconds = every_seconds
         self._on_levels = on_levels
         self._announced = self._doubted = NO_LEVELS
-        self._leads = self._closed = False
+        self._attached = self._leads = self._closed = False
         self._watch: FeatureWatch | None = None
 
     @property
@@ -134,7 +134,10 @@ class FeatureLevels:
         call_later: Callable[[float, Callable[[], None]], None],
         rejoin: Callable[[Hashable, Callable[[], bool]], None],
     ) -> None:
-        """Begin as the extension of a member."""
+        """Begin as the extension of a member; ``ConfigException`` if it is that of another one."""
+        if self._attached:
+            raise ConfigException("expected FeatureLevels of its own for each member, got those of another member")
+        self._attached = True
         self._call_later, self._rejoin = call_later, rejoin
         if self._features is not None:
             self._watch = FeatureWatch(

@@ -76,7 +76,7 @@ class Member:
         self.extension.on_assignment(answer)
         self.extension.on_joined(leads=False)
 
-    def receives(self, level: int) -> None:
+    def observes(self, level: int) -> None:
         """The cluster answers, and the client's thread goes on."""
         self.extension.on_answer({FEATURE: level})
         self.plan.pop()()
@@ -109,7 +109,7 @@ def test_g6_a_new_leader_believes_carried_levels_once_the_cluster_confirms_them(
     ahead, leader = carrying(2), Member()
     leader.leads(ahead)
     assert ({}, [0.0]) == (leader.levels, leader.planned)
-    leader.receives(2)
+    leader.observes(2)
 
     assert ({FEATURE: 2}, []) == (leader.levels, leader.rejoins)
     leader.leads(ahead)
@@ -122,12 +122,12 @@ def test_a_member_with_a_client_does_not_believe_a_level_that_the_cluster_has_no
     hostile, leader, follower = carrying(32767), Member(on_levels=announced.append), Member()
     follower.follows(hostile)
     assert {} == follower.levels
-    follower.receives(2)  # up to what is finalized
+    follower.observes(2)  # up to what is finalized
     assert ({FEATURE: 2}, {FEATURE: 32767}) == (follower.levels, follower.extension.carried.unconfirmed)
     assert [] == follower.rejoins
 
     leader.leads()
-    leader.receives(2)
+    leader.observes(2)
     leader.leads(hostile)
     assert ({FEATURE: 2}, {}) == (leader.levels, leader.extension.carried.unconfirmed)  # it did not pass the level on
     assert [{FEATURE: 2}] == announced
@@ -152,7 +152,7 @@ def test_a_follower_asks_until_the_cluster_confirms_a_level() -> None:
     watch = follower.extension._watch
     assert watch is not None
     for level, polling in ((1, True), (2, False)):
-        follower.receives(level)
+        follower.observes(level)
         assert {FEATURE: level} == follower.levels
         assert polling == watch.running
 
@@ -216,19 +216,19 @@ def test_g4_a_leader_rejoins_until_the_group_carries_the_levels() -> None:
         if level is None:
             leader.leads()
         else:
-            leader.receives(level)
+            leader.observes(level)
         rejoins.append(len(leader.rejoins))
 
     assert [1, 2, 2, 2, 2, 3] == rejoins
 
 
-def test_a_rejoin_is_due_while_the_leader_has_received_nothing_newer() -> None:
+def test_a_rejoin_is_due_while_the_leader_has_observed_nothing_newer() -> None:
     leader = Member()
     leader.leads()
-    leader.receives(2)
+    leader.observes(2)
     ((content, is_due),) = leader.rejoins
     assert (((FEATURE, 2),), True) == (content, is_due())
-    leader.receives(3)
+    leader.observes(3)
     assert [False, True] == [due() for _, due in leader.rejoins]
 
     leader.follows(Member())
@@ -269,6 +269,14 @@ def test_a_failed_levels_callback_is_called_again() -> None:
     leader.leads()
 
     assert [{FEATURE: 2}] * 2 == calls
+
+
+def test_two_members_cannot_share_it() -> None:
+    """Each would take the other's leadership for its own."""
+    member = Member()
+
+    with pytest.raises(ConfigException, match="of its own for each member"):
+        member.extension.attach(lambda *_: None, lambda *_: None)
 
 
 def test_features_need_names_to_watch() -> None:
