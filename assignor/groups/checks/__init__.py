@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from assignor.groups.check import Check, Finding, GroupView, Severity
@@ -65,9 +65,14 @@ _NAMES_OF_MEMBERS: Final = frozenset(
 """The parameters of matches that are names of members."""
 
 
-def run_checks(view: GroupView) -> tuple[Finding, ...]:
-    """Run all checks; problems come first."""
-    matches = [(severity, code, match) for code, (severity, check) in CHECKS.items() for match in check(view)]
+def run_checks(view: GroupView, without: Collection[str] = ()) -> tuple[Finding, ...]:
+    """Run all checks but those ``without``, by code; problems come first."""
+    matches = [
+        (severity, code, match)
+        for code, (severity, check) in CHECKS.items()
+        if code not in without
+        for match in check(view)
+    ]
     labels = {member.name: member.label for member in view.members} if matches else {}
     found = [
         Finding(severity, code, _with_labels(match.parameters, labels), tuple(match.members))
