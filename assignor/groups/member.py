@@ -498,6 +498,6 @@ def in_order(tasks: Iterable[TaskId]) -> tuple[TaskId, ...]:
     return tuple(without_repeats(chain(unnamed, named)))
 
 
-def task_order(task: TaskId) -> tuple[str, int, int]:
+def topology_order(task: TaskId) -> tuple[str, int, int]:
     """Return the sort key of ``in_order``."""
     return (task.topology or "", task.subtopology, task.partition)

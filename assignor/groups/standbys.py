@@ -15,12 +15,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
-from heapq import merge
-from itertools import chain, groupby, repeat
-from operator import itemgetter
+from itertools import chain
 from typing import Any, TypeVar
 
-from assignor.groups.member import InspectedMember, task_order
+from assignor.groups.member import InspectedMember, topology_order
 from subscription_codec import TaskId, TopicPartition
 from subscription_codec.columns import are_distinct
 
@@ -62,7 +60,7 @@ def tasks_with_multiple_owners(members: Sequence[InspectedMember]) -> Iterator[t
     """Yield each active task of more than one member, and its owners, in order."""
     columns = [member.assignment.active for member in members]
     if sum(map(len, columns)) > len({*chain.from_iterable(columns)}):
-        yield from _repeated([(member.name, member.assignment.active) for member in members], task_order)
+        yield from _repeated([(member.name, member.assignment.active) for member in members], topology_order)
 
 
 def partitions_with_multiple_owners(members: Sequence[InspectedMember]) -> Iterator[tuple[TopicPartition, list[str]]]:
@@ -72,12 +70,10 @@ def partitions_with_multiple_owners(members: Sequence[InspectedMember]) -> Itera
 
 
 def _repeated(given: Iterable[tuple[str, Iterable[T]]], order: Callable[[T], Any]) -> Iterator[tuple[T, list[str]]]:
-    """Merge sorted columns; yield what is there more than once."""
-    rows = merge(*(zip(things, repeat(name)) for name, things in given), key=lambda row: order(row[0]))
-    for thing, same in groupby(rows, key=itemgetter(0)):
-        owners = [name for _, name in same]
-        if len(owners) > 1:
-            yield thing, owners
+    """Yield what is there more than once, in order, and where."""
+    owners = _group_owners(given)
+    for thing in sorted((each for each, names in owners.items() if len(names) > 1), key=order):
+        yield thing, list(owners[thing])
 
 
 def _group_owners(given: Iterable[tuple[str, Iterable[T]]]) -> Mapping[T, tuple[str, ...]]:

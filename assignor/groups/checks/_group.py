@@ -58,7 +58,7 @@ def not_streams(view: GroupView) -> Iterator[Match]:
         yield Match({"protocol": raw.protocol})
 
 
-def unstable(view: GroupView) -> Iterator[Match]:
+def unsettled(view: GroupView) -> Iterator[Match]:
     """A state in which the assignment is not complete, or there are no members."""
     if view.described_group.state in (*REBALANCING, EMPTY, DEAD):
         yield Match({"state": view.described_group.state})
@@ -71,7 +71,7 @@ def unreadable(view: GroupView) -> Iterator[Match]:
             yield Match({"name": member.name, "problem": problem}, [member.name])
 
 
-def duplicate_process_id(view: GroupView) -> Iterator[Match]:
+def same_process(view: GroupView) -> Iterator[Match]:
     """One process id on several hosts."""
     processes: dict[object, list[InspectedMember]] = defaultdict(list)
     for member in view.members:
@@ -84,12 +84,12 @@ def duplicate_process_id(view: GroupView) -> Iterator[Match]:
             yield Match({"process_id": process_id, "hosts": hosts}, names)
 
 
-def large_metadata(view: GroupView) -> Iterator[Match]:
+def large(view: GroupView) -> Iterator[Match]:
     """More than 50 % of the record size limit, up to 90 %."""
     yield from _metadata_size(view, 0.5, 0.9)
 
 
-def too_large_metadata(view: GroupView) -> Iterator[Match]:
+def too_large(view: GroupView) -> Iterator[Match]:
     """More than 90 % of the record size limit."""
     yield from _metadata_size(view, 0.9, float("inf"))
 
