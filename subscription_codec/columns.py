@@ -350,9 +350,10 @@ class SortedPartitions(Column[TopicPartition]):
 
     def by_topic(self) -> Iterator[tuple[str, array[int]]]:
         """Yield each topic with its partitions."""
-        firsts = (0, *self._ends)
-        for topic, first, end in zip(self._topics, firsts, self._ends, strict=False):
+        first = 0
+        for topic, end in zip(self._topics, self._ends, strict=True):
             yield topic, self._numbers[first:end]
+            first = end
 
     def __iter__(self) -> Iterator[TopicPartition]:
         for topic, numbers in self.by_topic():
@@ -371,12 +372,14 @@ class SortedPartitions(Column[TopicPartition]):
 
 def are_distinct(columns: Iterable[Sequence[TopicPartition]]) -> bool:
     """Whether no partition is in some columns twice."""
-    found: dict[str, list[int]] = {}
+    found: dict[str, set[int]] = {}
+    count = 0
     for column in columns:
-        if isinstance(column, SortedPartitions):
-            for topic, numbers in column.by_topic():
-                found.setdefault(topic, []).extend(numbers)
-    return all(len(set(numbers)) == len(numbers) for numbers in found.values())
+        by_topic = column.by_topic() if isinstance(column, SortedPartitions) else ((name, (n,)) for name, n in column)
+        for topic, numbers in by_topic:
+            found.setdefault(topic, set()).update(numbers)
+        count += len(column)
+    return count == sum(map(len, found.values()))
 
 
 def _sorted_groups(groups: Sequence[tuple[str, Sequence[int]]]) -> Iterator[tuple[str, Sequence[int]]]:

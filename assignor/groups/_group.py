@@ -11,7 +11,7 @@ from assignor.groups import record_size
 from assignor.groups._messages import finding_text, upgrade_text
 from assignor.groups._release_detection import newer_release_like, streams_protocol_releases
 from assignor.groups.broker_assigned.json_form import broker_group_json, broker_member_json
-from assignor.groups.broker_assigned.reconciliation import Reconciliation, reconcile
+from assignor.groups.broker_assigned.reconciliation import Reconciliation
 from assignor.groups.check import Finding, GroupView, Severity
 from assignor.groups.checks import run_checks
 from assignor.groups.described_group import (
@@ -25,7 +25,7 @@ from assignor.groups.described_group import (
 )
 from assignor.groups.member import InspectedMember, decode_members
 from assignor.groups.standbys import StandbyKind, classify_standbys
-from assignor.groups.upgrade_status import UpgradeStatus, upgrade_status
+from assignor.groups.upgrade_status import UpgradeStatus
 from assignor.protocol import PROTOCOL_NAME
 from subscription_codec import TaskId
 from upgrade.releases import Release
@@ -188,31 +188,27 @@ class InspectedGroup:
         }
 
 
-def inspect_group(
-    described: DescribedGroup, members: tuple[InspectedMember, ...] | None = None, assume: Release | None = None
-) -> InspectedGroup:
+def inspect_group(described: DescribedGroup, assume: Release | None = None) -> InspectedGroup:
     """Inspect a described group; never raises: metadata that cannot be decoded becomes a finding.
 
     Args:
         described: The group.
-        members: Its members, if they are decoded already.
         assume: What members are taken for that support a version above all of the table; None: nothing is assumed.
     """
-    if members is None:
-        assumed = newer_release_like(assume) if assume else None
-        members = (
-            decode_members(described.members, streams=_is_streams(described), assumed=assumed)
-            if described.type != CLASSIC or described.protocol_type in _CONSUMER_PROTOCOL_TYPES
-            else ()
-        )
-    status, reconciliations = upgrade_status(members), reconcile(described, members)
+    assumed = newer_release_like(assume) if assume else None
+    members = (
+        decode_members(described.members, streams=_is_streams(described), assumed=assumed)
+        if described.type != CLASSIC or described.protocol_type in _CONSUMER_PROTOCOL_TYPES
+        else ()
+    )
+    view = GroupView(described, members)
     return InspectedGroup(
         described=described,
         members=members,
         standby_kinds=classify_standbys(members),
-        upgrade_status=status,
-        reconciliations=reconciliations,
-        findings=run_checks(GroupView(described, members, status, reconciliations)),
+        upgrade_status=view.upgrade_status,
+        reconciliations=view.reconciliations,
+        findings=run_checks(view),
     )
 
 

@@ -142,7 +142,7 @@ def _not_streams(protocol_type: str | None = None, protocol: str | None = None) 
     return f"the assignor is {protocol}, not stream: there are partitions, but no versions and no tasks"
 
 
-def _unstable(state: str) -> str:
+def _unsettled(state: str) -> str:
     hidden = "; until it is stable the broker shows no metadata" if state in WITHOUT_METADATA else ""
     return _STATES.get(state, f"the group is rebalancing ({state}){hidden}")
 
@@ -214,7 +214,7 @@ def _owned_twice(owners: Sequence[str], tasks: Sequence[str] = (), partitions: S
     return f"{_things('partition', partitions)} assigned twice, to {join_names(owners)}"
 
 
-def _unowned(tasks: Sequence[str] = (), partitions: Sequence[str] = ()) -> str:
+def _without_owner(tasks: Sequence[str] = (), partitions: Sequence[str] = ()) -> str:
     if tasks:
         return f"{_things('task', tasks)} not active on any member"
     return f"{_things('partition', partitions)} not assigned to any member"
@@ -243,7 +243,7 @@ def _rejoins(names: Sequence[str], causes: Sequence[str]) -> str:
 
 
 def _moving(**things: Sequence[str]) -> str:
-    return f"{_unowned(**things)} yet: a rebalance follows immediately"
+    return f"{_without_owner(**things)} yet: a rebalance follows immediately"
 
 
 def _lag(partitions: Sequence[str], limit: int) -> str:
@@ -267,7 +267,7 @@ def _things(noun: str, names: Sequence[str]) -> str:
     return f"{noun}{'s' * (len(names) > 1)} {_verb(names, 'is', 'are')}"
 
 
-def _metadata_size(size: int, limit: int) -> str:
+def _large(size: int, limit: int) -> str:
     return (
         f"metadata of {size:,} bytes, {size / limit:.0%} of what the broker can store of a group; above the limit no "
         "rebalance completes (raise max.message.bytes of __consumer_offsets)"
@@ -288,7 +288,7 @@ TEMPLATES: Final[Mapping[str, Callable[..., str]]] = {
     "classic-members": _classic_members,
     "not-classic": _not_classic,
     "not-streams": _not_streams,
-    "unsettled": _unstable,
+    "unsettled": _unsettled,
     "unreadable": _unreadable,
     "cannot-read": _cannot_read,
     "cannot-probe": _cannot_probe,
@@ -301,7 +301,7 @@ TEMPLATES: Final[Mapping[str, Callable[..., str]]] = {
     "error-code": _error_code,
     "no-assignment": _no_assignment,
     "owned-twice": _owned_twice,
-    "without-owner": _unowned,
+    "without-owner": _without_owner,
     "end-point-missing": _end_point_missing,
     "not-subscribed": _not_subscribed,
     "rejoins": _rejoins,
@@ -309,8 +309,8 @@ TEMPLATES: Final[Mapping[str, Callable[..., str]]] = {
     "crash-loop": _crash_loop,
     "lag": _lag,
     "unknown-lag": _unknown_lag,
-    "large": _metadata_size,
-    "too-large": _metadata_size,
+    "large": _large,
+    "too-large": _large,
 }
 """By code: those of ``checks.CHECKS``, ``crash-loop``, which takes several looks, and those of a limit of lags."""
 

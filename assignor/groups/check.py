@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from attrs import field, frozen
 
-from assignor.groups.broker_assigned.reconciliation import Reconciliation
+from assignor.groups import record_size
+from assignor.groups.broker_assigned.reconciliation import Reconciliation, reconcile
 from assignor.groups.described_group import STREAMS, DescribedGroup
 from assignor.groups.member import InspectedMember
-from assignor.groups.upgrade_status import UpgradeStatus
+from assignor.groups.upgrade_status import UpgradeStatus, upgrade_status
 
 
 class Severity(Enum):
@@ -37,14 +39,27 @@ class Finding:
     """Names of the members that the finding is about."""
 
 
-class GroupView(NamedTuple):
-    """What a check can see."""
+@frozen
+class GroupView:
+    """What a check can see: the same of a group that a broker describes, and of a generation in an audit."""
 
     described_group: DescribedGroup
     members: Sequence[InspectedMember]
-    upgrade_status: UpgradeStatus
-    reconciliations: Mapping[str, Reconciliation]
-    """By name of a member; empty in a classic group."""
+
+    @cached_property
+    def upgrade_status(self) -> UpgradeStatus:
+        """Where the upgrade stands."""
+        return upgrade_status(self.members)
+
+    @cached_property
+    def reconciliations(self) -> Mapping[str, Reconciliation]:
+        """By name of a member; empty in a classic group."""
+        return reconcile(self.described_group, self.members)
+
+    @cached_property
+    def record_bytes(self) -> int:
+        """Size of the record with all metadata of a classic group."""
+        return record_size.group_record_bytes(self.described_group)
 
     @property
     def is_streams_group(self) -> bool:

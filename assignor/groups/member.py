@@ -165,7 +165,7 @@ class SubscriptionSeen:
         """Whether bytes follow the last field of version 1, as some releases send them."""
         return self.used_version == 1 and self.userdata is not None and bool(self.userdata.trailing)
 
-    @property
+    @cached_property
     def candidate_releases(self) -> CandidateReleases:
         """The releases that could have sent it."""
         if self.used_version is None or self.consumer_protocol_version is None:
@@ -218,11 +218,20 @@ class InspectedMember:
     """A member of an inspected group."""
 
     name: str
-    """Short and unique in the group: the instance id, the beginning of the broker's UUID, or the member id."""
+    """Short: the instance id, the beginning of the broker's UUID, or the member id.
+
+    It is unique in what ``with_unique_names`` returns.
+    """
 
     described: DescribedGroupMember
     subscription: SubscriptionSeen
     assignment: AssignmentSeen
+    rejoin_causes: tuple[RejoinCause, ...] = field(init=False)
+    """Why the member rejoins immediately; empty if it does not."""
+
+    @rejoin_causes.default
+    def _find_rejoin_causes(self) -> tuple[RejoinCause, ...]:
+        return tuple(rejoin_causes(self.subscription, self.assignment))
 
     @property
     def label(self) -> str:
@@ -235,12 +244,7 @@ class InspectedMember:
     @property
     def is_about_to_rejoin(self) -> bool:
         """Whether the member rejoins immediately."""
-        return any(rejoin_causes(self.subscription, self.assignment))
-
-    @property
-    def rejoin_causes(self) -> tuple[RejoinCause, ...]:
-        """Why the member rejoins immediately; empty if it does not."""
-        return tuple(rejoin_causes(self.subscription, self.assignment))
+        return bool(self.rejoin_causes)
 
     @property
     def rebalance_protocol(self) -> str:
@@ -302,29 +306,32 @@ def decode_members(
 
     Those that support a version above all of the table are taken for the ``assumed`` release, if one is given.
     """
-    return name_members((raw, *_decoded(raw, streams, assumed)) for raw in members)
+    return with_unique_names(_decoded(raw, streams, assumed) for raw in members)
 
 
-def _decoded(
-    raw: DescribedGroupMember, streams: bool, assumed: Release | None
-) -> tuple[SubscriptionSeen, AssignmentSeen]:
-    found = raw.broker_assignment
+def _decoded(raw: DescribedGroupMember, streams: bool, assumed: Release | None) -> InspectedMember:
+    name, found = raw.group_instance_id or short_name(raw.member_id), raw.broker_assignment
     if found:
-        return _known_to_broker(found), _assigned_by_broker(found.current)
-    sent = subscription_seen(raw.subscription, streams)
-    return evolve(sent, assumed=assumed) if assumed else sent, assignment_seen(raw.assignment, streams)
+        sent, got = _known_to_broker(found), _assigned_by_broker(found.current)
+    else:
+        sent, got = subscription_seen(raw.subscription, streams), assignment_seen(raw.assignment, streams)
+        sent = evolve(sent, assumed=assumed) if assumed else sent
+    return InspectedMember(name=name, described=raw, subscription=sent, assignment=got)
 
 
-def name_members(
-    members: Iterable[tuple[DescribedGroupMember, SubscriptionSeen, AssignmentSeen]],
-) -> tuple[InspectedMember, ...]:
-    """Return the members of a group, of which each is decoded, sorted by client id and member id."""
-    ordered = sorted(members, key=lambda each: (each[0].client_id, each[0].group_instance_id or "", each[0].member_id))
-    names = _unique_names([raw for raw, _, _ in ordered])
+def with_unique_names(members: Iterable[InspectedMember]) -> tuple[InspectedMember, ...]:
+    """Return the members of a group sorted by client id and member id; the name is the member id if not unique."""
+    ordered = sorted(members, key=lambda each: _sort_key(each.described))
+    counts = Counter(member.name for member in ordered)
+    if len(counts) == len(ordered):
+        return tuple(ordered)
     return tuple(
-        InspectedMember(name=name, described=raw, subscription=sent, assignment=got)
-        for name, (raw, sent, got) in zip(names, ordered, strict=True)
+        member if counts[member.name] == 1 else evolve(member, name=member.described.member_id) for member in ordered
     )
+
+
+def _sort_key(raw: DescribedGroupMember) -> tuple[str, str, str]:
+    return raw.client_id, raw.group_instance_id or "", raw.member_id
 
 
 def shorten_uuids(text: str) -> str:
@@ -334,13 +341,6 @@ def shorten_uuids(text: str) -> str:
     'app-a6cdcd8c…-StreamThread-1-consumer'
     """
     return _UUID.sub(r"\1…", text)
-
-
-def _unique_names(members: Sequence[DescribedGroupMember]) -> list[str]:
-    """Name members by instance id or the beginning of their UUID; by member id where these are not unique."""
-    short = [raw.group_instance_id or short_name(raw.member_id) for raw in members]
-    counts = Counter(short)
-    return [name if counts[name] == 1 else raw.member_id for name, raw in zip(short, members, strict=True)]
 
 
 def short_name(member_id: str) -> str:
@@ -493,6 +493,6 @@ def in_order(tasks: Iterable[TaskId]) -> tuple[TaskId, ...]:
     return tuple(without_repeats(chain(unnamed, named)))
 
 
-def task_order(task: TaskId) -> tuple[str, int, int]:
+def topology_order(task: TaskId) -> tuple[str, int, int]:
     """Return the sort key of ``in_order``."""
     return (task.topology or "", task.subtopology, task.partition)

@@ -6,7 +6,6 @@ default the broker's ``message.max.bytes``), the broker fails the SyncGroup, so 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final
 
 from assignor.groups.described_group import DescribedGroup, DescribedGroupMember
@@ -20,16 +19,16 @@ _TIMEOUTS: Final = 4 + 4
 def member_record_bytes(member: DescribedGroupMember) -> int:
     """Return the bytes that one member adds."""
     names = (member.member_id, member.group_instance_id, member.client_id, member.host)
-    return _string_bytes(names) + _TIMEOUTS + 4 + len(member.subscription) + 4 + len(member.assignment)
+    return _string_bytes(*names) + _TIMEOUTS + 4 + len(member.subscription) + 4 + len(member.assignment)
 
 
 def group_record_bytes(group: DescribedGroup) -> int:
     """Return the size in bytes, correct within a few: up to two bytes per field depend on the broker's version."""
     leader = max((member.member_id for member in group.members), key=len, default="")
-    key = 2 + _string_bytes((group.name,))
-    head = _FIXED_FIELDS + _string_bytes((group.protocol_type, group.protocol, leader))
+    key = 2 + _string_bytes(group.name)
+    head = _FIXED_FIELDS + _string_bytes(group.protocol_type, group.protocol, leader)
     return _BATCH + _RECORD + key + head + sum(map(member_record_bytes, group.members))
 
 
-def _string_bytes(texts: Iterable[str | None]) -> int:
-    return sum(2 + len((text or "").encode("utf-8", "surrogateescape")) for text in texts)
+def _string_bytes(*texts: str | None) -> int:
+    return 2 * len(texts) + len("".join(filter(None, texts)).encode("utf-8", "surrogateescape"))

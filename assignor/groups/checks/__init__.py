@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from assignor.groups.check import Check, Finding, GroupView, Severity
@@ -22,26 +22,26 @@ CHECKS: Final[Mapping[str, tuple[Severity, Check]]] = {
     "classic-members": (Severity.NOTICE, _broker_assigned.classic_members),
     "not-classic": (Severity.NOTICE, _group.not_classic),
     "not-streams": (Severity.NOTICE, _group.not_streams),
-    "unsettled": (Severity.NOTICE, _group.unstable),
+    "unsettled": (Severity.NOTICE, _group.unsettled),
     "unreadable": (Severity.PROBLEM, _group.unreadable),
-    "cannot-read": (Severity.PROBLEM, _versions.unreadable_assignment_version),
+    "cannot-read": (Severity.PROBLEM, _versions.cannot_read),
     "cannot-probe": (Severity.PROBLEM, _versions.cannot_probe),
-    "may-not-probe": (Severity.NOTICE, _versions.may_be_unable_to_probe),
-    "upgrade-from": (Severity.NOTICE, _versions.upgrade_from_set),
-    "maybe-upgrade-from": (Severity.NOTICE, _versions.upgrade_from_maybe_set),
-    "could-speak-more": (Severity.PROBLEM, _versions.below_common_version),
+    "may-not-probe": (Severity.NOTICE, _versions.may_not_probe),
+    "upgrade-from": (Severity.NOTICE, _versions.upgrade_from),
+    "maybe-upgrade-from": (Severity.NOTICE, _versions.maybe_upgrade_from),
+    "could-speak-more": (Severity.PROBLEM, _versions.could_speak_more),
     "mixed-protocols": (Severity.PROBLEM, _versions.mixed_protocols),
-    "same-process": (Severity.PROBLEM, _group.duplicate_process_id),
-    "error-code": (Severity.PROBLEM, _assignments.error_codes),
-    "no-assignment": (Severity.PROBLEM, _assignments.missing_assignment),
-    "owned-twice": (Severity.PROBLEM, _assignments.multiple_owners),
-    "without-owner": (Severity.PROBLEM, _assignments.unassigned),
+    "same-process": (Severity.PROBLEM, _group.same_process),
+    "error-code": (Severity.PROBLEM, _assignments.error_code),
+    "no-assignment": (Severity.PROBLEM, _assignments.no_assignment),
+    "owned-twice": (Severity.PROBLEM, _assignments.owned_twice),
+    "without-owner": (Severity.PROBLEM, _assignments.without_owner),
     "end-point-missing": (Severity.PROBLEM, _assignments.end_point_missing),
     "not-subscribed": (Severity.PROBLEM, _assignments.not_subscribed),
-    "rejoins": (Severity.NOTICE, _assignments.rejoining),
-    "moving": (Severity.NOTICE, _assignments.being_moved),
-    "large": (Severity.NOTICE, _group.large_metadata),
-    "too-large": (Severity.PROBLEM, _group.too_large_metadata),
+    "rejoins": (Severity.NOTICE, _assignments.rejoins),
+    "moving": (Severity.NOTICE, _assignments.moving),
+    "large": (Severity.NOTICE, _group.large),
+    "too-large": (Severity.PROBLEM, _group.too_large),
 }
 """By code. The codes are part of ``group --json`` and do not change."""
 
@@ -65,9 +65,14 @@ _NAMES_OF_MEMBERS: Final = frozenset(
 """The parameters of matches that are names of members."""
 
 
-def run_checks(view: GroupView) -> tuple[Finding, ...]:
-    """Run all checks; problems come first."""
-    matches = [(severity, code, match) for code, (severity, check) in CHECKS.items() for match in check(view)]
+def run_checks(view: GroupView, without: Collection[str] = ()) -> tuple[Finding, ...]:
+    """Run all checks but those ``without``, by code; problems come first."""
+    matches = [
+        (severity, code, match)
+        for code, (severity, check) in CHECKS.items()
+        if code not in without
+        for match in check(view)
+    ]
     labels = {member.name: member.label for member in view.members} if matches else {}
     found = [
         Finding(severity, code, _with_labels(match.parameters, labels), tuple(match.members))

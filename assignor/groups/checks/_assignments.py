@@ -14,7 +14,7 @@ from assignor.groups.member import InspectedMember, RejoinCause, in_order, unsub
 _OWN_FINDING: Final = frozenset({RejoinCause.END_POINT, RejoinCause.NOT_SUBSCRIBED})
 
 
-def error_codes(view: GroupView) -> Iterator[Match]:
+def error_code(view: GroupView) -> Iterator[Match]:
     """Error codes that members received or sent."""
     for member in view.members:
         for code, received in ((member.assignment.error_code, True), (member.subscription.error_code, False)):
@@ -22,7 +22,7 @@ def error_codes(view: GroupView) -> Iterator[Match]:
                 yield Match({"name": member.name, "code": code, "received": received}, [member.name])
 
 
-def missing_assignment(view: GroupView) -> Iterator[Match]:
+def no_assignment(view: GroupView) -> Iterator[Match]:
     """Members of a stable classic group without an assignment."""
     if view.described_group.state == STABLE and view.described_group.type == CLASSIC:
         names = names_of([member for member in view.members if not member.described.assignment])
@@ -30,7 +30,7 @@ def missing_assignment(view: GroupView) -> Iterator[Match]:
             yield Match({"names": names}, names)
 
 
-def multiple_owners(view: GroupView) -> Iterator[Match]:
+def owned_twice(view: GroupView) -> Iterator[Match]:
     """Active tasks and partitions with more than one owner."""
     for kind, repeated in (
         ("tasks", standbys.tasks_with_multiple_owners(view.members)),
@@ -60,7 +60,7 @@ def not_subscribed(view: GroupView) -> Iterator[Match]:
             yield Match({"name": member.name, "topics": topics}, [member.name])
 
 
-def rejoining(view: GroupView) -> Iterator[Match]:
+def rejoins(view: GroupView) -> Iterator[Match]:
     """Members that rejoin at once for a reason that ends by itself, unless the leader answers them the same again."""
     if view.described_group.state != STABLE:
         return
@@ -72,13 +72,13 @@ def rejoining(view: GroupView) -> Iterator[Match]:
         yield Match({"names": names, "causes": [cause.value for cause in causes]}, names)
 
 
-def unassigned(view: GroupView) -> Iterator[Match]:
+def without_owner(view: GroupView) -> Iterator[Match]:
     """Tasks and partitions without an owner, with no rebalance pending."""
     if not _rebalance_pending(view):
         yield from map(Match, _unassigned(view))
 
 
-def being_moved(view: GroupView) -> Iterator[Match]:
+def moving(view: GroupView) -> Iterator[Match]:
     """Tasks and partitions without an owner until a pending rebalance."""
     if _rebalance_pending(view):
         yield from map(Match, _unassigned(view))

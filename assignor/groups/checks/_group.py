@@ -6,8 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
 
-from assignor.groups import record_size
-from assignor.groups.check import GroupView, Match
+from assignor.groups.check import GroupView, Match, names_of
 from assignor.groups.described_group import (
     CLASSIC,
     CONSUMER,
@@ -22,6 +21,7 @@ from assignor.groups.described_group import (
     UNKNOWN_TYPE,
     WITHOUT_METADATA,
 )
+from assignor.groups.member import InspectedMember
 from assignor.protocol import PROTOCOL_NAME
 
 _WITH_MEMBERS: Final = frozenset({STABLE, NOT_READY, *REBALANCING}) - {*WITHOUT_METADATA}
@@ -58,7 +58,7 @@ def not_streams(view: GroupView) -> Iterator[Match]:
         yield Match({"protocol": raw.protocol})
 
 
-def unstable(view: GroupView) -> Iterator[Match]:
+def unsettled(view: GroupView) -> Iterator[Match]:
     """A state in which the assignment is not complete, or there are no members."""
     if view.described_group.state in (*REBALANCING, EMPTY, DEAD):
         yield Match({"state": view.described_group.state})
@@ -71,24 +71,25 @@ def unreadable(view: GroupView) -> Iterator[Match]:
             yield Match({"name": member.name, "problem": problem}, [member.name])
 
 
-def duplicate_process_id(view: GroupView) -> Iterator[Match]:
+def same_process(view: GroupView) -> Iterator[Match]:
     """One process id on several hosts."""
-    hosts: dict[object, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    processes: dict[object, list[InspectedMember]] = defaultdict(list)
     for member in view.members:
         if member.subscription.process_id is not None:
-            hosts[member.subscription.process_id][member.described.host].append(member.name)
-    for process_id, names_by_host in hosts.items():
-        if len(names_by_host) > 1:
-            names = [name for names in names_by_host.values() for name in names]
-            yield Match({"process_id": process_id, "hosts": [*names_by_host]}, names)
+            processes[member.subscription.process_id].append(member)
+    for process_id, members in processes.items():
+        hosts = [*dict.fromkeys([member.described.host for member in members])]
+        if len(hosts) > 1:
+            names = names_of(sorted(members, key=lambda member: hosts.index(member.described.host)))
+            yield Match({"process_id": process_id, "hosts": hosts}, names)
 
 
-def large_metadata(view: GroupView) -> Iterator[Match]:
+def large(view: GroupView) -> Iterator[Match]:
     """More than 50 % of the record size limit, up to 90 %."""
     yield from _metadata_size(view, 0.5, 0.9)
 
 
-def too_large_metadata(view: GroupView) -> Iterator[Match]:
+def too_large(view: GroupView) -> Iterator[Match]:
     """More than 90 % of the record size limit."""
     yield from _metadata_size(view, 0.9, float("inf"))
 
@@ -96,7 +97,6 @@ def too_large_metadata(view: GroupView) -> Iterator[Match]:
 def _metadata_size(view: GroupView, above: float, at_most: float) -> Iterator[Match]:
     if view.described_group.type != CLASSIC:
         return  # stored in one record per member
-    size = record_size.group_record_bytes(view.described_group)
     limit = view.described_group.max_message_bytes or DEFAULT_MAX_MESSAGE_BYTES
-    if above < size / limit <= at_most:
-        yield Match({"size": size, "limit": limit})
+    if above < view.record_bytes / limit <= at_most:
+        yield Match({"size": view.record_bytes, "limit": limit})

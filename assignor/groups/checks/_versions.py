@@ -12,7 +12,7 @@ from assignor.groups.upgrade_status import Stage
 from subscription_codec import EARLIEST_PROBEABLE_VERSION
 
 
-def unreadable_assignment_version(view: GroupView) -> Iterator[Match]:
+def cannot_read(view: GroupView) -> Iterator[Match]:
     """Members that received a version above the supported one."""
     for member in view.members:
         version, supported = member.assignment.used_version, member.subscription.readable_version
@@ -26,7 +26,7 @@ def cannot_probe(view: GroupView) -> Iterator[Match]:
     yield from _unable_to_probe(view, certain=True)
 
 
-def may_be_unable_to_probe(view: GroupView) -> Iterator[Match]:
+def may_not_probe(view: GroupView) -> Iterator[Match]:
     """Members that may be before 2.0 beside members of 2.0 to 2.3, whose envelope is the old one, too."""
     yield from _unable_to_probe(view, certain=False)
 
@@ -51,7 +51,7 @@ def _is_below_probing(member: InspectedMember) -> bool:
     return member.subscription.used_version is not None and _used(member) < EARLIEST_PROBEABLE_VERSION
 
 
-def upgrade_from_set(view: GroupView) -> Iterator[Match]:
+def upgrade_from(view: GroupView) -> Iterator[Match]:
     """Members that certainly have ``upgrade.from`` set."""
     pinned = [member for member in view.members if member.subscription.candidate_releases.certainly_pinned]
     if pinned:
@@ -62,7 +62,7 @@ def upgrade_from_set(view: GroupView) -> Iterator[Match]:
         )
 
 
-def upgrade_from_maybe_set(view: GroupView) -> Iterator[Match]:
+def maybe_upgrade_from(view: GroupView) -> Iterator[Match]:
     """Members that have ``upgrade.from`` set or are of an old release."""
     found = [
         member
@@ -82,7 +82,7 @@ def _used_versions(members: Sequence[InspectedMember]) -> list[int]:
     return sorted({*map(_used, members)})
 
 
-def below_common_version(view: GroupView) -> Iterator[Match]:
+def could_speak_more(view: GroupView) -> Iterator[Match]:
     """A stable group in the last step of an upgrade, which should not last."""
     if view.upgrade_status.stage is Stage.LAST_STEP and view.described_group.state == STABLE:
         yield Match({"status": view.upgrade_status})

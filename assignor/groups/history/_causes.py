@@ -233,17 +233,16 @@ def _member_gone(change: Transition) -> _Found:
 
 
 def _version_probing(change: Transition) -> _Found:
-    answered = [
-        after
-        for before, after in change.kept
-        if before.used_version is not None
-        and after.used_version is not None
-        and (before.used_version != after.used_version or (before.answered_version or 0) < before.used_version)
-    ]
+    answered = [after for before, after in change.kept if _probed_again(before, after)]
     if not answered:
         return None
-    versions = sorted({member.used_version for member in answered if member.used_version is not None})
+    versions = sorted({member.subscription.used_version or 0 for member in answered})
     return CERTAIN, f"version {', '.join(map(str, versions))} after probing: {_names(answered)}"
+
+
+def _probed_again(before: GroupMember, after: GroupMember) -> bool:
+    used, now = before.subscription.used_version, after.subscription.used_version
+    return used is not None and now is not None and (used != now or (before.assignment.used_version or 0) < used)
 
 
 def _error(change: Transition) -> _Found:
@@ -252,15 +251,15 @@ def _error(change: Transition) -> _Found:
 
 
 def _revocation(change: Transition) -> _Found:
-    rejoining = [before for before, _ in change.kept if before.rejoins]
+    rejoining = [before for before, _ in change.kept if before.is_about_to_rejoin]
     return (CERTAIN, f"rejoined after the last assignment: {_names(rejoining)}") if rejoining else None
 
 
 def _probing_rebalance(change: Transition) -> _Found:
-    due = [before for before, _ in change.kept if before.next_rebalance_ms]
+    due = [before for before, _ in change.kept if before.assignment.next_rebalance_ms]
     if not due:
         return None
-    moment = min(member.next_rebalance_ms or 0 for member in due)
+    moment = min(member.assignment.next_rebalance_ms or 0 for member in due)
     completed = change.after.joined_time or change.after.time
     if completed < moment:
         return None
@@ -283,13 +282,13 @@ def _partitions_added(change: Transition) -> _Found:
 
 
 def _metadata_changed(change: Transition) -> _Found:
-    changed = [
-        after
-        for before, after in change.kept
-        if (before.process_id, before.rack, before.used_version, before.supported_version)
-        != (after.process_id, after.rack, after.used_version, after.supported_version)
-    ]
+    changed = [after for before, after in change.kept if _metadata(before) != _metadata(after)]
     return (LIKELY, f"other metadata: {_names(changed)}") if changed else None
+
+
+def _metadata(member: GroupMember) -> tuple[object, ...]:
+    sent = member.subscription
+    return member.process_id, member.rack, sent.used_version, sent.supported_version
 
 
 def _leader_rejoined(change: Transition) -> _Found:

@@ -12,10 +12,10 @@ from typing import Any, Final
 
 from attrs import define, field, frozen
 
-from assignor.groups.described_group import CONSUMER, SHARE, STREAMS
+from assignor.groups.described_group import CONSUMER, SHARE, STREAMS, DescribedGroupMember
 from assignor.groups.history._generation import Generation, GroupMember
 from assignor.groups.history.tables import valid_text
-from assignor.groups.member import short_name
+from assignor.groups.member import AssignmentSeen, SubscriptionSeen, short_name
 from subscription_codec.coordinator import RecordType
 
 _SIGNS_OF_LIFE: Final = frozenset({"MemberMetadata", "CurrentMemberAssignment"})
@@ -107,18 +107,23 @@ class EpochGroup:
         target = epoch.targets.get(member_id, {})
         has_tasks = self.type == STREAMS
         active = _tasks(target, "activeTasks") if has_tasks else self._partitions(target)
-        return GroupMember(
+        described = DescribedGroupMember(
             member_id=member_id,
-            name=metadata.get("instanceId") or short_name(member_id),
+            group_instance_id=metadata.get("instanceId"),
             client_id=metadata["clientId"],
             host=metadata["clientHost"],
-            instance_id=metadata.get("instanceId"),
+        )
+        return GroupMember(
+            name=metadata.get("instanceId") or short_name(member_id),
+            described=described,
+            subscription=SubscriptionSeen(),
+            assignment=AssignmentSeen(),
             rebalance_timeout_ms=metadata.get("rebalanceTimeoutMs", 0),
             process_id=metadata.get("processId"),
             rack=metadata.get("rackId"),
             topics=tuple(metadata.get("subscribedTopicNames", self._all_source_topics())),
             active=active,
-            task_partitions=self._task_partitions(target) if has_tasks else frozenset(),
+            task_partitions=self._task_partitions(target) if has_tasks else None,
             standby=_tasks(target, "standbyTasks") | _tasks(target, "warmupTasks"),
             has_tasks=has_tasks,
             last_sign_of_life=self._alive.get(member_id, -1),

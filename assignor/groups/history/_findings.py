@@ -11,7 +11,8 @@ from typing import Final, NamedTuple
 
 from attrs import define, field
 
-from assignor.groups import DEFAULT_MAX_MESSAGE_BYTES, Finding, Severity, finding_text
+from assignor.groups import DEFAULT_MAX_MESSAGE_BYTES, Severity, finding_text
+from assignor.groups.checks import run_checks
 from assignor.groups.history._causes import Cause, Transition
 from assignor.groups.history._generation import Generation
 from assignor.groups.history.tables import Row, valid_text
@@ -40,7 +41,35 @@ LASTING_MS: Final[Mapping[str, int]] = {
     "upgrade-from": _DAY_MS,
     "without-owner": 5 * _MINUTE_MS,
 }
-"""The least duration of a lasting state, by code; states with other codes are no findings of an audit."""
+"""The least duration of a lasting state, by code. A check is either here or in ``NOT_LASTING``."""
+
+NOT_LASTING: Final = frozenset(
+    {
+        # A rebalance has them on its way.
+        "moving",
+        "rejoins",
+        "unsettled",
+        # They are guesses: the records of a member do not tell which it is.
+        "may-not-probe",
+        "maybe-upgrade-from",
+        # They are about what a group is, not about its state.
+        "not-classic",
+        "not-streams",
+        # They are about what only a broker shows, or groups in which the broker assigns.
+        "assignment-delayed",
+        "classic-members",
+        "incorrectly-partitioned-topics",
+        "missing-internal-topics",
+        "missing-source-topics",
+        "not-described",
+        "not-ready",
+        "stale-topology",
+        "too-few-standbys",
+        "unreconciled",
+        "without-end-point",
+    }
+)
+"""The checks of ``group`` that are no findings of an audit, by code."""
 
 MESSAGES: Final[Mapping[str, tuple[Severity, str]]] = {
     # -- states; the others are those of ``assignor.groups``, with its texts
@@ -194,7 +223,8 @@ class GroupFindings:
 
     def _states(self, after: Generation) -> dict[str, _Open]:
         found: dict[str, _Open] = {}
-        for one in _inspected(after):
+        view = after.view
+        for one in run_checks(view, NOT_LASTING) if view else ():
             text = valid_text(finding_text(one))
             found.setdefault(one.code, _Open(after.time, after.number, one.severity, text, one.members))
         for each in _balance(after):
@@ -246,33 +276,6 @@ def _may_be_large(generation: Generation) -> bool:
     return generation.record_bytes > DEFAULT_MAX_MESSAGE_BYTES // 4
 
 
-def _inspected(after: Generation) -> list[Finding]:
-    """Return the states that an inspection of a generation finds.
-
-    Most generations are inspected by their facts alone. The checks of a single member, and of versions, depend on
-    nothing but ``GroupMember.facts``, and find the same for the same set of them. The other checks find nothing in a
-    generation that ``is_plain``, if its record is small.
-    """
-    is_plain = after.is_plain and not _may_be_large(after)
-    facts = frozenset([member.facts for member in after.members.values()]) if is_plain else None
-    if facts in _WITHOUT_STATES:
-        return []
-    inspected = after.inspect()
-    found = [one for one in inspected.findings if one.code in LASTING_MS] if inspected else []
-    if facts is not None and not found and len(facts) <= _MOST_KINDS:
-        if len(_WITHOUT_STATES) >= _MOST_FACTS:
-            _WITHOUT_STATES.clear()
-        _WITHOUT_STATES.add(facts)
-    return found
-
-
-_WITHOUT_STATES: Final[set[object]] = set()
-"""The facts of the members of plain generations in which an inspection found no state."""
-_MOST_FACTS: Final = 4096
-_MOST_KINDS: Final = 16
-"""Members of a group with more different facts are rare; theirs are not kept."""
-
-
 def _balance(after: Generation) -> Iterator[_Found]:
     """Yield idle members, unequal shares and mixed releases."""
     members = list(after.members.values())
@@ -289,6 +292,6 @@ def _balance(after: Generation) -> Iterator[_Found]:
     if not idle and number > _IMBALANCE_FACTOR * mean and number - mean >= 2:
         facts = {"name": most.name, "number": number, "tasks": sum(counts), "mean": mean}
         yield _Found("imbalance", facts, (most.name,))
-    supported = after.versions("supported_version")
+    supported = after.supported_versions
     if len(supported) > 1:
         yield _Found("mixed-releases", {"versions": ", ".join(map(str, supported))})

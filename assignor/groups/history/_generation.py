@@ -9,22 +9,29 @@ from uuid import UUID
 
 from attrs import define, field, frozen
 
-from assignor.groups import DescribedGroup, DescribedGroupMember, InspectedGroup, inspect_group
-from assignor.groups.described_group import CLASSIC, CONSUMER_PROTOCOL, EMPTY, STABLE, STREAMS
+from assignor.groups.check import GroupView
+from assignor.groups.described_group import (
+    CLASSIC,
+    CONSUMER_PROTOCOL,
+    EMPTY,
+    STABLE,
+    STREAMS,
+    DescribedGroup,
+    DescribedGroupMember,
+)
 from assignor.groups.history.tables import valid_text
 from assignor.groups.member import (
     AssignmentSeen,
-    RejoinCause,
+    InspectedMember,
     SubscriptionSeen,
     assignment_seen,
-    name_members,
-    rejoin_causes,
     short_name,
     subscription_seen,
+    with_unique_names,
 )
 from assignor.protocol import PROTOCOL_NAME
 from subscription_codec import TaskId, TopicPartition
-from subscription_codec.columns import TaskOffsetSums, are_distinct, task_of
+from subscription_codec.columns import TaskOffsetSums, task_of
 
 _CACHED_TEXTS: Final = 1 << 16
 _CACHED_NAMES: Final = 1 << 12
@@ -40,67 +47,55 @@ class DecodedAssignment(NamedTuple):
     standby: frozenset[str]
 
 
-class DecodedMember(NamedTuple):
-    """What a member of a classic group sent and got."""
-
-    subscription: bytes
-    sent: SubscriptionSeen
-    assignment: DecodedAssignment
-
-
 @frozen(kw_only=True)
-class GroupMember:
-    """A member in one generation."""
+class GroupMember(InspectedMember):
+    """A member in one generation, with text that can be written, and with what the tables of an audit have of it.
 
-    member_id: str
-    name: str
-    """Short: the instance id, the beginning of the UUID in the member id, or the member id."""
-    client_id: str = ""
-    host: str = ""
-    instance_id: str | None = None
+    In a group that is not classic it has no messages.
+    """
+
     session_timeout_ms: int = 0
     rebalance_timeout_ms: int = 0
     process_id: str | None = None
     rack: str | None = None
     topics: tuple[str, ...] = ()
-    used_version: int | None = None
-    supported_version: int | None = None
-    answered_version: int | None = None
-    """Of the leader's answer, like the next two."""
-    error_code: int = 0
-    next_rebalance_ms: int | None = None
-    """0: immediately; None: none is scheduled."""
-    rejoin_causes: tuple[RejoinCause, ...] = ()
-    """Why its assignment makes it rejoin at once."""
     active: frozenset[str] = frozenset()
     """Its active tasks; partitions if the group has no tasks."""
     standby: frozenset[str] = frozenset()
     """With the warm-up tasks of a classic group."""
     has_tasks: bool = False
-    task_partitions: frozenset[str] = frozenset()
+    task_partitions: frozenset[str] | None = None
     """What its active tasks read, in a group of KIP-1071: partitions of the topics of the topology."""
     last_sign_of_life: int = -1
     """When its last record was written: the coordinator does so when it joins or confirms an assignment; -1: unknown in
     a classic group."""
-    decoded: DecodedMember | None = None
-    """None in a group that is not classic."""
 
     @property
-    def rejoins(self) -> bool:
-        """Whether its assignment makes it rejoin at once."""
-        return bool(self.rejoin_causes)
+    def member_id(self) -> str:
+        """Its id."""
+        return self.described.member_id
+
+    @property
+    def instance_id(self) -> str | None:
+        """The ``group.instance.id`` of a static member."""
+        return self.described.group_instance_id
+
+    @property
+    def error_code(self) -> int:
+        """Of the leader's answer, or else of the subscription."""
+        return self.assignment.error_code or self.subscription.error_code
 
     @cached_property
     def partitions(self) -> frozenset[str]:
         """Its partitions; in a group of KIP-1071 with those that a smaller topic of the subtopology does not have."""
         if not self.has_tasks:
             return self.active
-        return self.task_partitions if self.decoded is None else _texts(self.decoded.assignment.seen.partitions)
+        return _texts(self.assignment.partitions) if self.task_partitions is None else self.task_partitions
 
     @cached_property
     def previous(self) -> frozenset[str]:
         """Tasks of which it had state when it joined."""
-        userdata = None if self.decoded is None else self.decoded.sent.userdata
+        userdata = self.subscription.userdata
         if userdata is None:
             return frozenset()
         if isinstance(sums := userdata.task_offset_sums, TaskOffsetSums):
@@ -108,37 +103,20 @@ class GroupMember:
         return _texts((*(entry.task for entry in sums), *userdata.prev_tasks, *userdata.standby_tasks))
 
     @property
-    def facts(self) -> tuple[object, ...] | None:
-        """What checks of a single member, and of versions, depend on; None in a group that is not classic."""
-        if self.decoded is None:
-            return None
-        sent, got = self.decoded.sent, self.decoded.assignment.seen
-        userdata = sent.userdata
-        return (
-            sent.consumer_protocol_version,
-            sent.used_version,
-            sent.supported_version,
-            userdata is not None and bool(userdata.trailing),
-            0 if userdata is None else userdata.error_code,
-            bool(sent.owned_partitions),
-            got.used_version,
-            got.error_code,
-            not self.decoded.assignment.encoded,
-            bool(sent.problem or got.problem),
-            self.rejoin_causes,
-        )
-
-    @property
     def identity(self) -> tuple[str, str]:
         """What a restarted process keeps: its instance id, or its client id and host."""
-        return ("", self.instance_id) if self.instance_id else (self.client_id, self.host)
+        return ("", self.instance_id) if self.instance_id else (self.described.client_id, self.described.host)
 
     @property
     def releases(self) -> str | None:
         """The releases of Kafka Streams that send such bytes; None if it is no member of Kafka Streams."""
-        if self.decoded is None or self.used_version is None:
-            return None
-        return str(self.decoded.sent.candidate_releases)
+        return None if self.subscription.used_version is None else str(self.subscription.candidate_releases)
+
+
+_NEW: Final = GroupMember(
+    name="", described=DescribedGroupMember(member_id=""), subscription=SubscriptionSeen(), assignment=AssignmentSeen()
+)
+"""Stands for the last generation of a member that was not in it."""
 
 
 @frozen(kw_only=True)
@@ -164,36 +142,20 @@ class Generation:
     is_conversion: bool = False
     """Whether the group had another type just before: its coordinator starts a rebalance at once."""
 
-    def inspect(self) -> InspectedGroup | None:
-        """Inspect the group as if a broker described it; None if it is not one of consumers, or not classic."""
-        decoded = [
-            (_described(member, member.decoded), member.decoded.sent, member.decoded.assignment.seen)
-            for member in self.members.values()
-            if member.decoded is not None
-        ]
-        if self.protocol_type != CONSUMER_PROTOCOL or not decoded:
+    @property
+    def view(self) -> GroupView | None:
+        """The group as if a broker described it; None if it is not a classic one of consumers, or is empty."""
+        if self.type != CLASSIC or self.protocol_type != CONSUMER_PROTOCOL or not self.members:
             return None
+        members = with_unique_names(self.members.values())
         described = DescribedGroup(
             name=self.group,
             state=STABLE,
             protocol_type=self.protocol_type,
             protocol=self.protocol,
-            members=tuple(raw for raw, _, _ in decoded),
+            members=tuple(member.described for member in members),
         )
-        return inspect_group(described, name_members(decoded))
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether each task and partition has one owner, no task has only standbys, and each process has one host."""
-        assigned = [member.decoded.assignment for member in self.members.values() if member.decoded is not None]
-        processes = {(each.process_id, each.host) for each in self.members.values() if each.process_id is not None}
-        standbys = {task for each in assigned for task in each.seen.standbys}
-        return (
-            len(dict(processes)) == len(processes)
-            and sum([len(each.seen.active) for each in assigned]) in (0, len(self.owners))
-            and are_distinct([each.seen.partitions for each in assigned])
-            and (not standbys or standbys <= {task for each in assigned for task in each.seen.active})
-        )
+        return GroupView(described, members)
 
     @property
     def state(self) -> str:
@@ -223,9 +185,19 @@ class Generation:
             return (self.members[owners[0]].instance_id or owners[0],)
         return tuple(sorted({self.members[each].instance_id or each for each in owners}))
 
-    def versions(self, name: str) -> list[int]:
-        """List the distinct used or supported versions of the members."""
-        return sorted({number for member in self.members.values() if (number := getattr(member, name)) is not None})
+    @property
+    def used_versions(self) -> list[int]:
+        """The distinct used versions of the members, as far as they are known."""
+        return _distinct([member.subscription.used_version for member in self.members.values()])
+
+    @property
+    def supported_versions(self) -> list[int]:
+        """The distinct supported versions of the members, as far as they are known."""
+        return _distinct([member.subscription.supported_version for member in self.members.values()])
+
+
+def _distinct(versions: Iterable[int | None]) -> list[int]:
+    return sorted({version for version in versions if version is not None})
 
 
 @lru_cache(maxsize=_CACHED_TEXTS)
@@ -290,8 +262,9 @@ def classic_generation(
         member_id = valid_text(record["memberId"])
         # The bytes of another protocol type stay opaque.
         sent, got = (record["subscription"], record["assignment"]) if has_userdata else (b"", b"")
-        decoded = DecodedMember(sent, subscription_seen(sent, streams), assignments.decode(got, streams))
-        members[member_id] = _member(member_id, record, decoded, streams, known.get(member_id))
+        members[member_id] = _member(
+            member_id, record, sent, assignments.decode(got, streams), streams, known.get(member_id)
+        )
     joined_time = value.get("currentStateTimestamp", -1)
     return Generation(
         group=group,
@@ -308,62 +281,53 @@ def classic_generation(
 
 
 def _member(
-    member_id: str, record: Mapping[str, Any], decoded: DecodedMember, streams: bool, last: GroupMember | None
+    member_id: str,
+    record: Mapping[str, Any],
+    subscription: bytes,
+    assignment: DecodedAssignment,
+    streams: bool,
+    last: GroupMember | None,
 ) -> GroupMember:
     """Return a member; most of its texts are as in ``last``."""
-    _, sent, assignment = decoded
-    got, before = assignment.seen, None if last is None else last.decoded
+    sent = subscription_seen(subscription, streams)
     client_id, host, instance_id = record["clientId"], record["clientHost"], record.get("groupInstanceId")
-    if last is not None and (last.client_id, last.host, last.instance_id) == (client_id, host, instance_id):
-        member_id, name = last.member_id, last.name
-        client_id, host, instance_id = last.client_id, last.host, last.instance_id
+    before = last or _NEW
+    raw = before.described
+    if last is not None and (raw.client_id, raw.host, raw.group_instance_id) == (client_id, host, instance_id):
+        member_id, name = raw.member_id, last.name
+        client_id, host, instance_id = raw.client_id, raw.host, raw.group_instance_id
     else:
         name = valid_text(instance_id) if instance_id else _short_name(member_id)
         client_id, host = valid_text(client_id), valid_text(host)
         instance_id = None if instance_id is None else valid_text(instance_id)
-    if last is not None and before is not None and _is_same(sent.process_id, before.sent.process_id):
-        process_id = last.process_id
+    if _is_same(sent.process_id, before.subscription.process_id):
+        process_id = before.process_id
     else:
         process_id = None if sent.process_id is None else str(sent.process_id)
-    if last is not None and before is not None and sent.topics == before.sent.topics:
-        topics = last.topics
-    else:
-        topics = tuple(map(valid_text, sent.topics))
+    topics = before.topics if sent.topics == before.subscription.topics else tuple(map(valid_text, sent.topics))
     return GroupMember(
-        member_id=member_id,
         name=name,
-        client_id=client_id,
-        host=host,
-        instance_id=instance_id,
+        described=DescribedGroupMember(
+            member_id=member_id,
+            group_instance_id=instance_id,
+            client_id=client_id,
+            host=host,
+            subscription=subscription,
+            assignment=assignment.encoded,
+        ),
+        subscription=sent,
+        assignment=assignment.seen,
         session_timeout_ms=record["sessionTimeout"],
         rebalance_timeout_ms=record.get("rebalanceTimeout", record["sessionTimeout"]),
         process_id=process_id,
         rack=None if sent.rack is None else valid_text(sent.rack),
         topics=topics,
-        used_version=sent.used_version,
-        supported_version=sent.supported_version,
-        answered_version=got.used_version,
-        error_code=got.error_code or sent.error_code,
-        next_rebalance_ms=got.next_rebalance_ms,
-        rejoin_causes=tuple(rejoin_causes(sent, got)),
         active=assignment.active,
         standby=assignment.standby,
         has_tasks=streams,
-        decoded=decoded,
     )
 
 
 def _is_same(one: UUID | None, other: UUID | None) -> bool:
     """Whether two process ids are equal: their numbers are, which is faster than to compare them."""
     return one is other or (one is not None and other is not None and one.int == other.int)
-
-
-def _described(member: GroupMember, decoded: DecodedMember) -> DescribedGroupMember:
-    return DescribedGroupMember(
-        member_id=member.member_id,
-        group_instance_id=member.instance_id,
-        client_id=member.client_id,
-        host=member.host,
-        subscription=decoded.subscription,
-        assignment=decoded.assignment.encoded,
-    )

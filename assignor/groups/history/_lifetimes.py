@@ -66,11 +66,9 @@ class MemberLifetimes:
     def _take(self, after: Generation) -> None:
         before, self._last = self._last, after.members
         for name, member in after.members.items():
-            used, supported = member.used_version, member.supported_version
-            last = before.get(name)
-            if used is None or (last is not None and (last.used_version, last.supported_version) == (used, supported)):
+            sent, last = _sent_versions(member), before.get(name)
+            if sent["used_version"] is None or (last is not None and _sent_versions(last) == sent):
                 continue
-            sent = {"used_version": used, "supported_version": supported}
             known = self._versions.setdefault(name, [])
             if not known or not sent.items() <= known[-1].items():
                 known.append({"from_generation": after.number, "from_time": after.time, **sent})
@@ -86,8 +84,8 @@ class MemberLifetimes:
             "group": self.group,
             "member_id": name,
             "name": member.name,
-            "client_id": member.client_id,
-            "host": member.host,
+            "client_id": member.described.client_id,
+            "host": member.described.host,
             "instance_id": member.instance_id,
             "process_id": member.process_id,
             "first_generation": number,
@@ -96,12 +94,16 @@ class MemberLifetimes:
             "last_time": time,
             "began": began,
             "ended": ended,
-            "used_version": member.used_version,
-            "supported_version": member.supported_version,
+            **_sent_versions(member),
             "versions": self._versions.pop(name, []),
             "releases": member.releases,
             "topics": list(member.topics),
         }
+
+
+def _sent_versions(member: GroupMember) -> Row:
+    sent = member.subscription
+    return {"used_version": sent.used_version, "supported_version": sent.supported_version}
 
 
 _Interval = tuple[str, str, str]

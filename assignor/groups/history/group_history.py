@@ -12,7 +12,7 @@ from assignor.groups.history._causes import Cause, Transition, infer_cause
 from assignor.groups.history._commits import CommitSums, GenerationCommits
 from assignor.groups.history._epochs import EpochGroup, group_type
 from assignor.groups.history._findings import GroupFindings
-from assignor.groups.history._generation import AssignmentDecoder, Generation, classic_generation
+from assignor.groups.history._generation import AssignmentDecoder, Generation, GroupMember, classic_generation
 from assignor.groups.history._lifetimes import MemberLifetimes, TaskIntervals
 from assignor.groups.history.tables import COMMITS, FINDINGS, GENERATIONS, MEMBERS, TASKS, Row
 from subscription_codec import EARLIEST_PROBEABLE_VERSION
@@ -200,7 +200,7 @@ def _generation_row(change: Transition, cause: Cause, moved: list[str]) -> Row:
     counts_state = after.is_streams and after.type == CLASSIC
     without_state = [task for task in moved if not _had_state(after, task)] if counts_state else []
     members = list(after.members.values())
-    scheduled = [member.next_rebalance_ms for member in members if member.next_rebalance_ms]
+    scheduled = [due for member in members if (due := member.assignment.next_rebalance_ms)]
     return {
         "group": after.group,
         "type": after.type,
@@ -220,15 +220,10 @@ def _generation_row(change: Transition, cause: Cause, moved: list[str]) -> Row:
         "cause": cause.code,
         "confidence": cause.confidence,
         "detail": cause.detail,
-        "used_versions": after.versions("used_version"),
-        "supported_versions": after.versions("supported_version"),
-        "probing": any(
-            (member.used_version or 0) >= EARLIEST_PROBEABLE_VERSION
-            and (member.answered_version or 0) < (member.used_version or 0)
-            for member in members
-            if member.answered_version is not None
-        ),
-        "rejoins": sum(member.rejoins for member in members),
+        "used_versions": after.used_versions,
+        "supported_versions": after.supported_versions,
+        "probing": any(map(_is_probed, members)),
+        "rejoins": sum(member.is_about_to_rejoin for member in members),
         "next_rebalance_ms": min(scheduled, default=None),
         "tasks": len(after.owners),
         "tasks_moved": len(moved),
@@ -236,6 +231,12 @@ def _generation_row(change: Transition, cause: Cause, moved: list[str]) -> Row:
         "tasks_revoked": len(revoked),
         "record_bytes": after.record_bytes,
     }
+
+
+def _is_probed(member: GroupMember) -> bool:
+    """Whether the leader answered in a lower version than the member sent."""
+    used, answered = member.subscription.used_version or 0, member.assignment.used_version
+    return answered is not None and answered < used >= EARLIEST_PROBEABLE_VERSION
 
 
 def _had_state(after: Generation, task: str) -> bool:

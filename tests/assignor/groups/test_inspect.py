@@ -659,6 +659,15 @@ def test_each_code_has_a_template():
     assert {*CHECKS, "crash-loop", "lag", "unknown-lag"} == {*TEMPLATES}
 
 
+def test_check_and_template_have_the_name_of_the_code():
+    one_text = {"too-large": "large"}
+
+    assert [*CHECKS] == [check.__name__.replace("_", "-") for _, check in CHECKS.values()]
+    assert [one_text.get(code, code) for code in TEMPLATES] == [
+        template.__name__.removeprefix("_").replace("_", "-") for template in TEMPLATES.values()
+    ]
+
+
 def test_of_plain_consumers_it_shows_partitions():
     found = seen(of_range("a", [0, 1]), of_range("b", [1]), protocol="range", partition_counts={TOPIC: 3})
 

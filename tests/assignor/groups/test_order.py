@@ -3,7 +3,7 @@
 import pytest
 
 from assignor.groups.member import in_order
-from subscription_codec import TaskId
+from subscription_codec import TaskId, TopicPartition
 from subscription_codec.columns import SortedPartitions, are_distinct
 from subscription_codec.consumer_protocol import TopicPartitions
 
@@ -56,6 +56,8 @@ def test_partitions_of_one_topic_include_each_as_often_as_they_have_it(owned, in
         ([SortedPartitions([("a", (0, 1)), ("b", (0,))]), SortedPartitions([("a", (2,))]), ()], True),
         ([SortedPartitions([("a", (0, 1))]), SortedPartitions([("b", (0,)), ("a", (1,))])], False),
         ([SortedPartitions([("a", (0, 0))])], False),
+        ([(TopicPartition("a", 0),), SortedPartitions([("a", (1,))])], True),
+        ([(TopicPartition("a", 0),), (TopicPartition("a", 0),)], False),
     ],
 )
 def test_partitions_are_distinct_if_none_is_in_some_columns_twice(columns, distinct):

@@ -7,8 +7,11 @@ from uuid import UUID
 import pytest
 from attrs import evolve
 
-from assignor.groups.history import _findings
-from assignor.groups.history._findings import LASTING_MS, MESSAGES
+from assignor.groups._messages import TEMPLATES
+from assignor.groups.check import Match, Severity
+from assignor.groups.checks import CHECKS
+from assignor.groups.history._findings import LASTING_MS, MESSAGES, NOT_LASTING
+from subscription_codec import HostInfo, TaskId
 from tests.assignor.groups.history.histories import (
     ALL,
     DAY,
@@ -231,36 +234,44 @@ def test_the_timeouts_of_fifty_clients_are_remembered(others, codes):
     assert [code for code in Played(*records).codes if code == "flapping"] == codes
 
 
+def later_check(monkeypatch, matches):
+    """Add a check as a later release would."""
+
+    def check(view):
+        if any(matches(each) for each in view.members):
+            yield Match({})
+
+    monkeypatch.setitem(CHECKS, "later", (Severity.PROBLEM, check))
+    monkeypatch.setitem(TEMPLATES, "later", lambda: "a later check")
+    monkeypatch.setitem(LASTING_MS, "later", 0)
+
+
 @pytest.mark.parametrize(
-    ("code", "first", "second"),
+    ("reads", "changed"),
     [
-        ("owned-twice", {"active": "0_0"}, {"active": "0_0 0_1"}),
-        ("without-owner", {"active": "0_0", "standby": "0_2"}, {"active": "0_1"}),
-        ("same-process", {"process": UUID(int=7), "host": "/h"}, {"process": UUID(int=7), "host": "/g"}),
+        (lambda each: each.subscription.rack == "r", {"rack": "r"}),
+        (lambda each: each.subscription.user_end_point == "h:1", {"end_point": "h:1"}),
+        (lambda each: each.subscription.client_tags == {"zone": "z"}, {"tags": [("zone", "z")]}),
+        (lambda each: each.subscription.offset_sums.get(TaskId(0, 9)) == 7, {"sums": {"0_9": 7}}),
+        (lambda each: each.described.host == "/h", {"host": "/h"}),
+        (lambda each: each.described.group_instance_id == "i", {"instance": "i"}),
+        (lambda each: TaskId(0, 5) in each.assignment.standbys, {"standby": "0_5"}),
+        (lambda each: HostInfo("h", 1) in each.assignment.hosts, {"hosts": [("h", 1)]}),
     ],
 )
-def test_members_with_the_facts_of_a_healthy_generation_are_inspected_if_their_tasks_or_hosts_differ(
-    code, first, second
-):
-    healthy = generation(1, *pair())
-    found = generation(
-        2, member("A", **{"active": "0_0", **first}), member("B", **{"active": "0_1", **second}), at=HOUR
-    )
+def test_a_check_that_is_added_later_fires_in_an_audit_whatever_it_reads(monkeypatch, reads, changed):
+    """An audit once inspected a group by a list of facts, and never ran a check that read anything else."""
+    later_check(monkeypatch, reads)
+    records = [generation(1, *pair()), generation(2, *pair(), at=HOUR)]
+    last = generation(3, *pair(**changed), at=2 * HOUR)
 
-    assert Played(healthy, generation(2, *pair(), at=HOUR), generation(3, *pair(), at=2 * HOUR)).codes == []
-    assert code in Played(healthy, found, generation(3, *pair(), at=2 * HOUR)).codes
+    assert "later" not in Played(*records).codes
+    assert "later" in Played(*records, last).codes
 
 
-def test_the_facts_of_healthy_generations_that_are_remembered_are_limited(monkeypatch):
-    monkeypatch.setattr(_findings, "_MOST_FACTS", 1)
-    monkeypatch.setattr(_findings, "_WITHOUT_STATES", remembered := set())
-
-    for envelope in (1, 2, 3):
-        assert (
-            Played(generation(1, *pair(envelope=envelope)), generation(2, *pair(envelope=envelope), at=HOUR)).codes
-            == []
-        )
-        assert len(remembered) == 1
+def test_each_check_is_a_finding_of_an_audit_or_is_said_to_be_none():
+    assert CHECKS.keys() == (LASTING_MS.keys() & CHECKS.keys()) | NOT_LASTING
+    assert LASTING_MS.keys().isdisjoint(NOT_LASTING)
 
 
 def test_a_healthy_hour_has_no_findings():

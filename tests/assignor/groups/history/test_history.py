@@ -52,9 +52,10 @@ def test_records_before_version_two_have_no_duration():
     assert played.last["duration_ms"] is None
 
 
-def test_tasks_that_move_are_counted_with_their_state():
+@pytest.mark.parametrize("used", [6, 11])
+def test_tasks_that_move_are_counted_with_their_state(used):
     before = member("A", active=ALL, owned=ALL), member("B")
-    after = member("A"), member("B", active="0_0", had="0_0")
+    after = member("A", used), member("B", used, active="0_0", had="0_0")
     last = Played(generation(1, *before), generation(2, *after)).last
 
     assert (last["tasks_moved"], last["tasks_moved_without_state"], last["tasks_revoked"]) == (1, 0, 1)
