@@ -11,7 +11,7 @@ from assignor.cli.params import ASSUME, complete_release, document, output_optio
 from assignor.formats.text import format_table
 from spark_sim.regressions.known_bugs import BUGS, KnownBug
 from spark_sim.regressions.mutants import mutants_registered
-from upgrade import UnknownRelease
+from upgrade import UnknownRelease, UpgradeError
 from upgrade.cluster.brokers.protocol_versions import broker_release
 from upgrade.release_names import CONFLUENT_PLATFORM
 from upgrade.releases import Release, ResolvedRelease, resolve_release
@@ -19,9 +19,16 @@ from upgrade.releases import Release, ResolvedRelease, resolve_release
 
 @click.command()
 @click.argument("name", metavar="NAME", shell_complete=complete_release)
+@click.option(
+    "--diff",
+    "other",
+    metavar="RELEASE",
+    shell_complete=complete_release,
+    help="Print what differs in RELEASE: configuration keys, defaults, and the public API of the jars.",
+)
 @ASSUME
 @output_options("one object")
-def release(name: str, assume: str | None, output: str) -> None:
+def release(name: str, other: str | None, assume: str | None, output: str) -> None:
     """Print what is known about the release NAME of Kafka Streams.
 
     NAME is a number (2.8.1), a line (2.8, its newest release), a snapshot (3.9.0-SNAPSHOT) or a release of Confluent
@@ -33,13 +40,24 @@ def release(name: str, assume: str | None, output: str) -> None:
       streams-assignor release 2.8
       streams-assignor release 7.6.1-ccs --json
       streams-assignor release 4.5 --assume 4.3
+      streams-assignor release 2.8 --diff 4.3 --json
     """  # noqa: D301 - click reads the backspace character
     try:
         resolved = resolve_release(name, assume)
-    except UnknownRelease as error:
+        if other is not None:
+            _print_diff(resolved.release, resolve_release(other, assume).release, output)
+            return
+    except UpgradeError as error:
         raise click.UsageError(str(error)) from error
     facts = release_facts(resolved)
     click.echo("\n".join(_release_lines(facts)) if output == "text" else document(facts, output, indent=2))
+
+
+def _print_diff(origin: Release, target: Release, output: str) -> None:
+    from assignor.cli._release_diff import ReleaseDiff  # its tables are read when they are needed
+
+    found = ReleaseDiff.between(origin, target)
+    click.echo("\n".join(found.lines()) if output == "text" else document(found.as_json(), output, indent=2))
 
 
 def release_facts(resolved: ResolvedRelease) -> dict[str, Any]:

@@ -70,6 +70,15 @@ def derive_row(name: str, *, write: bool, bounce: bool, captures: Path | None) -
     sys.exit(0 if all(agrees) else 1)
 
 
+@main.command("tables")
+def write_application_tables() -> None:
+    """Write the tables of configuration and code from the jars of every release (about a minute). Status 2 without."""
+    from tests.lab.releases.application_tables import write_tables
+
+    for name, size in write_tables().items():
+        click.echo(f"{name}: {size:,} bytes")
+
+
 @main.command("tool")
 def record_tool() -> None:
     """Record what Kafka's feature tool of the newest release writes for every stored command line."""

@@ -1,0 +1,237 @@
+import java.io.File;
+import java.lang.reflect.Array;
+import java.lang.reflect.Field;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.security.Security;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * The configuration of many releases, one JSON object a line: keys of Streams and of the three clients, and what
+ * Streams overrides. The arguments are "RELEASE=JAR:JAR:...". Each release has class loaders of its own, one of them on
+ * another machine: a default that differs there depends on the machine. With "-DTRIALS=FILE" the lines of the file
+ * ("CONFIG TAB KEY TAB VALUE", the value as JSON) are validated, and the answers are printed in the place of the tables.
+ */
+public class ConfigTables {
+    static final String CLIENTS = "org.apache.kafka.clients.";
+    static final String STREAMS = "org.apache.kafka.streams.StreamsConfig";
+    static final Map<String, String> CONFIGS = new TreeMap<>(Map.of(
+        "streams", STREAMS, "consumer", CLIENTS + "consumer.ConsumerConfig",
+        "producer", CLIENTS + "producer.ProducerConfig", "admin", CLIENTS + "admin.AdminClientConfig"));
+    static final Map<String, String> ELSEWHERE = Map.of(
+        "java.io.tmpdir", "/elsewhere", "user.name", "elsewhere", "user.dir", "/elsewhere",
+        "java.specification.version", "1.8", "java.version", "1.8.0_1");
+    static final String[] ALGORITHMS = {"ssl.KeyManagerFactory.algorithm", "ssl.TrustManagerFactory.algorithm"};
+
+    public static void main(String[] releases) throws Exception {
+        for (String each : releases) {
+            int at = each.indexOf('=');
+            Map<String, Object> answer = new TreeMap<>();
+            answer.put("release", each.substring(0, at));
+            List<URL> jars = new ArrayList<>();
+            for (String path : each.substring(at + 1).split(File.pathSeparator)) jars.add(new File(path).toURI().toURL());
+            if (System.getProperty("TRIALS") != null) {
+                answer.put("answers", trials(loader(jars)));
+            } else {
+                Map<String, Object> here = tables(loader(jars));
+                answer.put("tables", here);
+                answer.put("elsewhere", elsewhere(jars));
+            }
+            System.out.println(Json.write(answer));
+        }
+    }
+
+    static ClassLoader loader(List<URL> jars) {
+        ClassLoader loader = new URLClassLoader(jars.toArray(new URL[0]), ClassLoader.getPlatformClassLoader());
+        Thread.currentThread().setContextClassLoader(loader);  // where Kafka looks for the classes that are defaults
+        return loader;
+    }
+
+    static Object elsewhere(List<URL> jars) throws Exception {
+        Map<String, String> before = new HashMap<>();
+        for (Map.Entry<String, String> each : ELSEWHERE.entrySet()) {
+            before.put(each.getKey(), System.setProperty(each.getKey(), each.getValue()));
+        }
+        String[] algorithms = new String[ALGORITHMS.length];
+        for (int i = 0; i < ALGORITHMS.length; i++) {
+            algorithms[i] = Security.getProperty(ALGORITHMS[i]);
+            Security.setProperty(ALGORITHMS[i], "elsewhere");
+        }
+        try {
+            return tables(loader(jars));
+        } finally {
+            before.forEach(System::setProperty);
+            for (int i = 0; i < ALGORITHMS.length; i++) Security.setProperty(ALGORITHMS[i], algorithms[i]);
+        }
+    }
+
+    static Map<String, Object> tables(ClassLoader loader) throws Exception {
+        Map<String, Object> found = new TreeMap<>();
+        for (Map.Entry<String, String> config : CONFIGS.entrySet()) {
+            Class<?> type = type(loader, config.getValue());
+            if (type == null) continue;
+            Map<String, Object> keys = new TreeMap<>();
+            for (Map.Entry<?, ?> key : keysOf(type).entrySet()) keys.put((String) key.getKey(), row(type, key.getValue()));
+            found.put(config.getKey(), keys);
+        }
+        Map<String, Object> overrides = new TreeMap<>();
+        for (Field field : type(loader, STREAMS).getDeclaredFields()) {
+            boolean isOne = field.getName().contains("OVERRIDES") || field.getName().startsWith("NON_CONFIGURABLE");
+            if (!isOne || !Modifier.isStatic(field.getModifiers())) continue;
+            field.setAccessible(true);
+            overrides.put(field.getName(), plain(field.get(null)));
+        }
+        found.put("overrides", overrides);
+        return found;
+    }
+
+    static Map<?, ?> keysOf(Class<?> type) throws Exception {
+        Object definition = get(type, null, "CONFIG");
+        return (Map<?, ?>) get(definition.getClass(), definition, "configKeys");
+    }
+
+    static Map<String, Object> row(Class<?> config, Object key) throws Exception {
+        Map<String, Object> row = new TreeMap<>();
+        Class<?> definition = config.getClassLoader().loadClass("org.apache.kafka.common.config.ConfigDef");
+        Object value = get(key.getClass(), key, "defaultValue");
+        boolean required = value == get(definition, null, "NO_DEFAULT_VALUE");
+        row.put("type", String.valueOf(get(key.getClass(), key, "type")));
+        row.put("importance", String.valueOf(get(key.getClass(), key, "importance")));
+        row.put("required", required);
+        row.put("default", required ? null : plain(value));
+        row.put("validator", validator(get(key.getClass(), key, "validator")));
+        row.put("internal", has(key.getClass(), "internalConfig") && (Boolean) get(key.getClass(), key, "internalConfig"));
+        row.put("deprecated", deprecated(config, (String) get(key.getClass(), key, "name")));
+        return row;
+    }
+
+    /** Whether each constant with the name of the key is deprecated. */
+    static boolean deprecated(Class<?> config, String name) throws Exception {
+        int constants = 0, deprecated = 0;
+        for (Field field : config.getDeclaredFields()) {
+            boolean text = Modifier.isStatic(field.getModifiers()) && field.getType() == String.class;
+            if (!text || !field.getName().endsWith("_CONFIG")) continue;
+            field.setAccessible(true);
+            if (!name.equals(field.get(null))) continue;
+            constants++;
+            if (field.isAnnotationPresent(Deprecated.class)) deprecated++;
+        }
+        return constants > 0 && constants == deprecated;
+    }
+
+    /** The class of a validator and its fields; a validator in a field in the same way. */
+    static Object validator(Object validator) throws Exception {
+        if (validator == null) return null;
+        Map<String, Object> found = new TreeMap<>();
+        Class<?> type = validator.getClass();
+        found.put("class", type.isAnonymousClass() || type.isHidden() ? "code" : type.getSimpleName());
+        for (Field field : type.getDeclaredFields()) {
+            if (Modifier.isStatic(field.getModifiers()) || field.isSynthetic()) continue;
+            field.setAccessible(true);
+            Object value = field.get(validator);
+            boolean known = value == null || value instanceof Number || value instanceof Boolean || value instanceof String;
+            if (value instanceof Collection<?> many && many.stream().anyMatch(ConfigTables::isOfKafka)) {
+                List<Object> inner = new ArrayList<>();
+                for (Object each : many) inner.add(validator(each));
+                found.put(field.getName(), inner);
+            } else if (known || value instanceof Collection) {
+                found.put(field.getName(), plain(value));
+            } else if (isOfKafka(value)) {
+                found.put(field.getName(), validator(value));
+            }
+        }
+        return found;
+    }
+
+    static boolean isOfKafka(Object value) {
+        return value != null && value.getClass().getName().startsWith("org.apache.kafka.");
+    }
+
+    static Object trials(ClassLoader loader) throws Exception {
+        List<Object> answers = new ArrayList<>();
+        for (String line : java.nio.file.Files.readAllLines(java.nio.file.Path.of(System.getProperty("TRIALS")))) {
+            String[] words = line.split("\t", 3);
+            Class<?> type = type(loader, CONFIGS.get(words[0]));
+            Object key = type == null ? null : keysOf(type).get(words[1]);
+            answers.add(key == null ? "no such key" : tried(type, key, unquoted(words[2])));
+        }
+        return answers;
+    }
+
+    static String unquoted(String text) {
+        return text.substring(1, text.length() - 1).replace("\\n", "\n").replace("\\t", "\t");
+    }
+
+    /** Null if a value is accepted, or what Kafka says of it. */
+    static Object tried(Class<?> config, Object key, String value) throws Exception {
+        Class<?> definition = config.getClassLoader().loadClass("org.apache.kafka.common.config.ConfigDef");
+        Object name = get(key.getClass(), key, "name");
+        try {
+            Method parse = null;
+            for (Method each : definition.getDeclaredMethods()) {
+                if (each.getName().equals("parseType") && each.getParameterCount() == 3) parse = each;
+            }
+            parse.setAccessible(true);
+            Object owner = Modifier.isStatic(parse.getModifiers()) ? null : get(config, null, "CONFIG");
+            Object parsed = parse.invoke(owner, name, value, get(key.getClass(), key, "type"));
+            Object validator = get(key.getClass(), key, "validator");
+            if (validator == null) return null;
+            Method check = config.getClassLoader().loadClass("org.apache.kafka.common.config.ConfigDef$Validator")
+                .getMethod("ensureValid", String.class, Object.class);
+            check.setAccessible(true);
+            check.invoke(validator, name, parsed);
+            return null;
+        } catch (InvocationTargetException refused) {
+            return String.valueOf(refused.getCause().getMessage());
+        }
+    }
+
+    static Class<?> type(ClassLoader loader, String name) {
+        try {
+            return Class.forName(name, true, loader);
+        } catch (ClassNotFoundException notInThisRelease) {
+            return null;
+        }
+    }
+
+    static boolean has(Class<?> type, String field) {
+        for (Field each : type.getDeclaredFields()) if (each.getName().equals(field)) return true;
+        return false;
+    }
+
+    static Object get(Class<?> type, Object object, String name) throws Exception {
+        Field field = type.getDeclaredField(name);
+        field.setAccessible(true);
+        return field.get(object);
+    }
+
+    /** Text as in a properties file, a list of them, or a map to them. */
+    static Object plain(Object value) {
+        if (value == null || value instanceof Boolean) return value == null ? null : value.toString();
+        if (value instanceof Class<?> type) return type.getName();
+        if (value instanceof Map<?, ?> map) {
+            Map<String, Object> found = new TreeMap<>();
+            map.forEach((name, each) -> found.put(String.valueOf(name), plain(each)));
+            return found;
+        }
+        if (value instanceof Collection<?> many) {
+            List<Object> found = new ArrayList<>();
+            for (Object each : many) found.add(plain(each));
+            return found;
+        }
+        if (value.getClass().isArray()) {
+            List<Object> found = new ArrayList<>();
+            for (int i = 0; i < Array.getLength(value); i++) found.add(plain(Array.get(value, i)));
+            return found;
+        }
+        return value.toString();
+    }
+}

@@ -1,0 +1,116 @@
+"""The stored tables of configuration and code beside the jars, and Kafka's own answers about values."""
+
+import json
+
+import pytest
+
+from tests.lab.integration.kafka_jars import Unavailable
+from tests.lab.releases.application_tables import (
+    PUBLISHED,
+    ask_configurations,
+    code_rows,
+    code_text,
+    configuration_text,
+    derive_code,
+    derive_configurations,
+    fetch_jars,
+)
+from upgrade.application._stored import expand, stored_configuration
+from upgrade.application.class_file import PUBLIC, ClassFile, Member
+from upgrade.application.code import CLASS_FLAGS, JAVA, MEMBER_FLAGS, code_of
+from upgrade.application.configuration import CONFIGS, configuration_of
+from upgrade.application.values import is_judged, refusal
+from upgrade.releases import RELEASES
+
+SOME = ("0.10.0.1", "2.8.2", "4.4.0")
+VALUES = (
+    *("", "  ", ",", "a,,b", "a,a", "a, b,c,d,e,f", "0", "-1", " 7 ", "+5", "1.5", "1e3", "-0.0", "NaN", "nan", "1f"),
+    *("2147483647", "2147483648", "-2147483649", "9223372036854775807", "9223372036854775808", "32768", 26 * "9"),
+    *("true", "TRUE", "yes", "null", "NULL", "latest", "none", "all", "exactly_once", "READ_COMMITTED", "plaintext"),
+    *("SASL_SSL", "classic", "Consumer", "0.10.0", "2.3", "4.0", "1_000", "infinity", "0x10"),
+)
+
+
+@pytest.fixture(scope="module")
+def jars():
+    try:
+        return fetch_jars(SOME)
+    except Unavailable as missing:
+        pytest.skip(f"no jars: {missing}")
+
+
+def test_the_tables_have_the_releases_of_the_table_of_releases():
+    assert list(PUBLISHED) == stored_configuration()["releases"]
+
+
+def test_a_row_is_stored_once_for_all_releases_that_have_it():
+    keys = {"streams": {"a": {"default": "1"}}}
+    stored = json.loads(configuration_text({"1.0": (keys, {}), "1.1": (keys, {"X": ["a"]})}, ["1.0", "1.1"]))
+
+    assert {"a": {"0-1": {"default": "1"}}} == stored["configs"]["streams"]
+    assert {"X": {"1": ["a"]}} == stored["overrides"]
+
+
+@pytest.mark.java
+@pytest.mark.slow
+def test_the_configuration_of_some_releases_is_that_of_their_jars(jars):
+    for name, (keys, overrides) in derive_configurations(SOME, jars).items():
+        stored = stored_configuration()
+        place = stored["releases"].index(name)
+
+        def at(rows, place=place):
+            found = {
+                key: [each for ranges, each in row.items() if place in expand(ranges)] for key, row in rows.items()
+            }
+            return {key: values[0] for key, values in found.items() if values}
+
+        assert keys == {config: at(stored["configs"][config]) for config in CONFIGS if at(stored["configs"][config])}
+        assert overrides == at(stored["overrides"])
+
+
+@pytest.mark.java
+@pytest.mark.slow
+def test_the_classes_of_some_releases_are_those_of_their_jars(jars):
+    for name in SOME:
+        stored = {each.name: each for each in code_of(RELEASES[name]).values() if each.artifact != JAVA}
+        found = {each.name: (artifact, each) for _, artifact, each in derive_code([name], jars)}
+
+        assert stored.keys() == found.keys()
+        for artifact, each in found.values():
+            known = stored[each.name]
+            members = {(member.name, member.descriptor): member.flags & MEMBER_FLAGS for member in each.members}
+            assert (artifact, each.flags & CLASS_FLAGS, members) == (known.artifact, known.flags, known.members)
+            assert each.interfaces == known.interfaces
+
+
+@pytest.mark.java
+@pytest.mark.slow
+def test_values_are_refused_in_the_words_of_the_jars(jars, tmp_path):
+    known = {name: configuration_of(RELEASES[name]).configs for name in SOME}
+    asked = sorted({(config, key) for configs in known.values() for config, keys in configs.items() for key in keys})
+    trials = [(config, key, value) for config, key in asked for value in VALUES]
+    path = tmp_path / "trials"
+    path.write_text("".join(f'{config}\t{key}\t"{value}"\n' for config, key, value in trials))
+    judged = 0
+    for name, answer in ask_configurations(SOME, jars, path).items():
+        for (config, key, value), words in zip(trials, answer["answers"], strict=True):
+            facts = known[name].get(config, {}).get(key)
+            if facts is None:
+                assert "no such key" == words
+            elif is_judged(facts):
+                judged += 1
+                assert words == refusal(key, facts, value), (name, config, key, value)
+    assert judged > 30_000
+
+
+@pytest.mark.java
+def test_the_stored_form_has_each_set_of_releases_once():
+    class_file = ClassFile("org/apache/kafka/A", PUBLIC, "java/lang/Object", (), (Member("m", "()V", PUBLIC),), 8)
+    try:
+        rows = code_rows([("1.0", "kafka-streams", class_file), ("1.1", "kafka-streams", class_file)], ["1.0", "1.1"])
+    except Unavailable as missing:
+        pytest.skip(f"no JDK: {missing}")
+    header, *lines = code_text(rows).split("\n")
+
+    assert ["0-1"] == json.loads(header)
+    assert {"#java", "#kafka-streams", "org/apache/kafka/A java/lang/Object  1 0", " m ()V 1 0"} <= {*lines}

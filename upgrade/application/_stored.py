@@ -1,0 +1,74 @@
+"""The stored tables: texts beside this module, compressed, and the sets of releases that their rows are about.
+
+``python -m tests.lab.releases tables`` writes them from Kafka's jars.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+
+from upgrade.errors import UpgradeError
+from upgrade.releases import RELEASES, Release
+
+CODE: Final = "code.txt.gz"
+CONFIGURATION: Final = "configuration.json.gz"
+
+
+class NoTable(UpgradeError):
+    """A release whose jars are not in the tables."""
+
+
+@cache
+def stored_text(name: str) -> str:
+    """Return the text of a table."""
+    return gzip.decompress((files(__package__) / "tables" / name).read_bytes()).decode()
+
+
+@cache
+def stored_configuration() -> dict[str, Any]:
+    """Return the table of the configuration as it is stored."""
+    found: dict[str, Any] = json.loads(stored_text(CONFIGURATION))
+    return found
+
+
+def table_name(release: Release) -> str:
+    """Return the release whose jars a release is compared with: its own, or those of the one that it is assumed to be.
+
+    Raises:
+        NoTable: It is none of Kafka's, or was never published.
+    """
+    model = RELEASES.get(release.assumed_like, release)
+    if model.name not in stored_configuration()["releases"]:
+        raise NoTable(f"expected a release that Kafka has published, got {release}, which has no jars")
+    return model.name
+
+
+def place_of(name: str) -> int:
+    """Return the place of a release in the tables."""
+    places: list[str] = stored_configuration()["releases"]
+    return places.index(name)
+
+
+def expand(ranges: str) -> Iterator[int]:
+    """Yield the places of releases in the sorted list.
+
+    >>> list(expand("0-2,5"))
+    [0, 1, 2, 5]
+    """
+    for part in ranges.split(","):
+        first, _, last = part.partition("-")
+        yield from range(int(first), int(last or first) + 1)
+
+
+def contains(ranges: str, place: int) -> bool:
+    """Whether a set of releases has the one at a place.
+
+    >>> contains("0-2,5", 3), contains("0-2,5", 5)
+    (False, True)
+    """
+    return place in expand(ranges)

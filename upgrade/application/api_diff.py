@@ -1,0 +1,181 @@
+"""Resolution of members through supertypes, and what differs between the public classes of two releases."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from attrs import frozen
+
+from upgrade.application.class_file import ABSTRACT, DEPRECATED, FINAL, INTERFACE, PROTECTED, PUBLIC, STATIC, SYNTHETIC
+from upgrade.application.code import JAVA, Code, KafkaClass, MemberId, is_public
+
+CONSTRUCTOR: Final = "<init>"
+_OBJECT: Final = "java/lang/Object"
+_PRIMITIVES: Final = {
+    "B": "byte",
+    "C": "char",
+    "D": "double",
+    "F": "float",
+    "I": "int",
+    "J": "long",
+    "S": "short",
+    "V": "void",
+    "Z": "boolean",
+}
+_TYPE: Final = re.compile(r"(\[*)(?:L([^;]+);|([BCDFIJSVZ]))")
+
+
+@frozen
+class Resolution:
+    """A member as the JVM finds it: in the class, or in the nearest supertype that declares it."""
+
+    owner: str = ""
+    """The class that declares it; empty if it was not found."""
+    flags: int = 0
+    is_complete: bool = True
+    """Whether all supertypes are in the tables, so that a member that was not found does not exist."""
+
+
+def resolve_member(code: Code, owner: str, member: MemberId) -> Resolution:
+    """Find a member of a class of the tables. The Java Virtual Machine Specification, §5.4.3."""
+    if member[0] == CONSTRUCTOR:
+        flags = code[owner].members.get(member)
+        return Resolution() if flags is None else Resolution(owner, flags)
+    is_complete = True
+    for name in supertypes(code, owner):
+        known = code.get(name)
+        if known is None:
+            is_complete = False
+        elif member in known.members:
+            return Resolution(name, known.members[member])
+    return Resolution(is_complete=is_complete)
+
+
+def supertypes(code: Code, name: str) -> Iterator[str]:
+    """Yield a class, its superclasses, then its interfaces, each once; an interface has the methods of Object too."""
+    chain, interfaces, current = list[str](), list[str](), name
+    while current and current not in chain:
+        chain.append(current)
+        known = code.get(current)
+        interfaces += known.interfaces if known else ()
+        current = known.superclass if known else ""
+    yield from chain
+    seen = {*chain}
+    while interfaces:
+        each = interfaces.pop(0)
+        if each not in seen:
+            seen.add(each)
+            yield each
+            interfaces += code[each].interfaces if each in code else ()
+    if _OBJECT not in seen:
+        yield _OBJECT
+
+
+def java_name(name: str) -> str:
+    """Write the name of a class as in Java's sources.
+
+    >>> java_name("org/apache/kafka/streams/KafkaStreams$State")
+    'org.apache.kafka.streams.KafkaStreams.State'
+    """
+    return name.replace("/", ".").replace("$", ".")
+
+
+def member_text(name: str, descriptor: str) -> str:
+    """Write a member as in Java's documentation, without packages.
+
+    >>> member_text("close", "(JLjava/util/concurrent/TimeUnit;)Z"), member_text("x", "[I")
+    ('close(long, TimeUnit)', 'x')
+    """
+    if not descriptor.startswith("("):
+        return name
+    arguments = descriptor[1 : descriptor.index(")")]
+    types = (
+        _PRIMITIVES.get(primitive, named.rpartition("/")[2].replace("$", ".")) + "[]" * len(brackets)
+        for brackets, named, primitive in _TYPE.findall(arguments)
+    )
+    return f"{name}({', '.join(types)})"
+
+
+@frozen(order=True)
+class ApiChange:
+    """A public class or member that differs between two releases."""
+
+    owner: str
+    member: str
+    """Empty for the class itself."""
+    descriptor: str
+    change: str
+    """``removed``, ``added``, ``deprecated``, or what it became: ``abstract``, ``final``, ``static``, ..."""
+
+    @property
+    def text(self) -> str:
+        """Class and member as in Java's sources."""
+        name = java_name(self.owner)
+        constructor = name.rpartition(".")[2]
+        member = member_text(constructor if self.member == CONSTRUCTOR else self.member, self.descriptor)
+        return f"{name}#{member}" if self.member else name
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {
+            "class": java_name(self.owner),
+            "member": self.member or None,
+            "descriptor": self.descriptor or None,
+            "change": self.change,
+        }
+
+
+_CLASS_CHANGES: Final = ((FINAL, "final"), (ABSTRACT, "abstract"), (DEPRECATED, "deprecated"))
+_MEMBER_CHANGES: Final = ((FINAL, "final"), (ABSTRACT, "abstract"), (DEPRECATED, "deprecated"), (STATIC, "static"))
+
+
+def compare_api(old: Code, new: Code) -> tuple[ApiChange, ...]:
+    """List what differs between the public classes and members of two releases.
+
+    A member that moved to a supertype is still there. Members of a class that is new or gone are not listed again.
+    """
+    return tuple(sorted(_api_changes(old, new)))
+
+
+def _api_changes(old: Code, new: Code) -> Iterator[ApiChange]:
+    for name in old.keys() | new.keys():
+        before, after = _visible(old, name), _visible(new, name)
+        if before and after:
+            yield from _class_changes(old, new, before, after)
+        elif before or after:
+            yield ApiChange(name, "", "", "removed" if before else "added")
+
+
+def _visible(code: Code, name: str) -> KafkaClass | None:
+    found = code.get(name)
+    return found if found and found.artifact != JAVA and found.flags & PUBLIC and is_public(name) else None
+
+
+def _class_changes(old: Code, new: Code, before: KafkaClass, after: KafkaClass) -> Iterator[ApiChange]:
+    name = before.name
+    for flag, word in _CLASS_CHANGES:
+        if after.flags & flag and not before.flags & flag:
+            yield ApiChange(name, "", "", word)
+    if (before.flags ^ after.flags) & INTERFACE:
+        yield ApiChange(name, "", "", "interface" if after.flags & INTERFACE else "no interface")
+    for member in sorted(before.members.keys() | after.members.keys()):
+        flags, found = before.members.get(member), after.members.get(member)
+        if flags is not None and _is_api(flags):
+            resolved = resolve_member(new, name, member)
+            if not resolved.flags & (PUBLIC | PROTECTED):
+                yield ApiChange(name, *member, "removed")
+                continue
+            for flag, word in _MEMBER_CHANGES:
+                if resolved.flags & flag and not flags & flag:
+                    yield ApiChange(name, *member, word)
+            if flags & STATIC and not resolved.flags & STATIC:
+                yield ApiChange(name, *member, "not static")
+        elif found is not None and _is_api(found) and not resolve_member(old, name, member).owner:
+            yield ApiChange(name, *member, "added, abstract" if found & ABSTRACT else "added")
+
+
+def _is_api(flags: int) -> bool:
+    """Whether a member can be used from outside; bridges that a compiler made are no API."""
+    return bool(flags & (PUBLIC | PROTECTED)) and not flags & SYNTHETIC

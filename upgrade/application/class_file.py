@@ -1,0 +1,311 @@
+"""A reader of class files: what a class declares, and what it refers to. The Java Virtual Machine Specification, §4.
+
+Only what an instruction, a supertype or a bootstrap method uses is a reference: a name in a descriptor or in the list
+of inner classes is never linked.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from struct import Struct, error
+from typing import Any, Final
+
+from attrs import field, frozen
+
+from upgrade.errors import UpgradeError, quote_input
+
+PUBLIC, PRIVATE, PROTECTED, STATIC, FINAL = 0x1, 0x2, 0x4, 0x8, 0x10
+INTERFACE, ABSTRACT, SYNTHETIC = 0x200, 0x400, 0x1000
+DEPRECATED: Final = 0x20000
+"""No flag of a class file: it has the attribute ``Deprecated``."""
+MAGIC: Final = b"\xca\xfe\xba\xbe"
+
+
+class InvalidClass(UpgradeError):
+    """Bytes that are no class file."""
+
+
+class Kind(enum.Enum):
+    """What is referred to."""
+
+    CLASS = "class"
+    FIELD = "field"
+    METHOD = "method"
+    INTERFACE_METHOD = "interface method"
+    LAMBDA = "lambda"
+    """An interface that a lambda or a method reference implements; the name and descriptor are those of its method."""
+
+
+@frozen(order=True)
+class Reference:
+    """A name that the JVM resolves when an instruction with it runs for the first time."""
+
+    owner: str
+    """The class in the form of the JVM: ``org/apache/kafka/streams/KafkaStreams``."""
+    name: str = ""
+    """Empty for a class."""
+    descriptor: str = ""
+    kind: Kind = field(default=Kind.CLASS, order=False)
+    is_static: bool | None = field(default=None, order=False)
+    """Whether the instruction is one for static members; None for a class or a lambda."""
+
+
+@frozen
+class Member:
+    """A field or a method that a class declares."""
+
+    name: str
+    descriptor: str
+    """Begins with a bracket for a method."""
+    flags: int
+
+
+@frozen
+class ClassFile:
+    """A class."""
+
+    name: str
+    flags: int
+    superclass: str
+    """Empty for ``java/lang/Object`` and for a module."""
+    interfaces: tuple[str, ...]
+    members: tuple[Member, ...]
+    java: int
+    """The oldest Java that runs it."""
+    references: frozenset[Reference] = frozenset()
+
+
+_U2, _U4 = Struct(">H").unpack_from, Struct(">I").unpack_from
+_I4: Final = Struct(">i").unpack_from
+_PAIR: Final = Struct(">HH").unpack_from
+_SIZES: Final = {
+    3: 4,
+    4: 4,
+    5: 8,
+    6: 8,
+    7: 2,
+    8: 2,
+    9: 4,
+    10: 4,
+    11: 4,
+    12: 4,
+    15: 3,
+    16: 2,
+    17: 4,
+    18: 4,
+    19: 2,
+    20: 2,
+}
+"""Bytes of a constant by its tag."""
+_UTF8, _CLASS, _FIELD, _METHOD, _INTERFACE_METHOD, _METHOD_HANDLE, _DYNAMIC = 1, 7, 9, 10, 11, 15, 18
+_MEMBER_KINDS: Final = {_FIELD: Kind.FIELD, _METHOD: Kind.METHOD, _INTERFACE_METHOD: Kind.INTERFACE_METHOD}
+_STATIC_HANDLES: Final = (2, 4, 6)
+_JAVA_1: Final = 44
+"""The class file version before that of Java 1.1."""
+_METAFACTORY: Final = "java/lang/invoke/LambdaMetafactory"
+
+
+def _lengths() -> bytes:
+    """Return the bytes of each instruction; 0: it decides itself or does not exist."""
+    found = bytearray([1] * 0xCA + [0] * 0x36)
+    twos = (0x10, 0x12, *range(0x15, 0x1A), *range(0x36, 0x3B), 0xA9, 0xBC)
+    threes = (0x11, 0x13, 0x14, 0x84, *range(0x99, 0xA9), *range(0xB2, 0xB9), 0xBB, 0xBD, 0xC0, 0xC1, 0xC6, 0xC7)
+    others = {0xB9: 5, 0xBA: 5, 0xC5: 4, 0xC8: 5, 0xC9: 5, 0xAA: 0, 0xAB: 0, 0xC4: 0}
+    for length, opcodes in ((2, twos), (3, threes)):
+        for opcode in opcodes:
+            found[opcode] = length
+    for opcode, length in others.items():
+        found[opcode] = length
+    return bytes(found)
+
+
+_LENGTHS: Final = _lengths()
+_LDC, _TABLESWITCH, _LOOKUPSWITCH, _WIDE, _IINC = 0x12, 0xAA, 0xAB, 0xC4, 0x84
+_WITH_CONSTANT: Final = frozenset((0x12, 0x13, 0x14, *range(0xB2, 0xBC), 0xBD, 0xC0, 0xC1, 0xC5))
+_STATIC_OPCODES: Final = (0xB2, 0xB3, 0xB8)
+
+
+def read_class(content: bytes, *, with_references: bool = False) -> ClassFile:
+    """Read a class file.
+
+    Raises:
+        InvalidClass: It is none, or a damaged one.
+    """
+    if content[:4] != MAGIC:
+        raise InvalidClass(f"expected a class file, got {quote_input(content[:4])} at its beginning")
+    try:
+        return _Reader(content).read(with_references=with_references)
+    except (IndexError, KeyError, TypeError, ValueError, error) as damage:
+        raise InvalidClass(f"expected a class file, got a damaged one: {type(damage).__name__}") from None
+
+
+class _Reader:
+    """The content of one class file."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+        self._pool: list[tuple[int, Any]] = [(0, None)]
+        """Tag and value of each constant: text, or the place of its bytes."""
+        self._at = self._read_pool()
+        self._found: set[Reference] = set()
+        self._bootstraps: list[tuple[int, tuple[int, ...]]] = []
+        self._dynamic: set[int] = set()
+
+    def read(self, *, with_references: bool) -> ClassFile:
+        flags = self._u2()
+        name, superclass = self._class_name(self._u2()), self._class_name(self._u2())
+        interfaces = tuple(self._class_name(self._u2()) for _ in range(self._u2()))
+        members = tuple(self._members(with_code=with_references))
+        flags |= self._attributes(with_code=with_references)
+        java = max(1, _U2(self._content, 6)[0] - _JAVA_1)
+        if with_references:
+            self._found.update(Reference(each) for each in (superclass, *interfaces) if each)
+            self._find_dynamic()
+        return ClassFile(name, flags, superclass, interfaces, members, java, frozenset(self._found))
+
+    def _read_pool(self) -> int:
+        content, pool, at = self._content, self._pool, 10
+        (count,) = _U2(content, 8)
+        while len(pool) < count:
+            tag = content[at]
+            if tag == _UTF8:
+                (size,) = _U2(content, at + 1)
+                at += 3
+                pool.append((tag, content[at : at + size]))
+                at += size
+            else:
+                pool.append((tag, at + 1))
+                at += 1 + _SIZES[tag]
+                if tag in {5, 6}:  # a long or a double takes two places
+                    pool.append((0, None))
+        return at
+
+    def _u2(self) -> int:
+        (value,) = _U2(self._content, self._at)
+        self._at += 2
+        return int(value)
+
+    def _u4(self) -> int:
+        (value,) = _U4(self._content, self._at)
+        self._at += 4
+        return int(value)
+
+    def _text(self, index: int) -> str:
+        tag, value = self._pool[index]
+        if tag != _UTF8:
+            raise ValueError("no text")
+        return str(value, "utf-8", "replace")
+
+    def _class_name(self, index: int) -> str:
+        """Return the name of a class; of an array that of its elements, and nothing for those of a primitive type."""
+        if not index:
+            return ""
+        tag, at = self._pool[index]
+        if tag != _CLASS:
+            raise ValueError("no class")
+        name = self._text(_U2(self._content, at)[0])
+        if name.startswith("["):
+            element = name.lstrip("[")
+            return element[1:-1] if element.startswith("L") else ""
+        return name
+
+    def _members(self, *, with_code: bool) -> Iterator[Member]:
+        for _ in ("fields", "methods"):
+            for _ in range(self._u2()):
+                flags, name, descriptor = self._u2(), self._text(self._u2()), self._text(self._u2())
+                flags |= self._attributes(with_code=with_code)
+                yield Member(name, descriptor, flags)
+
+    def _attributes(self, *, with_code: bool) -> int:
+        """Pass over attributes, and read those that matter; return ``DEPRECATED`` or 0."""
+        flags = 0
+        for _ in range(self._u2()):
+            name = self._pool[self._u2()][1]
+            end = self._u4()
+            end += self._at
+            if end > len(self._content):
+                raise ValueError("too short")
+            if name == b"Deprecated":
+                flags = DEPRECATED
+            elif with_code and name == b"Code":
+                self._read_code()
+            elif with_code and name == b"BootstrapMethods":
+                self._read_bootstraps()
+            self._at = end
+        return flags
+
+    def _read_bootstraps(self) -> None:
+        for _ in range(self._u2()):
+            handle = self._u2()
+            self._bootstraps.append((handle, tuple(self._u2() for _ in range(self._u2()))))
+
+    def _read_code(self) -> None:
+        content = self._content
+        at = self._at + 8
+        (size,) = _U4(content, self._at + 4)
+        start, end = at, at + size
+        while at < end:
+            opcode = content[at]
+            if opcode in _WITH_CONSTANT:
+                index = content[at + 1] if opcode == _LDC else _U2(content, at + 1)[0]
+                self._use(index, is_static=opcode in _STATIC_OPCODES)
+            at += _LENGTHS[opcode] or self._length(at, start)
+        (handlers,) = _U2(content, end)
+        for place in range(end + 2, end + 2 + 8 * handlers, 8):
+            if caught := self._class_name(_U2(content, place + 6)[0]):
+                self._found.add(Reference(caught))
+
+    def _length(self, at: int, start: int) -> int:
+        """Return the bytes of an instruction that decides itself."""
+        content, opcode = self._content, self._content[at]
+        if opcode == _WIDE:
+            return 6 if content[at + 1] == _IINC else 4
+        padding = 4 - (at - start) % 4
+        operands = at + padding
+        if opcode == _LOOKUPSWITCH:
+            (pairs,) = _U4(content, operands + 4)
+            return padding + 8 + 8 * int(pairs)
+        if opcode == _TABLESWITCH:
+            (low,), (high,) = _I4(content, operands + 4), _I4(content, operands + 8)
+            return padding + 12 + 4 * max(0, int(high) - int(low) + 1)
+        raise ValueError("no instruction")
+
+    def _use(self, index: int, *, is_static: bool | None) -> None:
+        """Add what a constant refers to, if it refers to anything."""
+        tag, at = self._pool[index]
+        if tag == _CLASS:
+            if name := self._class_name(index):
+                self._found.add(Reference(name))
+        elif tag in _MEMBER_KINDS:
+            owner_index, pair = _PAIR(self._content, at)
+            if owner := self._class_name(owner_index):
+                name, descriptor = self._name_and_type(pair)
+                is_array = self._text(_U2(self._content, self._pool[owner_index][1])[0]).startswith("[")
+                if not is_array:
+                    self._found.add(Reference(owner, name, descriptor, _MEMBER_KINDS[tag], is_static))
+        elif tag == _METHOD_HANDLE:
+            kind, (target,) = self._content[at], _U2(self._content, at + 1)
+            self._use(target, is_static=kind in _STATIC_HANDLES)
+        elif tag == _DYNAMIC:
+            self._dynamic.add(index)
+
+    def _name_and_type(self, index: int) -> tuple[str, str]:
+        name, descriptor = _PAIR(self._content, self._pool[index][1])
+        return self._text(name), self._text(descriptor)
+
+    def _find_dynamic(self) -> None:
+        """Add what bootstrap methods refer to, and the interfaces of lambdas."""
+        for _, arguments in self._bootstraps:
+            for each in arguments:
+                self._use(each, is_static=None)
+        for index in self._dynamic:
+            bootstrap, pair = _PAIR(self._content, self._pool[index][1])
+            handle, arguments = self._bootstraps[bootstrap]
+            (method,) = _U2(self._content, self._pool[handle][1] + 1)
+            (owner,) = _U2(self._content, self._pool[method][1])
+            if self._class_name(owner) == _METAFACTORY and arguments:
+                name, descriptor = self._name_and_type(pair)
+                interface = descriptor.rpartition(")")[2]
+                implemented = self._text(_U2(self._content, self._pool[arguments[0]][1])[0])
+                self._found.add(Reference(interface[1:-1], name, implemented, Kind.LAMBDA))
