@@ -31,7 +31,7 @@ from assignor.formats.progress import step
 from assignor.formats.text import sanitize
 from spark_sim.cli._audit_output import show
 from spark_sim.cli._exit_status import CommandFailed, WrongUsage, exit_unless, one_line_errors
-from spark_sim.cli._local_path import LocalPath
+from spark_sim.cli._spark_options import LocalPath
 from upgrade.errors import quote_input
 from upgrade.input_values import parse_number
 from upgrade.redaction import hide_credentials

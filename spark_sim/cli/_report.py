@@ -10,8 +10,7 @@ import click
 
 from assignor.formats.progress import step
 from spark_sim.cli._exit_status import CommandFailed, WrongUsage, one_line_errors
-from spark_sim.cli._local_path import LocalPath
-from spark_sim.cli._spark_options import REMOTE, SETTINGS, STORAGE_FORMAT
+from spark_sim.cli._spark_options import REMOTE, SETTINGS, STORAGE_FORMAT, LocalPath
 from upgrade.redaction import hide_credentials
 
 if TYPE_CHECKING:
