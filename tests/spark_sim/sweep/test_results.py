@@ -74,3 +74,9 @@ def test_a_stored_result_that_lacks_a_column_is_an_error(result_type):
 
     with pytest.raises(KeyError, match="transitions"):
         result_type.of_json(CELLS[result_type], plain)
+
+
+def test_what_is_no_part_of_the_example_has_a_rule_for_merging():
+    without = {each.name for each in attrs.fields(UpgradeResult) if "merge" not in each.metadata}
+
+    assert {"cell", "property", "message", "example"} == without
