@@ -33,8 +33,8 @@ APIS = {
 MOST_MEGABYTES = 400
 BOOTSTRAP = {"Metadata", "ApiVersions"}
 """A first connection, made before the adapter sees it: its responses have no limit in memory."""
-ENDLESS = {("aiokafka", "Metadata")}
-"""``start`` waits for ever after some Metadata answers with other bytes, whatever the broker answers later."""
+ENDLESS = {("aiokafka", "Metadata"), ("aiokafka", "ApiVersions")}
+"""``start`` waits for ever after some of these answers with other bytes, whatever the broker answers later."""
 PARALLEL = 5
 """Most of a run is waiting."""
 
