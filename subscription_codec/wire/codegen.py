@@ -2,6 +2,9 @@
 
 For a message of a hundred bytes, walking a table costs more than the decoding. So the table is walked here once, when
 its layout is first used. The result is a function as a programmer might write it: print ``CompiledCodec.source``.
+Measured on 2026-11-26, in CPU time beside a loop over the layout with the same column readers: the loop needs 23 % more
+for a leader step of 1,000 members and 10,000 tasks (279 ms, 227 compiled), and 31 % more for the history of 5,000
+generations in an audit (2.95 s, 2.26 compiled). One small subscription takes 5.6 microseconds, its envelope 3.7.
 
 Rule 1: the fast path never explains an error. For any unusual message (too short, an impossible count, a value that
 does not fit, a named topology, a topic with non-ASCII characters) it raises one of ``FALLBACK_ERRORS``, and the
