@@ -27,14 +27,14 @@ from typing import Any, Final, NamedTuple
 
 from subscription_codec.columns import INT32, LITTLE_ENDIAN, FastPathMiss, Rows, task_of
 from subscription_codec.records import TaskId
-from subscription_codec.wire._flexible import Binary, List, Message, Text
+from subscription_codec.wire._flexible import List, Message
 from subscription_codec.wire.hosts import HostMapType, TopicDictionaryType
 from subscription_codec.wire.text import ModifiedUtf8, Utf8
 from subscription_codec.wire.types import (
     INT_32,
     Array,
+    Bytes,
     Integer,
-    NullableBytes,
     Struct,
     Uuid,
     WireType,
@@ -190,13 +190,13 @@ class _DecoderSource(_SourceBuilder):
                 self.add_line(f'{target} = number({self.take_slice(wire.size)}, "big", signed=True)')
             case Uuid():
                 self.add_line(f"{target} = cached_uuid({self.take_slice(16)})")
-            case Utf8(nullable=False) | Text(nullable=False):
+            case Utf8(nullable=False):
                 self.emit_sized(wire.size, target, 'str(data[{first}:end], "utf-8", "surrogateescape")')
-            case Binary(nullable=False):
+            case Bytes(nullable=False):
                 self.emit_sized(wire.size, target, "data[{first}:end]")
-            case Utf8() | Text():
+            case Utf8():
                 self.emit_nullable(wire.size, target, 'str(data[at:end], "utf-8", "surrogateescape")')
-            case NullableBytes():
+            case Bytes():
                 self.emit_nullable(wire.size, target, "data[at:end]")
             case ModifiedUtf8():
                 self.emit_sized(2, target, 'str(data[{first}:end], "ascii")')
@@ -384,7 +384,7 @@ class _EncoderSource(_SourceBuilder):
                 self.add_line(f'{text} = {value}.encode("ascii")')
                 self.fall_back_if(f'b"\\0" in {text}')
                 self.pieces += (f'len({text}).to_bytes(2, "big")', text)
-            case NullableBytes():
+            case Bytes(nullable=True):
                 size, content = self.fresh_name("size"), self.fresh_name("content")
                 self.add_line(
                     f'{size}, {content} = ({_NULL_BYTES!r}, b"") if {value} is None else '
