@@ -78,23 +78,6 @@ class KafkaUuid(_JsonValue[str]):
         out += raw
 
 
-class Unsigned(_JsonValue[int]):
-    """An unsigned big-endian integer."""
-
-    def __init__(self, size: int) -> None:
-        self.size = size
-        self.name = f"uint{8 * size}"
-
-    def read(self, reader: Reader) -> int:
-        return int.from_bytes(reader.read_bytes(self.size), "big")
-
-    def write(self, out: bytearray, value: int) -> None:
-        try:
-            out += value.to_bytes(self.size, "big")
-        except (OverflowError, AttributeError, TypeError):
-            raise EncodeError(f"needs an unsigned integer of {self.size} bytes, got {value!r}") from None
-
-
 class Boolean(_JsonValue[bool]):
     """One byte; any but 0 is true, as in Java."""
 

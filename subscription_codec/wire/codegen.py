@@ -187,7 +187,7 @@ class _DecoderSource(_SourceBuilder):
         """Append the lines that decode one value into the variable ``target``."""
         match wire:
             case Integer():
-                self.add_line(f'{target} = number({self.take_slice(wire.size)}, "big", signed=True)')
+                self.add_line(f'{target} = number({self.take_slice(wire.size)}, "big", signed={wire.signed})')
             case Uuid():
                 self.add_line(f"{target} = cached_uuid({self.take_slice(16)})")
             case Utf8(nullable=False):
@@ -202,7 +202,7 @@ class _DecoderSource(_SourceBuilder):
                 self.emit_sized(2, target, 'str(data[{first}:end], "ascii")')
             case TopicDictionaryType():
                 self.emit_read(wire.inner, target)
-            case Array(item=Integer(size=4)):
+            case Array(item=Integer(size=4, signed=True)):
                 self.add_line(f"end = at + 4 * {self.emit_count(wire)}")
                 self.add_line("numbers = int32s(data[at:end])")
                 if LITTLE_ENDIAN:  # pragma: no branch - as in columns
@@ -364,7 +364,7 @@ class _EncoderSource(_SourceBuilder):
         """Append the lines that encode one value."""
         match wire:
             case Integer():
-                self.pieces.append(f'{value}.to_bytes({wire.size}, "big", signed=True)')
+                self.pieces.append(f'{value}.to_bytes({wire.size}, "big", signed={wire.signed})')
             case Uuid():
                 self.pieces.append(f'{value}.int.to_bytes(16, "big")')
             case Utf8(nullable=False):

@@ -14,7 +14,6 @@ from subscription_codec.wire._flexible import (
     List,
     Message,
     Nullable,
-    Unsigned,
 )
 from subscription_codec.wire.codegen import compile_message
 from subscription_codec.wire.text import Utf8
@@ -23,7 +22,7 @@ from subscription_codec.wire.types import INT_32, INT_64, Bytes, Integer, Reader
 _FIXED: Final[Mapping[str, WireType[Any]]] = {
     "int8": Integer(1),
     "int16": Integer(2),
-    "uint16": Unsigned(2),
+    "uint16": Integer(2, signed=False),
     "int32": INT_32,
     "int64": INT_64,
     "uuid": KafkaUuid(),

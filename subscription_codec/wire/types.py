@@ -52,9 +52,9 @@ class Reader:
         self.position = at + size
         return raw
 
-    def read_integer(self, size: int) -> int:
+    def read_integer(self, size: int, *, signed: bool = True) -> int:
         """Read one integer of ``size`` bytes."""
-        return int.from_bytes(self.read_bytes(size), "big", signed=True)
+        return int.from_bytes(self.read_bytes(size), "big", signed=signed)
 
     def read_count(self, item_size: int, size: int = 4) -> int:
         """Read a count of items that take at least ``item_size`` bytes each."""
@@ -112,14 +112,15 @@ class WireType(ABC, Generic[T]):
 
 
 class Integer(WireType[int]):
-    """A signed big-endian integer."""
+    """A big-endian integer."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, *, signed: bool = True) -> None:
         self.size = size
-        self.name = f"int{size * 8}"
+        self.signed = signed
+        self.name = f"{'' if signed else 'u'}int{size * 8}"
 
     def read(self, reader: Reader) -> int:
-        return reader.read_integer(self.size)
+        return reader.read_integer(self.size, signed=self.signed)
 
     def from_json(self, value: Any) -> int:
         if not isinstance(value, int) or isinstance(value, bool):
@@ -128,9 +129,10 @@ class Integer(WireType[int]):
 
     def write(self, out: bytearray, value: int) -> None:
         try:
-            out += value.to_bytes(self.size, "big", signed=True)
+            out += value.to_bytes(self.size, "big", signed=self.signed)
         except (OverflowError, AttributeError, TypeError):
-            raise EncodeError(f"needs an integer of {self.size} bytes, got {value!r}") from None
+            kind = "an integer" if self.signed else "an unsigned integer"
+            raise EncodeError(f"needs {kind} of {self.size} bytes, got {value!r}") from None
 
 
 INT_32: Final = Integer(4)
