@@ -27,14 +27,14 @@ from typing import Any, Final, NamedTuple
 
 from subscription_codec.columns import INT32, LITTLE_ENDIAN, FastPathMiss, Rows, task_of
 from subscription_codec.records import TaskId
-from subscription_codec.wire._flexible import Binary, List, Message, Text
+from subscription_codec.wire._flexible import List, Message
 from subscription_codec.wire.hosts import HostMapType, TopicDictionaryType
 from subscription_codec.wire.text import ModifiedUtf8, Utf8
 from subscription_codec.wire.types import (
     INT_32,
     Array,
+    Bytes,
     Integer,
-    NullableBytes,
     Struct,
     Uuid,
     WireType,
@@ -187,22 +187,22 @@ class _DecoderSource(_SourceBuilder):
         """Append the lines that decode one value into the variable ``target``."""
         match wire:
             case Integer():
-                self.add_line(f'{target} = number({self.take_slice(wire.size)}, "big", signed=True)')
+                self.add_line(f'{target} = number({self.take_slice(wire.size)}, "big", signed={wire.signed})')
             case Uuid():
                 self.add_line(f"{target} = cached_uuid({self.take_slice(16)})")
-            case Utf8(nullable=False) | Text(nullable=False):
+            case Utf8(nullable=False):
                 self.emit_sized(wire.size, target, 'str(data[{first}:end], "utf-8", "surrogateescape")')
-            case Binary(nullable=False):
+            case Bytes(nullable=False):
                 self.emit_sized(wire.size, target, "data[{first}:end]")
-            case Utf8() | Text():
+            case Utf8():
                 self.emit_nullable(wire.size, target, 'str(data[at:end], "utf-8", "surrogateescape")')
-            case NullableBytes():
+            case Bytes():
                 self.emit_nullable(wire.size, target, "data[at:end]")
             case ModifiedUtf8():
                 self.emit_sized(2, target, 'str(data[{first}:end], "ascii")')
             case TopicDictionaryType():
                 self.emit_read(wire.inner, target)
-            case Array(item=Integer(size=4)):
+            case Array(item=Integer(size=4, signed=True)):
                 self.add_line(f"end = at + 4 * {self.emit_count(wire)}")
                 self.add_line("numbers = int32s(data[at:end])")
                 if LITTLE_ENDIAN:  # pragma: no branch - as in columns
@@ -364,7 +364,7 @@ class _EncoderSource(_SourceBuilder):
         """Append the lines that encode one value."""
         match wire:
             case Integer():
-                self.pieces.append(f'{value}.to_bytes({wire.size}, "big", signed=True)')
+                self.pieces.append(f'{value}.to_bytes({wire.size}, "big", signed={wire.signed})')
             case Uuid():
                 self.pieces.append(f'{value}.int.to_bytes(16, "big")')
             case Utf8(nullable=False):
@@ -384,7 +384,7 @@ class _EncoderSource(_SourceBuilder):
                 self.add_line(f'{text} = {value}.encode("ascii")')
                 self.fall_back_if(f'b"\\0" in {text}')
                 self.pieces += (f'len({text}).to_bytes(2, "big")', text)
-            case NullableBytes():
+            case Bytes(nullable=True):
                 size, content = self.fresh_name("size"), self.fresh_name("content")
                 self.add_line(
                     f'{size}, {content} = ({_NULL_BYTES!r}, b"") if {value} is None else '

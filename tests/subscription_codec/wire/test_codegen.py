@@ -28,11 +28,10 @@ from subscription_codec import (
 from subscription_codec._messages import decode_by_reference, decode_record, encode_by_reference, encode_record
 from subscription_codec.layout import ASSIGNMENT_LAYOUTS, SUBSCRIPTION_LAYOUTS, Field, Layout
 from subscription_codec.records import TopicEntry
-from subscription_codec.wire._flexible import read_unsigned_varint, unsigned_varint
 from subscription_codec.wire.codegen import FALLBACK_ERRORS
 from subscription_codec.wire.hosts import TopicDictionaryType
 from subscription_codec.wire.text import Utf8
-from subscription_codec.wire.types import Array, Struct, WireType
+from subscription_codec.wire.types import Array, Struct, WireType, read_unsigned_varint, unsigned_varint
 from tests.subscription_codec import naive
 from tests.subscription_codec.strategies import assignments, subscriptions
 from tests.subscription_codec.test_consumer_protocol import member_subscriptions
