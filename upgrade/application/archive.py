@@ -35,6 +35,12 @@ _JARS: Final = (".jar", ".war", ".ear", ".zip")
 _CLASS_ROOTS: Final = re.compile(r"(?:(?:BOOT|WEB)-INF/classes|META-INF/versions/\d+)/")
 _FILE_NAME: Final = re.compile(r"(?P<name>.+?)-(?P<version>\d[\w.+-]*)\.\w+")
 _POM: Final = re.compile(r"META-INF/maven/[^/]+/[^/]+/pom\.properties")
+_KAFKA_ARTIFACT: Final = re.compile(
+    r"kafka_2\.1\d|connect-(api|json|runtime|transforms|file|mirror(-client)?|basic-auth-extension)|kafka-(clients|"
+    r"streams(-scala_2\.1\d|-test-utils)?|(share-|group-|transaction-)?coordinator(-common|-api)?|log4j-appender|metadata|"
+    r"raft|server(-common)?|storage(-api)?|tools(-api)?)"
+)
+"""Artifacts that Kafka releases together: all are replaced by those of TO, and most have no POM inside."""
 _KAFKA_VERSIONS: Final = {
     "kafka/kafka-version.properties": "kafka-clients",
     "kafka/kafka-streams-version.properties": "kafka-streams",
@@ -138,7 +144,7 @@ class Archives:
         self._count(len(entries))
         poms = [self._properties(jar, each) for each in entries if _POM.fullmatch(each.filename)]
         library = evolve(_library(name, poms), is_own=is_own)
-        if any(each.get("groupId") == _GROUP for each in poms) and len(poms) == 1:
+        if _KAFKA_ARTIFACT.fullmatch(library.name) or [each.get("groupId") for each in poms] == [_GROUP]:
             self._note_kafka(library.name, library.version)
             return
         for each in entries:

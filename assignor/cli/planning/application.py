@@ -155,6 +155,8 @@ class CodeResult:
             yield view.fact(sanitize(f"- of other artifacts of Kafka, which are not looked up: {names}{more}"))
         for artifact, versions in self.kafka.items():
             yield sanitize(f"- {artifact} in the files: {', '.join(versions)}")
+        if len({version for versions in self.kafka.values() for version in versions}) > 1:
+            yield "- the files have different releases of Kafka: one of these artifacts is pinned, and may stay old"
         if self.damaged:
             yield sanitize(f"- {len(self.damaged)} files cannot be read: {', '.join(self.damaged[:_MOST_SHOWN])}")
         yield f"- not seen: {'; '.join(self.not_seen)}"

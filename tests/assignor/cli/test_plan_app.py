@@ -89,6 +89,19 @@ def test_what_was_missing_before_leaves_the_verdict(run):
     assert "; its libraries: there are none in the files" in result.output
 
 
+def test_different_releases_of_kafka_in_the_files_are_named(run):
+    fat = {f"lib/kafka-clients-{version}.jar": jar({}) for version in ("2.8.1", "3.1.0")}
+    text = run("3.9", "4.3", entries=fat).output
+
+    assert "- kafka-clients in the files: 2.8.1, 3.1.0\n- the files have different releases of Kafka: " in text
+
+
+def test_of_an_assumed_release_nothing_is_checked(run):
+    text = run("4.2", "4.9", "--assume", "4.3", entries={"A.class": ClassBytes("A").bytes()}).output
+
+    assert text.splitlines()[-1].startswith("not checked: ")
+
+
 def test_code_without_kafka_loses_nothing(run):
     result = run("3.9", "4.3", entries={"A.class": ClassBytes("A").bytes()})
 

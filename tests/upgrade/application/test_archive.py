@@ -105,6 +105,15 @@ def test_kafkas_own_classes_are_left_out_and_its_versions_are_named(path):
         assert 1 == found.seen
 
 
+def test_artifacts_of_kafka_without_a_pom_are_known_by_their_names(path):
+    fat = {
+        f"lib/{name}-2.8.1.jar": jar({"kafka/A.class": USER}) for name in ("kafka_2.13", "connect-json", "kafka-server")
+    }
+    with Archives([path(fat)]) as found:
+        assert {} == found.classes
+        assert {"kafka_2.13": {"2.8.1"}, "connect-json": {"2.8.1"}, "kafka-server": {"2.8.1"}} == found.kafka
+
+
 def test_classes_of_kafka_in_a_folder_are_left_out(path, tmp_path):
     path(ClassBytes(KAFKA).makes(KAFKA).bytes(), f"classes/{KAFKA}.class")
 
