@@ -5,23 +5,27 @@ Only classes that name one of Kafka's are read; the others are read when a super
 
 from __future__ import annotations
 
+import os
 import re
 import zlib
 from collections.abc import Iterable
 from contextlib import ExitStack
 from io import BytesIO
 from pathlib import Path
+from struct import Struct
 from types import TracebackType
-from typing import Final, Self
+from typing import BinaryIO, Final, Self
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from attrs import evolve, frozen
 
 from upgrade.application.class_file import ClassFile, InvalidClass, read_class
 from upgrade.application.code import classes_of_any_release
-from upgrade.input_values import MAX_FILE_BYTES, InvalidInput, read_input
+from upgrade.input_values import MAX_FILE_BYTES, InvalidInput, open_input, read_input
 
 MAX_ENTRIES: Final = 500_000
+MAX_DIRECTORY_BYTES: Final = 1 << 25
+"""The largest list of entries of a jar: each takes some ten times as much memory."""
 MAX_JAR_BYTES: Final = 1 << 29
 """The largest jar inside another: it is read into memory."""
 MAX_TOTAL_BYTES: Final = 1 << 31
@@ -32,6 +36,10 @@ _KAFKA: Final = "org/apache/kafka/"
 _MENTION: Final = _KAFKA.encode()
 _GROUP: Final = "org.apache.kafka"
 _JARS: Final = (".jar", ".war", ".ear", ".zip")
+_END_MAGIC: Final = b"PK\x05\x06"
+_END: Final = Struct("<4sHHHHIIH")
+"""The end of a zip file: magic, four counts, size and place of the list of entries, size of the comment."""
+_MAX_COMMENT: Final = 0xFFFF
 _CLASS_ROOTS: Final = re.compile(r"(?:(?:BOOT|WEB)-INF/classes|META-INF/versions/\d+)/")
 _FILE_NAME: Final = re.compile(r"(?P<name>.+?)-(?P<version>\d[\w.+-]*)\.\w+")
 _POM: Final = re.compile(r"META-INF/maven/[^/]+/[^/]+/pom\.properties")
@@ -134,6 +142,8 @@ class Archives:
 
     def _read_jar(self, path: Path, stack: ExitStack, *, is_own: bool) -> None:
         try:
+            with open_input(path) as file:
+                _check_directory(file, str(path))
             jar = stack.enter_context(ZipFile(path))
         except BadZipFile:
             raise InvalidInput(f"expected a jar, a class file or a folder, got {path}") from None
@@ -161,6 +171,7 @@ class Archives:
         if depth > MAX_DEPTH:
             raise InvalidInput(f"expected at most {MAX_DEPTH} levels of jars inside jars, got {path}")
         content = self._content(jar, entry, MAX_JAR_BYTES)
+        _check_directory(BytesIO(content), path)
         try:
             nested = stack.enter_context(ZipFile(BytesIO(content)))
         except BadZipFile:
@@ -213,6 +224,20 @@ class Archives:
         if not _is_kafkas(found.name):
             self._places.setdefault(found.name, (archive, entry, library))
             self.classes.setdefault(found.name, ApplicationClass(found, library))
+
+
+def _check_directory(file: BinaryIO, name: str) -> None:
+    """Refuse a jar whose list of entries is too long, before it is read; ``zipfile`` reads all of it at once."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - _END.size - _MAX_COMMENT))
+    end = file.read()
+    at = end.rfind(_END_MAGIC)
+    if 0 <= at <= len(end) - _END.size:
+        *_, directory, _, _ = _END.unpack_from(end, at)
+        if directory > MAX_DIRECTORY_BYTES:
+            raise InvalidInput(
+                f"expected a list of entries of at most {MAX_DIRECTORY_BYTES:,} bytes, got {name} with more"
+            )
 
 
 def _is_kafkas(name: str) -> bool:

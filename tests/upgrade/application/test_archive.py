@@ -158,5 +158,11 @@ def test_archives_have_limits(path, monkeypatch):
         smaller.setattr(archive, "MAX_TOTAL_BYTES", 100)
         with pytest.raises(InvalidInput, match="expand to at most 100 bytes"):
             read(path({"A.class": bytes(101)}))
+    with monkeypatch.context() as smaller:
+        smaller.setattr(archive, "MAX_DIRECTORY_BYTES", 60)
+        assert {} == read(path({"a": b""}))
+        for entries in ({"a": b"", "b": b""}, {"a.jar": jar({"a": b"", "b": b""})}):
+            with pytest.raises(InvalidInput, match="expected a list of entries of at most 60 bytes"):
+                read(path(entries))
     with pytest.raises(InvalidInput, match=r"expected at most 16,777,216 bytes, got A\.class with 16,777,217"):
         read(path({"A.class": bytes((1 << 24) + 1)}))
