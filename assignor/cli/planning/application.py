@@ -216,6 +216,7 @@ class ApplicationFiles:
         return ApplicationResult(
             check_settings(self.settings, origin, target) if self.settings else None,
             check_code(self.code, origin, target) if self.code else None,
+            has_tables=bool(origin.kafka_name and target.kafka_name),
         )
 
 
@@ -225,6 +226,8 @@ class ApplicationResult:
 
     configuration: ConfigurationResult | None = None
     code: CodeResult | None = None
+    has_tables: bool = True
+    """Whether both releases are Kafka's, so that files can be compared with them."""
 
     @property
     def blocked(self) -> str:
@@ -243,4 +246,4 @@ class ApplicationResult:
     def parts(self, view: View) -> tuple[Iterable[str], ...]:
         """Write it as parts of a plan, or which options there are."""
         found = tuple(each.lines(view) for each in (self.configuration, self.code) if each)
-        return found or ((HINT,),)
+        return found or (((HINT,),) if self.has_tables else ())
