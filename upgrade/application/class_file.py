@@ -151,6 +151,7 @@ class _Reader:
         self._found: set[Reference] = set()
         self._bootstraps: list[tuple[int, tuple[int, ...]]] = []
         self._dynamic: set[int] = set()
+        self._used: set[tuple[int, bool | None]] = set()
 
     def read(self, *, with_references: bool) -> ClassFile:
         flags = self._u2()
@@ -273,6 +274,9 @@ class _Reader:
 
     def _use(self, index: int, *, is_static: bool | None) -> None:
         """Add what a constant refers to, if it refers to anything."""
+        if (index, is_static) in self._used:
+            return
+        self._used.add((index, is_static))
         tag, at = self._pool[index]
         if tag == _CLASS:
             if name := self._class_name(index):

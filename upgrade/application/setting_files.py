@@ -31,6 +31,7 @@ _NAMES: Final[Mapping[str, str]] = {
     "quarkus.kafka-streams.application-id": "application.id",
     "quarkus.kafka-streams.bootstrap-servers": "bootstrap.servers",
 }
+_MAX_DEPTH: Final = 50
 _BRACKETS: Final = re.compile(r"\[\"?([^\]\"]*)\"?\]")
 
 
@@ -72,18 +73,20 @@ def _below(prefix: str, key: str) -> str:
     return rest[1:] if rest.startswith(".") else ""
 
 
-def flatten(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+def flatten(value: Any, path: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
     """Yield the settings of a JSON document: nested names with dots, lists with commas.
 
     Raises:
-        UpgradeError: It is not an object, or a list in it has objects.
+        UpgradeError: It is not an object, a list in it has objects, or it is nested too deeply.
 
     >>> list(flatten({"a": {"b": [1, 2]}, "c.d": True, "e": None}))
     [('a.b', '1,2'), ('c.d', 'true')]
     """
+    if depth > _MAX_DEPTH:
+        raise UpgradeError(f"expected at most {_MAX_DEPTH} levels of settings, got more")
     if isinstance(value, Mapping):
         for name, each in value.items():
-            yield from flatten(each, f"{path}.{name}" if path else name)
+            yield from flatten(each, f"{path}.{name}" if path else name, depth + 1)
     elif not path:
         raise UpgradeError(f"expected an object of settings, got {quote_input(type(value).__name__)}")
     elif isinstance(value, list):

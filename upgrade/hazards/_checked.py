@@ -81,6 +81,8 @@ class CheckedScope:
 
     def with_application(self, *, configuration: bool, code: bool) -> CheckedScope:
         """Return the scope of a plan for which files of the application were read."""
+        if not self.checked:  # a release of which something was assumed
+            return self
         parts = {"your configuration": configuration, "the references of your code": code}
         left = {(True, False): "your code", (False, True): "your configuration", (True, True): "what your code does"}
         instead = left.get((configuration, code), _APPLICATION)

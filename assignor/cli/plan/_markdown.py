@@ -40,6 +40,7 @@ def _lines(plain: Mapping[str, Any]) -> Iterator[str]:
     settings = plain.get("configuration", {}).get("settings", ())
     notable = (each for each in settings if each["status"] != "fine")
     yield from _section("Configuration", (f"- [ ] {each['status']}: {_setting(each)}" for each in notable))
+    yield from _section("Code", (f"- [ ] {_missing(each)}" for each in plain.get("missing", ())))
     yield from _section("Hazards beyond the metadata", map(_hazard, plain.get("hazards", ())))
     notes = [each for key in ("patch_levels", "notes", "warnings") for each in plain.get(key, ())]
     yield from _section("Notes", (f"- {each}" for each in notes))
@@ -65,6 +66,15 @@ def _setting(finding: Mapping[str, Any]) -> str:
     config = finding["config"]
     client = f" ({config})" if config not in {None, "streams"} else ""
     return sanitize(f"{finding['key']}{client}: {finding['text']}")
+
+
+def _missing(problem: Mapping[str, Any]) -> str:
+    first, *others = problem["referred_by"]
+    member = f"#{problem['member']}" if problem["member"] else ""
+    of = f", {first['library']} {first['version'] or ''}".rstrip() if first["library"] else ""
+    more = f" and {len(others)} more" if others else ""
+    name, known = f"{problem['class']}{member}", "" if problem["new"] else "; missing in FROM, too"
+    return sanitize(f"{problem['error']}: {name}: {problem['reason']}{known}; {first['class']}{of}{more}")
 
 
 def _need(requirement: Mapping[str, Any]) -> str:

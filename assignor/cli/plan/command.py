@@ -100,6 +100,15 @@ GROUP_OPTIONS: Final = ("members", "tasks", "standbys", "static", "state", "sess
     metavar="FILE",
     help="The text of Topology#describe(), which shows all of these but second-thread.",
 )
+@click.option(
+    "--app",
+    "code",
+    type=click.Path(exists=True, path_type=Path),
+    multiple=True,
+    metavar="PATH",
+    help="A jar, a class file or a folder of the application: which classes and members of Kafka it loses. For "
+    "several paths, several times.",
+)
 @protocol_options
 @ASSUME
 @click.option(
@@ -122,6 +131,7 @@ def plan(
     persistent: bool,
     without: str | None,
     topology: Path | None,
+    code: tuple[Path, ...],
     assume: str | None,
     topologies: tuple[Path, Path] | None,
     output: str,
@@ -159,7 +169,7 @@ def plan(
       streams-assignor plan 3.9 4.3 --topologies old.txt new.txt
       streams-assignor plan 2.8 3.9 --without foreign-key-joins,repartitioned-tables
       streams-assignor plan 2.8 3.9 --topology topology.txt
-      streams-assignor plan 2.8 4.3 --config streams.properties
+      streams-assignor plan 2.8 4.3 --config streams.properties --app orders.jar
       streams-assignor plan 4.2 4.3 --to-protocol streams --config streams.properties --broker-release 4.3
       streams-assignor plan 4.3 4.3 --to-protocol classic --group billing --bootstrap-servers localhost:9092
       streams-assignor plan --brokers 2.8 4.3
@@ -181,12 +191,12 @@ def plan(
         raise click.UsageError("--zookeeper, --kraft, --level and --persistent need --brokers")
     if persistent and (mode or level):
         raise click.UsageError("--persistent excludes --zookeeper, --kraft and --level: the draft has its own path")
-    if brokers and (without or topology or protocol.settings_file):
-        raise click.UsageError("--without, --topology and --config are for a Streams group")
+    if brokers and (without or topology or code or protocol.settings_file):
+        raise click.UsageError("--without, --topology, --config and --app are for a Streams group")
     if not protocol.to_protocol:
         protocol.require_protocol()
-    elif brokers or about_group or topologies:
-        raise click.UsageError("--to-protocol excludes --brokers, --topologies and the options about a group's size")
+    elif brokers or about_group or topologies or code:
+        raise click.UsageError("--to-protocol excludes --brokers, --topologies, --app and options about a group's size")
     try:
         if brokers:
             advice = (
@@ -204,7 +214,7 @@ def plan(
             change = compare_topology_files(*topologies) if topologies else None
             facts = _topology_facts(without, topology)
             group = of_a_group if about_group else None
-            files = ApplicationFiles(protocol.settings_file)
+            files = ApplicationFiles(protocol.settings_file, code)
             _print_group_plan(*ends, group, change, facts, files, offline=offline, output=output, verbose=verbose)
     except UpgradeError as error:
         raise click.UsageError(str(error)) from error
@@ -263,7 +273,7 @@ def _print_group_plan(
     """Print the plan, and what a group of this size sees of it; `group` is None if its size is not given."""
     if is_same_release(origin, target):
         if files:
-            raise click.UsageError(f"--config needs two releases, got {origin.release} twice")
+            raise click.UsageError(f"--config and --app need two releases, got {origin.release} twice")
         notes = list(dict.fromkeys((*origin.reading, *target.reading)))
         _print_same_release(origin.release, notes, change, offline=offline, output=output)
         return

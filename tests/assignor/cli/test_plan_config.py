@@ -76,9 +76,9 @@ def test_json_and_spring_boot_are_read(run):
         (("2.8", "4.3"), "a: b", "application.yaml", "YAML is not read"),
         (("2.8", "4.3"), "[", "a.json", "cannot read"),
         (("2.8", "4.3"), "[]", "a.json", "expected an object of settings"),
-        (("2.8", "2.8"), "", "a.properties", "--config needs two releases, got 2.8.2 twice"),
+        (("2.8", "2.8"), "", "a.properties", "--config and --app need two releases, got 2.8.2 twice"),
         (("2.8", "streams-assignor"), "", "a.properties", "expected a release that Kafka has published"),
-        (("--brokers", "2.8", "4.3"), "", "a.properties", "--config are for a Streams group"),
+        (("--brokers", "2.8", "4.3"), "", "a.properties", "--config and --app are for a Streams group"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(run, arguments, text, name, message):
@@ -91,7 +91,8 @@ def test_what_cannot_be_compared_is_refused(run, arguments, text, name, message)
 def test_without_files_one_line_names_the_option():
     lines = CliRunner().invoke(plan, ["3.9", "4.3"]).output.splitlines()
 
-    assert "for your application: --config FILE says what becomes of its settings" == lines[-3]
+    assert "for your application" not in CliRunner().invoke(plan, ["2.0.1", "simulated-4"]).output
+    assert lines[-3].startswith("for your application: --config FILE and --app PATH say what becomes of ")
 
 
 def test_topologies_that_differ_come_first(run, tmp_path):

@@ -185,5 +185,10 @@ def test_the_forms_of_spring_boot_and_quarkus_are_read():
 def test_a_document_that_is_no_object_of_values_is_refused():
     with pytest.raises(UpgradeError, match="expected an object of settings, got 'list'"):
         dict(flatten([]))
+    deep = {}
+    for _ in range(100):
+        deep = {"a": deep}
+    with pytest.raises(UpgradeError, match="expected at most 50 levels of settings"):
+        dict(flatten(deep))
     with pytest.raises(UpgradeError, match=r"expected a list of values for 'a\.b'"):
         dict(flatten({"a": {"b": [{}]}}))
