@@ -161,7 +161,7 @@ def sweep(
     runs, counterexamples and deviations, and matrix.json (a verdict for each pair and plan), guide.json (the cheapest
     safe plan of each pair) and report.html. If interrupted, rerun the same command to resume.
 
-    With --brokers it is the upgrade of a cluster: every order of the restarts, every place to finalise
+    With --brokers it is the upgrade of a cluster: every order of the restarts, every place to finalize
     metadata.version, and faults, as KIP-584, KIP-778 and Kafka 4.x define them. It takes seconds and no Spark; without
     --from and --to it is every line of Kafka to every later one.
 

@@ -163,7 +163,7 @@ class ClientAdapter(ABC):
         self._prepare()
 
     def _prepare(self) -> None:  # noqa: B027  # optional
-        """Initialise the state that only one library needs."""
+        """Initialize the state that only one library needs."""
 
     # -- implemented for each client library; called on any thread, must not block ------------------------------------
 

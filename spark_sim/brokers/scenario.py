@@ -1,6 +1,6 @@
 """Scenario language of brokers: one line describes a cluster and the steps that happen to it.
 
-    1@3.9.2 2@3.9.2 3@3.9.2 level 3.9-IV0 | bounce 1>4.3.1 2>4.3.1 3>4.3.1 | finalise 4.3-IV0
+    1@3.9.2 2@3.9.2 3@3.9.2 level 3.9-IV0 | bounce 1>4.3.1 2>4.3.1 3>4.3.1 | finalize 4.3-IV0
 
 The head before the first bar lists the nodes: ``1`` is broker and controller, ``c1`` a controller only, ``b1`` a broker
 only (in KIP-584 all nodes are brokers, and one of them is the controller). Then come the finalized levels (``level``),
@@ -41,7 +41,7 @@ class Operands(Enum):
     NODE = "N"
     NEW_NODES = "N@R ..."
     LEVELS = "L ..."
-    RACE = "N@R finalise L ..."
+    RACE = "N@R finalize L ..."
     MEMBERS = "M ..."
     NOTHING = ""
 
@@ -60,7 +60,7 @@ VERBS: Final[Mapping[str, Verb[Operands]]] = {
     "register": make_verb(Operands.NEW_NODES, "a new broker starts: {nodes}{as_release}"),
     "unregister": make_verb(Operands.NODES, "the operator unregisters {nodes}"),
     "elect": make_verb(Operands.NODE, "{nodes} becomes the active controller"),
-    "finalise": make_verb(Operands.LEVELS, "the operator finalises {levels}"),
+    "finalize": make_verb(Operands.LEVELS, "the operator finalizes {levels}"),
     "downgrade": make_verb(
         Operands.LEVELS,
         "the operator downgrades to {levels}, unless something would be lost",
@@ -68,16 +68,16 @@ VERBS: Final[Mapping[str, Verb[Operands]]] = {
     ),
     "race": make_verb(
         Operands.RACE,
-        "broker {nodes}{as_release} starts while the operator finalises {levels}; its registration comes before",
-        after="broker {nodes}{as_release} starts while the operator finalises {levels}; its registration comes after",
+        "broker {nodes}{as_release} starts while the operator finalizes {levels}; its registration comes before",
+        after="broker {nodes}{as_release} starts while the operator finalizes {levels}; its registration comes after",
     ),
     "stale": make_verb(Operands.NODES, "{nodes} stop receiving metadata updates"),
     "fresh": make_verb(Operands.NODES, "{nodes} receive metadata updates again"),
     "snapshot": make_verb(Operands.NOTHING, "every node writes a snapshot of the metadata"),
-    "ask": make_verb(Operands.NODE, "the leader of the Streams group requests the finalised levels from {nodes}"),
+    "ask": make_verb(Operands.NODE, "the leader of the Streams group requests the finalized levels from {nodes}"),
     "restart": make_verb(Operands.MEMBERS, "members {nodes} of the Streams group restart one by one without state"),
 }
-"""The steps. A race is written in the order in which the controller handles it: ``race finalise L N@R`` is "after"."""
+"""The steps. A race is written in the order in which the controller handles it: ``race finalize L N@R`` is "after"."""
 
 
 @frozen
@@ -95,9 +95,9 @@ class ClusterStep:
         levels = list(map(level_text, self.levels))
         match self.verb, self.mode:
             case "race", "":
-                words = [*nodes, "finalise", *levels]
+                words = [*nodes, "finalize", *levels]
             case "race", _:
-                words = ["finalise", *levels, *nodes]
+                words = ["finalize", *levels, *nodes]
             case _:
                 words = [*filter(None, [self.mode]), *nodes, *levels]
         return " ".join([self.verb, *words])

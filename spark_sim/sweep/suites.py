@@ -136,7 +136,7 @@ def broker_suite(pairs: Iterable[tuple[str, str]] = (), *, nodes: int = 3, fault
     """Return the sweep over upgrades of brokers; without pairs, of every release line to every later one.
 
     Raises:
-        UpgradeError: A pair is no upgrade of brokers that can finalise features.
+        UpgradeError: A pair is no upgrade of brokers that can finalize features.
     """
     pairs = tuple(pairs)
     keys = tuple(key for pair in pairs or all_line_pairs() for key in cell_keys(*pair, nodes=nodes, faults=faults))

@@ -201,7 +201,7 @@ class Facts:
     broker: tuple[int, ...] | None = None
     """The oldest release of the brokers as numbers, a line if its patch is not known; None: not known."""
     streams_version: int | None = None
-    """The finalised level; None: not known."""
+    """The finalized level; None: not known."""
 
     @property
     def present(self) -> frozenset[Reliance]:

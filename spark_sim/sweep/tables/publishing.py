@@ -1,6 +1,6 @@
 """A folder of results: which files in it are those of a command, and how new results replace earlier ones.
 
-A file is recognised by its content. A folder with anything else is refused, and nothing else is ever removed.
+A file is recognized by its content. A folder with anything else is refused, and nothing else is ever removed.
 
 New results are made in a draft inside the folder, ``.draft-ID/new``, and published by renames:
 

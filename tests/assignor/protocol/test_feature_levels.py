@@ -454,7 +454,7 @@ def test_it_refuses_levels_that_kafka_cannot_have(level):
         CarriedLevels(["a"]).observe({"a": level})
 
 
-def test_a_feature_at_level_0_is_not_finalised():
+def test_a_feature_at_level_0_is_not_finalized():
     carried = CarriedLevels(["a"])
     carried.observe({"a": 0})
 

@@ -1,4 +1,4 @@
-"""A cluster as a value: its nodes and the levels they support, its controller, the finalised levels and their epoch.
+"""A cluster as a value: its nodes and the levels they support, its controller, the finalized levels and their epoch.
 
 ``update_features`` and ``registration`` are its transitions: each takes a cluster and returns another with the events.
 A transition is one event of the controller's single thread (KIP-584: "only one inflight" request), so the order of
@@ -51,8 +51,8 @@ class EventType(enum.Enum):
     REFUSED = "the controller does not register the broker"
     SKIPPED = "the controller ignores the registration of a broker"
     BLOCKED = "the controller sends the broker no UpdateMetadataRequest"
-    DEPRECATED = "the controller raised the finalised minimum level of a feature"
-    EXITED = "a node stopped because of a finalised level, with an exit code that is not 0"
+    DEPRECATED = "the controller raised the finalized minimum level of a feature"
+    EXITED = "a node stopped because of a finalized level, with an exit code that is not 0"
     UNREGISTERED = "a broker is no longer registered"
     RESIGNED = "the active controller resigned"
     LOGGED = "a node logged a level that it does not support, and continued"
@@ -100,9 +100,9 @@ class FeatureCluster:
     active: int | None = None
     """The id of the active controller."""
     finalized: Mapping[str, int] = field(factory=dict)
-    """The finalised levels, without features at level 0."""
+    """The finalized levels, without features at level 0."""
     minimum: Mapping[str, int] = field(factory=dict)
-    """The finalised minimum levels of KIP-584; a deleted feature keeps a raised one: lower levels stay deprecated."""
+    """The finalized minimum levels of KIP-584; a deleted feature keeps a raised one: lower levels stay deprecated."""
     epoch: int = 0
     """Rises with every change of the levels."""
     offset: int = 0
@@ -126,7 +126,7 @@ class FeatureCluster:
         object.__setattr__(self, "minimum", self._all_minimum_levels())
 
     def _all_minimum_levels(self) -> dict[str, int]:
-        """Return the minimum of each finalised feature; of one without, the lowest level that all brokers support.
+        """Return the minimum of each finalized feature; of one without, the lowest level that all brokers support.
 
         The level itself would deprecate all levels below it. KIP-778 and Kafka 4.x have no minimum levels.
         """
@@ -141,7 +141,7 @@ class FeatureCluster:
             yield from group.values()
 
     def level_of(self, feature: str) -> int:
-        """Return the finalised level; 0 if there is none."""
+        """Return the finalized level; 0 if there is none."""
         return self.finalized.get(feature, 0)
 
     @property
@@ -188,7 +188,7 @@ def range_text(low: int, high: int) -> str:
 
 
 def unsupported_levels(node: Node, finalized: Mapping[str, int]) -> dict[str, int]:
-    """Return the finalised levels that a node does not support (KIP-584)."""
+    """Return the finalized levels that a node does not support (KIP-584)."""
     return {feature: level for feature, level in finalized.items() if not node.supports_level(feature, level)}
 
 
@@ -202,7 +202,7 @@ def check_ranges(ranges: SupportedRanges, dialect: Dialect, where: str) -> None:
             )
 
 
-# -- deprecation in KIP-584: a release that drops a level raises the finalised minimum level; KIP-778 ended it ---------
+# -- deprecation in KIP-584: a release that drops a level raises the finalized minimum level; KIP-778 ended it ---------
 
 
 def deprecated_levels(cluster: FeatureCluster, feature: str) -> range:
@@ -211,7 +211,7 @@ def deprecated_levels(cluster: FeatureCluster, feature: str) -> range:
 
 
 def raise_minimum_levels(cluster: FeatureCluster, wanted: Mapping[str, int] | None = None) -> Transition:
-    """Raise the minimum levels of finalised features, and persist them in one write; never above the level.
+    """Raise the minimum levels of finalized features, and persist them in one write; never above the level.
 
     Args:
         cluster: The cluster.

@@ -43,7 +43,7 @@ class MetadataRecord:
 
 @frozen
 class FeatureLevelRecord:
-    """The record of a finalised level; KIP-778 removed the minimum level."""
+    """The record of a finalized level; KIP-778 removed the minimum level."""
 
     API_KEY = 12
     VERSION = 0

@@ -1,4 +1,4 @@
-"""Registration: nodes that do not support the finalised levels are refused or exit.
+"""Registration: nodes that do not support the finalized levels are refused or exit.
 
 A broker starts in two transitions: ``start_broker`` requests the registration, ``register_broker`` answers it. An
 update in between is the race of KIP-584, "Incompatible broker lifetime". ``observe_finalized_levels`` delivers
@@ -80,7 +80,7 @@ def _registration_error(cluster: FeatureCluster, node: Node) -> str:
         # A broker that advertises no levels is below the migration level and is not checked.
         missing = unsupported_levels(node, _recorded_levels(cluster)) if cluster.enabled and node.supports else {}
         return _unsupported_text(node, missing) if missing else ""
-    # First all ranges of the broker: Kafka checks features that are not finalised, too, at level 0.
+    # First all ranges of the broker: Kafka checks features that are not finalized, too, at level 0.
     recorded = _recorded_levels(cluster)
     for feature in (*node.supports, *recorded):
         low, high = node.range_of(feature)
@@ -113,7 +113,7 @@ def start_controller(cluster: FeatureCluster, node_id: int, supports: SupportedR
 
 
 def observe_finalized_levels(cluster: FeatureCluster, node_id: int) -> Transition:
-    """Deliver the finalised levels to a node: a watch fires (ZooKeeper), or the node has replicated the log.
+    """Deliver the finalized levels to a node: a watch fires (ZooKeeper), or the node has replicated the log.
 
     A node with both roles observes them as a controller, which is stricter.
     """
@@ -148,7 +148,7 @@ def _controller_observes(cluster: FeatureCluster, node: Node) -> Transition:
 
 
 def elect_controller(cluster: FeatureCluster, node_id: int) -> FeatureCluster:
-    """Make a live node the active controller; the finalised levels stay."""
+    """Make a live node the active controller; the finalized levels stay."""
     nodes = cluster.brokers if cluster.in_zookeeper else cluster.controllers
     if not _require_node(nodes, node_id, "a controller").live:
         raise FeatureError(f"expected a live controller, but {node_id} has stopped")
@@ -195,7 +195,7 @@ def _unsupported_text(node: Node, missing: Mapping[str, int]) -> str:
     def text(feature: str, level: int) -> str:
         known = node.range_of(feature)
         has = f"it has {known[0]} to {known[1]}" if known != NOT_SUPPORTED else "it does not have the feature"
-        return f"{feature} is finalised at {level}, {has}"
+        return f"{feature} is finalized at {level}, {has}"
 
     return "; ".join(text(feature, level) for feature, level in sorted(missing.items()))
 

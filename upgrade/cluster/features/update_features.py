@@ -243,7 +243,7 @@ def _validation_errors(
         yield dialect.invalid, "Can't downgrade to a newer version."
     if not dialect.same_level and max(item.level, 0) == now:
         # KIP-584 does not define the deletion of an absent feature. Kafka 2.7 refused it.
-        yield dialect.invalid, f"The feature is {f'at {now} already' if now else 'not finalised'}."
+        yield dialect.invalid, f"The feature is {f'at {now} already' if now else 'not finalized'}."
     if item.level < now and (item.feature, now) in cluster.not_downgradable:
         yield dialect.failed, f"The feature cannot be downgraded from {now}."
     if 1 <= item.level < cluster.minimum.get(item.feature, 1):
