@@ -83,7 +83,6 @@ REGRESSION_OPTIONS: Final = HOW_TO_RUN | {"matrix"}
 )
 @click.option(
     "--rebalance-timeouts",
-    "--lates",
     "rebalance_timeouts",
     type=click.IntRange(0, 3),
     default=1,
@@ -92,7 +91,6 @@ REGRESSION_OPTIONS: Final = HOW_TO_RUN | {"matrix"}
 )
 @click.option(
     "--wait/--no-wait",
-    "--patient/--impatient",
     "wait_for_quiescence",
     default=None,
     help="Whether the operator waits until the group has settled before the next restart. Default: only for "
@@ -106,7 +104,6 @@ REGRESSION_OPTIONS: Final = HOW_TO_RUN | {"matrix"}
 )
 @click.option(
     "--deviations/--no-deviations",
-    "--variants/--no-variants",
     "deviations",
     default=None,
     help="Also explore operators that deviate from the plan: they stop anywhere, roll back, never remove upgrade.from, "

@@ -29,7 +29,7 @@ class JoinReason(enum.Enum):
     FEATURES = "finalized feature levels of the cluster have risen"
     NOT_SUBSCRIBED = "its leader assigned topics that it does not subscribe to: the leader runs another topology"
     FAILURE = "it failed, and the consumer must not continue as before"
-    ASKED = "the coordinator started a rebalance"
+    REBALANCE_IN_PROGRESS = "the coordinator started a rebalance"
 
 
 # -- a member of a group -------------------------------------------------------------------------------------------

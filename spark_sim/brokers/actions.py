@@ -209,7 +209,7 @@ def _query_features(state: ClusterState, step: ClusterStep) -> ClusterState:
     answer = state.feature_caches.api_versions_response(broker)
     known = answer.finalized.get(state.group.feature, 0)
     answered = state.with_event(
-        EventKind.ASKED, name, f"answers with {state.group.feature} {known or 'none'} (epoch {answer.epoch})"
+        EventKind.DESCRIBED, name, f"answers with {state.group.feature} {known or 'none'} (epoch {answer.epoch})"
     )
     return _with_group(answered, state.group.with_answer(answer))
 

@@ -40,7 +40,7 @@ class EventKind(StrEnum):
     CRASHED = "crashed"
     ELECTED = "elected"
     UNANSWERED = "unanswered"
-    ASKED = "asked"
+    DESCRIBED = "described"
     RESTARTED = "restarted"
     LEARNED = "learned"
     VIOLATION = "violation"

@@ -125,7 +125,7 @@ class ConformanceVerdict:
             "same_tasks": self.same_tasks,
             "step_by_step": _result_json(self.step_by_step, complete=self.complete),
             "end_to_end": _result_json(self.end_to_end, complete=self.complete),
-            "deaths": [
+            "failures": [
                 {
                     "member": each.failure.incarnation.name,
                     "step": _step_text(each.failure.incarnation),
@@ -139,7 +139,7 @@ class ConformanceVerdict:
             "unexplained_failures": [
                 {"instance": instance, "step": step} for instance, step in self.unexplained_failures
             ],
-            "settled": self.quiescent,
+            "quiescent": self.quiescent,
             "inferred_steps": list(self.inferred),
             "notes": [
                 {"generation": generation.number, "text": note}

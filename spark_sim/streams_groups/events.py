@@ -90,7 +90,7 @@ def _changes(before: World, after: World) -> Iterator[GroupTraceEvent]:
         if (now := _state(member.client)) != _state(before.members[name].client):
             yield GroupTraceEvent("state", name, now)
     for name, reason in after.failed[len(before.failed) :]:
-        yield GroupTraceEvent("died", name, f"fails: {reason}")
+        yield GroupTraceEvent("failed", name, f"fails: {reason}")
 
 
 def _state(client: StreamsGroupMember | None) -> str:

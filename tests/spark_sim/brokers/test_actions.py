@@ -221,7 +221,7 @@ def test_g7_a_stale_broker_and_a_new_leader_do_not_take_the_group_back():
     line = f"{WATCHED} | {ROLLED} | stale 3 | finalize 4.3-IV0 | ask 1 | ask 3 | restart A | ask 3"
     state = played(line)
 
-    assert "answers with metadata.version 21 (epoch 1)" == texts(state, "asked")[-1]
+    assert "answers with metadata.version 21 (epoch 1)" == texts(state, "described")[-1]
     assert {30} == set(state.group.levels.values())
     assert () == state.violations
 
