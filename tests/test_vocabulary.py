@@ -4,6 +4,7 @@ import ast
 import io
 import re
 import tokenize
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -19,6 +20,14 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "tests" / "README.
     for path in sorted((ROOT / "docs").rglob("*.md"))
     if not {"_build", "changelog.d"} & set(path.parts) and path != GLOSSARY
 ]
+
+# Names that several classes have, and why.
+SHARED_CLASS_NAMES = {
+    "Array": "the type of a list: of userdata in the layout, of Kafka's messages in the schema",
+    "Field": "a field: of userdata in the layout, of Kafka's messages in the schema",
+    "GroupLookup": "one interface, implemented with each client library",
+    "StreamsPartitionAssignor": "one adapter, implemented with each client library; an application imports one of them",
+}
 
 
 def retired(column: str) -> frozenset[str]:
@@ -103,3 +112,15 @@ def test_a_retired_identifier_is_found(tmp_path, monkeypatch):
 
     names = sorted(name for _, name in identifiers(path) if words_of(name) & retired("identifiers"))
     assert ["blob", "crew", "dealt", "ghost", "heard", "said", "told"] == names
+
+
+def public_classes(path: Path) -> list[str]:
+    """The names of the public classes that a file defines at its top."""
+    body = ast.parse(path.read_text()).body
+    return [node.name for node in body if isinstance(node, ast.ClassDef) and not node.name.startswith("_")]
+
+
+def test_no_two_public_classes_have_one_name():
+    count = Counter(name for path in SOURCES for name in public_classes(path))
+
+    assert [] == sorted(name for name, times in count.items() if times > 1 and name not in SHARED_CLASS_NAMES)

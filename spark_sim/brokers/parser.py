@@ -13,10 +13,10 @@ from spark_sim.brokers.scenario import (
     GROUP_MEMBERS,
     HAS_RELEASE,
     VERBS,
+    BrokerOperands,
     BrokerScenario,
     ClusterStep,
     Level,
-    Operands,
     node_id,
 )
 from spark_sim.model.scenario import VERBS as STREAMS_VERBS
@@ -140,21 +140,21 @@ def _parse_step(text: str, known: Sequence[str], *, watched: bool) -> ClusterSte
     verb, mode, words = parse_verb(text, VERBS)
     operands = VERBS[verb].operands
     match operands:
-        case Operands.RACE:
+        case BrokerOperands.RACE:
             return _parse_race([mode, *words] if mode else words, known)
-        case Operands.NOTHING:
+        case BrokerOperands.NOTHING:
             if words:
                 raise ScenarioError(f"expected nothing after {verb}, got {_quoted(words)}")
             return ClusterStep(verb)
-        case Operands.LEVELS:
+        case BrokerOperands.LEVELS:
             return ClusterStep(verb, levels=_parse_levels(verb, words), mode=mode)
-        case Operands.MEMBERS:
+        case BrokerOperands.MEMBERS:
             return ClusterStep(
                 verb, tuple((_parse_member(word, watched=watched), None) for word in _nonempty(verb, words))
             )
-        case Operands.NEW_NODES:
+        case BrokerOperands.NEW_NODES:
             return ClusterStep(verb, _parse_new_nodes(_nonempty(verb, words), known))
-        case Operands.NODE:
+        case BrokerOperands.NODE:
             words = [_single(verb, words)]
     if verb == "ask" and not watched:
         raise ScenarioError("there is no Streams group: expected watch FEATURE before the first |")

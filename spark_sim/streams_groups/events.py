@@ -39,7 +39,8 @@ class TracedRun:
     world: World
     steps: tuple[tuple[GroupStep, tuple[GroupTraceEvent, ...]], ...]
     violations: tuple[Violation, ...]
-    """Of *always* after each step, then of *eventually* at the end if the last step lets the group settle."""
+    """First those of *always* after each step, then those of *eventually* at the end, if the last step lets the group
+    settle."""
     final_events: tuple[GroupTraceEvent, ...]
     """The violations of *eventually*."""
     is_settled: bool

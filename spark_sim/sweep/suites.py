@@ -296,7 +296,7 @@ class FinishedSweep:
     results: list[Any]
     """One result for each cell, in the order of the matrix."""
     traces: tuple[tuple[Upgrade, str, list[Row]], ...]
-    """Of upgrades: the upgrade, the scenario and the trace of counterexamples."""
+    """For sweeps of upgrades the upgrade, the scenario and the trace of counterexamples."""
 
 
 def finished_sweep(store: TableStore) -> FinishedSweep:

@@ -58,7 +58,7 @@ class Results:
 
     command: str
     files: Mapping[str, IsOwn]
-    """By name, the main one last."""
+    """The files by name, the main one last."""
     tables: Mapping[str, Table]
     is_own_in_table: Callable[[Table, str, IO[bytes]], bool] = lambda table, _, file: is_file_of(table, file)
     """Whether a file of this path below the folder of a table belongs to the table."""

@@ -394,7 +394,8 @@ def test_sweep_says_what_it_does_not_see(tmp_path):
     ).stdout.splitlines()
 
     assert [
-        "not seen by a sweep: who is behind cannot read updates of tables in repartition topics (KIP-904): 3.4 to 3.5"
+        "not seen by a sweep: the older release cannot read updates of tables in repartition topics (KIP-904): "
+        "3.4 to 3.5"
     ] == [line for line in lines if line.startswith("not seen")]
 
 

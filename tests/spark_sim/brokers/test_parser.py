@@ -11,9 +11,9 @@ from spark_sim.brokers.scenario import (
     DIALECTS_BY_NAME,
     GROUP_MEMBERS,
     VERBS,
+    BrokerOperands,
     BrokerScenario,
     ClusterStep,
-    Operands,
     level_text,
 )
 from upgrade.cluster.brokers.protocol_versions import broker_release
@@ -69,20 +69,20 @@ def scenarios(draw):
         takes = VERBS[verb].operands
         new = f"b{10 + number}"
         releases = {
-            Operands.NODES_TO_RELEASE: RELEASES,
-            Operands.NODES_WITH_OPTIONAL_RELEASE: st.none() | RELEASES,
+            BrokerOperands.NODES_TO_RELEASE: RELEASES,
+            BrokerOperands.NODES_WITH_OPTIONAL_RELEASE: st.none() | RELEASES,
         }.get(takes, st.none())
         targets = {
-            Operands.NEW_NODES: st.just([new]),
-            Operands.RACE: st.just([new]),
-            Operands.MEMBERS: st.lists(st.sampled_from(GROUP_MEMBERS), min_size=1, max_size=2),
-            Operands.NODE: st.lists(st.sampled_from(names), min_size=1, max_size=1),
-            Operands.LEVELS: st.just([]),
-            Operands.NOTHING: st.just([]),
+            BrokerOperands.NEW_NODES: st.just([new]),
+            BrokerOperands.RACE: st.just([new]),
+            BrokerOperands.MEMBERS: st.lists(st.sampled_from(GROUP_MEMBERS), min_size=1, max_size=2),
+            BrokerOperands.NODE: st.lists(st.sampled_from(names), min_size=1, max_size=1),
+            BrokerOperands.LEVELS: st.just([]),
+            BrokerOperands.NOTHING: st.just([]),
         }.get(takes, st.lists(st.sampled_from(names), min_size=1, max_size=3))
-        brings = takes in (Operands.NEW_NODES, Operands.RACE)
+        brings = takes in (BrokerOperands.NEW_NODES, BrokerOperands.RACE)
         found = tuple((name, draw(RELEASES if brings else releases)) for name in draw(targets))
-        levels = draw(LEVELS) if takes in (Operands.LEVELS, Operands.RACE) else ()
+        levels = draw(LEVELS) if takes in (BrokerOperands.LEVELS, BrokerOperands.RACE) else ()
         steps.append(ClusterStep(verb, found, levels, draw(st.sampled_from(["", *VERBS[verb].modes]))))
         names += [new] * brings
     return BrokerScenario(

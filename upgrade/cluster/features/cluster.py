@@ -26,7 +26,7 @@ NOT_SUPPORTED: Final = (0, 0)
 
 
 @frozen
-class Node:
+class FeatureNode:
     """A broker or a controller. A node that stopped may still be registered."""
 
     id: int
@@ -71,7 +71,7 @@ class ClusterEvent:
 
 
 @frozen
-class Transition:
+class ClusterTransition:
     """The cluster after a transition, and the events."""
 
     cluster: FeatureCluster
@@ -89,11 +89,11 @@ class FeatureCluster:
 
     dialect: Dialect = KAFKA_4
     catalog: FeatureCatalog = NEWEST_CATALOG
-    brokers: Mapping[int, Node] = field(factory=dict)
+    brokers: Mapping[int, FeatureNode] = field(factory=dict)
     """The registered brokers."""
-    registering: Mapping[int, Node] = field(factory=dict)
+    registering: Mapping[int, FeatureNode] = field(factory=dict)
     """Brokers that have started and are not registered yet."""
-    controllers: Mapping[int, Node] = field(factory=dict)
+    controllers: Mapping[int, FeatureNode] = field(factory=dict)
     """The voters that the active controller has seen."""
     voter_ids: frozenset[int] = field(factory=frozenset, converter=frozenset)
     """The ids of all voters."""
@@ -135,7 +135,7 @@ class FeatureCluster:
         lowest = {name: min(self.highest_min_supported(name), level) for name, level in self.finalized.items()}
         return {**lowest, **self.minimum}
 
-    def nodes(self) -> Iterator[Node]:
+    def nodes(self) -> Iterator[FeatureNode]:
         """Yield all nodes."""
         for group in (self.brokers, self.registering, self.controllers):
             yield from group.values()
@@ -145,7 +145,7 @@ class FeatureCluster:
         return self.finalized.get(feature, 0)
 
     @property
-    def active_controller(self) -> Node:
+    def active_controller(self) -> FeatureNode:
         """The active controller; ``FeatureError`` if there is none."""
         nodes = self.brokers if self.in_zookeeper else self.controllers
         if self.active is None or self.active not in nodes:
@@ -187,7 +187,7 @@ def range_text(low: int, high: int) -> str:
     return f"{low}-{high}" if low < high else f"{low}"
 
 
-def unsupported_levels(node: Node, finalized: Mapping[str, int]) -> dict[str, int]:
+def unsupported_levels(node: FeatureNode, finalized: Mapping[str, int]) -> dict[str, int]:
     """Return the finalized levels that a node does not support (KIP-584)."""
     return {feature: level for feature, level in finalized.items() if not node.supports_level(feature, level)}
 
@@ -210,7 +210,7 @@ def deprecated_levels(cluster: FeatureCluster, feature: str) -> range:
     return range(1, cluster.minimum.get(feature, 1))
 
 
-def raise_minimum_levels(cluster: FeatureCluster, wanted: Mapping[str, int] | None = None) -> Transition:
+def raise_minimum_levels(cluster: FeatureCluster, wanted: Mapping[str, int] | None = None) -> ClusterTransition:
     """Raise the minimum levels of finalized features, and persist them in one write; never above the level.
 
     Args:
@@ -218,7 +218,7 @@ def raise_minimum_levels(cluster: FeatureCluster, wanted: Mapping[str, int] | No
         wanted: The minimum levels in the code of a release; None: the lowest levels that all brokers support.
     """
     if cluster.dialect.minimum is not MinimumLevel.KEPT:
-        return Transition(cluster)
+        return ClusterTransition(cluster)
     raised = {
         feature: min(lowest, level)
         for feature, level in cluster.finalized.items()
@@ -226,8 +226,8 @@ def raise_minimum_levels(cluster: FeatureCluster, wanted: Mapping[str, int] | No
         if min(lowest, level) > cluster.minimum.get(feature, 1)
     }
     if not raised:
-        return Transition(cluster)
+        return ClusterTransition(cluster)
     events = tuple(
         ClusterEvent(EventType.DEPRECATED, cluster.active, f"{feature} {low}") for feature, low in raised.items()
     )
-    return Transition(evolve(cluster, minimum={**cluster.minimum, **raised}, epoch=cluster.epoch + 1), events)
+    return ClusterTransition(evolve(cluster, minimum={**cluster.minimum, **raised}, epoch=cluster.epoch + 1), events)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from attrs import evolve, field, frozen
 
 from upgrade.cluster.features.catalog import METADATA_VERSION
-from upgrade.cluster.features.cluster import ClusterEvent, EventType, FeatureCluster, Node
+from upgrade.cluster.features.cluster import ClusterEvent, EventType, FeatureCluster, FeatureNode
 from upgrade.cluster.features.dialects import MinimumLevel
 from upgrade.cluster.features.rpc import FeatureMetadata, Listener
 
@@ -50,7 +50,7 @@ class FinalizedFeatureCaches:
         )
         return after, (ClusterEvent(EventType.RENEGOTIATED, broker),) if changed and not cluster.in_zookeeper else ()
 
-    def api_versions_response(self, node: Node) -> FeatureMetadata:
+    def api_versions_response(self, node: FeatureNode) -> FeatureMetadata:
         """Return the answer of a broker to ApiVersions; without a copy there is no epoch."""
         copy = self.by_broker.get(node.id)
         supported = {name: node.supports[name] for name in sorted(node.supports)}

@@ -5,7 +5,7 @@ from attrs import evolve
 
 from tests.upgrade.cluster.features.clusters import NEW, kafka, kip_584, kip_778, request
 from upgrade.cluster.features._feature_znode import FeatureZNode, FeatureZNodeStatus
-from upgrade.cluster.features.cluster import EventType, Node, deprecated_levels, raise_minimum_levels
+from upgrade.cluster.features.cluster import EventType, FeatureNode, deprecated_levels, raise_minimum_levels
 from upgrade.cluster.features.dialects import KIP_584_OLDER, KIP_778
 from upgrade.cluster.features.feature_cache import controller_api_versions, tagged_fields
 from upgrade.cluster.features.registration import (
@@ -24,7 +24,7 @@ OLDER = evolve(CLUSTER, dialect=KIP_584_OLDER)
 
 def rolled(cluster, number, low):
     """A broker is there with another range; the controller has not seen it register."""
-    return evolve(cluster, brokers={**cluster.brokers, number: Node(number, {"a": (low, 5)})})
+    return evolve(cluster, brokers={**cluster.brokers, number: FeatureNode(number, {"a": (low, 5)})})
 
 
 def bounced(cluster, number, low):

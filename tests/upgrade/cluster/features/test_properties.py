@@ -6,7 +6,13 @@ from hypothesis import strategies as st
 
 from tests.draws import examples
 from upgrade.cluster.features.catalog import METADATA_VERSION, FeatureCatalog, FeatureLevel
-from upgrade.cluster.features.cluster import EventType, FeatureCluster, Node, raise_minimum_levels, unsupported_levels
+from upgrade.cluster.features.cluster import (
+    EventType,
+    FeatureCluster,
+    FeatureNode,
+    raise_minimum_levels,
+    unsupported_levels,
+)
 from upgrade.cluster.features.dialects import DIALECTS, KAFKA_4, KIP_584, KIP_778, DowngradeIntent, MinimumLevel
 from upgrade.cluster.features.metadata_log import FeatureLevelRecord as Finalized
 from upgrade.cluster.features.metadata_log import (
@@ -54,12 +60,12 @@ def catalogs(draw):
 def clusters(draw, dialect):
     """A cluster with one controller and a few brokers that fit what is finalized."""
     lowest = dialect.lowest_level
-    local = Node(1, dict.fromkeys(NAMES, (lowest, 5)))
+    local = FeatureNode(1, dict.fromkeys(NAMES, (lowest, 5)))
     finalized = {
         METADATA_VERSION: draw(st.integers(1, 5)),
         **draw(st.dictionaries(st.sampled_from("ab"), st.integers(1, 5))),
     }
-    found = [Node(number, draw(ranges(lowest))) for number in draw(st.sets(st.sampled_from(BROKERS)))]
+    found = [FeatureNode(number, draw(ranges(lowest))) for number in draw(st.sets(st.sampled_from(BROKERS)))]
     brokers = {node.id: node for node in found if not unsupported_levels(node, finalized)}
     fields = {"dialect": dialect, "catalog": draw(catalogs()), "active": 1, "finalized": finalized}
     if dialect is KIP_584:
