@@ -370,18 +370,6 @@ class SortedPartitions(RecordSequence[TopicPartition]):
             self._ends.append(len(self._numbers))
 
 
-def are_distinct(columns: Iterable[Sequence[TopicPartition]]) -> bool:
-    """Whether no partition is in some columns twice."""
-    found: dict[str, set[int]] = {}
-    count = 0
-    for column in columns:
-        by_topic = column.by_topic() if isinstance(column, SortedPartitions) else ((name, (n,)) for name, n in column)
-        for topic, numbers in by_topic:
-            found.setdefault(topic, set()).update(numbers)
-        count += len(column)
-    return count == sum(map(len, found.values()))
-
-
 def _sorted_groups(groups: Sequence[tuple[str, Sequence[int]]]) -> Iterator[tuple[str, Sequence[int]]]:
     """Yield the groups that are not empty by topic; of rows, one at a time is decoded, and its topic before."""
     if not isinstance(groups, Rows):

@@ -269,6 +269,6 @@ def entry_json(entry: PairGuide) -> dict[str, Any]:
         "way": path_text(way),
         "if_met": path_text(entry.if_met) if entry.if_met else None,
         "by_metadata": entry.by_metadata and str(entry.by_metadata),
-        "otherwise": otherwise and {"property": otherwise.violated, "example": otherwise.example},
+        "otherwise": otherwise and {"property": otherwise.property, "example": otherwise.example},
         "not_seen": [each.value for each in entry.unseen_obstacles],
     }

@@ -227,7 +227,7 @@ class Replay:
 
     def _broker_kept_subscription(self, at: int, part: MemberReplay) -> bool:
         """Whether a static member has not joined, so that the broker repeats the bytes of the record before."""
-        before = self._capture.generations[at - 1].members if at and part.record.instance_id else ()
+        before = self._capture.generations[at - 1].members if at and part.record.group_instance_id else ()
         return any(
             record.member_id == part.record.member_id and record.subscription == part.record.subscription
             for record in before

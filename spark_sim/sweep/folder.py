@@ -20,7 +20,8 @@ from spark_sim.sweep.tables.publishing import (
     open_results,
     page_titled,
 )
-from spark_sim.sweep.tables.schema import TABLES, UNITS, Table
+from spark_sim.sweep.tables.schema import TABLES, UNITS
+from spark_sim.table import Table
 
 PARQUET: Final = "parquet"
 REPORT: Final = "report.html"
@@ -29,7 +30,7 @@ _EXPORTS: Final[Mapping[str, IsOwn]] = {
     GUIDE: begins_with(b"[\n{", "from", "to", "verdict", "bounces", "via", "way"),
     REPORT: is_page,
     MATRIX: begins_with(b"[\n{", "from", "to", "plan", "verdict"),
-    HISTORY: begins_with(b"[\n {", "bug", "course", "affected", "found"),
+    HISTORY: begins_with(b"[\n {", "bug", "affected", "found"),
 }
 _DRAFTS: Final = {f".{name}.unfinished": is_own for name, is_own in _EXPORTS.items()}
 """Files that a killed command has begun to write beside the exports."""

@@ -236,7 +236,7 @@ class _Work:
         for key, text in results:
             unit = self.units[key]
             try:
-                found = unit.result_type.from_plain(unit.cell, parse_json(text))
+                found = unit.result_type.of_json(unit.cell, parse_json(text))
             except (ValueError, TypeError, LookupError, AttributeError) as error:
                 why = f"{error}; --fresh begins anew"
                 raise ResultFolderError(f"the table of units is damaged at {key}: {why}") from None

@@ -77,7 +77,7 @@ def group_plan_lines(
     checked: CheckedScope,
     parts: Sequence[Iterable[str]] = (),
     *,
-    do_not_roll: bool = False,
+    blocked: str = "",
 ) -> Iterator[str]:
     """Write the plan of a group.
 
@@ -86,10 +86,10 @@ def group_plan_lines(
         view: How much of it.
         checked: What it was checked for.
         parts: What stands directly below the verdict, then what stands before the last line.
-        do_not_roll: The topologies differ, so the steps must not be made.
+        blocked: Why the steps must not be made; empty if they may.
     """
     below, *further = parts or ((),)
-    before = [f"{advice.origin} to {advice.target}: {_verdict_text(advice, do_not_roll=do_not_roll)}", *below, ""]
+    before = [f"{advice.origin} to {advice.target}: {_verdict_text(advice, blocked)}", *below, ""]
     before += all_step_lines(advice.steps, view)
     if advice.plan is not Plan.OFFLINE:
         before += ["or, if the group may stop: stop everything, then start everything (--offline)", ""]
@@ -172,12 +172,12 @@ def _title(hops: Sequence[Upgrade]) -> str:
     return f"{_NUMBERS[bounces]} rolling bounces, through {', '.join(str(hop.target) for hop in hops[:-1])}"
 
 
-def _verdict_text(advice: Advice, *, do_not_roll: bool) -> str:
+def _verdict_text(advice: Advice, blocked: str) -> str:
     """Return the verdict with its conditions, the plan, and what else decides."""
     found, title, rest = advice.guidance, _title(advice.guidance.hops), rest_text(advice.beyond_metadata)
     features = [each.words for each in found.features]
-    if do_not_roll:
-        way, rest = f"{found.verdict.value}: {DO_NOT_ROLL}", ""
+    if blocked:
+        way, rest = f"{found.verdict.value}: {blocked}", ""
     elif found.verdict in {Verdict.UNSAFE, Verdict.UNKNOWN, Verdict.ERROR}:
         why = f"the topology has {' and '.join(features)}" if features else "in a group of this size, see below"
         way, rest = f"{found.verdict.value}: {title}; {why}", ""

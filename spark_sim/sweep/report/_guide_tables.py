@@ -74,7 +74,7 @@ def _broken(results: Iterable[UpgradeResult]) -> Iterator[dict[str, Any]]:
     for each in results:
         upgrade = each.upgrade
         if upgrade.plan is Plan.ONE_BOUNCE and upgrade.upgrade_from is None and not each.holds:
-            found.setdefault(str(each.violated), []).append(each)
+            found.setdefault(str(each.property), []).append(each)
     for violated, unsafe in sorted(found.items()):
         shortest = min(unsafe, key=lambda each: (len(each.example or ""), each.example or ""))
         yield {"property": violated, "pairs": len(unsafe), "example": shortest.example}

@@ -177,18 +177,18 @@ def _verdict_json(result: UpgradeResult, stories: _Interned, stored: Stories, *,
         "probes": result.probes,
         "states": result.states,
         "transitions": result.transitions,
-        "property": result.violated,
+        "property": result.property,
         "schedules": format_count(result.schedules),
         "message": result.message or "",
         "scenario": recast.line(line),
         "story": story,
         "bad": not result.holds and bool(result.example),
-        "variants": [
+        "deviations": [
             {
                 "words": DEVIATION_DESCRIPTIONS[name],
                 "safe": each.holds,
                 "schedules": format_count(each.schedules),
-                "message": f"{each.violated}: {each.message}" if each.violated else "",
+                "message": f"{each.property}: {each.message}" if each.property else "",
                 "scenario": recast.line(each.example or ""),
             }
             for name, each in result.deviations.items()

@@ -29,7 +29,7 @@ from uuid import uuid4
 from attrs import frozen
 
 from spark_sim.sweep.tables.parquet import is_file_of
-from spark_sim.sweep.tables.schema import Table
+from spark_sim.table import Table
 from subscription_codec import StreamsAssignorError
 from upgrade.input_values import InvalidInput, parse_json, read_text
 

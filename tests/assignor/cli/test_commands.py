@@ -199,7 +199,7 @@ def test_a_larger_group_is_sampled_and_says_what_it_costs(tmp_path):
     (cell,) = json.loads((tmp_path / "matrix.json").read_text())
 
     assert (14, 3, "safe") == (cell["members"], cell["runs"], cell["verdict"])
-    assert 0 < cell["kinds"] <= 3 < cell["kinds_possible"]
+    assert 0 < cell["schedule_class_count"] <= 3 < cell["possible_schedule_classes"]
     assert cell["member_bytes"] < cell["group_bytes"]
     assert f"{cell['group_bytes']:,} bytes" in result.output
     assert f"{cell['group_bytes']:,} bytes" in run(report, tmp_path).output
@@ -241,11 +241,11 @@ def test_an_operator_deviation_is_a_column_of_the_matrix(tmp_path):
     chosen = ["--plan", "two_bounces", "--deviations", *PAIR, "--out", tmp_path]
     result = run(sweep, "--from", "1.1", "--to", "2.0", *chosen)
     (cell,) = json.loads((tmp_path / "matrix.json").read_text())
-    found = {name: each["verdict"] for name, each in cell["variants"].items()}
+    found = {name: each["verdict"] for name, each in cell["deviations"].items()}
 
     assert {"interrupted": "safe", "rolled_back": "safe", "mistaken": "unsafe", "never_removed": "safe"} == found
     assert ("safe", 0) == (cell["verdict"], result.exit_code)
-    assert cell["variants"]["mistaken"]["example"] in result.output
+    assert cell["deviations"]["mistaken"]["example"] in result.output
 
 
 def test_a_documented_plan_that_is_unsafe_gives_status_1(tmp_path, monkeypatch):

@@ -97,7 +97,7 @@ def test_values_are_refused_in_the_words_of_the_jars(jars, tmp_path):
             facts = known[name].get(config, {}).get(key)
             if facts is None:
                 assert "no such key" == words
-            elif is_judged(facts):
+            elif is_judged(facts, value):
                 judged += 1
                 assert words == refusal(key, facts, value), (name, config, key, value)
     assert judged > 30_000

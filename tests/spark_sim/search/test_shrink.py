@@ -19,7 +19,7 @@ def test_an_example_keeps_its_property_and_loses_the_rest():
     smallest = shrink_example(result)
 
     assert "A@1.1.1 B@1.1.1 C@1.1.1 | bounce A>2.0.1" == smallest.example
-    assert result.violated == first_violation(Scenario.parse(smallest.example)).property
+    assert result.property == first_violation(Scenario.parse(smallest.example)).property
     assert "B: TaskAssignmentException: unable to decode subscription data: version=3" == smallest.message
 
 
@@ -32,7 +32,7 @@ def test_a_scenario_that_violates_nothing_stays_as_it_is(line):
     "result",
     [
         UpgradeResult(UNSAFE),
-        evolve(UpgradeResult(UNSAFE, runs=1, violations=1), example="whatever", violated="the simulation fails"),
+        evolve(UpgradeResult(UNSAFE, runs=1, violations=1), example="whatever", property="the simulation fails"),
     ],
 )
 def test_what_has_no_smaller_form_stays_as_it_is(result):

@@ -269,7 +269,7 @@ def test_a_check_that_is_added_later_fires_in_an_audit_whatever_it_reads(monkeyp
     assert "later" in Played(*records, last).codes
 
 
-def test_each_check_is_a_finding_of_an_audit_or_listed_as_none():
+def test_each_check_is_a_finding_of_an_audit_or_has_a_reason_for_being_none():
     assert CHECKS.keys() == (LASTING_MS.keys() & CHECKS.keys()) | NOT_LASTING
     assert LASTING_MS.keys().isdisjoint(NOT_LASTING)
 
