@@ -15,7 +15,7 @@ from upgrade import Release, UpgradeError
 from upgrade.application.code import code_of
 from upgrade.application.configuration import configuration_of
 from upgrade.application.setting_files import Settings, flatten, kafka_settings
-from upgrade.application.settings import SettingsReport, SettingStatus, judge_settings
+from upgrade.application.settings import Effect, SettingsReport, judge_settings
 from upgrade.cluster.client.command_config import parse_properties
 from upgrade.hazards import CheckedScope
 from upgrade.input_values import parse_json, read_text
@@ -50,7 +50,7 @@ class ConfigurationResult:
     def lines(self, view: DisplayOptions) -> Iterator[str]:
         """Write what is not fine, one line each."""
         counted = Counter(each.status for each in self.report.findings)
-        counts = ", ".join(f"{counted[status]} {status.value}" for status in SettingStatus if counted[status])
+        counts = ", ".join(f"{counted[status]} {status.value}" for status in Effect if counted[status])
         yield f"configuration {self.file}: {counts or 'no settings'}"
         same: dict[tuple[str, str, str], list[str]] = {}
         for each in self.report.notable:
