@@ -97,4 +97,4 @@ COMMANDS: Final = {
         "a capture has at most 256 MiB. Time and memory grow with its members and generations.",
     ),
 }
-"""By name, in the order of ``--help``."""
+"""The commands by name, in the order of ``--help``."""

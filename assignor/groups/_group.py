@@ -12,7 +12,7 @@ from assignor.groups._messages import finding_text, upgrade_text
 from assignor.groups._release_detection import newer_release_like, streams_protocol_releases
 from assignor.groups.broker_assigned.json_form import broker_group_json, broker_member_json
 from assignor.groups.broker_assigned.reconciliation import Reconciliation
-from assignor.groups.check import Finding, GroupView, Severity
+from assignor.groups.check import Finding, FindingSeverity, GroupView
 from assignor.groups.checks import run_checks
 from assignor.groups.described_group import (
     CLASSIC,
@@ -40,7 +40,7 @@ class InspectedGroup:
     described: DescribedGroup
 
     members: tuple[InspectedMember, ...]
-    """By client id, then member id; empty if the group is not one of consumers."""
+    """Sorted by client id, then member id; empty if the group is not one of consumers."""
 
     standby_kinds: Mapping[TaskId, StandbyKind]
     """For each task with a standby or warm-up replica."""
@@ -59,7 +59,7 @@ class InspectedGroup:
     @property
     def problems(self) -> tuple[Finding, ...]:
         """The findings that need action."""
-        return tuple(finding for finding in self.findings if finding.severity is Severity.PROBLEM)
+        return tuple(finding for finding in self.findings if finding.severity is FindingSeverity.PROBLEM)
 
     @property
     def is_streams(self) -> bool:

@@ -136,7 +136,7 @@ class MeasuredHop:
     group_bytes: int
     """The same of all members together."""
     least_rebalances: int
-    """Of the best draw; as ``rebalances`` if there is only one."""
+    """The rebalances of the best draw; as ``rebalances`` if there is only one."""
     least_moved: int
     violation: str | None = None
     example: str | None = None

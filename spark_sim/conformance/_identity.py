@@ -45,7 +45,7 @@ class StartedAs:
     """The release and configuration that a member was started with."""
 
     text: str
-    """As written in the capture."""
+    """The step as the capture has it."""
     release: Release
     config: StreamsConfig
     custom_task_assignor: bool = False

@@ -33,7 +33,7 @@ from spark_sim.conformance.messages import (
     decode_assignment_message,
     decode_subscription_message,
 )
-from spark_sim.conformance.result import GenerationReplay, MemberFailure, MemberReplay
+from spark_sim.conformance.result import GenerationReplay, MemberReplay, SimulatedFailure
 from subscription_codec import TaskId
 from upgrade.errors import UpgradeError
 
@@ -49,7 +49,7 @@ class Replay:
 
     missed_assignments: set[tuple[int, Incarnation]]
     """Generations and members whose assignment did not reach the member."""
-    failures: list[MemberFailure]
+    failures: list[SimulatedFailure]
 
     def __init__(
         self,

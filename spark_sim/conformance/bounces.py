@@ -121,7 +121,7 @@ class _Span:
     joins: int
     versions: set[SentVersions]
     places: array[int] = field(factory=lambda: array("q"))
-    """Of the generations before the last one; none if there are too many."""
+    """The places of the generations before the last one; none if there are too many."""
 
     @classmethod
     def of(cls, file: RecordFile, record: GenerationRecord, time: int) -> _Span:

@@ -52,7 +52,7 @@ class GenerationReplay:
 
 
 @frozen
-class MemberFailure:
+class SimulatedFailure:
     """The failure of a simulated member."""
 
     incarnation: Incarnation

@@ -23,7 +23,7 @@ def upgrade_result(explored: ExplorationResult) -> UpgradeResult:
     )
     worst = counterexamples[0] if counterexamples else None
     if worst is None and not explored.complete:
-        text = f"more than {explored.states:,} states: take --patient, fewer members or faults, or draw with --sample"
+        text = f"more than {explored.states:,} states: take --wait, fewer members or faults, or draw with --sample"
         worst = Counterexample(INCOMPLETE, text, "")
     return UpgradeResult(
         cell.upgrade,

@@ -23,7 +23,7 @@ from spark_sim.packed.equivalence import behaviour_key, equivalence_class
 from spark_sim.packed.paths import cycle_scenario, scenario_to
 from spark_sim.regressions._coarse_bfs import CoarseSearch, coarse_bfs
 from spark_sim.regressions._extra_properties import never_completed
-from spark_sim.regressions.known_bugs import BUGS, KnownBug, ReleasePairs, SearchMethod
+from spark_sim.regressions.known_bugs import BUGS, RegressionBug, ReleasePairs, SearchMethod
 from spark_sim.search.cell_result import SIMULATION_FAILS, CellResult
 from spark_sim.search.path_counting import count_paths
 from spark_sim.table import NO_COLUMN, Row, column
@@ -92,7 +92,7 @@ class RegressionResult(CellResult):
 class RegressionSearch:
     """The search for one bug in one pair of releases."""
 
-    bug: KnownBug
+    bug: RegressionBug
     release_pairs: ReleasePairs
     origin: Release
     target: Release

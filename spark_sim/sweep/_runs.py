@@ -122,7 +122,7 @@ def run_with_shared_prefixes(scenarios: Iterable[Scenario]) -> Iterator[Measured
         yield finished
 
 
-def summarise(upgrade: Upgrade, runs: Sequence[Run]) -> UpgradeResult:
+def summarize(upgrade: Upgrade, runs: Sequence[Run]) -> UpgradeResult:
     """Return the result of some runs of one upgrade; its example is the shortest violating run."""
     bad = [run for run in runs if run.verdict != SAFE]
     worst = min(bad, key=lambda run: (len(run.scenario), run.scenario), default=None)

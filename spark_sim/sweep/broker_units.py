@@ -24,7 +24,7 @@ from upgrade.cluster.features.dialects import KIP_584
 FEATURE_LINES: Final = tuple(
     line for line in NEWEST_OF_LINE if not line.startswith("0.") and broker_release(line).number >= FIRST_FEATURE_LINE
 )
-"""The release lines whose features can be finalised, the oldest first."""
+"""The release lines whose features can be finalized, the oldest first."""
 
 MAX_NODES: Final = 5
 
@@ -150,7 +150,7 @@ def cell_keys(origin: str, target: str, *, nodes: int = 3, faults: int = 1) -> I
     """Yield the cells of a pair: each dialect and plan, with combined nodes, and with separate controllers.
 
     Raises:
-        UpgradeError: This is no upgrade of brokers that can finalise features.
+        UpgradeError: This is no upgrade of brokers that can finalize features.
     """
     before, after = kraft_release(origin), kraft_release(target)
     if nodes > MAX_NODES:

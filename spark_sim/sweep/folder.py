@@ -38,7 +38,7 @@ EXPORTS: Final = Results("export", {**_DRAFTS, **_EXPORTS}, {})
 _LOCAL_DRAFT: Final = re.compile(r"\.[0-9a-f]{32}")
 _BEGINNING: Final = 65_536
 _FIRST_BYTES: Final = {".parquet": b"PAR1", ".orc": b"ORC", ".avro": b"Obj\x01", ".json": b"{", ".crc": b"crc\0"}
-"""Of the files that Spark writes, by suffix."""
+"""The first bytes of the files that Spark writes, by suffix."""
 
 
 @contextmanager

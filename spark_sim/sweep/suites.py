@@ -134,7 +134,7 @@ def broker_suite(pairs: Iterable[tuple[str, str]] = (), *, nodes: int = 3, fault
     """Return the sweep over upgrades of brokers; without pairs, of every release line to every later one.
 
     Raises:
-        UpgradeError: A pair is no upgrade of brokers that can finalise features.
+        UpgradeError: A pair is no upgrade of brokers that can finalize features.
     """
     pairs = tuple(pairs)
     keys = tuple(key for pair in pairs or all_line_pairs() for key in cell_keys(*pair, nodes=nodes, faults=faults))
@@ -307,7 +307,7 @@ class FinishedSweep:
     results: list[Any]
     """One result for each cell, in the order of the matrix."""
     traces: tuple[tuple[Upgrade, str, list[Row]], ...]
-    """Of upgrades: the upgrade, the scenario and the trace of counterexamples."""
+    """For sweeps of upgrades the upgrade, the scenario and the trace of counterexamples."""
 
 
 def finished_sweep(store: TableStore) -> FinishedSweep:

@@ -62,7 +62,7 @@ BATCHES_IN_FLIGHT: Final = 2
 """Batches that are computed at the same time."""
 TICK_SECONDS: Final = 0.2
 MAX_REPORT_SHARE: Final = 0.05
-"""Of the time: what progress may take, as drawing thousands of cells takes longer than a batch of small units."""
+"""The share of the time for progress, as drawing thousands of cells takes longer than a batch of small units."""
 
 
 Page = Callable[[FinishedSweep], str]

@@ -17,7 +17,7 @@ from spark_sim.model.member import clear_memo
 from spark_sim.model.scenario import Scenario
 from spark_sim.search.cell_result import DETERMINISTIC, SIMULATION_FAILS, CellResult, UpgradeResult
 from spark_sim.search.shrink import shrink_example
-from spark_sim.sweep._runs import Run, run_scenarios, summarise
+from spark_sim.sweep._runs import Run, run_scenarios, summarize
 from spark_sim.sweep.tables.schema import UNITS
 from spark_sim.sweep.traces import trace_rows
 from spark_sim.sweep.work_units import WorkUnit
@@ -82,7 +82,7 @@ def compute_unit(key: str, unit: WorkUnit) -> tuple[list[Run], CellResult]:
         rows = list(_check_determinism(unit, key, _run_rows(unit, key)))
         result = _explore(unit)
         if isinstance(result, UpgradeResult):
-            result = shrink_example(result.merge(summarise(result.cell, rows)))
+            result = shrink_example(result.merge(summarize(result.cell, rows)))
     except MemoryError:
         raise MemoryError(f"the unit {key} needs more memory than its worker has") from None
     return rows, result

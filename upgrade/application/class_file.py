@@ -52,7 +52,7 @@ class Reference:
 
 
 @frozen
-class Member:
+class ClassMember:
     """A field or a method that a class declares."""
 
     name: str
@@ -70,7 +70,7 @@ class ClassFile:
     superclass: str
     """Empty for ``java/lang/Object`` and for a module."""
     interfaces: tuple[str, ...]
-    members: tuple[Member, ...]
+    members: tuple[ClassMember, ...]
     java: int
     """The oldest Java that runs it."""
     references: frozenset[Reference] = frozenset()
@@ -211,12 +211,12 @@ class _Reader:
             return element[1:-1] if element.startswith("L") else ""
         return name
 
-    def _members(self, *, with_code: bool) -> Iterator[Member]:
+    def _members(self, *, with_code: bool) -> Iterator[ClassMember]:
         for _ in ("fields", "methods"):
             for _ in range(self._u2()):
                 flags, name, descriptor = self._u2(), self._text(self._u2()), self._text(self._u2())
                 flags |= self._attributes(with_code=with_code)
-                yield Member(name, descriptor, flags)
+                yield ClassMember(name, descriptor, flags)
 
     def _attributes(self, *, with_code: bool) -> int:
         """Pass over attributes, and read those that matter; return ``DEPRECATED`` or 0."""

@@ -13,12 +13,12 @@ from typing import Any, Final
 from attrs import frozen
 
 from upgrade.application.code import Code, classes_of_any_release
-from upgrade.application.configuration import CONFIGS, ConfigKey, Configuration, releases_with
+from upgrade.application.configuration import CONFIGS, Configuration, ReleaseConfigKey, releases_with
 from upgrade.application.values import is_judged, refusal
 from upgrade.redaction import hide_credentials
 
 
-class Status(enum.Enum):
+class Effect(enum.Enum):
     """What TO makes of a setting, the worst first."""
 
     REFUSED = "refused"
@@ -40,9 +40,9 @@ class Status(enum.Enum):
     FINE = "fine"
 
 
-STOPPING: Final = frozenset((Status.REFUSED, Status.REQUIRED))
+STOPPING: Final = frozenset((Effect.REFUSED, Effect.REQUIRED))
 """With these, members of TO do not start."""
-_ORDER: Final = {status: place for place, status in enumerate(Status)}
+_ORDER: Final = {status: place for place, status in enumerate(Effect)}
 _PREFIXES: Final[Mapping[str, str]] = {
     "main.consumer.": "consumer",
     "restore.consumer.": "consumer",
@@ -108,7 +108,7 @@ class SettingFinding:
     """As it is given, with its prefix; of a key that is not set the plain name."""
     config: str
     """The configuration of Kafka that decides, or empty."""
-    status: Status
+    status: Effect
     text: str
 
     def as_json(self) -> dict[str, Any]:
@@ -130,7 +130,7 @@ class SettingsReport:
     @property
     def notable(self) -> tuple[SettingFinding, ...]:
         """All but what is fine."""
-        return tuple(each for each in self.findings if each.status is not Status.FINE)
+        return tuple(each for each in self.findings if each.status is not Effect.FINE)
 
 
 def judge_settings(
@@ -160,14 +160,14 @@ class _Judge:
         """Return the worst of what the configurations make of a key that have it."""
         plain, configs = _scope(key)
         if about := next((text for prefix, text in _OPEN_PREFIXES.items() if key.startswith(prefix)), None):
-            return SettingFinding(key, "", Status.UNDECIDED if key.startswith("topic.") else Status.FINE, about)
+            return SettingFinding(key, "", Effect.UNDECIDED if key.startswith("topic.") else Effect.FINE, about)
         found = [
             self._in_config(key, plain, config, value)
             for config in configs
             if plain in self._keys(self._origin, config) or plain in self._keys(self._target, config)
         ]
         if not found:
-            return SettingFinding(self._shown(key), "", Status.UNKNOWN, _known_elsewhere(plain, configs))
+            return SettingFinding(self._shown(key), "", Effect.UNKNOWN, _known_elsewhere(plain, configs))
         return min(found, key=lambda each: _ORDER[each.status])
 
     def not_set(self) -> Iterator[SettingFinding]:
@@ -179,12 +179,12 @@ class _Judge:
                 old = self._keys(self._origin, config).get(key)
                 if new.required:
                     if old is None or not old.required:
-                        yield SettingFinding(key, config, Status.REQUIRED, f"{self._target.release} has no default")
+                        yield SettingFinding(key, config, Effect.REQUIRED, f"{self._target.release} has no default")
                 elif old is not None and key not in self._ignored(config):
                     before, after = self._default(self._origin, config, key), self._default(self._target, config, key)
                     if before != after:
                         text = f"not set; the default is {after} instead of {before}"
-                        yield SettingFinding(key, config, Status.DEFAULT, text)
+                        yield SettingFinding(key, config, Effect.DEFAULT, text)
 
     def _shown(self, key: str) -> str:
         """Return an unknown key if it looks like one: a line that has gone wrong may begin with a password."""
@@ -195,33 +195,33 @@ class _Judge:
     def _in_config(self, key: str, plain: str, config: str, value: str) -> SettingFinding:
         old, new = (self._keys(each, config).get(plain) for each in (self._origin, self._target))
 
-        def finding(status: Status, text: str) -> SettingFinding:
+        def finding(status: Effect, text: str) -> SettingFinding:
             return SettingFinding(key, config, status, text)
 
         successor = self._successor(plain) if config == "streams" else ""
         if new is None:
-            return finding(Status.REMOVED, f"{self._target.release} does not have it and ignores it{successor}")
+            return finding(Effect.REMOVED, f"{self._target.release} does not have it and ignores it{successor}")
         if plain in self._ignored(config):
-            return finding(Status.NO_EFFECT, "Streams sets it itself")
+            return finding(Effect.NO_EFFECT, "Streams sets it itself")
         if _PLACEHOLDER in value:
-            return finding(Status.UNDECIDED, "the value is a placeholder")
+            return finding(Effect.UNDECIDED, "the value is a placeholder")
         if missing := self._missing_class(value):
-            return finding(Status.REFUSED, f"{self._target.release} has no class {missing}")
+            return finding(Effect.REFUSED, f"{self._target.release} has no class {missing}")
         if refused := refusal(plain, new, value):
             known = f"; {self._origin.release} refuses it, too" if old and refusal(plain, old, value) else ""
             words = "its value is refused" if _is_secret(plain, new) else _shortened(hide_credentials(refused))
-            return finding(Status.REFUSED, words + known)
+            return finding(Effect.REFUSED, words + known)
         if plain in _OAUTH_URLS and self._lists_urls():
             text = f"without -D{_ALLOWED_URLS}=URL,..., which lists its value, the client does not start"
-            return finding(Status.NEEDS, text)
+            return finding(Effect.NEEDS, text)
         if new.deprecated:
-            return finding(Status.DEPRECATED, f"deprecated in {self._target.release}{successor}")
+            return finding(Effect.DEPRECATED, f"deprecated in {self._target.release}{successor}")
         if not is_judged(new, value) and not _KAFKA_CLASS.fullmatch(value.strip()):
             what = (
                 "a class of the application" if new.type == "CLASS" else "Kafka checks the value with code of its own"
             )
-            return finding(Status.UNDECIDED, what)
-        return finding(Status.FINE, f"{self._target.release} accepts it")
+            return finding(Effect.UNDECIDED, what)
+        return finding(Effect.FINE, f"{self._target.release} accepts it")
 
     def _lists_urls(self) -> bool:
         """Whether addresses of OAuth have to be listed in a system property (CVE-2025-27817)."""
@@ -248,7 +248,7 @@ class _Judge:
         return _SET_BY_STREAMS.get(config, frozenset()).union(*keys)
 
     @staticmethod
-    def _keys(configuration: Configuration, config: str) -> Mapping[str, ConfigKey]:
+    def _keys(configuration: Configuration, config: str) -> Mapping[str, ReleaseConfigKey]:
         return configuration.configs.get(config, {})
 
     def _default(self, configuration: Configuration, config: str, key: str) -> str:
@@ -287,5 +287,5 @@ def _shortened(text: str) -> str:
     return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN // 2]} ... {text[-_MAX_SHOWN // 2 :]}"
 
 
-def _is_secret(key: str, known: ConfigKey) -> bool:
+def _is_secret(key: str, known: ReleaseConfigKey) -> bool:
     return known.type == "PASSWORD" or _SECRET.search(key) is not None

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final
 
-from upgrade.application.configuration import ConfigKey
+from upgrade.application.configuration import ReleaseConfigKey
 from upgrade.config_types import invalid_value, trim
 from upgrade.errors import ConfigException
 
@@ -28,7 +28,7 @@ _MAX_DIGITS: Final = 25
 """More than any number of Java has, without leading zeros."""
 
 
-def refusal(key: str, known: ConfigKey, text: str) -> str | None:
+def refusal(key: str, known: ReleaseConfigKey, text: str) -> str | None:
     """Return what Kafka says of a value that it refuses; None if it accepts it, as far as ``is_judged`` goes.
 
     >>> from upgrade.application.configuration import configuration_of
@@ -45,7 +45,7 @@ def refusal(key: str, known: ConfigKey, text: str) -> str | None:
     return None
 
 
-def is_judged(known: ConfigKey, text: str) -> bool:
+def is_judged(known: ReleaseConfigKey, text: str) -> bool:
     """Whether ``refusal`` makes each check that Kafka makes of a value by itself.
 
     Of a check that is code the tables have some values that it accepts.

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from attrs import frozen
 
-from assignor.cli.plan.text import View
+from assignor.cli.plan.text import DisplayOptions
 from assignor.formats.text import sanitize
 from upgrade import Release, UpgradeError
 from upgrade.application.api_diff import java_name
@@ -18,7 +18,7 @@ from upgrade.application.code import code_of
 from upgrade.application.configuration import configuration_of
 from upgrade.application.linkage import LinkageReport, Referrer, check_references
 from upgrade.application.setting_files import Settings, flatten, kafka_settings
-from upgrade.application.settings import SettingsReport, Status, judge_settings
+from upgrade.application.settings import Effect, SettingsReport, judge_settings
 from upgrade.cluster.client.command_config import parse_properties
 from upgrade.hazards import CheckedScope
 from upgrade.input_values import parse_json, read_text
@@ -50,10 +50,10 @@ class ConfigurationResult:
             "settings": [each.as_json() for each in self.report.findings],
         }
 
-    def lines(self, view: View) -> Iterator[str]:
+    def lines(self, view: DisplayOptions) -> Iterator[str]:
         """Write what is not fine, one line each."""
         counted = Counter(each.status for each in self.report.findings)
-        counts = ", ".join(f"{counted[status]} {status.value}" for status in Status if counted[status])
+        counts = ", ".join(f"{counted[status]} {status.value}" for status in Effect if counted[status])
         yield f"configuration {self.file}: {counts or 'no settings'}"
         same: dict[tuple[str, str, str], list[str]] = {}
         for each in self.report.notable:
@@ -243,7 +243,7 @@ class ApplicationResult:
         configuration = {"configuration": self.configuration.as_json()} if self.configuration else {}
         return configuration | (self.code.as_json() if self.code else {})
 
-    def parts(self, view: View) -> tuple[Iterable[str], ...]:
+    def parts(self, view: DisplayOptions) -> tuple[Iterable[str], ...]:
         """Write it as parts of a plan, or which options there are."""
         found = tuple(each.lines(view) for each in (self.configuration, self.code) if each)
         return found or (((HINT,),) if self.has_tables else ())

@@ -21,7 +21,7 @@ from assignor.cli.plan._markdown import runbook
 from assignor.cli.plan.application import ApplicationFiles
 from assignor.cli.plan.impact import estimate_impact, impact_lines
 from assignor.cli.plan.streams_protocol import ProtocolOptions, ProtocolPlan, plan_protocol, protocol_options
-from assignor.cli.plan.text import DO_NOT_ROLL, View, broker_plan_lines, group_plan_lines
+from assignor.cli.plan.text import DO_NOT_ROLL, DisplayOptions, broker_plan_lines, group_plan_lines
 from spark_sim.advice.patch_levels import advise_between, is_same_release
 from upgrade import Plan, Release, UpgradeError
 from upgrade.cluster.brokers.planner import advise_brokers, advise_persistent_metadata
@@ -315,11 +315,13 @@ def _print_group_plan(
         sys.exit(1)
 
 
-def _view(*, verbose: bool) -> View:
+def _view(*, verbose: bool) -> DisplayOptions:
     """Return how to show a plan: a terminal gets lines that fit."""
     is_terminal = sys.stdout and sys.stdout.isatty()  # None: the shell has closed it
     size = shutil.get_terminal_size()
-    return View(verbose, min(size.columns, _MAX_COLUMNS), size.lines) if is_terminal else View(verbose)
+    return (
+        DisplayOptions(verbose, min(size.columns, _MAX_COLUMNS), size.lines) if is_terminal else DisplayOptions(verbose)
+    )
 
 
 def _rendered(plain: Mapping[str, Any], output: str) -> str:

@@ -11,7 +11,7 @@ from attrs import evolve, field, frozen
 
 from assignor.cli.params import BOOTSTRAP_SERVERS, COMMAND_CONFIG, cluster_settings
 from assignor.cli.plan._preflight import observe
-from assignor.cli.plan.text import View, hazard_lines, rest_text, step_lines
+from assignor.cli.plan.text import DisplayOptions, hazard_lines, rest_text, step_lines
 from upgrade import UpgradeError
 from upgrade.cluster.client.command_config import parse_properties
 from upgrade.hazards import CheckedScope, ReadGuides, assumptions_of, scope_of
@@ -114,7 +114,7 @@ class ProtocolPlan:
         """What the plan was checked for, and what it was not."""
         return scope_of(ReadGuides.between(self.migration.origin, self.migration.target)).assuming(self.assumed)
 
-    def lines(self, view: View) -> Iterator[str]:
+    def lines(self, view: DisplayOptions) -> Iterator[str]:
         """Write the plan as text."""
         yield self._title()
         if self.checks:

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from spark_sim.advice.upgrade_guide import (
     DifferenceReason,
-    GuideEntry,
     Pair,
+    PairGuide,
     derive_guide,
     guide_differences,
     path_text,
@@ -62,7 +62,7 @@ def _plan_verdicts(results: Iterable[UpgradeResult], releases: Sequence[Release]
     return {"plans": list(distinct), "cells": rows}
 
 
-def sign(entries: Mapping[Pair, GuideEntry], origin: Release, target: Release) -> str:
+def sign(entries: Mapping[Pair, PairGuide], origin: Release, target: Release) -> str:
     """Return the number of bounces, or the sign of an offline upgrade; ``1/2`` if the topology decides."""
     entry = entries.get((origin, target))
     return entry.sign if entry else NO_PATH
@@ -80,7 +80,7 @@ def _broken(results: Iterable[UpgradeResult]) -> Iterator[dict[str, Any]]:
         yield {"property": violated, "pairs": len(unsafe), "example": shortest.example}
 
 
-def _differences(entries: Mapping[Pair, GuideEntry]) -> Iterator[dict[str, Any]]:
+def _differences(entries: Mapping[Pair, PairGuide]) -> Iterator[dict[str, Any]]:
     """Yield the differences from Kafka's guides, those with the same reason and the same signs together."""
     found: dict[tuple[str, int, str], list[Any]] = {}
     for each in guide_differences(entries):

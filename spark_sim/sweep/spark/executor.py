@@ -73,7 +73,7 @@ class Driver:
     """A driver that writes to tables; of two that do so at the same time, the one that began first goes on."""
 
     begun: int
-    """In milliseconds since 1970."""
+    """When it began, in milliseconds since 1970."""
     identity: str
 
     @classmethod

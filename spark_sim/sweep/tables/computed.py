@@ -97,7 +97,7 @@ class TableSlice:
     positions: tuple[int, ...] = ()
     """The places of the cells in the whole sweep; () if they are the same."""
     kinds: Mapping[str, list[str]] = field(factory=dict)
-    """Of ``runs``: the kinds of each unit."""
+    """The kinds of each unit."""
 
     def rows(self) -> Iterator[Row]:
         """Compute the units, and yield the rows."""

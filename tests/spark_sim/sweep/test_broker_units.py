@@ -34,7 +34,7 @@ def test_the_cells_of_a_pair_are_every_plan_of_every_dialect_with_two_kinds_of_n
     assert PLANS.keys() == {key.plan for key in found if key.dialect == "kafka-4"}
 
 
-def test_all_pairs_are_every_line_that_can_finalise_with_every_later_one():
+def test_all_pairs_are_every_line_that_can_finalize_with_every_later_one():
     assert ("3.3", NEWEST.line) == (FEATURE_LINES[0], FEATURE_LINES[-1])
     assert len(FEATURE_LINES) * (len(FEATURE_LINES) - 1) // 2 == len(list(all_line_pairs()))
     assert all(list(cell_keys(*pair)) for pair in all_line_pairs())
@@ -76,7 +76,7 @@ def test_records_have_the_keys_of_records_of_upgrades():
     assert ("3.9", "4.3", "upgrade", "safe", 0, None) == tuple(
         safe[key] for key in ("from", "to", "plan", "verdict", "violations", "example")
     )
-    assert "1@3.9 level 3.9-IV0 dialect kip-584 | bounce 1>4.3 | finalise 4.3-IV0 | bounce 1>3.9" == unsafe["example"]
+    assert "1@3.9 level 3.9-IV0 dialect kip-584 | bounce 1>4.3 | finalize 4.3-IV0 | bounce 1>3.9" == unsafe["example"]
     assert "eventually: every node is in the cluster" == unsafe["property"]
 
 
@@ -105,6 +105,6 @@ def test_documented_examples_come_first_and_the_rest_is_counted():
     results = [SAFE, UNSAFE, DOCUMENTED_UNSAFE]
     first, replay, more = example_lines(results, 1, _describe, "cells", "matrix.json")
 
-    assert first.startswith("3.9 to 4.3, kip-584, nodes 1: upgrade (bounce every node, then finalise): eventually")
+    assert first.startswith("3.9 to 4.3, kip-584, nodes 1: upgrade (bounce every node, then finalize): eventually")
     assert f'  streams-assignor replay "{UNSAFE.example}"' == replay
     assert "and 1 more unsafe cells, each with an example in matrix.json" == more

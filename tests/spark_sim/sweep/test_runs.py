@@ -9,7 +9,7 @@ from spark_sim.model.scenario import Scenario, Step
 from spark_sim.model.simulation import Simulation
 from spark_sim.search.cell_result import UpgradeResult
 from spark_sim.search.schedules import crash_variants, spread_schedules, upgrade_schedules
-from spark_sim.sweep._runs import Run, run_scenarios, run_with_shared_prefixes, summarise
+from spark_sim.sweep._runs import Run, run_scenarios, run_with_shared_prefixes, summarize
 from upgrade import Plan, release_named
 from upgrade.plans import Upgrade, kip_268_upgrades
 
@@ -91,7 +91,7 @@ def all_of(which, names="ABC"):
 
 def test_a_safe_upgrade_is_safe_in_every_run_and_probes():
     every = all_of(ONE)
-    result = summarise(ONE, list(run_scenarios(every, ONE, "")))
+    result = summarize(ONE, list(run_scenarios(every, ONE, "")))
 
     assert ("safe", 0, len(every), None) == (result.verdict, result.violations, result.runs, result.example)
     assert result.expects_probe
@@ -101,14 +101,14 @@ def test_a_safe_upgrade_is_safe_in_every_run_and_probes():
 def test_the_text_of_the_kip_is_safe_in_every_run_and_probes():
     """Under another reading of "final rebalance" the leader rejoined for ever while one old member was left."""
     which = upgrade("kip-268", "kip-268-next")
-    result = summarise(which, list(run_scenarios(all_of(which), which, "")))
+    result = summarize(which, list(run_scenarios(all_of(which), which, "")))
 
     assert (0, None) == (result.violations, result.example)
     assert result.probes
 
 
 def test_an_unsafe_upgrade_has_an_example_that_fails_again():
-    result = summarise(UNSAFE, list(run_scenarios(all_of(UNSAFE), UNSAFE, "")))
+    result = summarize(UNSAFE, list(run_scenarios(all_of(UNSAFE), UNSAFE, "")))
 
     assert "unsafe" == result.verdict
     assert Simulation(Scenario.parse(result.example)).run().violations

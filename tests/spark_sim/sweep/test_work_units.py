@@ -170,4 +170,4 @@ def test_what_was_not_explored_to_the_end_is_not_called_safe():
     assert "safe" == upgrade_result(explore(cell)).verdict
     cut_short = upgrade_result(explore(cell, max_states=100))
     assert ("unknown", INCOMPLETE) == (cut_short.verdict, cut_short.property)
-    assert "--patient" in cut_short.message
+    assert "--wait" in cut_short.message

@@ -4,11 +4,11 @@ import pytest
 from attrs import evolve
 
 from upgrade.application._stored import NoTable
-from upgrade.application.configuration import ConfigKey, compare_configurations, configuration_of, releases_with
+from upgrade.application.configuration import ReleaseConfigKey, compare_configurations, configuration_of, releases_with
 from upgrade.application.values import is_judged, refusal, validator_text
 from upgrade.releases import RELEASES, resolve_release
 
-KEY = ConfigKey("INT", "LOW", False, None, None, False, False, False)
+KEY = ReleaseConfigKey("INT", "LOW", False, None, None, False, False, False)
 STRINGS = {"class": "ValidString", "validStrings": ["a", "b"]}
 ANY_LIST = {
     "class": "ValidList",

@@ -6,7 +6,7 @@ from attrs import evolve
 from upgrade.application.code import code_of
 from upgrade.application.configuration import configuration_of
 from upgrade.application.setting_files import flatten, kafka_settings
-from upgrade.application.settings import _RENAMED, Status, judge_settings
+from upgrade.application.settings import _RENAMED, Effect, judge_settings
 from upgrade.errors import UpgradeError
 from upgrade.releases import RELEASES, resolve_release
 
@@ -24,40 +24,45 @@ def finding(key, value, origin="2.8", target="4.3", **further):
 @pytest.mark.parametrize(
     ("key", "value", "status", "text"),
     [
-        ("application.id", "billing", Status.FINE, "4.3.1 accepts it"),
+        ("application.id", "billing", Effect.FINE, "4.3.1 accepts it"),
         (
             "processing.guarantee",
             "exactly_once",
-            Status.REFUSED,
+            Effect.REFUSED,
             "Invalid value exactly_once for configuration processing.guarantee: String must be one of: at_least_once, "
             "exactly_once_v2",
         ),
-        ("consumer.max.poll.records", "0", Status.REFUSED, "Value must be at least 1; 2.8.2 refuses it, too"),
-        ("partition.grouper", "x", Status.REMOVED, "4.3.1 does not have it and ignores it"),
-        ("retries", "5", Status.REMOVED, "ignores it; task.timeout.ms is its successor"),
-        ("default.dsl.store", "rocksDB", Status.DEPRECATED, "dsl.store.suppliers.class is its successor"),
-        ("main.consumer.enable.auto.commit", "true", Status.NO_EFFECT, "Streams sets it itself"),
-        ("consumer.partition.assignment.strategy", "x", Status.NO_EFFECT, "Streams sets it itself"),
-        ("num.stream.threads", "${THREADS}", Status.UNDECIDED, "the value is a placeholder"),
-        ("default.key.serde", "com.example.Serde", Status.UNDECIDED, "a class of the application"),
-        ("default.key.serde", "org.apache.kafka.common.serialization.Serdes$StringSerde", Status.FINE, "accepts it"),
-        ("application.server", "a:1", Status.FINE, "accepts it"),
-        ("topology.optimization", "all", Status.FINE, "accepts it"),
-        ("topology.optimization", "a,b", Status.UNDECIDED, "Kafka checks the value with code of its own"),
-        ("topic.cleanup.policy", "compact", Status.UNDECIDED, "a setting of internal topics"),
-        ("client.tag.zone", "a", Status.FINE, "a client tag"),
-        ("my.own.key", "7", Status.UNKNOWN, "not a key of Kafka"),
-        ("zookeeper.connect", "a:1", Status.UNKNOWN, "neither release has it; 0.10.0.0 to "),
+        ("consumer.max.poll.records", "0", Effect.REFUSED, "Value must be at least 1; 2.8.2 refuses it, too"),
+        ("partition.grouper", "x", Effect.REMOVED, "4.3.1 does not have it and ignores it"),
+        ("retries", "5", Effect.REMOVED, "ignores it; task.timeout.ms is its successor"),
+        ("default.dsl.store", "rocksDB", Effect.DEPRECATED, "dsl.store.suppliers.class is its successor"),
+        ("main.consumer.enable.auto.commit", "true", Effect.NO_EFFECT, "Streams sets it itself"),
+        ("consumer.partition.assignment.strategy", "x", Effect.NO_EFFECT, "Streams sets it itself"),
+        ("num.stream.threads", "${THREADS}", Effect.UNDECIDED, "the value is a placeholder"),
+        ("default.key.serde", "com.example.Serde", Effect.UNDECIDED, "a class of the application"),
+        (
+            "default.key.serde",
+            "org.apache.kafka.common.serialization.Serdes$StringSerde",
+            Effect.FINE,
+            "accepts it",
+        ),
+        ("application.server", "a:1", Effect.FINE, "accepts it"),
+        ("topology.optimization", "all", Effect.FINE, "accepts it"),
+        ("topology.optimization", "a,b", Effect.UNDECIDED, "Kafka checks the value with code of its own"),
+        ("topic.cleanup.policy", "compact", Effect.UNDECIDED, "a setting of internal topics"),
+        ("client.tag.zone", "a", Effect.FINE, "a client tag"),
+        ("my.own.key", "7", Effect.UNKNOWN, "not a key of Kafka"),
+        ("zookeeper.connect", "a:1", Effect.UNKNOWN, "neither release has it; 0.10.0.0 to "),
         (
             "sasl.login.callback.handler.class",
             "org.apache.kafka.common.security.oauthbearer.secured.OAuthBearerLoginCallbackHandler",
-            Status.REFUSED,
+            Effect.REFUSED,
             "4.3.1 has no class org.apache.kafka.common.security.oauthbearer.secured.OAuthBearerLoginCallbackHandler",
         ),
         (
             "sasl.oauthbearer.token.endpoint.url",
             "https://idp/token",
-            Status.NEEDS,
+            Effect.NEEDS,
             "without -Dorg.apache.kafka.sasl.oauthbearer.allowed.urls=URL,..., which lists its value",
         ),
     ],
@@ -70,13 +75,13 @@ def test_each_setting_has_a_status_and_a_reason(key, value, status, text):
 
 
 def test_addresses_of_oauth_need_no_list_before_4_0():
-    assert Status.FINE is finding("sasl.oauthbearer.jwks.endpoint.url", "https://idp", "3.6", "3.9")[0]
+    assert Effect.FINE is finding("sasl.oauthbearer.jwks.endpoint.url", "https://idp", "3.6", "3.9")[0]
 
 
 def test_the_worst_of_several_clients_counts():
     """A key without a prefix is one of each client that has it."""
-    assert Status.FINE is finding("max.poll.records", "7")[0]
-    assert Status.REFUSED is finding("reconnect.backoff.ms", "-1")[0]
+    assert Effect.FINE is finding("max.poll.records", "7")[0]
+    assert Effect.REFUSED is finding("reconnect.backoff.ms", "-1")[0]
 
 
 def test_streams_ignores_more_with_exactly_once():
@@ -85,11 +90,11 @@ def test_streams_ignores_more_with_exactly_once():
         "consumer.isolation.level", "read_uncommitted", **{"processing.guarantee": "exactly_once_v2"}
     )
 
-    assert (Status.FINE, Status.NO_EFFECT) == (plain[0], exactly_once[0])
+    assert (Effect.FINE, Effect.NO_EFFECT) == (plain[0], exactly_once[0])
 
 
 def test_defaults_that_changed_are_named_where_they_are_not_set():
-    found = {(each.config, each.key): each.text for each in judged({}).findings if each.status is Status.DEFAULT}
+    found = {(each.config, each.key): each.text for each in judged({}).findings if each.status is Effect.DEFAULT}
 
     assert "not set; the default is 45000 instead of 10000" == found["consumer", "session.timeout.ms"]
     assert "not set; the default is TLSv1.3 instead of one of the machine" == found["producer", "ssl.protocol"]
@@ -108,13 +113,13 @@ def test_a_required_key_is_missing_where_it_was_not_required_before():
     del streams["application.id"]
     report = judge_settings({}, evolve(old, configs={**old.configs, "streams": streams}), new, {})
 
-    assert [("application.id", Status.REQUIRED)] == [(each.key, each.status) for each in report.stopping]
+    assert [("application.id", Effect.REQUIRED)] == [(each.key, each.status) for each in report.stopping]
 
 
 def test_the_worst_comes_first_and_what_is_fine_is_not_notable():
     report = judged({"application.id": "a", "my.key": "b", "processing.guarantee": "exactly_once"}, "4.3.0", "4.3.1")
 
-    assert [Status.REFUSED, Status.UNKNOWN, Status.FINE] == [each.status for each in report.findings]
+    assert [Effect.REFUSED, Effect.UNKNOWN, Effect.FINE] == [each.status for each in report.findings]
     assert ["processing.guarantee", "my.key"] == [each.key for each in report.notable]
     assert ["processing.guarantee"] == [each.key for each in report.stopping]
     assert {"key": "my.key", "config": None, "status": "unknown", "text": report.notable[1].text} == (

@@ -8,7 +8,7 @@ import pytest
 from attrs import evolve
 
 from assignor.groups._messages import TEMPLATES
-from assignor.groups.check import Match, Severity
+from assignor.groups.check import FindingSeverity, Match
 from assignor.groups.checks import CHECKS
 from assignor.groups.history._findings import LASTING_MS, MESSAGES, NOT_LASTING
 from subscription_codec import HostInfo, TaskId
@@ -241,7 +241,7 @@ def later_check(monkeypatch, matches):
         if any(matches(each) for each in view.members):
             yield Match({})
 
-    monkeypatch.setitem(CHECKS, "later", (Severity.PROBLEM, check))
+    monkeypatch.setitem(CHECKS, "later", (FindingSeverity.PROBLEM, check))
     monkeypatch.setitem(TEMPLATES, "later", lambda: "a later check")
     monkeypatch.setitem(LASTING_MS, "later", 0)
 
