@@ -18,6 +18,14 @@ myst_heading_anchors = 3
 myst_fence_as_directive = ["mermaid"]  # the fence that code hosts draw too
 
 # Pages are built from the signatures alone, so that building them needs neither a broker's client nor Spark.
-autodoc_mock_imports = ["aiokafka", "confluent_kafka", "jinja2", "kafka", "pyspark"]
+autodoc_mock_imports = [
+    "aiokafka",
+    "confluent_kafka",
+    "jinja2",
+    "kafka",
+    "opentelemetry",
+    "prometheus_client",
+    "pyspark",
+]
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"

@@ -58,6 +58,11 @@ VIOLATIONS = [
         "from kafka.errors import KafkaError",
         "A client library is imported only by its adapter",
     ),
+    (
+        "assignor/observability/metrics.py",
+        "import prometheus_client",
+        "A client library is imported only by its adapter",
+    ),
     ("spark_sim/__init__.py", "import aiokafka", "A client library is imported only by its adapter"),
     (
         "spark_sim/__init__.py",
@@ -73,6 +78,7 @@ LAWFUL = [
     ("spark_sim/sweep/spark/_data_source.py", "import pyspark.sql.datasource"),
     ("spark_sim/sweep/spark/executor.py", "import pyspark.sql\nimport assignor.protocol.member"),
     ("probing/__init__.py", "import subscription_codec"),
+    ("assignor/observability/prometheus.py", "import prometheus_client"),
 ]
 
 

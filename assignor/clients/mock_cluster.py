@@ -90,8 +90,10 @@ class MockCluster:
         initial_rebalance_delay_ms: int = 300,
         max_api_versions: Mapping[int, int] = MAX_API_VERSIONS,
     ) -> None:
-        if brokers < 1:
-            raise MockClusterError(f"a cluster has at least one broker, not {brokers}")
+        if not _is_count(brokers):
+            raise MockClusterError(f"a cluster has at least one broker, not {brokers!r}")
+        if not isinstance(topics, Mapping):
+            raise MockClusterError(f"expected topics as names with partition counts, {{'orders': 3}}, got {topics!r}")
         self._librdkafka = _librdkafka()
         self._brokers = brokers
         self._topics = dict(topics)
@@ -136,8 +138,8 @@ class MockCluster:
 
     def create_topic(self, name: str, partitions: int) -> None:
         """Create a topic with one replica; `MockClusterError` if it exists or has no partition."""
-        if partitions < 1:  # the mock accepts it, and a negative count aborts the process
-            raise MockClusterError(f"topic {name!r} has at least one partition, not {partitions}")
+        if not _is_count(partitions):  # the mock accepts it, and a negative count aborts the process
+            raise MockClusterError(f"topic {name!r} has at least one partition, not {partitions!r}")
         self._check(f"topic {name!r}", "rd_kafka_mock_topic_create", name.encode(), partitions, 1)
 
     def _configure(self) -> None:
@@ -166,6 +168,10 @@ class MockCluster:
         if self._client is not None:
             self._librdkafka["rd_kafka_destroy"](self._client)
         self._cluster = self._client = None
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and value >= 1
 
 
 def delay_leader(streams: ClientAdapter, seconds: float = _SYNC_GRACE_SECONDS) -> None:

@@ -14,6 +14,7 @@ from assignor.groups.broker_assigned.json_form import broker_group_json, broker_
 from assignor.groups.broker_assigned.reconciliation import Reconciliation
 from assignor.groups.check import Finding, FindingSeverity, GroupView
 from assignor.groups.checks import run_checks
+from assignor.groups.connect import CONNECT_PROTOCOL, InspectedWorker, decode_workers, leader_of
 from assignor.groups.described_group import (
     CLASSIC,
     CONSUMER_PROTOCOL,
@@ -35,12 +36,16 @@ _CONSUMER_PROTOCOL_TYPES: Final = ("", CONSUMER_PROTOCOL)
 
 @frozen(kw_only=True)
 class InspectedGroup:
-    """All that a broker's description of a group shows. The leader's member id is not part of it."""
+    """All that a broker's description of a group shows. The leader's member id is not part of it, but for Connect."""
 
     described: DescribedGroup
 
     members: tuple[InspectedMember, ...]
+<<<<<<< HEAD
     """Sorted by client id, then member id; empty if the group is not one of consumers."""
+=======
+    """By client id, then member id; empty if the group is neither one of consumers nor one of Connect."""
+>>>>>>> h-g42
 
     standby_kinds: Mapping[TaskId, StandbyKind]
     """For each task with a standby or warm-up replica."""
@@ -65,6 +70,16 @@ class InspectedGroup:
     def is_streams(self) -> bool:
         """Whether the members run Kafka Streams and send metadata; not so in a group of KIP-1071."""
         return _is_streams(self.described)
+
+    @property
+    def is_connect(self) -> bool:
+        """Whether the members are workers of Kafka Connect."""
+        return _is_connect(self.described)
+
+    @property
+    def leader(self) -> InspectedMember | None:
+        """The leader, if an assignment names it: of Kafka Connect only."""
+        return leader_of(self.members)
 
     @property
     def has_tasks(self) -> bool:
@@ -121,7 +136,7 @@ class InspectedGroup:
             "error": raw.error or None,
             "coordinator": raw.coordinator or None,
             **broker_group_json(raw),
-            "leader": None,
+            "leader": self.leader.name if self.leader else None,
             "leading_process": self.leading_process,
             "upgrade": {
                 "stage": status.stage.name.lower().replace("_", "-"),
@@ -183,6 +198,7 @@ class InspectedGroup:
             "next_rebalance_ms": got.next_rebalance_ms,
             "levels": {**got.levels, **sent.levels},
             **broker_member_json(raw.broker_assignment, self.reconciliations.get(member.name), self.described.type),
+            "connect": member.as_json() if isinstance(member, InspectedWorker) else None,
             "metadata_bytes": record_size.member_record_bytes(raw),
             "problem": sent.problem or got.problem,
         }
@@ -195,12 +211,7 @@ def inspect_group(described: DescribedGroup, assume: Release | None = None) -> I
         described: The group.
         assume: What members are taken for that support a version above all of the table; None: nothing is assumed.
     """
-    assumed = newer_release_like(assume) if assume else None
-    members = (
-        decode_members(described.members, streams=_is_streams(described), assumed=assumed)
-        if described.type != CLASSIC or described.protocol_type in _CONSUMER_PROTOCOL_TYPES
-        else ()
-    )
+    members = _decode_members(described, assume)
     view = GroupView(described, members)
     return InspectedGroup(
         described=described,
@@ -210,6 +221,19 @@ def inspect_group(described: DescribedGroup, assume: Release | None = None) -> I
         reconciliations=view.reconciliations,
         findings=run_checks(view),
     )
+
+
+def _decode_members(described: DescribedGroup, assume: Release | None) -> tuple[InspectedMember, ...]:
+    if _is_connect(described):
+        return decode_workers(described.members)
+    if described.type != CLASSIC or described.protocol_type in _CONSUMER_PROTOCOL_TYPES:
+        assumed = newer_release_like(assume) if assume else None
+        return decode_members(described.members, streams=_is_streams(described), assumed=assumed)
+    return ()
+
+
+def _is_connect(raw: DescribedGroup) -> bool:
+    return raw.type == CLASSIC and raw.protocol_type == CONNECT_PROTOCOL
 
 
 def _is_streams(raw: DescribedGroup) -> bool:

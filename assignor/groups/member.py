@@ -310,13 +310,18 @@ def decode_members(
 
 
 def _decoded(raw: DescribedGroupMember, streams: bool, assumed: Release | None) -> InspectedMember:
-    name, found = raw.group_instance_id or short_name(raw.member_id), raw.broker_assignment
+    found = raw.broker_assignment
     if found:
         sent, got = _known_to_broker(found), _assigned_by_broker(found.current)
     else:
         sent, got = subscription_seen(raw.subscription, streams), assignment_seen(raw.assignment, streams)
         sent = evolve(sent, assumed=assumed) if assumed else sent
-    return InspectedMember(name=name, described=raw, subscription=sent, assignment=got)
+    return InspectedMember(name=member_name(raw), described=raw, subscription=sent, assignment=got)
+
+
+def member_name(raw: DescribedGroupMember) -> str:
+    """Return the instance id, the beginning of the broker's UUID, or the member id."""
+    return raw.group_instance_id or short_name(raw.member_id)
 
 
 def with_unique_names(members: Iterable[InspectedMember]) -> tuple[InspectedMember, ...]:

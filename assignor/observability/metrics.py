@@ -1,7 +1,7 @@
 """Metrics of a member: a table of them, and the samples that its events yield.
 
 Independent of metrics libraries: ``MetricsObserver`` passes samples to a function, which takes a dozen lines for any
-library (``docs/how-to/operating.md`` has OpenTelemetry and Prometheus). Attributes have few values: reasons, kinds,
+library (``prometheus`` and ``opentelemetry`` of this package have two). Attributes have few values: reasons, kinds,
 names of exceptions; never a task, a topic or a member id.
 
 Names and units follow OpenTelemetry's conventions (dots, no unit in the name, UCUM). ``jmx_name`` names Kafka's

@@ -13,6 +13,7 @@ from assignor.formats.text import count, format_seconds, join_names, printable
 from assignor.groups import DescribedSubtopology, InspectedGroup
 from assignor.groups.broker_assigned.reconciliation import Reconciliation, Thing
 from assignor.groups.broker_assigned.topics import task_count
+from assignor.groups.connect import InspectedWorker
 from assignor.groups.member import InspectedMember, OffsetSumTotals, shorten_uuids
 from assignor.groups.standbys import StandbyKind
 from subscription_codec import TaskId, TopicPartition
@@ -64,16 +65,54 @@ def tasks_cell(group: InspectedGroup, member: InspectedMember) -> Text:
         ),
         "rejoins": "" if got.next_rebalance_ms is None else _rebalance_time(got.next_rebalance_ms),
     }
+    return _facts_text(facts, is_idle=not any(tasks.values()))
+
+
+def _facts_text(facts: Mapping[str, str], *, is_idle: bool) -> Text:
+    """Write one line for each fact that there is."""
     lines = [
         Text.assemble((f"{name} ", "dim"), (printable(text), _FACT_STYLES.get(name, "")))
         for name, text in facts.items()
         if text
     ]
-    nothing = [] if any(tasks.values()) else [Text("no tasks", style="dim")]
+    nothing = [Text("no tasks", style="dim")] if is_idle else []
     return Text("\n").join([*nothing, *lines])
 
 
-_FACT_STYLES: Final[Mapping[str, str]] = {"active": "green", "error": "red", "warm-up": "yellow", "rejoins": "yellow"}
+def worker_cell(_group: InspectedGroup, member: InspectedMember) -> Text:
+    """Render what a worker of Kafka Connect runs."""
+    if not isinstance(member, InspectedWorker):
+        return Text("–")
+    found = member.as_json()
+    facts = {
+        "connectors": _worker_share(found["connectors"], {}),
+        "tasks": _worker_share([], member.tasks),
+        "revokes": _worker_share(found["revoked_connectors"], found["revoked_tasks"]),
+        "url": found["url"] or "",
+        "configuration": f"offset {found['config_offset']}",
+        "error": _CONNECT_ERRORS.get(found["error_code"], str(found["error_code"])),
+        "waits": format_seconds(found["delay_ms"] / 1000) if found["delay_ms"] > 0 else "",
+    }
+    return _facts_text(facts, is_idle=not (found["connectors"] or found["tasks"]))
+
+
+def _worker_share(connectors: Iterable[str], tasks: Mapping[str, Iterable[int]]) -> str:
+    return ", ".join([*connectors, *(f"{connector} {_format_runs(numbers)}" for connector, numbers in tasks.items())])
+
+
+_CONNECT_ERRORS: Final[Mapping[int, str]] = {0: "", 1: "its configuration is behind that of the leader"}
+"""Java: ``ConnectProtocol.Assignment``, ``CONFIG_MISMATCH``."""
+
+_FACT_STYLES: Final[Mapping[str, str]] = {
+    "active": "green",
+    "connectors": "green",
+    "tasks": "green",
+    "revokes": "yellow",
+    "waits": "yellow",
+    "error": "red",
+    "warm-up": "yellow",
+    "rejoins": "yellow",
+}
 
 
 def _offset_sums_text(sums: OffsetSumTotals) -> str:

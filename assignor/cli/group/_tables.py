@@ -23,6 +23,7 @@ from assignor.cli.group._cells import (
     pending_cell,
     stacked,
     tasks_cell,
+    worker_cell,
 )
 from assignor.formats.text import printable
 from assignor.groups import FindingSeverity, InspectedGroup, finding_text, upgrade_text
@@ -99,13 +100,19 @@ def render_overview(groups: Sequence[InspectedGroup], width: int) -> Table:
             Text(printable(group.described.name), style="bold"),
             Text(printable(group.described.type)),
             _state(group),
-            Text(printable(group.described.protocol or group.described.protocol_type)),
+            Text(printable(_protocol_text(group))),
             "?" if group.described.error else str(len(group.members)),
             lags.sum_text if (lags := lag_summary(group)) else "",
             Text(_versions(group)),
             Text(str(problems), style="red" if problems else "dim"),
         )
     return table
+
+
+def _protocol_text(group: InspectedGroup) -> str:
+    """Write the assignor; in Kafka Connect the protocol type in front, because its names say nothing by themselves."""
+    raw = group.described
+    return " ".join(filter(None, (raw.protocol_type if group.is_connect or not raw.protocol else "", raw.protocol)))
 
 
 def _versions(group: InspectedGroup) -> str:
@@ -121,7 +128,7 @@ def _versions(group: InspectedGroup) -> str:
 
 def _render_head(group: InspectedGroup) -> Iterator[RenderableType]:
     raw = group.described
-    words = dict.fromkeys(filter(None, (raw.type if raw.type != CLASSIC else "", raw.protocol or raw.protocol_type)))
+    words = dict.fromkeys(filter(None, (raw.type if raw.type != CLASSIC else "", _protocol_text(group))))
     yield Text("  ").join((Text(printable(raw.name), style="bold"), _state(group), *map(Text, map(printable, words))))
     facts = {**_classic_facts(group), **broker_facts(group)} if group.members else broker_facts(group)
     if lags := lag_summary(group):
@@ -134,9 +141,15 @@ def _classic_facts(group: InspectedGroup) -> dict[str, str]:
         return {}
     return {
         "upgrade": upgrade_text(group.upgrade_status) if group.is_streams else "",
-        "leader": f"in process {shorten_uuids(group.leading_process)}" if group.leading_process else "",
+        "leader": _leader_text(group),
         "metadata": _metadata_text(group.metadata_bytes, group),
     }
+
+
+def _leader_text(group: InspectedGroup) -> str:
+    if group.leader:
+        return group.leader.label
+    return f"in process {shorten_uuids(group.leading_process)}" if group.leading_process else ""
 
 
 def _metadata_text(size: int | None, group: InspectedGroup) -> str:
@@ -225,7 +238,8 @@ _COLUMNS: Final = (
     _Column("sends / supports", lambda _, member: _version_cell(member), lambda group: group.is_streams, 30),
     _Column("epoch", epoch_cell, lambda group: group.described.broker is not None),
     _Column("tasks", tasks_cell, lambda group: group.has_tasks),
-    _Column("partitions", tasks_cell, lambda group: not group.has_tasks),
+    _Column("connectors and tasks", worker_cell, lambda group: group.is_connect),
+    _Column("partitions", tasks_cell, lambda group: not (group.has_tasks or group.is_connect)),
     _Column("to come", pending_cell, is_pending, 40),
 )
 """The columns of members, behind their names: a classic group has versions, any other one epochs."""

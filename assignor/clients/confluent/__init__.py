@@ -9,7 +9,7 @@ the group (`membership`); librdkafka reads the records (`fetcher`). One configur
 
 from typing import TYPE_CHECKING, Any
 
-from assignor.clients import naming_the_extra
+from assignor.errors import naming_the_extra
 
 if TYPE_CHECKING:
     from assignor.clients.confluent._consumer import StreamsConsumer

@@ -15,7 +15,6 @@ from kafka import KafkaConsumer
 from kafka.errors import KafkaConfigurationError
 
 from assignor import ConfigException, StreamsAssignorError, Subtopology, Topology, UsageError
-from assignor.clients import naming_the_extra
 from assignor.clients.adapter import ClientAdapter
 from assignor.clients.aiokafka import AiokafkaAdmin
 from assignor.clients.aiokafka import StreamsPartitionAssignor as AiokafkaAssignor
@@ -24,7 +23,7 @@ from assignor.clients.confluent._settings import ConsumerSettings
 from assignor.clients.kafka_python import KafkaPythonAdmin
 from assignor.clients.kafka_python import StreamsPartitionAssignor as KafkaPythonAssignor
 from assignor.cluster import ClusterSnapshot
-from assignor.errors import MissingExtraError
+from assignor.errors import MissingExtraError, naming_the_extra
 
 ROOT = Path(__file__).parents[3]
 TOPOLOGY = Topology.of(Subtopology(sources=["orders"]), Subtopology(sources=["refunds"]))
@@ -82,6 +81,16 @@ except Exception as error:
             "aiokafka",
             "from assignor.clients import aiokafka",
             "aiokafka is not installed: pip install 'streams-assignor[aiokafka]'",
+        ),
+        (
+            "prometheus_client",
+            "from assignor.observability import prometheus",
+            "prometheus-client is not installed: pip install 'streams-assignor[prometheus]'",
+        ),
+        (
+            "opentelemetry",
+            "from assignor.observability import opentelemetry",
+            "opentelemetry-api is not installed: pip install 'streams-assignor[opentelemetry]'",
         ),
         (
             "kafka",

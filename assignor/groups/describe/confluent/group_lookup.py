@@ -16,8 +16,8 @@ from typing import Any, Final, TypeVar
 
 from attrs import evolve, field, frozen
 
-from assignor.clients import naming_the_extra
 from assignor.clients._interrupts import interruptible
+from assignor.errors import naming_the_extra
 from assignor.formats.text import count
 from assignor.groups import ClusterGroups, DescribedGroup, DescribedGroupMember, NoSuchGroup, with_topic_metadata
 from assignor.groups.described_group import (

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from attrs import field, frozen
 
-from assignor.clients import naming_the_extra
 from assignor.clients._interrupts import interruptible
+from assignor.errors import naming_the_extra
 from assignor.groups.described_group import LOOKUP_TIMEOUT_SECONDS, OFFSETS_TOPIC
 from assignor.groups.history.log_segment import NO_TIMESTAMP, LogRecord, known_time
 from upgrade.cluster.client.command_config import CommandConfig
