@@ -111,19 +111,19 @@ def obstacles(origin: Release, target: Release) -> tuple[Obstacle, ...]:
     ['PROTOCOL', 'REPARTITIONING']
     """
     behind, ahead = order_by_capability(origin, target)
-    found = []
+    in_the_way = []
     if behind.supported_version < ahead.supported_version:
         if not behind.is_probeable:
-            found.append(Obstacle.VERSION)
+            in_the_way.append(Obstacle.VERSION)
         elif origin == ahead and origin.rule_set == KAFKA_8649_RULE_SET:
-            found.append(Obstacle.OVERSHOT)
+            in_the_way.append(Obstacle.OVERSHOT)
     if behind.rebalance_protocol() != ahead.rebalance_protocol():
-        found.append(Obstacle.PROTOCOL)
+        in_the_way.append(Obstacle.PROTOCOL)
     if behind.kafka_name and ahead.kafka_name:
-        found += [
+        in_the_way += [
             each for each, (first, new) in RECORD_FORMAT_CHANGES.items() if first <= behind.number < new <= ahead.number
         ]
-    return tuple(found)
+    return tuple(in_the_way)
 
 
 NO_ROLLING_DOWNGRADE: Final = frozenset({Obstacle.VERSION, Obstacle.OVERSHOT})
@@ -139,10 +139,10 @@ def documented_plan(origin: Release, target: Release) -> Plan:
     One bounce if there is no obstacle, because versions are probed. Else two bounces, if the newer release starts with
     the ``upgrade.from`` of the older one. Else offline (KAFKA-6054, 3.5.0 and 3.5.1, 4.x).
     """
-    found = obstacles(origin, target)
-    if not found:
+    in_the_way = obstacles(origin, target)
+    if not in_the_way:
         return Plan.ONE_BOUNCE
-    if is_downgrade(origin, target) and NO_ROLLING_DOWNGRADE.intersection(found):
+    if is_downgrade(origin, target) and NO_ROLLING_DOWNGRADE.intersection(in_the_way):
         return Plan.OFFLINE
     behind, ahead = order_by_capability(origin, target)
     return Plan.TWO_BOUNCES if ahead.can_start_with(_upgrade_from_of(behind)) else Plan.OFFLINE
@@ -219,8 +219,8 @@ def all_plans(origin: Release, target: Release) -> Iterator[Upgrade]:
     Values with the same effect on members are one kind; the documented value represents its kind, else the newest. A
     value without an effect on members is left out, unless it is the documented one (it may change records).
 
-    >>> found = all_plans(release_named("2.3.1"), release_named("2.4.1"))
-    >>> [f"{each.plan.value} {each.upgrade_from}" for each in found][:4]
+    >>> plans = all_plans(release_named("2.3.1"), release_named("2.4.1"))
+    >>> [f"{each.plan.value} {each.upgrade_from}" for each in plans][:4]
     ['one_bounce None', 'one_bounce 2.3', 'two_bounces 2.3', 'one_bounce 1.1']
     """
     labels = (origin.name, target.name)

@@ -68,10 +68,10 @@ class MemberMetadata(MemberVersions):
         implementation or a hostile member sends what no release accepts; it must not terminate the group.
         """
         try:
-            found = parse_end_point(self.end_point)
+            end_point = parse_end_point(self.end_point)
         except ConfigException:
             return None
-        return HostInfo(*found) if found else None
+        return HostInfo(*end_point) if end_point else None
 
 
 @frozen
@@ -186,8 +186,12 @@ def _process_of(
 ) -> Process:
     sums = _merge_offset_sums(members)
     owned = {task_of[partition] for each in members for partition in each.owned_partitions if partition in task_of}
-    active = owned.union(task for task, known in sums.items() if known == LATEST_OFFSET)
-    own = {task: compute_lag(known, end_offset_sums[task]) for task, known in sums.items() if task in end_offset_sums}
+    active = owned.union(task for task, offset_sum in sums.items() if offset_sum == LATEST_OFFSET)
+    own = {
+        task: compute_lag(offset_sum, end_offset_sums[task])
+        for task, offset_sum in sums.items()
+        if task in end_offset_sums
+    }
     state = KafkaStreamsState(
         process_id=process_id,
         num_processing_threads=len(members),
@@ -209,9 +213,9 @@ def _merge_offset_sums(members: Sequence[MemberMetadata]) -> Mapping[TaskId, int
         return members[0].offset_sums
     merged: dict[TaskId, int] = {}
     for each in members:
-        for task, known in each.offset_sums.items():
-            earlier = merged.get(task, known)
-            merged[task] = LATEST_OFFSET if LATEST_OFFSET in (earlier, known) else max(earlier, known)
+        for task, offset_sum in each.offset_sums.items():
+            earlier = merged.get(task, offset_sum)
+            merged[task] = LATEST_OFFSET if LATEST_OFFSET in (earlier, offset_sum) else max(earlier, offset_sum)
     return merged
 
 
@@ -229,13 +233,13 @@ def compute_lag(offset_sum: int, end_offset_sum: int) -> int:
 
 
 def owners_by_partition(
-    members: Iterable[MemberMetadata], known: Container[TopicPartition] | None = None
+    members: Iterable[MemberMetadata], existing: Container[TopicPartition] | None = None
 ) -> dict[TopicPartition, frozenset[str]]:
-    """Return the members that claim to own each partition, normally one; of the ``known`` partitions, None: of all."""
+    """Return the members that claim each partition, normally one; of the ``existing`` partitions, None: of all."""
     owners: dict[TopicPartition, frozenset[str]] = {}
     for each in members:
         for partition in each.owned_partitions:
-            if known is None or partition in known:
+            if existing is None or partition in existing:
                 owners[partition] = owners.get(partition, frozenset()) | {each.member_id}
     return owners
 
@@ -252,7 +256,7 @@ def owners_within_process(
     """
     inside = {each.member_id for each in process.members}
     return {
-        task: frozenset(owner if owner in inside else OTHER_PROCESS for owner in found)
+        task: frozenset(owner if owner in inside else OTHER_PROCESS for owner in claimants)
         for task in active
-        if (found := {owner for partition in tasks[task] for owner in owners.get(partition, ())})
+        if (claimants := {owner for partition in tasks[task] for owner in owners.get(partition, ())})
     }

@@ -94,13 +94,13 @@ def plan_internal_topics(
     repartition = _enforce_copartitioning(
         topology, external, _count_repartition_partitions(topology, external, missing), behaviour.copartition_exception
     )
-    known = external | repartition
-    changelogs = topology.changelog_partitions(known)
+    counts = external | repartition
+    changelogs = topology.changelog_partitions(counts)
     _validate_existing(repartition | changelogs, partitions)
-    tasks = topology.tasks(known)
+    tasks = topology.tasks(counts)
     return InternalTopicPlan(
         missing_sources=missing,
-        partitions=known,
+        partitions=counts,
         changelogs=changelogs,
         tasks=tasks,
         task_infos=task_infos(topology, tasks),
@@ -146,8 +146,8 @@ def _enforce_copartitioning(
             explicit = {topic: counts[topic] for topic in inner if topic in topology.repartition_counts}
             decided = {**{topic: external[topic] for topic in outer}, **explicit}
             if len(set(decided.values())) > 1:
-                found = ", ".join(f"{topic} has {count}" for topic, count in sorted(decided.items()))
-                raise FatalError(f"co-partitioned topics differ in partitions: {found}", java_exception)
+                differing = ", ".join(f"{topic} has {count}" for topic, count in sorted(decided.items()))
+                raise FatalError(f"co-partitioned topics differ in partitions: {differing}", java_exception)
             size = max((decided or {topic: counts[topic] for topic in inner}).values())
             counts.update(dict.fromkeys(inner, size))
         else:  # only before 2.1: one topic depends on a missing one, so the whole group waits

@@ -210,8 +210,8 @@ def _assign_to_members(
     """
     tasks = plan.tasks
     members = [each for process in processes for each in process.members]
-    known = {partition for inputs in tasks.values() for partition in inputs}
-    owners = group.owners_by_partition(members, known) if settings.behaviour.cooperative else {}
+    existing = {partition for inputs in tasks.values() for partition in inputs}
+    owners = group.owners_by_partition(members, existing) if settings.behaviour.cooperative else {}
     stateful = frozenset(task for task, info in plan.task_infos.items() if info.stateful)
     if settings.behaviour.fails_on_missing_lag:
         _require_lags(processes, assigned, stateful)
@@ -260,7 +260,10 @@ def _require_lags(
 def _previous_tasks(members: Iterable[MemberMetadata], tasks: InputPartitionsByTask) -> GrantedTasks:
     """Return the previous tasks of members, as leaders of 2.0 to 2.3 assign them while another member is probed."""
     previous = [
-        (task, known == LATEST_OFFSET) for each in members for task, known in each.offset_sums.items() if task in tasks
+        (task, offset_sum == LATEST_OFFSET)
+        for each in members
+        for task, offset_sum in each.offset_sums.items()
+        if task in tasks
     ]
     # A task may run in one thread while others of the process have state of it: Kafka's leaders list it twice.
     active, standby = ({task for task, running in previous if running is kind} for kind in (True, False))

@@ -198,7 +198,11 @@ class Member:
 
     def _stateful_only(self, offset_sums: Mapping[TaskId, int]) -> dict[TaskId, int]:
         """Return the offset sums of tasks with state. No Kafka leader expects others, and 2.6 fails on them."""
-        return {task: known for task, known in offset_sums.items() if task.subtopology in self.stateful_subtopologies}
+        return {
+            task: offset_sum
+            for task, offset_sum in offset_sums.items()
+            if task.subtopology in self.stateful_subtopologies
+        }
 
     def after_join(self) -> Member:
         """Return the member as it is once it has sent a subscription."""
@@ -301,10 +305,10 @@ def _assigned_partitions(assignment: Assignment, envelope: ConsumerAssignment) -
 
 def _partitions_by_task(tasks: Iterable[TaskId], partitions: Iterable[TopicPartition]) -> Mapping[TaskId, PartitionSet]:
     """Match the i-th task id with the i-th partition. Java: ``getActiveTasks``."""
-    found: dict[TaskId, list[TopicPartition]] = {}
+    by_task: dict[TaskId, list[TopicPartition]] = {}
     for task, partition in zip(tasks, partitions, strict=True):
-        found.setdefault(task, []).append(partition)
-    return {task: frozenset(inputs) for task, inputs in found.items()}
+        by_task.setdefault(task, []).append(partition)
+    return {task: frozenset(inputs) for task, inputs in by_task.items()}
 
 
 def hosts_of(served: Sequence[HostPartitions]) -> Sequence[HostInfo]:

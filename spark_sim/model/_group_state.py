@@ -115,12 +115,12 @@ class GroupState:
         """Record violations, equal ones once."""
         for violation in violations:
             advisory = violation.property in ADVISORY_PROPERTIES
-            known = self.remarks if advisory else self.violations
-            if violation not in known:
+            recorded = self.remarks if advisory else self.violations
+            if violation not in recorded:
                 self.log(
                     "remark" if advisory else "violation", violation.member or "-", violation.property, violation.text
                 )
-                known.append(violation)
+                recorded.append(violation)
 
     def on_assignment_computed(self, leader: SimulatedMember, assignments: Mapping[str, bytes]) -> None:
         """Observe the assignments of a leader, before its SyncGroup."""

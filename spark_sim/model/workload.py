@@ -122,8 +122,8 @@ def _parse_setting(word: str) -> tuple[str, Any]:
     if name == "topology" and value in TOPOLOGIES:
         return name, value
     if name not in SETTING_RANGES:
-        known = (*(f"{each}=NUMBER" for each in SETTING_RANGES), f"topology={'|'.join(TOPOLOGIES)}", *_FLAGS)
-        raise UpgradeError(f"expected some of {', '.join(known)} after with, got {word!r}")
+        accepted = (*(f"{each}=NUMBER" for each in SETTING_RANGES), f"topology={'|'.join(TOPOLOGIES)}", *_FLAGS)
+        raise UpgradeError(f"expected some of {', '.join(accepted)} after with, got {word!r}")
     least, most = SETTING_RANGES[name]
     if not (value.isascii() and value.isdigit() and len(value) < 10 and least <= int(value) <= most):
         raise UpgradeError(f"expected {name}= and a number from {least} to {most}, got {word!r}")

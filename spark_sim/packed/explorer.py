@@ -111,7 +111,7 @@ def explore(
         return ExplorationResult(cell, 0, 0, counterexamples=(_not_started(error),))
     graph = engine.bfs(Encoding(cell), max_states)
     counted = engine.count_paths(graph) if graph.complete else NOT_COUNTED
-    found = ExplorationResult(
+    result = ExplorationResult(
         cell,
         graph.state_count,
         graph.transition_count,
@@ -121,7 +121,7 @@ def explore(
         len(graph.second_owner_suspects),
         graph.complete,
     )
-    return evolve(found, counterexamples=tuple(_counterexamples(graph, counted.cycle_state, confirm=confirm)))
+    return evolve(result, counterexamples=tuple(_counterexamples(graph, counted.cycle_state, confirm=confirm)))
 
 
 def _not_started(error: ConfigException) -> Counterexample:
@@ -131,9 +131,9 @@ def _not_started(error: ConfigException) -> Counterexample:
 def _counterexamples(graph: PackedGraph, cycle_state: int | None, *, confirm: bool) -> Iterator[Counterexample]:
     """Yield a shortest counterexample of each property that does not hold."""
     for name in dict.fromkeys(each.violation.property for each in graph.violations):
-        found = _counterexample(graph, name, confirm=confirm)
-        if found:
-            yield found
+        counterexample = _counterexample(graph, name, confirm=confirm)
+        if counterexample:
+            yield counterexample
     if cycle_state is not None:
         text = "the group rebalances for ever without an operator action or a fault"
         yield Counterexample(REBALANCING_TERMINATES, text, str(scenario_to(graph, cycle_state)))

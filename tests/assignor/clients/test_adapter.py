@@ -25,9 +25,9 @@ from assignor.observability.events import (
     MemberClosed,
     MemberFailed,
     RejoinDelayed,
+    RejoinRequested,
     TasksChanged,
 )
-from assignor.observability.events import RejoinRequested as RequiredOffsets
 from assignor.protocol.member import ReceivedAssignment
 from assignor.rebalance_listener import OffsetSums, PartitionsByTask
 from assignor.topology import Subtopology, Topology
@@ -508,11 +508,11 @@ def test_an_observer_sees_why_a_member_joins_and_what_becomes_of_it() -> None:
     assert [JoinReason.FIRST_JOIN, JoinReason.FEATURES, JoinReason.REBALANCE_IN_PROGRESS] == causes(
         AssignmentReceived, events
     )
-    assert [JoinReason.FEATURES, JoinReason.FAILURE] == causes(RequiredOffsets, events)
+    assert [JoinReason.FEATURES, JoinReason.FAILURE] == causes(RejoinRequested, events)
     assert [JoinSent, AssignmentComputed, AssignmentReceived, TasksChanged, TasksChanged, JoinSent] == [
         type(event) for event in events[:6]
     ]
-    assert [MemberFailed, RequiredOffsets, MemberClosed, TasksChanged] == [type(event) for event in events[-4:]]
+    assert [MemberFailed, RejoinRequested, MemberClosed, TasksChanged] == [type(event) for event in events[-4:]]
     led = next(event for event in events if isinstance(event, AssignmentComputed))
     sent = next(event for event in events if isinstance(event, JoinSent))
     assert (11, 11, led.subscription_sizes) == (
@@ -545,7 +545,7 @@ def test_a_follow_up_is_the_cause_of_the_next_join() -> None:
     assert [(4, 4), (3, 4)] == [
         (event.used_version, event.supported_version) for event in events if isinstance(event, JoinSent)
     ]
-    assert [False] == [event.leaves_group for event in events if isinstance(event, RequiredOffsets)]
+    assert [False] == [event.leaves_group for event in events if isinstance(event, RejoinRequested)]
 
 
 def test_the_join_reasons_of_a_revocation() -> None:

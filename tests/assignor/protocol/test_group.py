@@ -90,7 +90,7 @@ def test_owned_partitions_are_previous_active_tasks():
 
     assert {TaskId(2, 0)} == group_by_process(joined, TASKS, {})[0].state.previous_active_tasks
     assert {"a"} == owners_by_partition(joined)[TopicPartition("gone", 0)]
-    assert TopicPartition("gone", 0) not in owners_by_partition(joined, known=())
+    assert TopicPartition("gone", 0) not in owners_by_partition(joined, existing=())
 
 
 def test_members_with_a_future_version_are_one_process_of_which_only_partitions_are_known():
