@@ -41,11 +41,7 @@ class InspectedGroup:
     described: DescribedGroup
 
     members: tuple[InspectedMember, ...]
-<<<<<<< HEAD
-    """Sorted by client id, then member id; empty if the group is not one of consumers."""
-=======
-    """By client id, then member id; empty if the group is neither one of consumers nor one of Connect."""
->>>>>>> h-g42
+    """Sorted by client id, then member id; empty if the group is neither one of consumers nor one of Connect."""
 
     standby_kinds: Mapping[TaskId, StandbyKind]
     """For each task with a standby or warm-up replica."""

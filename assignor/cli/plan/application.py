@@ -134,7 +134,7 @@ class CodeResult:
             },
         }
 
-    def lines(self, view: View) -> Iterator[str]:
+    def lines(self, view: DisplayOptions) -> Iterator[str]:
         """Write what is lost, one line each, and what could not be seen."""
         report = self.report
         read = f"{self.seen:,} classes, {report.references:,} classes and members of Kafka"
@@ -171,7 +171,7 @@ def _by_class(found: Mapping[str, tuple[Referrer, ...]]) -> list[dict[str, Any]]
     ]
 
 
-def _referrers(found: Sequence[Referrer], view: View) -> str:
+def _referrers(found: Sequence[Referrer], view: DisplayOptions) -> str:
     """Name the first class that refers to something, or with ``-v`` all."""
     shown = found if view.verbose else found[:1]
     names = ", ".join(f"{each.library} {java_name(each.name)}" for each in shown)

@@ -105,11 +105,11 @@ def balance(
         for source, candidates in enumerate(eligible):
             start = 0
             while tasks_by_process[source]:
-                place = candidates.first(start, (count[source] - 1) / capacity[source])
-                if place is None:
+                first = candidates.first(start, (count[source] - 1) / capacity[source])
+                if first is None:
                     break
-                changed |= move_tasks(source, candidates.processes[place])
-                start = place + 1
+                changed |= move_tasks(source, candidates.processes[first])
+                start = first + 1
 
 
 def all_processes(assignment: PartialAssignment) -> list[EligibleProcesses]:

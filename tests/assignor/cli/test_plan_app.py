@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from assignor.cli._plan import plan
 from click.testing import CliRunner
 
+from assignor.cli.plan.command import plan
 from tests.upgrade.application.class_bytes import ClassBytes
 from tests.upgrade.application.test_archive import jar
 

@@ -458,16 +458,7 @@ def test_a_healthy_group_has_no_findings():
             group(of_range("a", [0]), protocol="range"),
             "the assignor is range, not stream",
         ),
-<<<<<<< HEAD
-        (
-            "not-streams",
-            FindingSeverity.NOTICE,
-            group(protocol_type="connect", protocol="v1"),
-            "the protocol type is connect",
-        ),
-=======
-        ("not-streams", Severity.NOTICE, group(protocol_type="sr", protocol="v0"), "the protocol type is sr"),
->>>>>>> h-g42
+        ("not-streams", FindingSeverity.NOTICE, group(protocol_type="sr", protocol="v0"), "the protocol type is sr"),
         (
             "unsettled",
             FindingSeverity.NOTICE,
